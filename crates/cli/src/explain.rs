@@ -17,7 +17,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let run = choose::run(&args.run, &args.runs)?;
     let resolved = run_folder::experiment_of(&run);
     let other = other(args)?;
-    let baseline = match (&other, args.against.is_some()) {
+    let baseline = match (&other, args.baseline.is_some()) {
         (Some(other), _) => Baseline::Run(other),
         (None, true) => Baseline::Idle,
         (None, false) => Baseline::Best,
@@ -38,7 +38,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
 
 /// What the run that it is to be held against says, if it is one.
 fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
-    let named = args.against.as_deref().filter(|named| *named != IDLE);
+    let named = args.baseline.as_deref().filter(|named| *named != IDLE);
     let Some(named) = named else {
         return Ok(None);
     };

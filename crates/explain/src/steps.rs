@@ -103,7 +103,7 @@ pub enum Answer {
     /// Not in cells: they would have been found.
     NoCells,
     /// The packets do not say.
-    CannotTell,
+    Undecided,
 }
 
 impl Answer {
@@ -112,7 +112,7 @@ impl Answer {
         match self {
             Answer::Steps => "steps",
             Answer::NoCells => "no_cells",
-            Answer::CannotTell => "cannot_tell",
+            Answer::Undecided => "cannot_tell",
         }
     }
 }

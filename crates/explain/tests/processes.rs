@@ -163,7 +163,7 @@ fn two_processes_of_one_name_are_two_causes() {
     assert_eq!(irregular.rhythm, None);
     assert_eq!(
         irregular.headline(),
-        "another process (python3, process 200) ran instead"
+        "another process (python3, process 200) had the CPU"
     );
     assert!(
         found.answer().contains("python3, process 200"),
@@ -173,7 +173,7 @@ fn two_processes_of_one_name_are_two_causes() {
     let evidence = regular.evidence.join("\n");
     for words in [
         "`python3 timer.py`, of batch.service",
-        "with another of this name",
+        "together with another process of this name",
     ] {
         assert!(evidence.contains(words), "{evidence}");
     }

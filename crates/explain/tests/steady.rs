@@ -1,5 +1,5 @@
 //! Causes that every packet pays, planted in simulated runs: the first sentence names each, whether there is another
-//! condition to hold it against or only the least delay of the path.
+//! condition to hold it against or only the minimum delay of the path.
 
 use crate::causes::explain;
 use delaylab_explain::causes::Explanation;
@@ -182,7 +182,7 @@ fn a_busy_reflector_is_named_against_an_idle_one() {
 
 #[test]
 fn a_path_without_queues_is_not_slow() {
-    let found = assert_said(&experiment("64B", ""), &["the least delay of its path"]);
+    let found = assert_said(&experiment("64B", ""), &["the minimum delay of its path"]);
     assert!(!found.slow.conditions[0].is_slow());
     let swept = "[sweep]\nlatency = { set = \"path.switch.latency\", to = [\"1us\", \"2us\"] }\n[path.switch]\n\
                  latency = \"1us\"\n";

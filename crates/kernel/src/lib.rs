@@ -34,7 +34,7 @@
 //! | [`privilege`] | capabilities, and giving all of them up |
 //! | [`host_info`] | what this host is and offers |
 //! | [`random`] | random bytes |
-//! | [`tracefs`] | who ran instead: the scheduler's and the interrupts' own events |
+//! | [`tracefs`] | who had the CPU: the scheduler's and the interrupts' own events |
 
 pub mod ancillary;
 pub mod batch;

@@ -117,7 +117,7 @@ pub struct Load {
     pub tcp: Option<TcpOptions>,
     /// How long after the probes it starts; stream i starts at i times `stagger` later.
     pub start: Option<Duration>,
-    /// live, testbed: how long it is there before the first packet of the probes, so that its queue is full by then. Not at all by
+    /// live, testbed: time from the start of the load to the first packet of the probes, so that the queue is full by then. Zero by
     /// default.
     pub lead: Option<Duration>,
     /// From the start of a stream to the start of the next.

@@ -97,8 +97,8 @@ impl Steps for BackToBackSteps {
     fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<BackToBack>]) -> Report {
         let columns = [
             ("average burst", "frames"),
-            ("least", "frames"),
-            ("largest", "frames"),
+            ("min", "frames"),
+            ("max", "frames"),
             ("sd", "frames"),
             ("repeats", ""),
             ("repeats at the longest burst", ""),
@@ -134,7 +134,7 @@ impl Steps for BackToBackSteps {
             Clause::times("RFC 2544 §26.4", "50 repeats", effort.burst_repeats, 50),
             Clause::new(
                 "RFC 2544 §26.4",
-                "with the least gap between frames",
+                "with the minimum gap between frames",
                 Holds::Yes,
                 "asked for at 100 % of line rate; the rate that was reached is in the trials",
             ),

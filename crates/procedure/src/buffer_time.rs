@@ -145,8 +145,8 @@ impl Steps for BufferTimeSteps {
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Report {
         let columns = [
             ("average burst", "frames"),
-            ("least", "frames"),
-            ("largest", "frames"),
+            ("min", "frames"),
+            ("max", "frames"),
             ("sd", "frames"),
             ("throughput", "frames/s"),
             ("burst rate reached", "frames/s"),
@@ -236,7 +236,7 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
         ),
         Clause::times(
             "RFC 9004 §6.3",
-            "several searches: average, least, largest, standard deviation",
+            "several searches: average, minimum, maximum, standard deviation",
             effort.burst_repeats,
             50,
         ),

@@ -157,8 +157,8 @@ impl Steps for BufferingSteps {
             ("held", "frames"),
             ("held", "B"),
             ("held, by latency", "B"),
-            ("highest latency", "ns"),
-            ("relative sd", "%"),
+            ("latency, max", "ns"),
+            ("relative sd of the buffer", "%"),
             ("repeats", ""),
         ];
         let table = report::by_size("Buffer", &columns, sizes, |found| {
@@ -172,7 +172,7 @@ impl Steps for BufferingSteps {
                 Cell::Count(found.repeats.len() as u64),
             ]
         });
-        let figure = Figure::new("Highest latency", ("stream", "frames"), ("latency", "ns"));
+        let figure = Figure::new("Maximum latency", ("stream", "frames"), ("latency", "ns"));
         let figure = figure.line_by_size(sizes, |found| {
             let points = found.points.iter();
             let points = points.filter_map(|p| Some((p.frames as f64, p.highest_ns? as f64)));

@@ -61,9 +61,9 @@ impl Steps for IncastSteps {
         let columns = [
             ("sending ports with TCP", ""),
             ("goodput", "bit/s"),
-            ("latency, least", "ns"),
+            ("latency, min", "ns"),
             ("latency, mean", "ns"),
-            ("latency, highest", "ns"),
+            ("latency, max", "ns"),
             ("UDP sent", "frames"),
             ("UDP lost", "frames"),
         ];

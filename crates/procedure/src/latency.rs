@@ -103,8 +103,8 @@ impl Steps for LatencySteps {
         let columns = [
             ("rate", "frames/s"),
             ("latency", "ns"),
-            ("least", "ns"),
-            ("largest", "ns"),
+            ("min", "ns"),
+            ("max", "ns"),
             ("sd", "ns"),
             ("tagged frames", ""),
         ];

@@ -55,10 +55,10 @@ impl Steps for MicroburstSteps {
 
     fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Microburst>]) -> Report {
         let columns = [
-            ("largest burst", "frames"),
-            ("largest burst", "B"),
+            ("burst, max", "frames"),
+            ("burst, max", "B"),
             ("of each stream", "frames"),
-            ("relative sd", "%"),
+            ("relative sd of the burst", "%"),
             ("repeats", ""),
             ("repeats at the longest burst", ""),
         ];
@@ -91,7 +91,7 @@ impl Steps for MicroburstSteps {
                     "RFC 8239 §4.2",
                     "two or more sending ports to one receiving port, at an intensity of 100 %",
                     Holds::Yes,
-                    format!("{ports} streams, with the least gap between frames"),
+                    format!("{ports} streams, with the minimum gap between frames"),
                 ),
                 repeatability(spreads),
                 repeats_clause(setup),

@@ -74,7 +74,7 @@ pub fn procedures() -> &'static [Description] {
             name: "throughput",
             rfc: "RFC 2544 §26.1",
             about: "The fastest rate at which as many frames come out as went in,\n\
-                    for each frame size, beside the theoretical maximum.",
+                    for each frame size, and the theoretical maximum.",
             streams: 1,
             needs: ONE,
             prepare: as_it_is,
@@ -103,7 +103,7 @@ pub fn procedures() -> &'static [Description] {
         Description {
             name: "back-to-back",
             rfc: "RFC 2544 §26.4",
-            about: "The longest burst with the least gap between frames\n\
+            about: "The longest burst with the minimum gap between frames\n\
                     that passes without loss.",
             streams: 1,
             needs: ONE,
@@ -123,7 +123,7 @@ pub fn procedures() -> &'static [Description] {
         Description {
             name: "reset",
             rfc: "RFC 2544 §26.6",
-            about: "How long nothing passes when the device is reset,\n\
+            about: "How long no frame passes when the device is reset,\n\
                     with the smallest frames.",
             streams: 1,
             needs: "one stream or more, and path.switch.reset",
@@ -153,7 +153,7 @@ pub fn procedures() -> &'static [Description] {
             name: "buffering",
             rfc: "RFC 8239 §3",
             about: "The buffer under an overload of 1 %:\n\
-                    the point from where on the highest latency rises no more.",
+                    the point beyond which the maximum latency no longer rises.",
             streams: 1,
             needs: "streams that together overload a receiving port",
             prepare: as_it_is,

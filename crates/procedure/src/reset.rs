@@ -83,8 +83,8 @@ impl Steps for ResetSteps {
         let columns = [
             ("load", "% of line rate"),
             ("reset time", "ns"),
-            ("least", "ns"),
-            ("largest", "ns"),
+            ("min", "ns"),
+            ("max", "ns"),
             ("sd", "ns"),
             ("lost", "frames"),
             ("repeats", ""),

@@ -29,19 +29,15 @@ pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), RunnerError> {
     if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
         return Ok(());
     }
-    let most = if rate == u64::MAX {
-        "as many packets as it answers".to_owned()
+    let sends = if rate == u64::MAX {
+        "without a rate limit".to_owned()
     } else {
-        format!("{rate} packets")
+        format!("{rate} packets a second ({bits} bit/s)")
     };
     Err(RunnerError::usage(format!(
-        "{most} a second, {bits} bit/s, to a host that is not this one. More than \
-         {MOST_PACKETS_A_SECOND} packets or 10 Mbit/s leave only with --allow-load: is it your network?",
-        bits = if rate == u64::MAX {
-            "any number of".to_owned()
-        } else {
-            bits.to_string()
-        },
+        "these settings send {sends} to another host. Without --allow-load, at most {MOST_PACKETS_A_SECOND} packets and \
+         10 Mbit a second are sent to other hosts. Send less, or add --allow-load if you may load that host and the \
+         network on the way"
     )))
 }
 
@@ -55,8 +51,8 @@ pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(
         return Ok(());
     };
     Err(RunnerError::usage(format!(
-        "load `{}` is for {}, a host that is not this one. It leaves only with --allow-load: is it your \
-         network?",
+        "load `{}` would be sent to another host, {}. Add --allow-load if you may load that host and the network on \
+         the way",
         load.name,
         target.address.ip()
     )))

@@ -199,7 +199,7 @@ pub struct Summary {
     /// the records no longer fit in memory.
     pub within_500us: Option<f64>,
     /// `None`: quantiles are exact. Else the largest error of those that are not, relative to the
-    /// value (to PDV itself for its quantiles, unless the least delay fell after the spill). An
+    /// value (to PDV itself for its quantiles, unless the minimum delay fell after the spill). An
     /// interquartile range is a difference of two such values, the histogram's bins are filled with
     /// them, and a band of the anatomy may be wider by as much at both ends.
     pub quantile_error: Option<f64>,

@@ -167,9 +167,12 @@ impl fmt::Display for Verdict {
         }
         let tail = self.tail.as_ref().and_then(|tail| tail.missing);
         match (self.median.missing, tail) {
-            (Some(missing), _) => write!(f, " Cannot tell host from network: {missing}."),
+            (Some(missing), _) => write!(f, " Host and network cannot be separated: {missing}."),
             (None, Some(missing)) => {
-                write!(f, " Cannot tell host from network at p99: {missing}.")
+                write!(
+                    f,
+                    " Host and network cannot be separated at p99: {missing}."
+                )
             }
             (None, None) => Ok(()),
         }
@@ -256,7 +259,7 @@ mod tests {
         let blind = |record: &mut Record| (record.t_tx, record.t_rx) = (None, None);
         let text = sentence(NONE, blind);
         assert!(
-            text.ends_with("Cannot tell host from network: no kernel stamps."),
+            text.ends_with("Host and network cannot be separated: no kernel stamps."),
             "{text}"
         );
         let text = sentence(NONE, |record| record.t_tx = None);

@@ -303,8 +303,8 @@ mod tests {
 
     fn files() -> Vec<(&'static str, String)> {
         vec![
-            ("model", "model.toml".to_owned()),
-            ("figures", "calibration.html".to_owned()),
+            ("Model:", "model.toml".to_owned()),
+            ("Figures:", "calibration.html".to_owned()),
         ]
     }
 

@@ -28,9 +28,9 @@ pub fn text(cells: &Cells<'_>, style: &Style) -> String {
         let sentence = format!("{}: {}", direction(way.direction), way.sentence());
         out += &paragraph(&sentence, Paint::Plain, style);
     }
-    out += &format!("\nrun     {}\n", cells.run.head.folder);
+    out += &format!("\nRecords: {}\n", cells.run.head.folder);
     if let Some(page) = cells.page {
-        out += &format!("report  {page}\n");
+        out += &format!("Report:  {page}\n");
     }
     style.glyphs(out)
 }
@@ -70,7 +70,7 @@ fn answer(cells: &Cells<'_>, way: &Way, style: &Style) -> String {
             let leave = "Leave `atm` out of a shaper's settings for this line.";
             out += &paragraph(leave, Paint::Plain, style);
         }
-        (_, Answer::CannotTell) => out += &paragraph(&longer(cells, way), Paint::Plain, style),
+        (_, Answer::Undecided) => out += &paragraph(&longer(cells, way), Paint::Plain, style),
         _ => {}
     }
     out

@@ -5,7 +5,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::FIRM_SPACE;
 use delaylab_explain::compare::limits::Outcome;
-use delaylab_explain::compare::{IN_FULL, Kind, PairFigures};
+use delaylab_explain::compare::{IN_FULL, PairFigures};
 use delaylab_lab::finding::Measure;
 use delaylab_view::compare::rows::{self, Row};
 use delaylab_view::compare::{Compared, Side};
@@ -123,7 +123,7 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
         text += &format!("\n{}", paragraph(&tests, Paint::Dim, style));
     }
     for (quantity, why) in &pair.missing {
-        let line = format!("no {}: {why}", quantity.name());
+        let line = format!("{} not known: {why}", quantity.name());
         text += &paragraph(&line, Paint::Dim, style);
     }
     if several {
@@ -212,8 +212,8 @@ fn overview(compared: &Compared, style: &Style) -> String {
     };
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
-        "p50, p99: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; chance: by no \
-         more than they do; mostly in: the stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
+        "p50, p99: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; no difference: \
+         by no more than they do; mostly in: the stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
     );
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
@@ -266,12 +266,10 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
         let each = quantiles
             .iter()
             .flat_map(|(_, q)| of_quantile(pair, headline, *q));
-        let mark = match pair.verdict.kind {
-            Kind::Differs => "differs",
-            Kind::CannotTell => "undecided",
-            Kind::NoDifference => "chance",
-        };
-        let end = [Cell::left(mark), Cell::left(mainly(pair))];
+        let end = [
+            Cell::left(pair.verdict.kind.words()),
+            Cell::left(mainly(pair)),
+        ];
         table.row(cells.chain(each).chain(end.into_iter().take(last.len())));
     }
     table
@@ -310,7 +308,7 @@ fn limits(compared: &Compared, style: &Style) -> String {
         };
         let levels = rows::levels(held);
         let strict = match held.outcome {
-            Outcome::CannotTell if compared.strict => " (fails, as --strict asks)",
+            Outcome::Undecided if compared.strict => " (fails, as --strict asks)",
             _ => "",
         };
         let text = format!("{}: {levels}{}{strict}", held.limit, held.reason);

@@ -119,7 +119,7 @@ fn wakeup_cells(row: &WakeUp, best: bool) -> Vec<Cell> {
 }
 
 fn noise(checkup: &Checkup, style: &Style) -> String {
-    let mut table = heading(["taken away", "gaps", "p99", "largest", "one look costs"]);
+    let mut table = heading(["taken away", "gaps", "gap p99", "gap max", "one clock read"]);
     for floor in &checkup.noise {
         table.row(noise_cells(floor));
     }
@@ -212,7 +212,7 @@ const SEEN_AT: usize = 2 + 6 + 17;
 fn lines_of(finding: &Finding, style: &Style) -> String {
     let (mark, paint) = match finding.state {
         FindingState::Ok => ("ok", Paint::Plain),
-        FindingState::Degraded => ("less", Paint::Host),
+        FindingState::Degraded => ("warn", Paint::Host),
         FindingState::Missing => ("no", Paint::Warning),
     };
     let state = style.paint(paint, &format!("{mark:<6}"));
@@ -236,7 +236,7 @@ fn dim(lines: &str, style: &Style) -> String {
         .collect()
 }
 
-/// Each remedy once, what is missing before what is only less.
+/// Each remedy once, what is missing before what is only a warning.
 fn next(checkup: &Checkup, style: &Style) -> String {
     let mut bad: Vec<&Finding> = checkup
         .findings

@@ -20,6 +20,7 @@ use delaylab_view::explain::words::{
 };
 use delaylab_view::run::Head;
 use delaylab_view::words::{plural, short_percent};
+use std::collections::BTreeSet;
 
 /// Causes, effects and changes that are shown unless all are asked for.
 const SHOWN: usize = 6;
@@ -88,7 +89,9 @@ fn slow(found: &Explanation, style: &Style) -> String {
     }
     let packets = if lost { "late, lost" } else { "late" };
     let note = format!(
-        "mean response: of packets that were not late; share: of that mean; {packets}: of the packets"
+        "mean response: of packets that were not late; {}mainly, share: the part to look at, and its share of that mean; \
+         {packets}: of the packets",
+        longer_note(conditions)
     );
     let own_load = match found.asked_for().next() {
         Some(_) => format!("; {WITH_OWN_LOAD}"),
@@ -97,6 +100,21 @@ fn slow(found: &Explanation, style: &Style) -> String {
     table.render(style)
         + &rest(conditions.len(), shown, "condition", style)
         + &paragraph(&format!("{note}{own_load}"), Paint::Dim, style)
+}
+
+/// What the slow ones take longer than.
+fn longer_note(conditions: &[Condition]) -> String {
+    let references = conditions.iter().filter_map(longer_than);
+    let references: BTreeSet<String> = references.map(|[_, than]| than).collect();
+    let mut references = references.into_iter();
+    match (references.next(), references.next()) {
+        (None, _) => String::new(),
+        (Some(one), None) => format!("longer by: than {one}; "),
+        _ => {
+            "longer by: than the condition or delay that each is compared with (--json names it); "
+                .to_owned()
+        }
+    }
 }
 
 fn row(condition: &Condition) -> [Cell; 7] {
@@ -120,7 +138,12 @@ fn stages(found: &Explanation, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    let heads = ["", "not late", "late, longer by", ""];
+    let heads = [
+        "Mean by stage",
+        "packets not late",
+        "late packets: excess",
+        "share",
+    ];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     for [usual, more] in in_common(&found.usual, &found.excess) {
         let each = more.ns / found.late as f64;
@@ -209,7 +232,7 @@ fn rest(all: usize, shown: usize, what: &str, style: &Style) -> String {
 
 fn cause(found: &Explanation, cause: &Cause, number: usize, style: &Style) -> String {
     let head = format!(
-        "{number}. {}: {} of the time lost, {} of the late packets ({})",
+        "{number}. {}: {} of the excess delay, {} of the late packets ({})",
         cause.headline(),
         short_percent(found.share_of_lost(cause)),
         short_percent(found.share_of_late(cause)),
@@ -292,7 +315,7 @@ fn unknown(found: &Explanation, style: &Style) -> String {
         indented("- ", &format!("{what}: {why}; {remedy}"), style)
     };
     let lines = found.unknown.iter().map(line);
-    paragraph("What this run cannot tell", Paint::Dim, style) + &lines.collect::<String>()
+    paragraph("Not known from this run", Paint::Dim, style) + &lines.collect::<String>()
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ impl LineWriter {
             Outcome::Late => format!("late: {}{}", self.delay(record), notes(record)),
             Outcome::Corrupt => format!("corrupt reply after {}", self.delay(record)),
             Outcome::Lost => format!("lost (no reply within {})", format_duration(self.timeout)),
-            Outcome::Skipped => "skipped (the sender gave the slot up)".to_owned(),
+            Outcome::Skipped => "skipped (the sender was too late to send it)".to_owned(),
             Outcome::Refused => refused(record),
             Outcome::LocalError => match (record.path_mtu, record.errno) {
                 (Some(mtu), _) => format!("not sent: longer than the path MTU of {mtu} B"),

@@ -78,8 +78,11 @@ fn hops(traced: &Traced<'_>, style: &Style) -> String {
     let fitting = layouts.map(|layout| rows(traced, layout)).find(fits);
     let mut lines = fitting.unwrap_or_else(|| rows(traced, Layout::Stacked));
     add_names(&mut lines, traced, style);
-    drawn(&lines, style)
+    drawn(&lines, style) + &crate::text::paragraph(LEGEND, Paint::Dim, style)
 }
+
+/// What the table's first figure is of.
+const LEGEND: &str = "DSCP: class of the packet when it reached the hop; !: not as sent";
 
 /// A line of the table, or one between its lines.
 enum Line {
@@ -182,8 +185,8 @@ fn spread_name(traced: &Traced<'_>) -> &'static str {
 
 fn figures_heading(traced: &Traced<'_>, layout: Layout) -> Vec<Cell> {
     let names = match layout {
-        Layout::Narrow => vec!["saw", "lost", "median"],
-        _ => vec!["saw", "lost", "min", "median", spread_name(traced)],
+        Layout::Narrow => vec!["DSCP", "lost", "median"],
+        _ => vec!["DSCP", "lost", "min", "median", spread_name(traced)],
     };
     let cells = names.into_iter().enumerate();
     cells
@@ -308,7 +311,7 @@ fn figures(
         return nothing;
     };
     let router = &hop.routers[at];
-    let mut cells = vec![saw(path, router)];
+    let mut cells = vec![class_seen(path, router)];
     cells.push(if at == 0 {
         loss(path, hop)
     } else {
@@ -329,7 +332,7 @@ fn figures(
 }
 
 /// The class as it arrived there, with a mark where it is not as it was sent.
-fn saw(path: &ClassPath, router: &Router) -> Cell {
+fn class_seen(path: &ClassPath, router: &Router) -> Cell {
     let most = router.seen.iter().max_by_key(|&(_, count)| count);
     let Some((&byte, _)) = most else {
         return Cell::left("–").dim();

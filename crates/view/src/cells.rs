@@ -46,7 +46,7 @@ impl Cells<'_> {
 }
 
 /// What is said where too few sizes were answered.
-pub const FEW: &str = "Cannot tell: too few sizes were answered to tell steps from a line.";
+pub const FEW: &str = "Undecided: too few sizes were answered to distinguish steps from a line.";
 
 /// What `delaylab cells --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -59,7 +59,7 @@ pub struct Document<'a> {
     pub sent: u64,
     /// Packets lost of these.
     pub lost: u64,
-    /// `steps`, `no cells` or `cannot tell`.
+    /// `steps`, `no_cells` or `cannot_tell` (undecided).
     pub answer: &'static str,
     /// The answer in words.
     pub sentence: String,
@@ -89,7 +89,7 @@ pub struct WayFound<'a> {
     pub per_size: &'static str,
     /// Packets answered.
     pub packets: usize,
-    /// `steps`, `no cells` or `cannot tell`.
+    /// `steps`, `no_cells` or `cannot_tell` (undecided).
     pub answer: &'static str,
     /// The answer in words.
     pub sentence: String,
@@ -179,7 +179,7 @@ impl<'a> Document<'a> {
             method: cells.method,
             sent,
             lost,
-            answer: main.map_or(Answer::CannotTell, Way::answer).name(),
+            answer: main.map_or(Answer::Undecided, Way::answer).name(),
             sentence: main.map_or_else(|| FEW.to_owned(), Way::sentence),
             ways: cells.ways().iter().map(WayFound::new).collect(),
             problems: &cells.run.problems,

@@ -16,7 +16,7 @@ pub enum Format {
 /// A file name that asks for no format we write.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "cannot tell the format of `{0}` from its name: end it in .json (one document), .ndjson or .jsonl (one line a packet) or .csv (one row a packet)"
+    "the name of `{0}` does not say its format: end it in .json (one document), .ndjson or .jsonl (one line a packet) or .csv (one row a packet)"
 )]
 pub struct UnknownFormat(pub String);
 

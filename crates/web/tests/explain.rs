@@ -133,7 +133,7 @@ fn told_of(records: &[Record]) -> String {
 fn whole_runs_are_explained() {
     let text = told_of(&packets());
     assert!(
-        text.contains("the reflector on this host took 100 %"),
+        text.contains("100 % arose in the reflector on this host"),
         "{text}"
     );
 }
@@ -225,5 +225,5 @@ fn damaged_and_missing_files_leave_what_is_whole() {
         told(&folder);
         fs::write(&path, &bytes).unwrap();
     }
-    assert!(told(&folder).contains("the reflector on this host took 100 %"));
+    assert!(told(&folder).contains("100 % arose in the reflector on this host"));
 }

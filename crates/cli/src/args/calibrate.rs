@@ -10,7 +10,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration` \
 is one): what the hosts cost a packet and a byte, the bottleneck's rate, whether a link, a shaper or a \
-policer has it, its buffer and discipline, and what the run cannot tell. The model is an experiment for the world sim; it is run, and both distributions are \
+policer has it, its buffer and discipline, and what the run does not identify. The model is an experiment for the world sim; it is run, and both distributions are \
 compared. All of it goes into a new folder in the run, RUN/models/NAME-model-TIME; nothing measured changes.
 
 Examples:

@@ -57,8 +57,8 @@ pub struct CellsArgs {
     )]
     pub count: Option<NonZeroU32>,
 
-    /// Time to wait after each reply
-    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = values::duration, help_heading = "When to send")]
+    /// Send the next packet this long after each reply
+    #[arg(long = "after-reply", alias = "wait", value_name = "TIME", default_value = "1ms", value_parser = values::duration, help_heading = "When to send")]
     pub wait: Nanos,
 
     /// Random seed [default: drawn and recorded]

@@ -17,8 +17,8 @@ Statistics and selectors are those of findings: mean, sd, p50, p999, max, p99(re
 share(response > 10ms); `for each wait: p99(response) > +10%`. A condition has failed where the \
 estimate is beyond the bound, and its interval leaves out that nothing changed.
 
-Exit codes: 0 no condition failed, or the data cannot tell; 1 one failed, or with --strict cannot be \
-told; 2 what was typed cannot be done; 3 a run cannot be read.
+Exit codes: 0 no condition failed (an undecided one has not failed); 1 one failed, or with --strict is \
+undecided; 2 what was typed cannot be done; 3 a run cannot be read.
 
 Examples:
   delaylab compare runs/before runs/after                  two runs of one experiment

@@ -43,7 +43,8 @@ pub struct ChoiceArgs {
     #[arg(long, requires = "target")]
     pub port: Option<u16>,
 
-    /// Use this run as the measured part: directory, name, or `latest`
+    /// Show the results of this earlier run as measured values in the new run's figures and tables, for example next
+    /// to simulated ones: directory, name, or `latest`
     #[arg(long, value_name = "RUN")]
     pub measured: Option<String>,
 
@@ -214,9 +215,10 @@ pub struct ReportArgs {
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Show one table of this run and another run of the same experiment, and nothing else
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["output", "svg"])]
-    pub beside: Option<String>,
+    /// Show this run and another run of the same experiment in one table, and nothing else (`delaylab compare` says
+    /// whether they differ)
+    #[arg(long, alias = "beside", value_name = "RUN", conflicts_with_all = ["output", "svg"])]
+    pub compare_with: Option<String>,
 }
 
 /// `PATH=VALUE`.

@@ -10,26 +10,27 @@ pub const IDLE: &str = "idle";
 /// Explain what is slow in a run, where, and why packets were late: worst cause first, with evidence and remedy
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A combination of levels is slow if it takes a quarter longer than the best one with the same load; without \
-another one, or with `--against idle`, the least delay of the path is what it is held against.
+A combination of levels is slow if it takes a quarter longer than the best one with the same load. Without \
+another one, or with `--baseline idle`, it is compared with the minimum delay of the path: transmission time and \
+propagation, without any queue.
 
-A packet is late if its response is longer than the median of its stream by four times the distance \
-of the quartiles, and by 10 us at least. Each late packet is attributed to one cause: the stage that took \
+A packet is late if its response is longer than the median of its stream by four interquartile \
+ranges, and by at least 10 us. Each late packet is attributed to one cause: the stage that took \
 longer than usual, and within it who had the CPU, or which queue held the packet.
 
 Examples:
   delaylab explain                        the last run
   delaylab explain runs/ping-2026 -v      every cause
-  delaylab explain bufferbloat --against idle
+  delaylab explain bufferbloat --baseline idle
   delaylab explain latest --json | jq '.causes[0]'")]
 pub struct ExplainArgs {
     /// The run: directory, name, `latest`, or an experiment's name (its newest run)
     #[arg(default_value = "latest")]
     pub run: String,
 
-    /// Compare with this run, or with `idle`, the least delay of the path
-    #[arg(long, value_name = "RUN")]
-    pub against: Option<String>,
+    /// Compare with this run; or with `idle`, the minimum delay of the path
+    #[arg(long, alias = "against", value_name = "RUN|idle")]
+    pub baseline: Option<String>,
 
     /// Directory of runs
     #[arg(long, value_name = "DIR", default_value = RUNS)]

@@ -10,9 +10,9 @@ use std::path::PathBuf;
 /// Convert what other tools measured into a run: ping and similar tools, traceroutes, captures, any table of delays
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is recognised by its content. What its tool says of its own packets is held against those \
-packets; where the two differ, it is said. The run is a directory as any other: `delaylab report` \
-shows it again. It holds what the file holds, which is seldom more than a round trip a packet.
+A file is recognised by its content. The tool's own statistics are compared with those \
+of its packets, and a difference is reported. The run is a directory as any other: `delaylab report` \
+shows it again. It holds what the file holds, which is seldom more than one round trip for each packet.
 
 Examples:
   delaylab import ping.txt                                 of ping -D -O -c 100 HOST > ping.txt

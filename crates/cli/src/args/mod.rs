@@ -23,7 +23,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use delaylab_view::json::{Listed, PUBLISHED};
 
-/// A laboratory for network delay: measure it, take it apart, say whose fault it is.
+/// A laboratory for network delay: measure it, divide it into stages, attribute it to causes.
 #[derive(Debug, Parser)]
 #[command(
     name = "delaylab",

@@ -22,7 +22,7 @@ Durations and sizes carry units: 200ms, 0.2s, 56B, 9KiB. Ctrl-C ends the run and
 Examples:
   delaylab ping 192.0.2.1                               ping, with host and network apart
   delaylab ping 192.0.2.1 --method udp -i 10ms -c 1000  against `delaylab reflect` there
-  delaylab ping 192.0.2.1 --method tcp --wait 0s -w 5s  back to back for five seconds
+  delaylab ping 192.0.2.1 --method tcp --after-reply 0s -w 5s  one after the other
   delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
   delaylab ping 192.0.2.1 -c 100 -qq --fail-if 'lost > 1%'  one line; code 1 if more is lost
   delaylab ping 192.0.2.1 -i 20ms --tui                 watch it live
@@ -97,12 +97,12 @@ pub struct PingArgs {
     #[arg(long, value_name = "FILE", help_heading = "What to send")]
     pub key_file: Option<PathBuf>,
 
-    /// From the start of a packet to the start of the next, on an absolute grid [default: 1s; with
+    /// Time from the start of a packet to the start of the next; a late packet does not move those after it [default: 1s; with
     /// --load 100ms]
     #[arg(short, long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
     pub interval: Option<Nanos>,
 
-    /// Exponential gaps with this mean instead
+    /// Poisson process instead: exponential gaps with this mean
     #[arg(long, value_name = "TIME", value_parser = values::positive_duration, conflicts_with = "interval", help_heading = "When to send")]
     pub poisson: Option<Nanos>,
 
@@ -110,8 +110,8 @@ pub struct PingArgs {
     #[arg(long, value_name = "N", conflicts_with = "poisson", value_parser = clap::value_parser!(u32).range(1..), help_heading = "When to send")]
     pub burst: Option<u32>,
 
-    /// Closed loop: wait so long after each reply, then send; 0s is back to back
-    #[arg(long, value_name = "TIME", value_parser = values::duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
+    /// Closed loop: send the next packet this long after each reply; 0s: at once
+    #[arg(long = "after-reply", alias = "wait", value_name = "TIME", value_parser = values::duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
     pub wait: Option<Nanos>,
 
     /// Stop after this number of packets; with --load, in each part
@@ -122,7 +122,7 @@ pub struct PingArgs {
     #[arg(short = 'w', long, value_name = "TIME", value_parser = values::positive_duration, help_heading = "When to send")]
     pub duration: Option<Nanos>,
 
-    /// A reply later than this is late
+    /// Time-out: a reply that takes longer counts as late, and no reply by then as lost
     #[arg(short = 'W', long, value_name = "TIME", default_value = "1s", value_parser = values::positive_duration, help_heading = "When to send")]
     pub timeout: Nanos,
 
@@ -144,7 +144,8 @@ pub struct PingArgs {
     #[command(flatten)]
     pub load_server: LoadServerArgs,
 
-    /// Sleep in the kernel, or spin (takes a whole CPU, leaves the wake-up out)
+    /// How to wait for send times and replies: block (sleep in the kernel) or spin (poll all the time: uses a whole CPU,
+    /// and adds no wake-up delay)
     #[arg(long, value_name = "MODE", default_value = "block", value_parser = values::wait_mode(), help_heading = "How to measure")]
     pub wait_mode: WaitMode,
 

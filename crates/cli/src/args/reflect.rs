@@ -115,7 +115,8 @@ pub struct ReflectArgs {
     #[arg(long, value_name = "SIZE", default_value = "65535B", value_parser = values::size, help_heading = "Limits")]
     pub max_size: u32,
 
-    /// Sleep in the kernel, or spin while packets come (takes a whole CPU)
+    /// How to wait for packets: block (sleep in the kernel) or spin (poll while packets come: uses a whole CPU, and adds no
+    /// wake-up delay)
     #[arg(long, value_name = "MODE", default_value = "block", value_parser = values::wait_mode())]
     pub wait_mode: WaitMode,
 

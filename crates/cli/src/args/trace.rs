@@ -27,7 +27,7 @@ pub struct TraceArgs {
     #[arg(long, default_value = "be", value_delimiter = ',', value_parser = values::class, help_heading = "What to send")]
     pub class: Vec<Dscp>,
 
-    /// Probe method: udp and tcp to a port, icmp echo. With udp the target also reports the class that it saw
+    /// Probe method: udp and tcp to a port, icmp echo. With udp the target also reports the class that it received
     #[arg(long, default_value = "udp", value_parser = values::trace_method(), help_heading = "What to send")]
     pub method: Method,
 

@@ -123,7 +123,7 @@ impl Expected {
             format!("; it is of another form of the experiment ({how}), and the next may come out otherwise")
         });
         format!(
-            "by the run {}; this one has {packets:.2} times its packets and {repeats:.2} times its repeats for each \
+            "from the run {}; this one has {packets:.2} times its packets and {repeats:.2} times its repeats for each \
              combination{other_form}",
             self.run
         )

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     let run = choose::run(&args.run, &args.runs)?;
-    if let Some(other) = &args.beside {
+    if let Some(other) = &args.compare_with {
         let other = choose::run(other, &args.runs)?;
         let [first, second] = [&run, &other].map(conclude::terminal_data);
         [&run, &other].into_iter().try_for_each(whole)?;

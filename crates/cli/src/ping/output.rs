@@ -315,8 +315,8 @@ impl<'a> Written<'a> {
         let wanted = self.shown.args.quiet == 0 && !self.shown.args.tui;
         if wanted && self.lines.is_none() && packets > 0 {
             terminal::say(format!(
-                "0 of {packets} lines shown: packets less than 50 ms apart get none. -D shows them all, with the time of \
-                 day; -q leaves this out"
+                "0 of {packets} lines shown: packets less than 50 ms apart are not shown one by one. -D shows them all, with the \
+                 time of day; -q leaves this note out"
             ));
         }
     }

@@ -1,4 +1,5 @@
-//! `delaylab explain RUN --against RUN`: one simulated run held against another, and against the least delay.
+//! `delaylab explain RUN --baseline RUN`: one simulated run compared with another, and with the minimum delay.
+//! `--against` is the old name of the flag.
 
 use crate::harness::process::{Ran, ran};
 use crate::harness::scratch::Scratch;
@@ -71,8 +72,8 @@ fn a_slow_run_is_held_against_a_fast_one() {
         text.contains("No condition is slow against the baseline"),
         "{text}"
     );
-    // Against the least delay of its own path no other run is named.
-    let text = explained(&scratch, &format!("{slow} --against idle")).stdout;
+    // Against the minimum delay of its own path no other run is named.
+    let text = explained(&scratch, &format!("{slow} --baseline idle")).stdout;
     assert!(!text.contains("baseline"), "{text}");
     let missing = ran(&scratch, &format!("explain {slow} --against no-such-run"));
     assert_eq!(missing.code, 2, "{}", missing.stderr);

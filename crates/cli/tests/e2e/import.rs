@@ -234,7 +234,7 @@ fn the_tools_figures_stand_beside_those_of_its_packets() {
         "figure ping says its packets give",
         "mean round trip 20.5 ms 20.5 ms",
         "--- import-ping (live) ---",
-        "run runs/import-ping-",
+        "Records: runs/import-ping-",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }

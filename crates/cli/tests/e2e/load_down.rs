@@ -96,7 +96,7 @@ fn the_table_of_all_parts_comes_last() {
         "rrul:1 down",
         "rrul:1 both",
         "response p50",
-        "p50 longer by",
+        "p50 increase",
         "goodput up",
         "goodput down",
         "responsiveness, RPM",

@@ -103,7 +103,7 @@ impl Routed {
         assert_eq!(packet["refused_by"], expected.from, "{words}");
         let text = self.ping(&words).stdout;
         let line = format!("seq=0 {}, from {}", expected.text, expected.from);
-        let count = format!("100 % lost, 1 refused ({}, from", expected.text);
+        let count = format!("100 % lost, 1 ICMP error ({}, from", expected.text);
         let text = text.replace(['\u{a0}', '\n'], " ");
         assert!(
             text.contains(&line) && text.contains(&count),

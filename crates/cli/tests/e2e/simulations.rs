@@ -153,7 +153,7 @@ fn a_check_expects_what_the_last_run_measured() {
         after.stdout
     );
     assert!(
-        after.stdout.contains("Expected: by the run small-"),
+        after.stdout.contains("Expected: from the run small-"),
         "{}",
         after.stdout
     );
@@ -423,7 +423,7 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
     let far = far.display();
     let beside = ran(
         &scratch,
-        &format!("report latest --runs near --beside {far}"),
+        &format!("report latest --runs near --compare-with {far}"),
     );
     assert_eq!(beside.code, 0, "{}", beside.stderr);
     // Four rows: two numbers of streams, two probes; the way is longer in both directions.

@@ -1,6 +1,6 @@
 //! A calibrated path as it may be too: the rate, the bucket and the buffer drawn from where their intervals have them.
 //!
-//! What the lines of the hosts and of the least delay are off by is not drawn: without load the model shows it.
+//! What the lines of the hosts and of the minimum delay are off by is not drawn: without load the model shows it.
 
 use super::Calibration;
 use super::buffer::Buffer;

@@ -2,7 +2,7 @@
 //! policer that drops and holds nothing.
 //!
 //! A link takes as much longer for a larger packet as its rate says, also without load; through a bucket that is full a packet
-//! passes at once, whatever its size. So the slope of the least delay in size, compared with the rate under
+//! passes at once, whatever its size. So the slope of the minimum delay in size, compared with the rate under
 //! overflow, tells a link from a shaper. A policer loses packets while those that it takes wait for nothing.
 
 use super::Calibration;
@@ -72,7 +72,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// By the least delay's slope, and the rate under overflow. `None` without a line.
+    /// By the minimum delay's slope, and the rate under overflow. `None` without a line.
     pub(super) fn decide(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
         let slope = forward?.slope;
         let there = match ways {

@@ -1,7 +1,7 @@
 //! Calibration (seed 003): what a measured path is made of, as a simulation needs to know it.
 //!
 //! From one run that holds trials without load and trials that overflow the bottleneck's buffer: what the hosts
-//! cost a packet and a byte, the least delay as a line in size, the rate of the bottleneck, how much it
+//! cost a packet and a byte, the minimum delay as a line in size, the rate of the bottleneck, how much it
 //! holds, and whether all flows wait in one queue. What the run does not show is said, with what would
 //! show it.
 //!
@@ -63,7 +63,7 @@ pub struct Calibration {
     pub flawed: usize,
     /// What the hosts cost.
     pub hosts: Hosts,
-    /// Least delay of the network against size on the wire: there, or there and back where the ways are together.
+    /// Minimum delay of the network against size on the wire: there, or there and back where the ways are together.
     pub forward: Option<Line>,
     /// The same on the way back.
     pub back: Option<Line>,

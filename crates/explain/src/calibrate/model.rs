@@ -7,7 +7,7 @@
 //! …   │                                        │  …
 //! ```
 //!
-//! The least delay's constant is the bottleneck's propagation; what of its slope the bottleneck does not
+//! The minimum delay's constant is the bottleneck's propagation; what of its slope the bottleneck does not
 //! explain, the lines beside it have, half each. Behind a token bucket all of the slope is the links': the bottleneck's, less
 //! what a line takes whose rate the experiment says.
 
@@ -145,7 +145,7 @@ fn path_section(
         Some(_) if found.bucket().is_some() => {
             let _ = writeln!(
                 text,
-                "# The link: all of the least delay's slope. What limits it is below, a token bucket."
+                "# The link: all of the minimum delay's slope. What limits it is below, a token bucket."
             );
             let own = slope - 2.0 * beside(found, slope, measured, probes);
             let bits = if own < NO_LINE {
@@ -166,7 +166,7 @@ fn path_section(
         None => {
             let _ = writeln!(
                 text,
-                "# Unknown: all of the least delay's slope, so no link is slower."
+                "# Unknown: all of the minimum delay's slope, so no link is slower."
             );
             let _ = writeln!(text, "rate = \"{:.0}bit/s\"", 8e9 / slope);
         }
@@ -192,7 +192,7 @@ fn path_section(
     }
     let _ = writeln!(
         text,
-        "\n[[path.link]]\nname = \"bottleneck\"\nfrom = \"s1\"\nto = \"s2\"\n# The least delay of a packet \
+        "\n[[path.link]]\nname = \"bottleneck\"\nfrom = \"s1\"\nto = \"s2\"\n# The minimum delay of a packet \
          without any bytes, the mean of there and back.\npropagation = \"{propagation:.0}ns\""
     );
     for at in 0..probes.len() + loads {

@@ -69,14 +69,14 @@ pub struct Overflow {
     pub passages: Vec<Passage>,
     /// The stream that lost most bytes.
     pub flood: usize,
-    /// Least delay: nanoseconds of a packet without any bytes, and of a byte.
+    /// Minimum delay: nanoseconds of a packet without any bytes, and of a byte.
     pub least: [f64; 2],
     /// Are there and back told apart?
     pub ways: Ways,
 }
 
 impl Overflow {
-    /// `None` where nothing is known of when packets came out. Without a line, the least delay of the
+    /// `None` where nothing is known of when packets came out. Without a line, the minimum delay of the
     /// trial itself stands for it.
     pub(super) fn gather(
         trial: &Trial,

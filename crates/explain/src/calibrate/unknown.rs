@@ -147,7 +147,7 @@ fn link_or_shaper(found: &Calibration) -> Option<Unknown> {
             100.0 * verdict.share
         ),
         None if found.limiter.is_none() => {
-            "Nothing is known of how the least delay depends on size.".to_owned()
+            "Nothing is known of how the minimum delay depends on size.".to_owned()
         }
         _ => return None,
     };

@@ -1,6 +1,6 @@
 //! What is slow in a run, and why packets of it were late: whose fault it was, worst first, and what that is known from.
 //!
-//! Every combination of levels is first held against the best one, the least delay of its path or another run ([`slow`]).
+//! Every combination of levels is first held against the best one, the minimum delay of its path or another run ([`slow`]).
 //! Packets that took far longer than the others of their stream ([`delaylab_stats::excursion`]) are put
 //! down to a cause one by one ([`delaylab_stats::attribution`]): the stage that took longer than usual, and
 //! within it who had the CPU instead, or which queue held the packet. Causes are then ranked by the time that they cost.
@@ -18,7 +18,7 @@
 //! | [`effects`] | what each factor that was varied does to the response |
 //! | [`changes`] | when the response changed its level |
 //! | [`ways`] | the way there and the way back, where the stamps tell them apart |
-//! | [`unknown`] | what the run cannot tell, and what would let it |
+//! | [`unknown`] | what the run does not show, and what would |
 //! | `words.rs` | evidence and remedies as sentences |
 
 pub mod blackouts;
@@ -85,13 +85,13 @@ pub struct Explanation {
     pub excess: Vec<Part>,
     /// The way there and the way back of each probe.
     pub ways: Vec<OneWay>,
-    /// Why they were late: most time lost first, and what the run itself asked for last.
+    /// Why they were late: most excess delay first, and what the run itself asked for last.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
     pub effects: Vec<Effect>,
     /// When the response changed its level.
     pub changes: Changes,
-    /// What cannot be told, and what would let it.
+    /// What is not known, and what would show it.
     pub unknown: Vec<Unknown>,
     /// What said who had the CPU; empty where nothing did.
     pub sources: Vec<String>,
@@ -144,7 +144,7 @@ pub struct Worst {
 }
 
 impl Explanation {
-    /// Causes that nobody asked for: the findings, most time lost first.
+    /// Causes that nobody asked for: the findings, most excess delay first.
     pub fn found(&self) -> impl Iterator<Item = &Cause> {
         let causes = self.causes.iter();
         causes.filter(|cause| !cause.role.is_asked_for())
@@ -166,7 +166,7 @@ impl Explanation {
         cause.packets as f64 / all.max(1) as f64
     }
 
-    /// Share of the time lost that a cause took, 0 to 1: as [`Self::share_of_late`].
+    /// Share of the excess delay that a cause took, 0 to 1: as [`Self::share_of_late`].
     pub fn share_of_lost(&self, cause: &Cause) -> f64 {
         let all = match cause.role.is_asked_for() {
             true => self.lost_ns,
@@ -175,7 +175,7 @@ impl Explanation {
         if all > 0.0 { cause.lost_ns / all } else { 0.0 }
     }
 
-    /// Share of the time lost for which causes of one place are responsible, 0 to 1; the run's own load is none.
+    /// Share of the excess delay for which causes of one place are responsible, 0 to 1; the run's own load is none.
     pub fn share_of(&self, place: Place) -> f64 {
         let of_place = self.found().filter(|cause| cause.what.place() == place);
         of_place.map(|cause| self.share_of_lost(cause)).sum()

@@ -1,4 +1,4 @@
-//! What is slow: each combination of levels against the best one that is like it, against the least delay of its path,
+//! What is slow: each combination of levels against the best one that is like it, against the minimum delay of its path,
 //! or against another run. Lateness is relative to a stream's own median, so it does not see what every packet pays.
 //!
 //! | file | holds |
@@ -37,10 +37,10 @@ const MOST: usize = 1 << 20;
 /// What conditions are held against.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum Baseline<'a> {
-    /// The best that is like them, else the least delay of the path.
+    /// The best that is like them, else the minimum delay of the path.
     #[default]
     Best,
-    /// The least delay of the path.
+    /// The minimum delay of the path.
     Idle,
     /// Another run.
     Run(&'a Slow),
@@ -101,7 +101,7 @@ pub struct Condition {
     pub paced_at: Option<u64>,
     /// What it is held against.
     pub against: Against,
-    /// How long that takes, ns; of the least delay `None` where it is not known.
+    /// How long that takes, ns; of the minimum delay `None` where it is not known.
     pub against_ns: Option<f64>,
     /// Their offered load, state of the host and stages: what makes two of them alike.
     likeness: Likeness,
@@ -420,7 +420,7 @@ fn median(streams: &[&Stream<'_>]) -> Option<f64> {
 }
 
 /// Finds for each what it is held against: of those with the same probe, the same load and the same state of the host
-/// the best; where it is not much slower than that, of all with the same probe; else the least delay of its path.
+/// the best; where it is not much slower than that, of all with the same probe; else the minimum delay of its path.
 fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
     let all = conditions.to_vec();
     for condition in conditions {

@@ -41,7 +41,7 @@ impl Component {
         }
     }
 
-    /// Is it part of the least delay of a path, which no packet can do without?
+    /// Is it part of the minimum delay of a path, which no packet can do without?
     pub const fn is_least(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a run cannot tell, and which privilege or option would let it.
+//! What a run does not show, and which privilege or option would.
 
 use super::gather::Gathered;
 use delaylab_model::trial::{Delivery, ReflectorClock, Residence, StampPoint};
@@ -7,14 +7,14 @@ use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Something that the run cannot tell.
+/// Something that the run does not show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unknown {
     /// What.
     pub what: String,
     /// Why.
     pub why: String,
-    /// What would let it.
+    /// What would show it.
     pub remedy: String,
 }
 
@@ -28,7 +28,7 @@ impl Unknown {
     }
 }
 
-/// Everything that this run cannot tell.
+/// Everything that this run does not show.
 pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
     let rows = run.trials();
     let imported = run.environment()["imported"].is_object();
@@ -77,7 +77,7 @@ fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
     if blind == 0 || rows.is_empty() {
         return None;
     }
-    let what = "which process or interrupt had the CPU instead";
+    let what = "which process or interrupt had the CPU";
     if world == "imported" {
         let why = "the tool that measured did not look";
         let remedy = "measure with `delaylab run`, as root or with access to tracefs";

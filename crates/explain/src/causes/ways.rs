@@ -1,4 +1,4 @@
-//! The way there and the way back, each above its own least delay.
+//! The way there and the way back, each above its own minimum delay.
 //!
 //! That needs no clocks that agree, only clocks that run at one pace: where they do not, how much faster one
 //! runs is estimated and taken out ([`delaylab_stats::skew`]). A delay itself needs clocks that agree, and

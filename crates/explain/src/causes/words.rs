@@ -13,7 +13,7 @@ use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{Match, Relation};
 use delaylab_stats::trains::Owner;
 
-/// So much of the time lost in one condition is worth a word.
+/// So much of the excess delay in one condition is worth a word.
 const MOST_IN_ONE: f64 = 0.5;
 
 /// Whose fault late packets are, in a sentence or two. What the run's own load did is no finding, and is said apart.
@@ -94,13 +94,13 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let most = match &worst.what {
         LateCause::Ran { who, .. } if worst.driven.is_some() => {
             format!(
-                ", {of_worst} where {} handled the probe's own packets",
+                ", {of_worst} while {} handled the probe's own packets",
                 who.name
             )
         }
         LateCause::Ran { who, .. } => {
             let name = worst.role.named(&worst.name_of(who));
-            format!(", {of_worst} where {name} had its CPU")
+            format!(", {of_worst} while {name} had its CPU")
         }
         LateCause::Queue { port } => {
             let load = explanation.slow.load_beside(&worst.what);
@@ -121,7 +121,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         None => late,
     };
     format!(
-        "{late}. Of the time that they lost, {whose} took {}{most}.",
+        "{late}. Of this excess delay, {} arose in {whose}{most}.",
         percent(share)
     )
 }
@@ -251,10 +251,10 @@ fn alike(seen: &CauseContext<'_>, gathered: &Gathered<'_>) -> Option<String> {
     match seen.alike.others {
         0 => None,
         1 => Some(format!(
-            "with another of this name, {share} of the time lost"
+            "together with another process of this name: {share} of the excess delay"
         )),
         others => Some(format!(
-            "with {others} others of this name, {share} of the time lost"
+            "together with {others} other processes of this name: {share} of the excess delay"
         )),
     }
 }
@@ -311,7 +311,7 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
                 "the scheduler's events"
             }
         }
-        NoiseKind::SentinelGap => "gaps that the sentinel saw",
+        NoiseKind::SentinelGap => "gaps that the CPU sentinel measured",
         NoiseKind::SlowClockRead => "gaps between clock reads",
     };
     let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
@@ -447,8 +447,8 @@ pub(super) fn remedy(
                 .to_owned()
         }
         LateCause::Queue { port } if !seen.load.is_empty() => format!(
-            "The run's own load ({}) goes through {port}, which is what the experiment asks for. What another \
-             discipline would make of it: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
+            "The run's own load ({}) goes through {port}, which is what the experiment asks for. The effect of another \
+             discipline: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
             seen.load
         ),
         LateCause::Queue { port } => format!(
@@ -556,7 +556,7 @@ impl Cause {
         }
     }
 
-    /// What it is, as a headline: `planted-noise ran instead`.
+    /// What it is, as a headline: `planted-noise had the CPU`.
     pub fn headline(&self) -> String {
         match &self.what {
             LateCause::Ran { who, .. } if self.driven.is_some() => {
@@ -564,7 +564,7 @@ impl Cause {
             }
             LateCause::Ran { who, kind } => {
                 let verb = match kind {
-                    NoiseKind::Scheduled => "ran instead",
+                    NoiseKind::Scheduled => "had the CPU",
                     NoiseKind::Interrupt => "(an interrupt) had the CPU",
                     NoiseKind::Softirq => "(a softirq) had the CPU",
                     NoiseKind::SentinelGap => "had the CPU, without a name",

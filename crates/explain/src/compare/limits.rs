@@ -7,8 +7,8 @@
 //!   four trials a side, whose own levels differ by 0 or 10 % (`examples/limits.rs`).
 //!   A bound on the other side of zero asks for a change (`> -5%`: B must be 5 % shorter): there the
 //!   interval must lie beyond the bound.
-//! - **held**: all of the interval is on the good side of t;
-//! - **cannot tell**: anything else. Whoever wants no regression missed lets that fail, too.
+//! - **passed**: all of the interval is on the good side of t;
+//! - **undecided**: anything else. Whoever wants no regression missed lets that fail, too.
 //!
 //! A bound of B's own value (`> 30ms`) has failed where all of the interval is beyond it; `max`, `min` and
 //! `count` of B are taken as they are. Where A was answered and nothing of B was, be it under one combination of the
@@ -35,16 +35,25 @@ pub enum Outcome {
     /// No.
     Held,
     /// The data do not say.
-    CannotTell,
+    Undecided,
 }
 
 impl Outcome {
-    /// For people, and with `_` for programs.
+    /// For people.
     pub const fn name(self) -> &'static str {
         match self {
             Outcome::Failed => "failed",
+            Outcome::Held => "passed",
+            Outcome::Undecided => "undecided",
+        }
+    }
+
+    /// For programs.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Outcome::Failed => "failed",
             Outcome::Held => "held",
-            Outcome::CannotTell => "cannot tell",
+            Outcome::Undecided => "cannot_tell",
         }
     }
 }

@@ -298,7 +298,7 @@ fn where_nothing_was_answered_it_says_so() {
         back.verdict.text
     );
     let both = compared(&silent, &silent);
-    assert_eq!(both.verdict.kind, Kind::CannotTell);
+    assert_eq!(both.verdict.kind, Kind::Undecided);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn few_packets_give_figures_and_no_verdict() {
             let text = &found.verdict.text;
             let itself = packets > 0 && text.contains("equals A's");
             assert!(
-                itself || found.verdict.kind == Kind::CannotTell,
+                itself || found.verdict.kind == Kind::Undecided,
                 "{packets}: {text}"
             );
             assert!(!text.contains("NaN"), "{text}");
@@ -590,7 +590,7 @@ fn outcome(a: &Samples, b: &Samples, text: &str) -> Outcome {
 
 #[test]
 fn limits_of_every_form() {
-    use Outcome::{CannotTell, Failed, Held};
+    use Outcome::{Failed, Held, Undecided};
     let a = run(&[PLAIN]);
     let b = run(&[Recipe {
         path: 1.3,
@@ -609,7 +609,7 @@ fn limits_of_every_form() {
         ("p50(response) > 1s", Held),
         ("p50(response) < 1s", Failed),
         ("p50(response | probe=echo) > +10%", Failed),
-        ("sd(network) > +10us", CannotTell),
+        ("sd(network) > +10us", Undecided),
         ("sd(network) > +10%", Failed),
         ("lost > 1%", Failed),
         ("lost > 10%", Held),
@@ -620,8 +620,8 @@ fn limits_of_every_form() {
         ("count(response) < 1000", Held),
         ("max(response) > 1us", Failed),
         ("max(response) > 1s", Held),
-        ("max(response) > +10%", CannotTell),
-        ("p999(response) > +10%", CannotTell),
+        ("max(response) > +10%", Undecided),
+        ("p999(response) > +10%", Undecided),
         ("for each probe: p50(response) > +10%", Failed),
     ] {
         assert_eq!(
@@ -674,7 +674,7 @@ fn silence_fails_what_few_packets_leave_open() {
     assert_eq!(outcome(&a, &silent, "p99(response) > 1s"), Outcome::Failed);
     assert_eq!(
         outcome(&silent, &a, "p99(response) > +10%"),
-        Outcome::CannotTell
+        Outcome::Undecided
     );
     let few = run(&[Recipe {
         packets: 10,
@@ -688,7 +688,7 @@ fn silence_fails_what_few_packets_leave_open() {
     );
     assert_eq!(
         outcome(&a, &few, "p50(response) > +10%"),
-        Outcome::CannotTell
+        Outcome::Undecided
     );
 }
 

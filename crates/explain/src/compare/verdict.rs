@@ -32,7 +32,7 @@ pub enum Kind {
     NoDifference,
     /// The data do not say.
     #[default]
-    CannotTell,
+    Undecided,
 }
 
 impl Kind {
@@ -41,7 +41,16 @@ impl Kind {
         match self {
             Kind::Differs => "differs",
             Kind::NoDifference => "no_difference",
-            Kind::CannotTell => "cannot_tell",
+            Kind::Undecided => "cannot_tell",
+        }
+    }
+
+    /// The words for people.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Kind::Differs => "differs",
+            Kind::NoDifference => "no difference",
+            Kind::Undecided => "undecided",
         }
     }
 }
@@ -124,8 +133,8 @@ fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
     let why = why.next().map_or("there are no values", |(_, why)| why);
     let name = name(headline);
     Verdict {
-        kind: Kind::CannotTell,
-        text: format!("Whether {name} differs cannot be told: {why}."),
+        kind: Kind::Undecided,
+        text: format!("Undecided whether {name} differs: {why}."),
     }
 }
 
@@ -271,8 +280,8 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
         let why = at(0.5).and_then(|shift| shift.absolute.as_ref().err());
         let why = why.map_or("its interval has no end", String::as_str);
         return Verdict {
-            kind: Kind::CannotTell,
-            text: format!("Whether {name} differs cannot be told: {why}."),
+            kind: Kind::Undecided,
+            text: format!("Undecided whether {name} differs: {why}."),
         };
     };
     let (a, b) = figures.counts;

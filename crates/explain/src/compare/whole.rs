@@ -22,7 +22,7 @@ pub struct Whole {
     pub pairs: usize,
     /// How many of them differ.
     pub differ: usize,
-    /// Of how many that cannot be told.
+    /// How many are undecided.
     pub unknown: usize,
     /// In how many only B was ever answered, and only A.
     pub silent: [usize; 2],
@@ -74,7 +74,7 @@ impl Whole {
         let mut whole = Self {
             pairs: pairs.len(),
             differ: count(Kind::Differs),
-            unknown: count(Kind::CannotTell),
+            unknown: count(Kind::Undecided),
             silent: [Silent::A, Silent::B].map(|side| {
                 let silent = pairs.iter().filter(|pair| pair.silent() == Some(side));
                 silent.count()
@@ -276,16 +276,16 @@ impl<'a> Words<'a> {
     fn nothing(&self, whole: &Whole) -> String {
         let name = name(self.headline);
         match whole.unknown {
-            all if all == whole.pairs => format!("Whether {name} or loss differs cannot be told."),
+            all if all == whole.pairs => format!("Undecided whether {name} or loss differs."),
             0 => format!("No difference in {name} or loss is seen in any pair."),
-            _ => format!("No difference in {name} or loss is seen in any pair that can be told."),
+            _ => format!("No difference in {name} or loss is seen in any pair that is decided."),
         }
     }
 
     fn count(&self, whole: &Whole) -> String {
         let unknown = match whole.unknown {
             0 => String::new(),
-            some => format!(", {some} cannot be told"),
+            some => format!(", {some} are undecided"),
         };
         format!("{} of {} pairs differ{unknown}.", whole.differ, whole.pairs)
     }
@@ -310,15 +310,13 @@ impl<'a> Words<'a> {
     fn untold(&self) -> String {
         let unknown = self.pairs.iter();
         let unknown: Vec<_> = unknown
-            .filter(|pair| pair.verdict.kind == Kind::CannotTell)
+            .filter(|pair| pair.verdict.kind == Kind::Undecided)
             .collect();
         let change = self.largest_loss(&unknown);
         let change = change.or_else(|| self.largest_move(&unknown));
         change.map_or_else(String::new, |(pair, change)| {
             let label = self.label(pair);
-            format!(
-                " Of the pairs that cannot be told, the largest change is in {label}: {change}."
-            )
+            format!(" Of the undecided pairs, the largest change is in {label}: {change}.")
         })
     }
 

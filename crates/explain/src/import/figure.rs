@@ -153,12 +153,12 @@ impl fmt::Display for Delay {
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Statistic::Min => f.write_str("least"),
+            Statistic::Min => f.write_str("minimum"),
             Statistic::Mean => f.write_str("mean"),
             Statistic::Median => f.write_str("median"),
             // 99.9 and not 99.90000000000001.
             Statistic::Quantile(q) => write!(f, "p{}", (q * 1e7).round() / 1e5),
-            Statistic::Max => f.write_str("largest"),
+            Statistic::Max => f.write_str("maximum"),
             Statistic::Deviation => f.write_str("standard deviation of the"),
             Statistic::Last => f.write_str("last"),
         }

@@ -17,7 +17,7 @@
 //! each line up to the next blank one is a packet. What is behind the last `=` or `<` before `TTL=` is
 //! its round trip in whole milliseconds. A line with an address and no round trip is an error that came
 //! back; any other is a packet that was not answered. The summary's numbers stand in one order:
-//! sent, received, lost; least, largest, mean.
+//! sent, received, lost; minimum, maximum, mean.
 
 use super::by_line::by_call;
 use super::decimal::Time;
@@ -180,8 +180,8 @@ impl Call {
             }
         }
         let statistics = [
-            ("least", Statistic::Min),
-            ("largest", Statistic::Max),
+            ("minimum", Statistic::Min),
+            ("maximum", Statistic::Max),
             ("mean", Statistic::Mean),
         ];
         for ((word, statistic), value) in statistics.into_iter().zip(self.times) {

@@ -150,7 +150,7 @@ fn in_much_noise_it_says_how_many_more_packets() {
         ]
     });
     let way = &sweeps[0].ways[0];
-    assert_eq!(way.answer(), Answer::CannotTell);
+    assert_eq!(way.answer(), Answer::Undecided);
     let said = way.sentence();
     assert!(said.contains("times as many packets would tell"), "{said}");
 }

@@ -15,7 +15,7 @@ impl Way {
         match &self.detection.verdict {
             Verdict::Steps(_) => Answer::Steps,
             _ if self.power.is_some_and(|power| power.is_enough()) => Answer::NoCells,
-            _ => Answer::CannotTell,
+            _ => Answer::Undecided,
         }
     }
 
@@ -24,7 +24,7 @@ impl Way {
         let said = match (&self.detection.verdict, self.answer()) {
             (Verdict::Steps(found), _) => steps(found, self.direction),
             (_, Answer::NoCells) => self.no_cells(),
-            _ => self.cannot_tell(),
+            _ => self.undecided(),
         };
         said + &beyond(&self.detection)
     }
@@ -65,11 +65,11 @@ impl Way {
         ))
     }
 
-    fn cannot_tell(&self) -> String {
+    fn undecided(&self) -> String {
         let Some(power) = self.power else {
             return match &self.detection.verdict {
-                Verdict::CannotTell(doubt) => format!("Cannot tell: {doubt}."),
-                _ => "Cannot tell.".to_owned(),
+                Verdict::CannotTell(doubt) => format!("Undecided: {doubt}."),
+                _ => "Undecided.".to_owned(),
             };
         };
         let noise = self.detection.residual_ns().unwrap_or(0.0);
@@ -78,7 +78,7 @@ impl Way {
             None => "more sizes would tell, every one over five cells or more".to_owned(),
         };
         format!(
-            "Cannot tell: the delay of a size errs by {}, {:.1} times the step of {} that cells of a line of {} \
+            "Undecided: the delay of a size errs by {}, {:.1} times the step of {} that cells of a line of {} \
              would make; {more}.",
             format_duration_f64(noise),
             noise / power.wanted_ns,

@@ -166,8 +166,8 @@ impl LimitCheck {
             (Some(value), _) => {
                 format!("it is {}{}", shown(value), too_few(self.functional, count))
             }
-            (None, Err(why)) => format!("it cannot be told: {}", why.0),
-            (None, Ok(_)) => "it cannot be told: nothing was answered".to_owned(),
+            (None, Err(why)) => format!("it is not known: {}", why.0),
+            (None, Ok(_)) => "it is not known: no packet was answered".to_owned(),
         };
         Answer {
             limit: self.limit.to_string(),

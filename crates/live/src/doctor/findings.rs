@@ -136,12 +136,12 @@ fn stamps(row: &MethodStamps) -> Finding {
     if missing == [StampPoint::TSched] {
         finding.bad(
             FindingState::Degraded,
-            "send stack and local queue are told as one stage",
+            "send stack and local queue are one stage",
         )
     } else {
         finding.bad(
             FindingState::Missing,
-            "host and network cannot be told apart",
+            "host and network cannot be separated",
         )
     }
 }

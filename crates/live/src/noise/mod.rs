@@ -9,7 +9,7 @@
 //! | [`gaps`] | reading the clock again and again: its cost, and the time that is missing |
 //! | `clock_cost` | what clock reads cost, during the trial |
 //! | `sentinel` | a thread that only looks for gaps |
-//! | `tracer` | the kernel's own events: who ran instead |
+//! | `tracer` | the kernel's own events: who had the CPU |
 //! | `occupancy` | from those events, who had a CPU from when to when: sans-IO |
 //! | [`counters`] | what the kernel counts: interrupts, waiting for a CPU, stolen time |
 //! | `events` | what was seen, within bounds |

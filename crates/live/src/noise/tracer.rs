@@ -1,4 +1,4 @@
-//! The kernel's own events of the watched CPUs: which thread ran instead, which handler.
+//! The kernel's own events of the watched CPUs: which thread had the CPU, which handler.
 
 use super::events::Events;
 use super::occupancy::{Occupancy, Spell};

@@ -297,7 +297,7 @@ fn unstamped(packets: u64) -> Option<String> {
     (packets > 0).then(|| {
         format!(
             "{packets} packets have no departure stamps: send calls failed, and it did not show at once how the kernel numbers \
-             the packets behind them. For those, host and network cannot be told apart"
+             the packets behind them. For those, host and network cannot be separated"
         )
     })
 }

@@ -57,9 +57,9 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
         });
     }
     let growth = |part: &Working<'_>| part.median_growth().map(|growth| signed(growth.ns));
-    line("p50 longer by", String::new(), &growth);
+    line("p50 increase", String::new(), &growth);
     let interval = |part: &Working<'_>| part.median_growth().and_then(interval);
-    line("  at 95 %", String::new(), &interval);
+    line("  95 % interval", String::new(), &interval);
     let lost = |summary: &Summary| percent(summary.counts.lost, summary.counts.sent);
     line("lost", lost(idle), &|part| Some(lost(part.loaded.summary)));
     for direction in [Direction::Up, Direction::Down] {

@@ -149,7 +149,7 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
     let mut notes = Vec::new();
     if columns.iter().all(|at| at.network_ns.is_none()) {
         let why = missing::network(ping.facts);
-        notes.push(format!("Host and network cannot be told apart ({why})"));
+        notes.push(format!("Host and network cannot be separated ({why})"));
     }
     let left_out = columns.iter().map(|at| at.left_out).max().unwrap_or(0);
     if left_out > 0 {

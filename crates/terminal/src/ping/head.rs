@@ -62,17 +62,15 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
     ];
     let rare = rare(counts).into_iter();
     let rare = rare.chain([
-        (ping.facts.strays, "stray"),
-        (ping.facts.rejected, "rejected"),
+        (ping.facts.strays, "unmatched"),
+        (ping.facts.rejected, "invalid"),
     ]);
     let happened = rare.filter(|(count, _)| *count > 0);
     parts.extend(happened.map(|(count, what)| {
-        let why = if what == REFUSED {
-            why_refused(&ping.summary.refusals)
-        } else {
-            String::new()
-        };
-        format!("{count}{FIRM_SPACE}{what}{why}")
+        if what == REFUSED {
+            return refused(count, &ping.summary.refusals);
+        }
+        format!("{count}{FIRM_SPACE}{what}")
     }));
     parts.join(", ")
 }
@@ -102,6 +100,18 @@ fn direction(loss: Option<LossDirection>) -> String {
         return String::new();
     }
     format!(" ({})", words.join(", "))
+}
+
+/// `2 ICMP errors (TTL exceeded, from 192.0.2.1)`; `2 refused` where records do not say that it was by ICMP.
+fn refused(count: u64, refusals: &[(Refusal, u64)]) -> String {
+    let why = why_refused(refusals);
+    let by_icmp = |(refusal, _): &(Refusal, u64)| refusal.reason.is_some();
+    let what = match (refusals.is_empty(), count) {
+        (false, 1) if refusals.iter().all(by_icmp) => format!("ICMP{FIRM_SPACE}error"),
+        (false, _) if refusals.iter().all(by_icmp) => format!("ICMP{FIRM_SPACE}errors"),
+        _ => REFUSED.to_owned(),
+    };
+    format!("{count}{FIRM_SPACE}{what}{why}")
 }
 
 /// ` (TTL exceeded, from 192.0.2.1)`; with several, how many of each.
@@ -151,6 +161,6 @@ pub fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
         (counts.corrupt, "corrupt"),
         (counts.refused, REFUSED),
         (counts.local_error, "not sent (local error)"),
-        (counts.skipped, "skipped"),
+        (counts.skipped, "not sent (skipped)"),
     ]
 }

@@ -43,8 +43,8 @@ fn note(label: &str, paint: Paint, texts: &[String], style: &Style) -> String {
 
 fn lateness(ping: &Ping<'_>) -> String {
     let skipped = match ping.summary.counts.skipped {
-        0 => "no slot skipped".to_owned(),
-        n => plural(n, "slot") + " skipped",
+        0 => "no send time skipped".to_owned(),
+        n => plural(n, "send time") + " skipped",
     };
     let Some(late) = &ping.summary.lateness else {
         return format!("nothing sent, {skipped}");
@@ -52,7 +52,7 @@ fn lateness(ping: &Ping<'_>) -> String {
     let [p50, max] = [late.p50, late.max].map(format_duration);
     let p99 = late.carried_p99();
     let p99 = p99.map_or_else(String::new, |ns| format!(" p99 {},", format_duration(ns)));
-    format!("late by p50 {p50},{p99} max {max}; {skipped}")
+    format!("sent late by p50 {p50},{p99} max {max}; {skipped}")
 }
 
 /// Two lines, or all of it. Empty where there are too few packets for any.
@@ -79,7 +79,7 @@ fn variation(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
             ("PDV p99.9", whole(v.pdv_p999)),
         ],
         &[
-            ("sd", v.sd),
+            ("response sd", v.sd),
             ("Y.1541", whole(v.y1541)),
             ("MAPDV2", v.mapdv2),
         ],

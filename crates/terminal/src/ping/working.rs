@@ -50,7 +50,7 @@ fn section(working: &Working<'_>, style: &Style) -> String {
     text
 }
 
-/// `bulk 1: tcp (cubic), 94.1 Mbit/s got through in 10.0 s, 12 segments sent again`.
+/// `bulk 1 (cubic): goodput up 94.1 Mbit/s over 10.0 s, 12 segments retransmitted`.
 fn sentence(stream: &StreamReport) -> String {
     let goodput = stream.goodput().map(rate).unwrap_or_default();
     let lasted = format_duration(stream.lasted.unwrap_or(0));
@@ -58,11 +58,10 @@ fn sentence(stream: &StreamReport) -> String {
     if stream.kind == LoadKind::Tcp {
         let algorithm = stream.congestion_control.as_deref().unwrap_or("tcp");
         let again = plural(stream.retransmits.unwrap_or(0), "segment");
-        let way = match stream.direction {
-            Direction::Up => "got through",
-            Direction::Down => "came down",
-        };
-        return format!("{name} ({algorithm}): {goodput} {way} in {lasted}, {again} sent again");
+        let way = stream.direction.name();
+        return format!(
+            "{name} ({algorithm}): goodput {way} {goodput} over {lasted}, {again} retransmitted"
+        );
     }
     let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
     let lost = stream.lost().map_or_else(

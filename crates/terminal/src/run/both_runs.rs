@@ -160,7 +160,7 @@ fn note(both: &BothRuns, ways: Ways) -> String {
         difference.is_some_and(|d| d.stages == StageSet::NETWORK_AND_REFLECTOR)
     };
     let reflector = if both.rows.iter().any(merged) {
-        "; network: includes the reflector, which one of the runs cannot tell apart"
+        "; network: includes the reflector, which one of the runs does not separate"
     } else {
         ""
     };

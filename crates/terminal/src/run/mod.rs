@@ -85,13 +85,16 @@ fn problems(run: &RunData, style: &Style) -> String {
 }
 
 fn end(run: &RunData, report: Option<&str>) -> String {
-    let places = [("run", Some(run.head.folder.as_str())), ("report", report)];
+    let places = [
+        ("Records:", Some(run.head.folder.as_str())),
+        ("Report:", report),
+    ];
     let places = places
         .into_iter()
         .filter_map(|(what, path)| Some((what, path?)));
     let places = places.filter(|(_, path)| !path.is_empty());
     // A path is never broken: it would not be found.
-    let places = places.map(|(what, path)| format!("{what:<8}{path}\n"));
+    let places = places.map(|(what, path)| format!("{what:<9}{path}\n"));
     places.collect()
 }
 

@@ -20,9 +20,9 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     let heads = [
         on,
         "kind",
-        "times",
+        "runs",
         "CPU time",
-        "longest at once",
+        "longest run",
         "packets overlapped",
     ];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));

@@ -239,7 +239,7 @@ fn expectations(
 /// What was found of a path.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found<'a> {
-    /// `apart`, or `together` where the clocks cannot tell.
+    /// `apart`, or `together` where the clocks do not separate them.
     pub directions: &'static str,
     /// The trials that it is made of.
     pub trials: Trials,
@@ -255,7 +255,7 @@ pub struct Found<'a> {
     pub least_delay: LeastDelay,
     /// What hosts take, by what they do.
     pub hosts: BTreeMap<String, Option<Line>>,
-    /// What cannot be told.
+    /// What is not known.
     pub unknown: &'a [Unknown],
 }
 

@@ -25,12 +25,12 @@ pub struct Fact {
 /// All that was found, the bottleneck first.
 pub fn facts(found: &Calibration) -> Vec<Fact> {
     let there = match found.ways {
-        Ways::Apart => "least delay there",
-        Ways::Together => "least delay, both",
+        Ways::Apart => "min delay forward",
+        Ways::Together => "min delay, both ways",
     };
     let network = [
         (there, found.forward.as_ref()),
-        ("least delay back", found.back.as_ref()),
+        ("min delay back", found.back.as_ref()),
     ];
     let lines = network.into_iter().chain(found.hosts.lines());
     let lines = lines.filter_map(|(what, line)| Some(of_line(what, line?)));
@@ -216,10 +216,7 @@ pub fn used(found: &Calibration) -> String {
     };
     let flawed = match found.flawed {
         0 => String::new(),
-        flawed => format!(
-            "; {} left out, which are not what the experiment meant",
-            trials(flawed)
-        ),
+        flawed => format!("; {} left out as flawed", trials(flawed)),
     };
     format!(
         "{} without load, {} that overflow{flawed}",

@@ -120,7 +120,7 @@ impl Compared {
     pub fn fails(&self, held: &Held) -> bool {
         match held.outcome {
             Outcome::Failed => true,
-            Outcome::CannotTell => self.strict,
+            Outcome::Undecided => self.strict,
             Outcome::Held => false,
         }
     }

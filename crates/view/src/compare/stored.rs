@@ -103,7 +103,7 @@ fn side(run: &Run, folder: String) -> Side {
     if invalid > 0 {
         let all = run.trials().len();
         problems.push(format!(
-            "{invalid} of {all} trials are not what the experiment meant, and are compared all the same"
+            "{invalid} of {all} trials are flawed (`delaylab report` says why), and are compared all the same"
         ));
     }
     Side {

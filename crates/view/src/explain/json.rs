@@ -49,7 +49,7 @@ pub struct Document<'a> {
     pub excess_ns: BTreeMap<String, Nanos>,
     /// The way there and the way back of each probe, where the stamps tell them apart.
     pub ways: Vec<Way>,
-    /// Why they were late: most time lost first.
+    /// Why they were late: most excess delay first.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
     pub effects: Vec<Effect>,
@@ -58,7 +58,7 @@ pub struct Document<'a> {
     /// Smaller or shorter changes were looked for and may have been missed; null where no trial was long
     /// enough to be looked at.
     pub changes_visible: Option<Visible>,
-    /// What cannot be told, and what would let it.
+    /// What is not known, and what would show it.
     pub unknown: Vec<Unknown>,
 }
 
@@ -90,7 +90,7 @@ pub struct Condition<'a> {
     pub slow: bool,
     /// `condition`, `least_delay` or `run`.
     pub against: &'static str,
-    /// That condition's label; null for the least delay.
+    /// That condition's label; null for the minimum delay.
     pub against_label: Option<String>,
     /// How long that takes; null where it is not known.
     pub against_ns: Option<Nanos>,
@@ -172,7 +172,7 @@ pub struct Cause {
     pub events: u64,
     /// Of the late packets that no own load (`role`) delayed, 0 to 1; of an own load, of all late packets.
     pub share_of_late: f64,
-    /// Of the time that these lost, 0 to 1, in the same way.
+    /// Of the excess delay of these, 0 to 1, in the same way.
     pub share_of_lost: f64,
     /// What its packets took longer than usual, altogether.
     pub lost_ns: Nanos,

@@ -26,7 +26,7 @@ pub fn answers(found: &Explanation) -> impl Iterator<Item = String> {
 pub fn longer_than(condition: &Condition) -> Option<[String; 2]> {
     let than = match &condition.against {
         Against::Condition(label) => label.clone(),
-        Against::LeastDelay => "the least delay".to_owned(),
+        Against::LeastDelay => "the minimum delay of the path".to_owned(),
         Against::Run(label) if label.is_empty() => "the baseline".to_owned(),
         Against::Run(label) => format!("the baseline's {label}"),
     };
@@ -185,8 +185,8 @@ pub fn sentence(change: &Change) -> String {
             format_duration_f64(change.after),
         ),
         Scope::Between { trial } => format!(
-            "from trial {trial} on, the median response of trials is {by:+.0} % off that of those before \
-             ({interval}), whatever their levels"
+            "from trial {trial} on, the median response of a trial changes by {by:+.0} % ({interval}), whatever its \
+             levels"
         ),
     }
 }

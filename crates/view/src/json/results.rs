@@ -39,7 +39,7 @@ pub struct Condition<'a> {
     pub unit: &'a str,
     /// Values that the statistic is of.
     pub count: u64,
-    /// Is the condition so? What cannot be told counts as that.
+    /// Does the condition hold? It counts as holding where the value is not known.
     pub failed: bool,
     /// The same in words.
     pub reason: &'a str,

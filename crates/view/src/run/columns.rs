@@ -96,7 +96,12 @@ impl Columns {
     /// A head for each of [`Columns::cells`].
     pub fn heads(&self) -> Vec<String> {
         let first = format!("{} p50", self.main.name(self.ways));
-        let heads = ["sent", "lost", &first, "p99", "sd", "max"].map(str::to_owned);
+        // Where another delay stands beside it, this says of which it is.
+        let sd = match self.beside {
+            true => format!("{} sd", self.main.name(self.ways)),
+            false => "sd".to_owned(),
+        };
+        let heads = ["sent", "lost", &first, "p99", &sd, "max"].map(str::to_owned);
         let other = format!("{} p50", self.main.other().name(self.ways));
         let other = self.beside.then_some([other, "p99".to_owned()]);
         let shares = ["host", "network"].map(str::to_owned);

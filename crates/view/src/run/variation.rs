@@ -62,7 +62,15 @@ impl Of {
 }
 
 /// Heads of [`figures`]: IPDV, then the delay and what was lost.
-pub const HEADS: [&str; 7] = ["n", "IPDV mean", "sd", "IQR", DELAY, "p99", "lost"];
+pub const HEADS: [&str; 7] = [
+    "n",
+    "IPDV mean",
+    "IPDV sd",
+    "IPDV IQR",
+    DELAY,
+    "p99",
+    "lost",
+];
 
 /// The head of the delay's median, before it is called by where packets go ([`Ways`]).
 pub const DELAY: &str = "round trip p50";

@@ -220,8 +220,9 @@ fn limited(some: &[u8], none: &[u8]) -> String {
     };
     let some_part = || {
         format!(
-            "what {} left unanswered is no loss: more comes back from behind",
-            hops(some)
+            "{} answer{} only some of the packets, and hops behind answer more: that is a limit on answers, not loss",
+            hops(some),
+            if some.len() == 1 { "s" } else { "" }
         )
     };
     let none_part = || {
@@ -230,7 +231,7 @@ fn limited(some: &[u8], none: &[u8]) -> String {
             _ => ("answer", "them"),
         };
         format!(
-            "{} {verb} nothing and let{} packets through: what is behind {it} answers",
+            "{} {verb} no packet but forward{} them: hops behind {it} answer",
             hops(none),
             if none.len() == 1 { "s" } else { "" }
         )
@@ -245,7 +246,7 @@ fn limited(some: &[u8], none: &[u8]) -> String {
 fn why(end: End, classes: &[Dscp], traced: &Traced<'_>) -> String {
     match end {
         End::Silent(0) => "no hop answers at all".to_owned(),
-        End::Silent(ttl) => format!("nothing answers behind hop {ttl}"),
+        End::Silent(ttl) => format!("no hop behind hop {ttl} answers"),
         End::Beyond(ttl) => format!("it is more than {} away", plural(ttl.into(), "hop")),
         End::Target(ttl) => format!("hop {ttl}"),
         End::Refused(ttl) => {
@@ -305,9 +306,11 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
         Some(format!("the target is {} away", plural(last.into(), "hop")))
     };
     let as_sent = (!remarked).then(|| match told_until(traced) {
-        None => "no hop tells which class it saw".to_owned(),
-        Some(ttl) if ttl >= last => format!("{who} arrive{s} there as sent"),
-        Some(ttl) => format!("{who} {is} as sent as far as hop {ttl}, the last that tells"),
+        None => "no hop reports the class that it received".to_owned(),
+        Some(ttl) if ttl >= last => format!("{who} arrive{s} there unchanged"),
+        Some(ttl) => {
+            format!("{who} {is} unchanged up to hop {ttl}, the last hop that reports the class")
+        }
     });
     match (way, as_sent) {
         (Some(way), Some(as_sent)) => {

@@ -75,7 +75,7 @@ fn limits(compared: &Compared) -> Markup {
     let class = |outcome: Outcome| match outcome {
         Outcome::Failed => "false",
         Outcome::Held => "true",
-        Outcome::CannotTell => "cannot-tell",
+        Outcome::Undecided => "cannot-tell",
     };
     html! {
         @for held in &compared.limits {
@@ -133,7 +133,7 @@ fn overview(compared: &Compared, varied: &[String]) -> Markup {
         let quantiles = [0.5, 0.99].map(|q| rows::of_quantile(pair, comparison.headline, q));
         let quantiles = quantiles.map(|row| [row.a, row.b, row.share]);
         let cells = [pair.pair.label(varied), lost.a, lost.b];
-        let outcome = [pair.verdict.kind.name().replace('_', " ")];
+        let outcome = [pair.verdict.kind.words().to_owned()];
         let cells = cells.into_iter().chain(quantiles.into_iter().flatten());
         table.row(cells.chain(outcome).collect());
     }

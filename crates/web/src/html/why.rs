@@ -108,7 +108,7 @@ fn cause(found: &Explanation, cause: &Cause) -> Markup {
         li {
             h3 { (cause.headline()) }
             p {
-                (short_percent(found.share_of_lost(cause))) " of the time lost, "
+                (short_percent(found.share_of_lost(cause))) " of the excess delay, "
                 (short_percent(found.share_of_late(cause))) " of the late packets (" (in_events(cause)) ")"
             }
             ul { @for line in &cause.evidence { li { (prose(line)) } } }
@@ -174,7 +174,7 @@ fn unknown(found: &Explanation) -> Markup {
     let lines = found.unknown.iter();
     let lines =
         lines.map(|unknown| format!("{}: {}; {}", unknown.what, unknown.why, unknown.remedy));
-    list("What this run cannot tell", lines.collect())
+    list("Not known from this run", lines.collect())
 }
 
 fn list(head: &str, lines: Vec<String>) -> Markup {

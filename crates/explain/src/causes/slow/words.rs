@@ -35,7 +35,7 @@ pub(super) fn answer(slow: &Slow) -> String {
     };
     match least(first).filter(|_| !is_sending(&main.component)) {
         Some(least) => format!(
-            "{of_all}{} of the response of {} is the least delay of its path{}.",
+            "{of_all}{} of the response of {} is the minimum delay of its path{}.",
             percent(least / first.usual_ns),
             length(first, several),
             parts_of_least(first)
@@ -81,7 +81,7 @@ fn against(condition: &Condition) -> String {
         times => format!("{times:.0} times"),
     };
     match &condition.against {
-        Against::LeastDelay => format!("The least delay of the path is {ns}."),
+        Against::LeastDelay => format!("The minimum delay of the path is {ns}."),
         Against::Condition(label) => format!("It takes {times} as long as {label} ({ns})."),
         Against::Run(label) if label.is_empty() => {
             format!("It takes {times} as long as in the baseline ({ns}).")
@@ -180,7 +180,7 @@ const fn is_sending(component: &Component) -> bool {
     matches!(component, Component::Serialisation(_) | Component::Links)
 }
 
-/// The least delay, where most of the response is that.
+/// The minimum delay, where most of the response is that.
 fn least(condition: &Condition) -> Option<f64> {
     let parts = condition.spent.iter();
     let least = parts.filter(|spent| spent.component.is_least());

@@ -41,7 +41,7 @@ impl Question<'_> {
                 let outcome = self.outcome(estimate);
                 (outcome, self.sentence(values, &unit, estimate, outcome))
             }
-            None => (Outcome::CannotTell, of_two_runs(&part.reason)),
+            None => (Outcome::Undecided, of_two_runs(&part.reason)),
         };
         Ok(Held {
             limit: self.limit.to_string(),
@@ -118,7 +118,7 @@ impl Question<'_> {
         if holds(estimate.value) && is_sure {
             Outcome::Failed
         } else if holds(far) {
-            Outcome::CannotTell
+            Outcome::Undecided
         } else {
             Outcome::Held
         }
@@ -154,8 +154,8 @@ impl Question<'_> {
             .beyond
             .holds(estimate.value, self.limit.bound.number().value);
         let doubt = match (outcome, beyond) {
-            (Outcome::CannotTell, true) => "; that is beyond the bound, but may be by chance",
-            (Outcome::CannotTell, false) => "; that it is beyond the bound cannot be excluded",
+            (Outcome::Undecided, true) => "; that is beyond the bound, but may be by chance",
+            (Outcome::Undecided, false) => "; that it is beyond the bound cannot be excluded",
             _ => "",
         };
         sides + &interval + doubt

@@ -88,7 +88,7 @@ pub struct Condition<'a> {
     pub condition: &'a str,
     /// The levels that its `for each` fixed.
     pub factors: BTreeMap<&'a str, &'a str>,
-    /// `failed`, `held`, `cannot_tell`.
+    /// `failed`, `held` (passed), `cannot_tell` (undecided).
     pub outcome: String,
     /// Of `a` and `b`: `ns`, `1` for a share or a plain number.
     pub unit: &'a str,
@@ -113,7 +113,7 @@ pub struct Together<'a> {
     pub pairs: usize,
     /// How many of them differ.
     pub differ: usize,
-    /// Of how many that cannot be told.
+    /// How many are undecided.
     pub cannot_tell: usize,
     /// In how many packets of A alone were ever answered.
     pub never_answered_b: usize,
@@ -203,7 +203,7 @@ impl<'a> Condition<'a> {
             factors: fixed
                 .map(|fixed| (fixed.factor.as_str(), fixed.level.as_str()))
                 .collect(),
-            outcome: held.outcome.name().replace(' ', "_"),
+            outcome: held.outcome.id().to_owned(),
             unit: &held.unit,
             a,
             b,

@@ -18,7 +18,7 @@ pub struct Pair<'a> {
     pub probe_a: &'a str,
     /// The probe's name in B.
     pub probe_b: &'a str,
-    /// `differs`, `no_difference`, `cannot_tell`.
+    /// `differs`, `no_difference`, `cannot_tell` (undecided).
     pub outcome: &'static str,
     /// In sentences.
     pub verdict: &'a str,
@@ -149,7 +149,7 @@ pub struct Anatomy {
     pub stages: Vec<Stage>,
 }
 
-/// A stage, or several that one of the runs cannot tell apart.
+/// A stage, or several that one of the runs does not separate.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Stage {
     /// Stages joined by `+`.
