@@ -42,6 +42,7 @@ mod band;
 pub mod change_points;
 pub mod comparison;
 mod dependence;
+mod distribution;
 pub mod double_double;
 pub mod driven;
 pub mod excursion;
