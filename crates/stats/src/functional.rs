@@ -1,8 +1,8 @@
 //! What is said of a distribution by one number: mean, quantile, share beyond a bound.
 //!
-//! Everything that holds for one of these statistics stands here: its name ([`Functional::PLAIN`]), its definition
-//! ([`Functional::of`]), what kind of number it is ([`Functional::nature`]) and what its interval is computed from
-//! ([`Functional::basis`]). All else asks for these facts, so that a new statistic is a line in each of them.
+//! Everything that holds for one of these statistics stands here: its name ([`Functional::PLAIN`]), its definition (`of`),
+//! what kind of number it is (`nature`) and what its interval is computed from ([`Functional::basis`]). All else asks for
+//! these facts, so that a new statistic is a line in each of them.
 //!
 //! A packet without a value is NaN, so that all measures of a packet have the same index.
 
