@@ -1,6 +1,7 @@
 //! Sums over blocks of values, from which a functional of any weighting of the blocks follows.
 
-use crate::functional::{Beyond, Functional};
+use crate::distribution::{Distribution, Values};
+use crate::functional::{Basis, Beyond, Functional};
 use crate::quantile::rank;
 
 /// Thresholds that a quantile is looked for among, in each resample.
@@ -8,18 +9,22 @@ const THRESHOLDS: usize = 96;
 /// How far they reach, in standard errors of the quantile's share.
 const REACH: f64 = 5.0;
 
-/// What is summed.
+/// What is summed for a functional.
 #[derive(Debug, Clone)]
-pub(crate) enum Features {
+pub(crate) struct Features {
+    functional: Functional,
+    each: Each,
+}
+
+/// What is summed of each value.
+#[derive(Debug, Clone)]
+enum Each {
     /// Count, sum and sum of squares about a centre.
-    Moments { centre: f64, sd: bool },
+    Moments { centre: f64 },
     /// Count and hits.
     Share { beyond: Beyond, bound: f64 },
     /// Count between each two thresholds, below the first and above the last.
-    Grid {
-        thresholds: Vec<f64>,
-        quantiles: Vec<f64>,
-    },
+    Grid { thresholds: Vec<f64> },
 }
 
 impl Features {
@@ -27,52 +32,46 @@ impl Features {
     /// `None` for those that no resampling does justice: a count is a fact, an extreme is one
     /// packet's.
     pub(crate) fn new(functional: Functional, values: &mut [f64], effective: f64) -> Option<Self> {
-        match functional {
-            Functional::Mean | Functional::Sd => Some(Features::Moments {
-                centre: Functional::Mean.value(values)?,
-                sd: functional == Functional::Sd,
-            }),
-            Functional::Share { beyond, bound } => Some(Features::Share { beyond, bound }),
-            Functional::Quantile(_) | Functional::Iqr => {
-                let quantiles = functional.quantiles();
-                let each = quantiles.iter();
-                let mut thresholds: Vec<f64> = each
-                    .flat_map(|&q| thresholds(values, q, effective))
-                    .collect();
+        let each = match functional.basis() {
+            Basis::Mean | Basis::Deviations => Each::Moments {
+                centre: Values(values).mean()?,
+            },
+            Basis::Share { beyond, bound } => Each::Share { beyond, bound },
+            Basis::Quantiles(quantiles) => {
+                let around = |&q: &f64| thresholds(values, q, effective);
+                let mut thresholds: Vec<f64> = quantiles.iter().flat_map(around).collect();
                 thresholds.sort_unstable_by(f64::total_cmp);
                 thresholds.dedup();
-                Some(Features::Grid {
-                    thresholds,
-                    quantiles,
-                })
+                Each::Grid { thresholds }
             }
-            Functional::Count | Functional::Min | Functional::Max => None,
-        }
+            Basis::Count | Basis::Smallest | Basis::Largest | Basis::Trials => return None,
+        };
+        Some(Self { functional, each })
     }
 
     /// How many sums there are.
     pub(crate) fn width(&self) -> usize {
-        match self {
-            Features::Moments { .. } => 3,
-            Features::Share { .. } => 2,
-            Features::Grid { thresholds, .. } => thresholds.len() + 1,
+        match &self.each {
+            Each::Moments { .. } => 3,
+            Each::Share { .. } => 2,
+            Each::Grid { thresholds } => thresholds.len() + 1,
         }
     }
 
     /// Adds a value to its block's sums.
     pub(crate) fn add(&self, value: f64, sums: &mut [f64]) {
-        match self {
-            Features::Moments { centre, .. } => {
+        match &self.each {
+            Each::Moments { centre } => {
                 let away = value - centre;
                 sums[0] += 1.0;
                 sums[1] += away;
                 sums[2] += away * away;
             }
-            Features::Share { beyond, bound } => {
+            Each::Share { beyond, bound } => {
                 sums[0] += 1.0;
                 sums[1] += f64::from(u8::from(beyond.holds(value, *bound)));
             }
-            Features::Grid { thresholds, .. } => {
+            Each::Grid { thresholds } => {
                 sums[thresholds.partition_point(|&threshold| threshold < value)] += 1.0;
             }
         }
@@ -80,21 +79,45 @@ impl Features {
 
     /// The functional of the values behind these sums; NaN where they are too few.
     pub(crate) fn finish(&self, sums: &[f64]) -> f64 {
-        match self {
-            Features::Moments { centre, sd: false } => centre + sums[1] / sums[0],
-            Features::Moments { .. } => {
-                let squares = sums[2] - sums[1] * sums[1] / sums[0];
-                (squares.max(0.0) / (sums[0] - 1.0)).sqrt()
-            }
-            Features::Share { .. } => sums[1] / sums[0],
-            Features::Grid {
-                thresholds,
-                quantiles,
-            } => match quantiles[..] {
-                [low, high] => at(thresholds, sums, high) - at(thresholds, sums, low),
-                [q] => at(thresholds, sums, q),
-                _ => f64::NAN,
-            },
+        let each = &self.each;
+        let value = self.functional.of(&mut Summed { each, sums });
+        value.unwrap_or(f64::NAN)
+    }
+}
+
+/// Values of which only these sums are known.
+struct Summed<'a> {
+    each: &'a Each,
+    sums: &'a [f64],
+}
+
+impl Distribution for Summed<'_> {
+    fn mean(&mut self) -> Option<f64> {
+        match self.each {
+            Each::Moments { centre } => Some(centre + self.sums[1] / self.sums[0]),
+            _ => None,
+        }
+    }
+
+    fn sd(&mut self) -> Option<f64> {
+        let (Each::Moments { .. }, [count, sum, squares]) = (self.each, self.sums) else {
+            return None;
+        };
+        let squares = squares - sum * sum / count;
+        Some((squares.max(0.0) / (count - 1.0)).sqrt())
+    }
+
+    fn quantile(&mut self, q: f64) -> Option<f64> {
+        match self.each {
+            Each::Grid { thresholds } => Some(at(thresholds, self.sums, q)),
+            _ => None,
+        }
+    }
+
+    fn share(&mut self, _: Beyond, _: f64) -> Option<f64> {
+        match self.each {
+            Each::Share { .. } => Some(self.sums[1] / self.sums[0]),
+            _ => None,
         }
     }
 }
@@ -139,6 +162,7 @@ fn thresholds(values: &mut [f64], q: f64, effective: f64) -> Vec<f64> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::functional::EXAMPLES;
     use proptest::prelude::*;
 
     proptest! {
@@ -149,15 +173,11 @@ mod tests {
             q in 0.01..0.99_f64,
         ) {
             let values: Vec<f64> = values.into_iter().map(f64::from).collect();
-            for functional in [
-                Functional::Mean,
-                Functional::Sd,
-                Functional::Quantile(q),
-                Functional::Iqr,
-                Functional::Share { beyond: Beyond::AtLeast, bound: 7.0 },
-            ] {
+            for functional in EXAMPLES.into_iter().chain([Functional::Quantile(q)]) {
                 let effective = values.len() as f64;
-                let features = Features::new(functional, &mut values.clone(), effective).unwrap();
+                let Some(features) = Features::new(functional, &mut values.clone(), effective) else {
+                    continue;
+                };
                 let mut sums = vec![0.0; features.width()];
                 values.iter().for_each(|&value| features.add(value, &mut sums));
                 let expected = functional.value(&mut values.clone()).unwrap();

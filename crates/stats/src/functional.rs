@@ -1,10 +1,12 @@
 //! What is said of a distribution by one number: mean, quantile, share beyond a bound.
 //!
-//! Each is defined once, here, for values as they are, and again as a function of *features*: sums
-//! over the values that can be made of blocks once and added up as often as resampling asks.
+//! Everything that holds for one of these statistics stands here: its name ([`Functional::PLAIN`]), its definition (`of`),
+//! what kind of number it is (`nature`) and what its interval is computed from ([`Functional::basis`]). All else asks for
+//! these facts, so that a new statistic is a line in each of them.
+//!
 //! A packet without a value is NaN, so that all measures of a packet have the same index.
 
-use crate::quantile::rank;
+use crate::distribution::{Bins, Distribution, Held, Values};
 
 /// Which side of a bound is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +75,44 @@ pub enum Functional {
     },
 }
 
+/// What kind of number a statistic is: its unit, its range and how two of it compare follow.
+enum Nature {
+    /// A number of values.
+    Count,
+    /// A share, 0 to 1.
+    Share,
+    /// One of the values, or between two of them.
+    Location,
+    /// How far values are apart, in their unit.
+    Scale,
+}
+
+/// What the interval of a statistic is computed from. The ways to compute one ask for this, and not which statistic it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Basis {
+    /// The number of values, which is exact.
+    Count,
+    /// The smallest value.
+    Smallest,
+    /// The largest value.
+    Largest,
+    /// The mean of the values.
+    Mean,
+    /// The squares of the values' deviations from their mean.
+    Deviations,
+    /// These quantiles, in rising order.
+    Quantiles(Vec<f64>),
+    /// The share of values on one side of a bound.
+    Share {
+        /// Which side.
+        beyond: Beyond,
+        /// The bound.
+        bound: f64,
+    },
+    /// Anything else: only how far whole trials are apart says how much it varies.
+    Trials,
+}
+
 /// Names of quantiles are exact to a part of these.
 const PARTS: f64 = 1e6;
 
@@ -125,162 +165,143 @@ impl Functional {
         known.or_else(|| quantile_named(name).map(Functional::Quantile))
     }
 
+    /// Its definition.
+    pub(crate) fn of(self, values: &mut impl Distribution) -> Option<f64> {
+        match self {
+            Functional::Count => values.count(),
+            Functional::Min => values.min(),
+            Functional::Max => values.max(),
+            Functional::Mean => values.mean(),
+            Functional::Sd => values.sd(),
+            Functional::Quantile(q) => values.quantile(q),
+            Functional::Iqr => Some(values.quantile(0.75)? - values.quantile(0.25)?),
+            Functional::Share { beyond, bound } => values.share(beyond, bound),
+        }
+    }
+
+    /// What kind of number it is.
+    const fn nature(self) -> Nature {
+        match self {
+            Functional::Count => Nature::Count,
+            Functional::Share { .. } => Nature::Share,
+            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_) => {
+                Nature::Location
+            }
+            Functional::Sd | Functional::Iqr => Nature::Scale,
+        }
+    }
+
+    /// What its interval is computed from.
+    pub fn basis(self) -> Basis {
+        match self {
+            Functional::Count => Basis::Count,
+            Functional::Min => Basis::Smallest,
+            Functional::Max => Basis::Largest,
+            Functional::Mean => Basis::Mean,
+            Functional::Sd => Basis::Deviations,
+            Functional::Quantile(q) => Basis::Quantiles(vec![q]),
+            Functional::Iqr => Basis::Quantiles(vec![0.25, 0.75]),
+            Functional::Share { beyond, bound } => Basis::Share { beyond, bound },
+        }
+    }
+
     /// Of these values, none of them NaN; puts them in another order. `None` where there are too
     /// few: none, or one for a standard deviation.
     pub fn value(self, values: &mut [f64]) -> Option<f64> {
-        let count = values.len() as f64;
-        match self {
-            Functional::Count => Some(count),
-            Functional::Min => values.iter().copied().reduce(f64::min),
-            Functional::Max => values.iter().copied().reduce(f64::max),
-            Functional::Mean => mean(values),
-            Functional::Sd => sd(values),
-            Functional::Quantile(q) => quantile(values, q),
-            Functional::Iqr => Some(quantile(values, 0.75)? - quantile(values, 0.25)?),
-            Functional::Share { beyond, bound } => {
-                let hits = values.iter().filter(|&&x| beyond.holds(x, bound)).count();
-                (count > 0.0).then(|| hits as f64 / count)
-            }
-        }
+        self.of(&mut Values(values))
     }
 
     /// Of values that stand for several each: bins of a histogram by their lower ends, in order.
-    /// A mean and a deviation are those of the bins' lower ends too.
     pub fn of_counted(self, bins: &[(f64, u64)]) -> Option<f64> {
-        let filled = || bins.iter().filter(|bin| bin.1 > 0);
-        let count: u64 = bins.iter().map(|bin| bin.1).sum();
-        let average = |f: &dyn Fn(f64) -> f64| {
-            let sum: f64 = filled().map(|bin| f(bin.0) * bin.1 as f64).sum();
-            (count > 0).then(|| sum / count as f64)
-        };
-        let quantile = |q: f64| {
-            let mut before = rank(count as usize, q)? as u64;
-            let within = filled().find(|bin| {
-                let found = before < bin.1;
-                before = before.saturating_sub(bin.1);
-                found
-            });
-            within.map(|bin| bin.0)
-        };
-        match self {
-            Functional::Count => Some(count as f64),
-            Functional::Min => filled().next().map(|bin| bin.0),
-            Functional::Max => filled().next_back().map(|bin| bin.0),
-            Functional::Mean => average(&|x| x),
-            Functional::Sd => {
-                let mean = average(&|x| x)?;
-                let variance = average(&|x| (x - mean).powi(2))?;
-                (count > 1).then(|| (variance * count as f64 / (count - 1) as f64).sqrt())
-            }
-            Functional::Quantile(q) => quantile(q),
-            Functional::Iqr => Some(quantile(0.75)? - quantile(0.25)?),
-            Functional::Share { beyond, bound } => {
-                average(&|x| f64::from(u8::from(beyond.holds(x, bound))))
-            }
-        }
+        self.of(&mut Bins(bins))
     }
 
-    /// Of values that held for some time each, in their order: a quantile is the smallest value with at least this share
-    /// of the time at or below it.
+    /// Of values that held for some time each, in their order.
     pub fn of_weighted(self, held: &[(f64, f64)]) -> Option<f64> {
-        let there = || held.iter().filter(|(_, weight)| *weight > 0.0);
-        let all: f64 = there().map(|(_, weight)| weight).sum();
-        let average = |f: &dyn Fn(f64) -> f64| {
-            let sum: f64 = there().map(|(value, weight)| f(*value) * weight).sum();
-            (all > 0.0).then(|| sum / all)
-        };
-        let quantile = |q: f64| {
-            // A sum that close to its share has reached it.
-            let enough = q * all * (1.0 - 1e-12);
-            let mut below = 0.0;
-            let reached = there().find(|(_, weight)| {
-                below += weight;
-                below >= enough
-            });
-            reached
-                .or_else(|| there().next_back())
-                .map(|(value, _)| *value)
-        };
-        match self {
-            Functional::Count => Some(there().count() as f64),
-            Functional::Min => there().next().map(|(value, _)| *value),
-            Functional::Max => there().next_back().map(|(value, _)| *value),
-            Functional::Mean => average(&|x| x),
-            Functional::Sd => {
-                let mean = average(&|x| x)?;
-                average(&|x| (x - mean).powi(2)).map(f64::sqrt)
-            }
-            Functional::Quantile(q) => quantile(q),
-            Functional::Iqr => Some(quantile(0.75)? - quantile(0.25)?),
-            Functional::Share { beyond, bound } => {
-                average(&|x| f64::from(u8::from(beyond.holds(x, bound))))
-            }
-        }
+        self.of(&mut Held(held))
     }
 
     /// The least and the most that it can be, whatever the values.
     pub const fn range(self) -> (f64, f64) {
-        match self {
-            Functional::Count | Functional::Sd | Functional::Iqr => (0.0, f64::INFINITY),
-            Functional::Share { .. } => (0.0, 1.0),
-            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_) => {
-                (f64::NEG_INFINITY, f64::INFINITY)
-            }
+        match self.nature() {
+            Nature::Count | Nature::Scale => (0.0, f64::INFINITY),
+            Nature::Share => (0.0, 1.0),
+            Nature::Location => (f64::NEG_INFINITY, f64::INFINITY),
         }
     }
 
-    /// Is it counted or found among the values, and no estimate? Such a number has no sampling error that packets which
-    /// depend on each other would enlarge.
-    pub const fn is_found(self) -> bool {
-        matches!(self, Functional::Count | Functional::Min | Functional::Max)
+    /// Is it a plain number, whatever the unit of the values?
+    pub const fn is_number(self) -> bool {
+        matches!(self.nature(), Nature::Count | Nature::Share)
     }
 
     /// Is it one of the values, or between two of them?
     pub const fn is_among_values(self) -> bool {
-        matches!(
-            self,
-            Functional::Min | Functional::Max | Functional::Mean | Functional::Quantile(_)
-        )
+        matches!(self.nature(), Nature::Location)
     }
 
-    /// The quantiles that it is made of.
-    pub(crate) fn quantiles(self) -> Vec<f64> {
-        match self {
-            Functional::Quantile(q) => vec![q],
-            Functional::Iqr => vec![0.25, 0.75],
-            _ => Vec::new(),
+    /// Does it say how far values are apart? Two such numbers are compared by their ratio.
+    pub const fn is_scale(self) -> bool {
+        matches!(self.nature(), Nature::Scale)
+    }
+
+    /// Is it counted or found among the values, and no estimate? Such a number has no sampling error that packets which
+    /// depend on each other would enlarge.
+    pub fn is_found(self) -> bool {
+        match self.basis() {
+            Basis::Count | Basis::Smallest | Basis::Largest => true,
+            Basis::Mean
+            | Basis::Deviations
+            | Basis::Quantiles(_)
+            | Basis::Share { .. }
+            | Basis::Trials => false,
         }
     }
+
+    /// The share of values beyond its outermost quantile, which may be so small that too few values lie there. `None`
+    /// without quantiles, and for quartiles: as many values as any interval needs have enough beyond them.
+    pub(crate) fn tail(self) -> Option<f64> {
+        let Basis::Quantiles(quantiles) = self.basis() else {
+            return None;
+        };
+        let shares = quantiles.iter().map(|q| q.min(1.0 - q));
+        let outermost = shares.reduce(f64::min);
+        outermost.filter(|share| quantiles.len() == 1 || *share < 0.25)
+    }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    let first = *values.first()?;
-    // About the first value, so that large times lose no digits.
-    let sum: f64 = values.iter().map(|x| x - first).sum();
-    Some(first + sum / values.len() as f64)
-}
-
-fn sd(values: &[f64]) -> Option<f64> {
-    let mean = mean(values)?;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
-}
-
-fn quantile(values: &mut [f64], q: f64) -> Option<f64> {
-    let rank = rank(values.len(), q)?;
-    Some(*values.select_nth_unstable_by(rank, f64::total_cmp).1)
-}
+/// One of each, for tests.
+#[cfg(test)]
+pub(crate) const EXAMPLES: [Functional; 10] = [
+    Functional::Count,
+    Functional::Min,
+    Functional::Max,
+    Functional::Mean,
+    Functional::Sd,
+    Functional::Quantile(0.5),
+    Functional::Quantile(0.999),
+    Functional::Iqr,
+    Functional::Share {
+        beyond: Beyond::More,
+        bound: 3.0,
+    },
+    Functional::Share {
+        beyond: Beyond::AtMost,
+        bound: 3.0,
+    },
+];
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn names_are_read_as_they_are_printed() {
-        for name in [
-            "count", "min", "mean", "iqr", "p1", "p50", "p99", "p999", "p995", "p999999",
-        ] {
+        let plain = Functional::PLAIN.map(|(name, _)| name);
+        let quantiles = ["p1", "p50", "p99", "p999", "p995", "p999999"];
+        for name in plain.into_iter().chain(quantiles) {
             let functional = Functional::named(name).map(Functional::name);
             assert_eq!(functional.as_deref(), Some(name));
         }
@@ -288,43 +309,23 @@ mod tests {
             assert_eq!(Functional::named(name), None, "{name}");
         }
     }
-    use proptest::prelude::*;
-
-    const ALL: [Functional; 10] = [
-        Functional::Count,
-        Functional::Min,
-        Functional::Max,
-        Functional::Mean,
-        Functional::Sd,
-        Functional::Quantile(0.5),
-        Functional::Quantile(0.999),
-        Functional::Iqr,
-        Functional::Share {
-            beyond: Beyond::More,
-            bound: 3.0,
-        },
-        Functional::Share {
-            beyond: Beyond::AtMost,
-            bound: 3.0,
-        },
-    ];
 
     #[test]
     fn by_hand() {
         let expected = [8.0, 1.0, 9.0, 4.0, 6_f64.sqrt(), 3.0, 9.0, 3.0];
-        for (functional, expected) in ALL.into_iter().zip(expected) {
+        for (functional, expected) in EXAMPLES.into_iter().zip(expected) {
             let mut values = [2.0, 1.0, 3.0, 4.0, 5.0, 3.0, 9.0, 5.0];
             let found = functional.value(&mut values).unwrap();
             assert!((found - expected).abs() < 1e-12, "{functional:?}: {found}");
         }
         let mut values = [2.0, 1.0, 3.0, 4.0, 5.0, 3.0, 9.0, 5.0];
-        assert_eq!(ALL[8].value(&mut values), Some(0.5));
-        assert_eq!(ALL[9].value(&mut values), Some(0.5));
+        assert_eq!(EXAMPLES[8].value(&mut values), Some(0.5));
+        assert_eq!(EXAMPLES[9].value(&mut values), Some(0.5));
     }
 
     #[test]
     fn nothing_has_no_mean() {
-        for functional in ALL.into_iter().filter(|&f| f != Functional::Count) {
+        for functional in EXAMPLES.into_iter().filter(|&f| f != Functional::Count) {
             assert_eq!(functional.value(&mut []), None);
             assert_eq!(functional.of_counted(&[(1.0, 0)]), None);
         }
@@ -339,7 +340,7 @@ mod tests {
             let each = bins.iter().flat_map(|&(x, n)| std::iter::repeat_n(x, n as usize));
             let mut values: Vec<f64> = each.collect();
             let n = values.len() as f64;
-            for functional in ALL.into_iter().filter(|&f| f != Functional::Count) {
+            for functional in EXAMPLES.into_iter().filter(|&f| f != Functional::Count) {
                 let (one, other) = (functional.value(&mut values), functional.of_weighted(&held));
                 // Time has no degree of freedom to lose.
                 let one = match functional {
@@ -359,7 +360,7 @@ mod tests {
             let bins: Vec<_> = (0..).map(f64::from).zip(counts).collect();
             let each = bins.iter().flat_map(|&(x, n)| std::iter::repeat_n(x, n as usize));
             let mut values: Vec<f64> = each.collect();
-            for functional in ALL {
+            for functional in EXAMPLES {
                 let (least, most) = functional.range();
                 prop_assert!(functional.value(&mut values).is_none_or(|x| least <= x && x <= most));
                 let (one, other) = (functional.value(&mut values), functional.of_counted(&bins));

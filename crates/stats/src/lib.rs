@@ -44,6 +44,7 @@ pub mod change_points;
 pub mod comparison;
 pub mod cumulative;
 mod dependence;
+mod distribution;
 pub mod double_double;
 pub mod driven;
 pub mod excursion;

@@ -67,9 +67,8 @@ pub struct Verdict {
 /// The name of a statistic: `mean`, `p50`, `p99.9`.
 pub fn statistic_name(statistic: Functional) -> String {
     match statistic {
-        Functional::Mean => "mean".to_owned(),
         Functional::Quantile(q) => format!("p{}", (q * 1e6).round() / 1e4),
-        other => format!("{other:?}").to_lowercase(),
+        other => other.name(),
     }
 }
 

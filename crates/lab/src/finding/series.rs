@@ -9,7 +9,7 @@
 use super::dimension::Dimension;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_stats::functional::Functional;
+use delaylab_stats::functional::Basis;
 
 /// Number of stretches in a trial: about the number of points that worlds keep.
 const STRETCHES: usize = 1024;
@@ -65,12 +65,19 @@ impl Stretches {
         self.max.iter().copied().fold(f64::NAN, f64::max)
     }
 
-    /// One value for each stretch: its minimum for `Min`, its maximum for `Max`, else its mean.
-    pub(super) fn values(&self, functional: Functional) -> Vec<f64> {
-        match functional {
-            Functional::Min => self.min.clone(),
-            Functional::Max => self.max.clone(),
-            _ => self.mean.clone(),
+    /// The mean of each stretch.
+    pub(super) fn means(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// One value for each stretch, for a statistic that can be computed from these: its minimum, maximum or mean. `None`
+    /// for any other, which depends on what a stretch hides.
+    pub(super) fn values(&self, basis: &Basis) -> Option<Vec<f64>> {
+        match basis {
+            Basis::Smallest => Some(self.min.clone()),
+            Basis::Largest => Some(self.max.clone()),
+            Basis::Count | Basis::Mean => Some(self.mean.clone()),
+            Basis::Deviations | Basis::Quantiles(_) | Basis::Share { .. } | Basis::Trials => None,
         }
     }
 }
@@ -174,14 +181,14 @@ mod tests {
         ];
         let stretches = Stretches::new(&points, &[]).unwrap();
         let expected = (777.0 + 3.0 * 5001.0 + 500.0) / 5788.0 * CELL_BITS;
-        let found = mean(&stretches.values(Functional::Mean));
+        let found = mean(stretches.means());
         assert!((found - expected).abs() < 1e-6 * expected, "{found}");
-        let largest = stretches.values(Functional::Max);
+        let largest = stretches.values(&Basis::Largest).unwrap();
         assert_eq!(
             largest.iter().copied().fold(0.0, f64::max),
             60.0 * CELL_BITS
         );
-        let least = stretches.values(Functional::Min);
+        let least = stretches.values(&Basis::Smallest).unwrap();
         assert_eq!(least.iter().copied().fold(1.0, f64::min), 0.0);
         assert_eq!(stretches.peak(), 60.0 * CELL_BITS);
         assert_eq!(stretches.dimension, Dimension::RATE);
@@ -190,10 +197,9 @@ mod tests {
     #[test]
     fn a_gap_has_no_value() {
         let points = [point(0, 1024, [1.0; 3]), point(3072, 1024, [1.0; 3])];
-        let means = Stretches::new(&points, &[])
-            .unwrap()
-            .values(Functional::Mean);
-        assert_eq!(means.iter().filter(|mean| mean.is_nan()).count(), 512);
+        let stretches = Stretches::new(&points, &[]).unwrap();
+        let gaps = stretches.means().iter().filter(|mean| mean.is_nan());
+        assert_eq!(gaps.count(), 512);
         assert_eq!(Stretches::new(&[], &[]), None);
     }
 }

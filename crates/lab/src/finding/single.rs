@@ -142,10 +142,9 @@ impl LimitCheck {
         for record in std::mem::take(&mut self.early).into_values() {
             self.take(&record);
         }
-        let dimension = match self.functional {
-            Functional::Count | Functional::Share { .. } => Dimension::NUMBER,
-            _ => self.measure.dimension().unwrap_or(Dimension::NUMBER),
-        };
+        let of_measure = self.measure.dimension();
+        let of_values = of_measure.filter(|_| !self.functional.is_number());
+        let dimension = of_values.unwrap_or(Dimension::NUMBER);
         let bound = self.limit.bound.number().value;
         let read = self.reader.finish(self.values);
         let mut values = match &read {

@@ -5,8 +5,10 @@
 //! they say too few rather than too many), and how far trials are apart. The larger of the two errors counts.
 
 use super::{RESAMPLES, Replicates, Resampling};
-use crate::functional::Functional;
+use crate::distribution::Distribution;
+use crate::functional::{Basis, Beyond, Functional};
 use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE};
+use crate::random::SplitMix;
 
 /// Fewer trials say nothing of how far they are apart.
 const TRIALS: usize = 3;
@@ -47,58 +49,90 @@ impl Resampling {
         effective: f64,
         salt: u64,
     ) -> Option<Vec<f64>> {
-        if effective < MIN_EFFECTIVE {
+        let is_rare = |tail: f64| effective * tail < MIN_BEYOND;
+        if effective < MIN_EFFECTIVE || functional.tail().is_some_and(is_rare) {
             return None;
         }
-        let value = functional.of_weighted(held)?;
-        let ends = Shares::new(held);
         let mut random = self.random(salt ^ 0x5eed);
-        let mut draw: Box<dyn FnMut() -> f64> = match functional {
-            Functional::Quantile(q) => {
-                if effective * q.min(1.0 - q) < MIN_BEYOND {
-                    return None;
-                }
-                let error = (q * (1.0 - q) / effective).sqrt();
-                Box::new(move || ends.at(q + error * random.normal()))
+        let mut draw: Box<dyn FnMut() -> Moved> = match functional.basis() {
+            Basis::Quantiles(quantiles) => {
+                let shares = Shares::new(held);
+                Box::new(move || Moved::Quantiles(shares.moved(&quantiles, effective, &mut random)))
             }
-            Functional::Iqr => {
-                // Quartiles of the same values move together by a third.
-                let error = (0.25 * 0.75 / effective).sqrt();
-                let other = (1.0_f64 - 1.0 / 9.0).sqrt();
-                Box::new(move || {
-                    let (a, b) = (random.normal(), random.normal());
-                    let high = ends.at(0.75 + error * (a / 3.0 + other * b));
-                    (high - ends.at(0.25 + error * a)).max(0.0)
-                })
-            }
-            Functional::Share { .. } => {
-                let error = (value * (1.0 - value) / effective).sqrt();
+            Basis::Share { .. } => {
+                let share = functional.of_weighted(held)?;
+                let error = (share * (1.0 - share) / effective).sqrt();
                 let rare = |share: f64| f64::from(u8::from(effective * share < MIN_BEYOND));
-                let unseen = (rare(value) - rare(1.0 - value)) / effective;
+                let unseen = (rare(share) - rare(1.0 - share)) / effective;
                 Box::new(move || {
                     let moved = -random.uniform().ln() - std::f64::consts::LN_2;
-                    (value + error * random.normal() + unseen * moved).clamp(0.0, 1.0)
+                    let share = share + error * random.normal() + unseen * moved;
+                    Moved::Share(share.clamp(0.0, 1.0))
                 })
             }
-            Functional::Sd => {
-                let mean = Functional::Mean.of_weighted(held)?;
-                let fourth: Vec<(f64, f64)> = (held.iter())
-                    .map(|(x, weight)| ((x - mean).powi(4), *weight))
-                    .collect();
-                let fourth = Functional::Mean.of_weighted(&fourth)?;
-                let tailed = if value > 0.0 {
-                    fourth / value.powi(4) - 1.0
-                } else {
-                    0.0
-                };
-                let error = (tailed.max(0.0) / effective).sqrt() / 2.0;
-                Box::new(move || (value * (1.0 + error * random.normal())).max(0.0))
+            Basis::Deviations => {
+                let sd = Functional::Sd.of_weighted(held)?;
+                let error = error_of_sd(held, sd, effective)?;
+                Box::new(move || Moved::Sd((sd * (1.0 + error * random.normal())).max(0.0)))
             }
-            Functional::Count | Functional::Min | Functional::Max | Functional::Mean => {
+            Basis::Count | Basis::Smallest | Basis::Largest | Basis::Mean | Basis::Trials => {
                 return None;
             }
         };
-        Some((0..RESAMPLES).map(|_| draw()).collect())
+        let (least, most) = functional.range();
+        let value = |mut moved: Moved| {
+            let value = functional.of(&mut moved).unwrap_or(f64::NAN);
+            value.clamp(least, most)
+        };
+        Some((0..RESAMPLES).map(|_| value(draw())).collect())
+    }
+}
+
+/// Relative standard error of a standard deviation, from the fourth moment.
+fn error_of_sd(held: &[(f64, f64)], sd: f64, effective: f64) -> Option<f64> {
+    let mean = Functional::Mean.of_weighted(held)?;
+    let fourth: Vec<(f64, f64)> = (held.iter())
+        .map(|(x, weight)| ((x - mean).powi(4), *weight))
+        .collect();
+    let fourth = Functional::Mean.of_weighted(&fourth)?;
+    let tailed = if sd > 0.0 {
+        fourth / sd.powi(4) - 1.0
+    } else {
+        0.0
+    };
+    Some((tailed.max(0.0) / effective).sqrt() / 2.0)
+}
+
+/// Values of which only this is known, as it could be.
+enum Moved {
+    /// Each quantile with its value.
+    Quantiles(Vec<(f64, f64)>),
+    /// The share beyond the functional's bound.
+    Share(f64),
+    /// The standard deviation.
+    Sd(f64),
+}
+
+impl Distribution for Moved {
+    fn quantile(&mut self, q: f64) -> Option<f64> {
+        match self {
+            Moved::Quantiles(known) => Some(known.iter().find(|known| known.0 == q)?.1),
+            _ => None,
+        }
+    }
+
+    fn share(&mut self, _: Beyond, _: f64) -> Option<f64> {
+        match self {
+            Moved::Share(share) => Some(*share),
+            _ => None,
+        }
+    }
+
+    fn sd(&mut self) -> Option<f64> {
+        match self {
+            Moved::Sd(sd) => Some(*sd),
+            _ => None,
+        }
     }
 }
 
@@ -116,6 +150,19 @@ impl Shares {
         Self(held.iter().map(share).collect())
     }
 
+    /// These quantiles, in rising order, if so many independent values had moved the shares at or below them. Shares
+    /// of the same values move together: those of two quartiles by a third.
+    fn moved(&self, quantiles: &[f64], effective: f64, random: &mut SplitMix) -> Vec<(f64, f64)> {
+        let (mut moved, mut below) = (0.0, 0.0);
+        let each = quantiles.iter().map(|&q| {
+            let together = (below * (1.0 - q) / (q * (1.0 - below))).sqrt();
+            moved = together * moved + (1.0 - together * together).sqrt() * random.normal();
+            below = q;
+            (q, self.at(q + (q * (1.0 - q) / effective).sqrt() * moved))
+        });
+        each.collect()
+    }
+
     fn at(&self, share: f64) -> f64 {
         let last = self.0.len().saturating_sub(1);
         let at = self.0.partition_point(|(below, _)| *below < share - 1e-12);
@@ -129,8 +176,6 @@ impl Shares {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::functional::Beyond;
-    use crate::random::SplitMix;
 
     /// How often the interval of so many independent values has the truth, for normal ones.
     fn coverage(functional: Functional, truth: f64, trials: usize) -> f64 {

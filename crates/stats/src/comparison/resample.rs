@@ -2,7 +2,7 @@
 
 use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::features::Features;
-use crate::functional::Functional;
+use crate::functional::Basis;
 use crate::interval::MIN_BEYOND;
 use std::collections::BTreeSet;
 use std::f64::consts::LN_2;
@@ -35,22 +35,25 @@ impl PartSums {
 
 impl Resampling {
     /// What resampling makes of a statistic. `salt` tells one statistic of a comparison from
-    /// another. `None` where it has no value.
+    /// another. `None` where it has no value, or only whole trials say how much it varies.
     pub fn replicates(&self, statistic: &Statistic<'_>, salt: u64) -> Option<Replicates> {
         let value = statistic.value?;
-        Some(match statistic.functional {
-            Functional::Count => self.constant(value),
-            Functional::Min => self.floor(statistic, value, salt),
-            Functional::Max => self.ceiling(statistic, value, salt),
-            _ => self.of_blocks(statistic, value, salt)?,
-        })
+        match statistic.functional.basis() {
+            Basis::Count => Some(self.constant(value)),
+            Basis::Smallest => Some(self.floor(statistic, value, salt)),
+            Basis::Largest => Some(self.ceiling(statistic, value, salt)),
+            Basis::Mean | Basis::Deviations | Basis::Quantiles(_) | Basis::Share { .. } => {
+                self.of_blocks(statistic, value, salt)
+            }
+            Basis::Trials => None,
+        }
     }
 
     fn of_blocks(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Option<Replicates> {
         let features = statistic.features.as_ref()?;
         let sums = self.block_sums(statistic, features);
         let mut resampled = self.resampled(features, &sums);
-        let is_share = matches!(statistic.functional, Functional::Share { .. });
+        let is_share = matches!(statistic.functional.basis(), Basis::Share { .. });
         if is_share {
             self.add_the_unseen(value, statistic.effective, salt, &mut resampled);
         }

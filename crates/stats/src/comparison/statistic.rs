@@ -2,7 +2,7 @@
 
 use crate::dependence::{self, Dependence};
 use crate::features::Features;
-use crate::functional::Functional;
+use crate::functional::{Basis, Functional};
 use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_tail};
 use crate::summary::Interval;
 use std::collections::BTreeSet;
@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 const OUTERMOST: f64 = 30.0;
 /// Fewer trials say nothing of how far they are apart.
 const MIN_TRIALS: usize = 3;
+const ONLY_TRIALS: &str =
+    "its packets do not tell how much it varies, so at least 3 trials are needed";
 
 /// One stream of packets in one trial.
 #[derive(Debug, Clone, Copy)]
@@ -87,21 +89,23 @@ impl<'a> Statistic<'a> {
         };
         let at_or_below = |bound: f64| move |x: f64| f64::from(u8::from(x <= bound));
         let mut at = |q: f64| Functional::Quantile(q).value(pooled);
-        match self.functional {
-            Functional::Mean => of(&|x| x - value),
-            Functional::Sd => {
+        match self.functional.basis() {
+            Basis::Mean | Basis::Trials => of(&|x| x - value),
+            Basis::Deviations => {
                 let mean = Functional::Mean.value(pooled)?;
                 of(&|x| (x - mean).powi(2))
             }
-            Functional::Quantile(_) => of(&at_or_below(value)),
-            Functional::Iqr => longer(of(&at_or_below(at(0.25)?)), of(&at_or_below(at(0.75)?))),
+            Basis::Quantiles(quantiles) => {
+                let each = quantiles.into_iter().map(|q| of(&at_or_below(at(q)?)));
+                each.reduce(longer)?
+            }
             // Rare hits hide whether they come in clusters; the packets nearest to the bound show it.
-            Functional::Share { beyond, bound } => {
+            Basis::Share { beyond, bound } => {
                 let hits = |bound: f64| move |x: f64| f64::from(u8::from(beyond.holds(x, bound)));
                 let near = at(beyond.outermost(OUTERMOST / self.count as f64))?;
                 longer(of(&hits(bound)), of(&hits(beyond.nearer(bound, near))))
             }
-            Functional::Count | Functional::Min | Functional::Max => Some(Dependence {
+            Basis::Count | Basis::Smallest | Basis::Largest => Some(Dependence {
                 effective: self.count as f64,
                 block: 1.0,
                 memory: 0.0,
@@ -111,29 +115,23 @@ impl<'a> Statistic<'a> {
 
     fn find_doubt(&self) -> Option<String> {
         let (count, effective) = (self.count, self.effective);
-        match self.functional {
-            Functional::Count | Functional::Max => return None,
-            Functional::Min if count > 1 => return None,
-            _ if (count as f64) < MIN_EFFECTIVE => return Some(reason(refuse_few(count))),
-            _ if effective == 0.0 => {
-                return Some(reason(refuse_correlated(
-                    count,
-                    "fewer than",
-                    20.0,
-                    MIN_EFFECTIVE,
-                )));
-            }
-            _ if effective < MIN_EFFECTIVE => {
-                return Some(reason(refuse_correlated(
-                    count,
-                    "about",
-                    effective,
-                    MIN_EFFECTIVE,
-                )));
-            }
-            _ => {}
+        let correlated = |about: &str, effective: f64| {
+            Some(reason(refuse_correlated(
+                count,
+                about,
+                effective,
+                MIN_EFFECTIVE,
+            )))
+        };
+        match self.functional.basis() {
+            Basis::Count | Basis::Largest => None,
+            Basis::Smallest if count > 1 => None,
+            Basis::Trials => Some(ONLY_TRIALS.to_owned()),
+            _ if self.has_few() => Some(reason(refuse_few(count))),
+            _ if effective == 0.0 => correlated("fewer than", 20.0),
+            _ if effective < MIN_EFFECTIVE => correlated("about", effective),
+            _ => self.tail_doubt(),
         }
-        self.tail_doubt()
     }
 
     /// Are its values too few to tell how much they resemble each other?
@@ -146,17 +144,20 @@ impl<'a> Statistic<'a> {
         !self.has_few() && self.effective < MIN_EFFECTIVE
     }
 
+    /// Do only whole trials say how much it varies?
+    fn is_of_trials(&self) -> bool {
+        self.functional.basis() == Basis::Trials
+    }
+
     /// About so many times as many packets again would give it an interval; `None` where it has one, or its values are
     /// too few to tell.
     pub fn lacks(&self) -> Option<f64> {
         self.doubt.as_ref()?;
-        if self.count == 0 || self.effective <= 0.0 {
+        if self.count == 0 || self.effective <= 0.0 || self.is_of_trials() {
             return None;
         }
-        let beyond = match self.functional {
-            Functional::Quantile(q) => self.effective * q.min(1.0 - q),
-            _ => MIN_BEYOND,
-        };
+        let tail = self.functional.tail();
+        let beyond = tail.map_or(MIN_BEYOND, |tail| self.effective * tail);
         let times = (MIN_EFFECTIVE / self.effective).max(MIN_BEYOND / beyond);
         // As where they are refused: so few may resemble each other more than they show.
         let few = (2.0 * MIN_EFFECTIVE - self.count as f64) / self.count as f64;
@@ -170,10 +171,7 @@ impl<'a> Statistic<'a> {
 
     /// Of a quantile with too few packets beyond it.
     fn tail_doubt(&self) -> Option<String> {
-        let Functional::Quantile(q) = self.functional else {
-            return None;
-        };
-        let beyond = self.effective * q.min(1.0 - q);
+        let beyond = self.effective * self.functional.tail()?;
         let few = beyond < MIN_BEYOND * (1.0 - 1e-9);
         few.then(|| reason(refuse_tail(self.count, self.effective, beyond)))
     }
@@ -183,16 +181,15 @@ impl<'a> Statistic<'a> {
     pub fn point_doubt(&self) -> Option<String> {
         match self.value {
             None => self.doubt.clone(),
-            Some(_) if self.effective == 0.0 => self.doubt.clone(),
+            Some(_) if self.effective == 0.0 || self.is_of_trials() => self.doubt.clone(),
             Some(_) => self.tail_doubt(),
         }
     }
 
-    /// What it is in each trial, where its values change too slowly for packets to tell how far it can be trusted, and
+    /// What it is in each trial, where its packets do not tell how far it can be trusted (they change too slowly), and
     /// there are enough trials to tell in their place.
     pub fn of_slow_trials(&self) -> Option<Vec<f64>> {
-        let is_slow = self.count as f64 >= MIN_EFFECTIVE && self.effective < MIN_EFFECTIVE;
-        if self.doubt.is_none() || !is_slow {
+        if self.doubt.is_none() || !(self.is_correlated() || self.is_of_trials()) {
             return None;
         }
         let each = self.trials().into_iter();

@@ -660,7 +660,8 @@ impl Run {
         names
     }
 
-    fn all<R: Row>(&self, trial: Option<u32>) -> Vec<R> {
+    /// The rows of any table beside the trials, of one trial or of all in their order. Empty where there are none.
+    pub fn all<R: Row>(&self, trial: Option<u32>) -> Vec<R> {
         let mut all = Vec::new();
         self.for_each(trial, |row: &R| all.push(row.clone()));
         all

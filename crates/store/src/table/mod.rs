@@ -13,14 +13,14 @@ use cell::{Cell, CellError};
 use std::sync::Arc;
 
 /// A column of a table whose rows are `R`.
-pub(crate) struct Column<R: 'static> {
+pub struct Column<R: 'static> {
     pub(crate) field: fn() -> Field,
     pub(crate) array: fn(&[R]) -> ArrayRef,
     pub(crate) read: fn(&dyn Array, &mut [R]) -> Result<(), CellError>,
 }
 
 /// A row of a table.
-pub(crate) trait Row: Clone + Send + 'static {
+pub trait Row: Clone + Send + 'static {
     /// The table's name, and that of its file.
     const TABLE: &'static str;
     /// Is there no file where there are no rows?

@@ -33,13 +33,13 @@ mod tests;
 use crate::buffer::{Bound, Memory};
 use crate::crossbar;
 use crate::discard::Discard;
-use crate::discipline::fifo::Mark;
-use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
+pub use crate::discipline::Kind;
 use crate::flow_control;
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
 use delaylab_model::world::Refusal;
+pub(crate) use read::Reader;
 
 /// What the links of a switch carry, and so what its queues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,48 +69,6 @@ pub struct Settings {
     pub policer: Option<Buckets>,
     /// Pauses between neighbours.
     pub flow_control: Option<flow_control::Parameters>,
-}
-
-/// A discipline and its parameters.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
-    /// First in, first out, marking above a threshold or not (efci).
-    Fifo {
-        /// Where marks are set.
-        mark: Option<Mark>,
-    },
-    /// First in, first out, with an [`ExplicitRate`](crate::explicit_rate::ExplicitRate) beside it.
-    ExplicitRate {
-        /// From where on the port is congested.
-        threshold: Bound,
-    },
-    /// A queue a flow, in turn.
-    PerFlow,
-    /// Strict priority by class queue.
-    Priority,
-    /// Weighted round robin.
-    Wrr(Weights),
-    /// Weighted fair queueing.
-    Wfq(Weights),
-    /// Deficit round robin over flows.
-    Drr {
-        /// Bytes a turn.
-        quantum: u32,
-    },
-    /// Credit flow control.
-    Credit(path::Credit),
-    /// Random early detection.
-    Red(red::Parameters),
-    /// CoDel.
-    CoDel(codel::Parameters),
-    /// FQ-CoDel.
-    FqCoDel(fq_codel::Parameters),
-    /// PIE.
-    Pie(pie::Parameters),
-    /// CAKE.
-    Cake(cake::Parameters),
-    /// DualPI2.
-    DualPi2(dual_pi2::Parameters),
 }
 
 /// What is weighed against each other.
@@ -160,7 +118,7 @@ impl Settings {
     /// Of a `[path.switch]` between links that carry `counts`. The index of a name in `queues` is the
     /// number that items of that class queue say. What is refused is called as within `[path.switch]`: `red.min`.
     pub fn read(switch: &path::Switch, counts: Counts, queues: &[&str]) -> Result<Self, Refusal> {
-        read::Reader::new(switch, counts, queues)?.settings()
+        Reader::new(switch, counts, queues)?.settings()
     }
 
     /// The same, marking there (efci; without effect on others). As read, it marks at departure, which

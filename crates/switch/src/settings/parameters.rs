@@ -4,7 +4,7 @@ use super::read::Reader;
 use super::{By, Counts, Weights};
 use crate::buffer::Bound;
 use crate::crossbar;
-use crate::discipline::{cake, codel, dual_pi2, pie, red};
+use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path::{self, Discipline, Scheduler};
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
@@ -12,7 +12,7 @@ use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 
 /// What is not given.
-pub(super) const QUANTUM: Size = Size(1_514);
+const QUANTUM: Size = Size(1_514);
 /// What the kernel counts of Ethernet's framing.
 const ETHERNET: u32 = 14;
 const CELL: Size = Size(53);
@@ -22,6 +22,8 @@ const CODEL: path::CoDel = path::CoDel {
     target: Duration(5 * MILLISECOND),
     interval: Duration(100 * MILLISECOND),
 };
+/// Queues that fq-codel hashes flows into.
+const QUEUES: u32 = 1024;
 /// Near a maximal match for 16 ports (Anderson et al. 1993).
 const ITERATIONS: u32 = 4;
 const RED: path::Red = path::Red {
@@ -114,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn weights(&self) -> Result<Weights, Refusal> {
+    pub(crate) fn weights(&self) -> Result<Weights, Refusal> {
         let given = &self.switch.weights;
         if given.is_empty() {
             return Ok(Weights::new(By::Flow, Vec::new()));
@@ -147,14 +149,14 @@ impl Reader<'_> {
     }
 
     /// The smallest quantum that serves an item a turn, or nearly.
-    pub(super) const fn item(&self) -> Size {
+    pub(crate) const fn item(&self) -> Size {
         match self.limits.counts {
             Counts::Cells => CELL,
             Counts::Packets => QUANTUM,
         }
     }
 
-    pub(super) fn quantum(&self, default: Size) -> Result<u32, Refusal> {
+    pub(crate) fn quantum(&self, default: Size) -> Result<u32, Refusal> {
         match u32::try_from(self.switch.quantum.unwrap_or(default).0) {
             Ok(0) => refuse("quantum", "nothing would be served: give a packet's size"),
             Ok(quantum) => Ok(quantum),
@@ -162,7 +164,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn credit(&self) -> Result<path::Credit, Refusal> {
+    pub(crate) fn credit(&self) -> Result<path::Credit, Refusal> {
         let Some(credit) = self.switch.credit else {
             let reason =
                 "is missing: give n2 and n3 in cells, n3 = the channel's rate × the round trip";
@@ -180,7 +182,7 @@ impl Reader<'_> {
         Ok(credit)
     }
 
-    pub(super) fn codel(&self) -> Result<codel::Parameters, Refusal> {
+    pub(crate) fn codel(&self) -> Result<codel::Parameters, Refusal> {
         let codel = self.switch.codel.unwrap_or(CODEL);
         let target = picos("codel.target", codel.target)?;
         let interval = picos("codel.interval", codel.interval)?;
@@ -193,7 +195,16 @@ impl Reader<'_> {
         Ok(codel::Parameters { target, interval })
     }
 
-    pub(super) fn pie(&self) -> Result<pie::Parameters, Refusal> {
+    pub(crate) fn fq_codel(&self) -> Result<fq_codel::Parameters, Refusal> {
+        Ok(fq_codel::Parameters {
+            codel: self.codel()?,
+            quantum: self.quantum(QUANTUM)?,
+            queues: QUEUES,
+            near_empty: self.switch.near_empty.unwrap_or_default(),
+        })
+    }
+
+    pub(crate) fn pie(&self) -> Result<pie::Parameters, Refusal> {
         let given = self.switch.pie.unwrap_or_default();
         let or =
             |given: Option<Duration>, usual: i64| given.unwrap_or(Duration(usual * MILLISECOND));
@@ -209,7 +220,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn cake(&self) -> Result<cake::Parameters, Refusal> {
+    pub(crate) fn cake(&self) -> Result<cake::Parameters, Refusal> {
         if self.limits.counts == Counts::Cells {
             return refuse(
                 "discipline",
@@ -242,7 +253,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Refusal> {
+    pub(crate) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Refusal> {
         if self.limits.counts == Counts::Cells {
             return refuse(
                 "discipline",
@@ -282,7 +293,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn red(&self) -> Result<red::Parameters, Refusal> {
+    pub(crate) fn red(&self) -> Result<red::Parameters, Refusal> {
         let red = match (self.switch.red, self.limits.counts) {
             (Some(red), _) => red,
             (None, Counts::Packets) => RED,

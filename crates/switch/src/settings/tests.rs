@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::buffer::Owner;
+use crate::discipline::{codel, fifo::Mark, fq_codel, red};
 use delaylab_model::path::{Discipline, Pool};
 use delaylab_model::quantity::{Duration, Limit, Rate, Share, Size};
 use proptest::prelude::*;

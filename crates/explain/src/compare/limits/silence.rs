@@ -2,7 +2,7 @@
 
 use crate::compare::both::{Both, RUN, RUNS};
 use crate::compare::pairs::{Named, names};
-use delaylab_lab::finding::check::{Bound, Functional, Kind, Limit, Selector, Statistic};
+use delaylab_lab::finding::check::{Bound, Kind, Limit, Selector, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Data, Measure, Selection, StreamInfo, Values};
@@ -67,7 +67,7 @@ impl Ends {
 
 fn is_of_delay(statistic: &Statistic) -> bool {
     match &statistic.kind {
-        Kind::Of(Functional::Count, _) => false,
+        Kind::Of(functional, _) if functional.is_number() => false,
         Kind::Of(_, measure) | Kind::Share(measure, ..) => {
             measure.dimension() == Some(Dimension::TIME) && !measure.is_of_flow()
         }

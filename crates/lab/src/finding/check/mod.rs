@@ -8,7 +8,7 @@
 //!            | value "≈" value "within" ( percent | quantity )    also "~="
 //! value      = value ( "+" | "-" | "*" | "/" ) value | "-" value | "(" value ")" | number | statistic
 //! measure    = name | ( "ipdv" | "pdv" ) "(" name ")"
-//! statistic  = ( "min" | "mean" | "p50" | … | "max" | "sd" | "iqr" | "count" ) "(" measure [ where ] ")"
+//! statistic  = functional "(" measure [ where ] ")"                          min, mean, p50, sd, …
 //!            | "share" "(" measure ( "<" | … ) value [ where ] ")"
 //!            | ( "slope" | "r2" | "steps" ) "(" statistic "on" factor [ where ] ")"
 //! where      = "|" selector { "," selector }
@@ -17,8 +17,8 @@
 //!
 //! A quantity needs its unit: `1ms`, `64 B`, `10Mbit/s`, `500cells`, `5 %`; zero needs none. A cell is 424 bits,
 //! so `cells/s` is a unit of rate. A name with spaces or commas is quoted. Levels of factors that no selector
-//! names are pooled. `p1` to `p99` are percentiles; `p999` is the quantile at 99.9 %, `p9999` at 99.99 %. The
-//! selectors of a `share` also apply to its bound.
+//! names are pooled. The functionals are those of [`Functional::named`]: `p1` to `p99` are percentiles; `p999` is the
+//! quantile at 99.9 %, `p9999` at 99.99 %. The selectors of a `share` also apply to its bound.
 
 mod lexer;
 mod limit;

@@ -5,7 +5,7 @@ use super::measured::Measured;
 use super::plan::{self, Plan, Term};
 use super::select::Selection;
 use super::steps;
-use crate::finding::check::{Beyond, Functional, Kind, Operator, Relation, Value, sign};
+use crate::finding::check::{Beyond, Kind, Operator, Relation, Value, sign};
 use crate::finding::dimension::Dimension;
 use crate::finding::verdict::{Compared, ComparisonScale, Evaluated, Verdict};
 use delaylab_stats::comparison::{Bounds, Replicates};
@@ -76,14 +76,11 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
     }
 }
 
-/// Is the value a scale (a standard deviation or IQR, perhaps times a number)? Two scales are compared by their ratio.
+/// Is the value a scale (such as a standard deviation, perhaps times a number)? Two scales are compared by their ratio.
 fn is_scale(value: &Value) -> bool {
     match value {
         Value::Statistic(statistic) => {
-            matches!(
-                statistic.kind,
-                Kind::Of(Functional::Sd | Functional::Iqr, _)
-            )
+            matches!(statistic.kind, Kind::Of(functional, _) if functional.is_scale())
         }
         Value::Binary(Operator::Times, a, b) => {
             (is_scale(a) && is_number(b)) || (is_number(a) && is_scale(b))

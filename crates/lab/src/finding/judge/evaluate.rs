@@ -9,7 +9,7 @@ use crate::finding::dimension::{Dimension, format_number};
 use crate::finding::measure::Measure;
 use crate::finding::verdict::Evaluated;
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
-use delaylab_stats::functional::Functional;
+use delaylab_stats::functional::{Basis, Functional};
 use delaylab_stats::steps::Detection;
 use std::collections::BTreeMap;
 
@@ -350,10 +350,11 @@ fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates
         return of_held(leaf, &held, resampling, salt);
     }
     let value = leaf.point()?;
-    match leaf.functional {
-        Functional::Count => Some(resampling.constant(value)),
-        Functional::Max => Some(resampling.at_least(value)),
-        Functional::Share { .. } => resampling.of_counted_share(&shares_of_trials(leaf), salt),
+    match leaf.functional.basis() {
+        Basis::Count => Some(resampling.constant(value)),
+        Basis::Largest => Some(resampling.at_least(value)),
+        Basis::Share { .. } => resampling.of_counted_share(&shares_of_trials(leaf), salt),
+        // Whole trials tell of any statistic how much it varies.
         _ => resampling.of_trials(value, &numbers_by_trial(leaf), salt),
     }
 }

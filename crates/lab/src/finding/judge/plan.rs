@@ -113,9 +113,9 @@ impl Plan {
         }
         let values = measured.values(&streams, measure);
         let values = values.map_err(NoValue::not_applicable)?;
-        let dimension = match functional {
-            Functional::Count | Functional::Share { .. } => Dimension::NUMBER,
-            _ => counted_in(measure, &values)?,
+        let dimension = match functional.is_number() {
+            true => Dimension::NUMBER,
+            false => counted_in(measure, &values)?,
         };
         self.leaves.push(Leaf {
             functional,
@@ -214,15 +214,12 @@ fn each_as_judged(
             (trial, Rc::new(Values::Trial(stretches.peak())))
         }
         Values::OverTime(stretches) => {
-            let as_packets = functional.is_found() || functional == Functional::Mean;
-            let flat = match as_packets {
-                true => Values::Packets(stretches.values(functional)),
-                false => Values::Held {
-                    values: stretches.held().to_vec(),
-                    means: stretches.values(Functional::Mean),
-                },
+            let held = || Values::Held {
+                values: stretches.held().to_vec(),
+                means: stretches.means().to_vec(),
             };
-            (trial, Rc::new(flat))
+            let flat = stretches.values(&functional.basis());
+            (trial, Rc::new(flat.map_or_else(held, Values::Packets)))
         }
         _ => (trial, values),
     };

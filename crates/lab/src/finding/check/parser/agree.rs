@@ -1,7 +1,7 @@
 //! Checks that compared or added values have the same dimension.
 
 use super::{Parsed, Parser};
-use crate::finding::check::{Fit, Functional, Kind, Operator, Span, Statistic, Value};
+use crate::finding::check::{Fit, Kind, Operator, Span, Statistic, Value};
 use crate::finding::dimension::Dimension;
 
 impl Parser<'_> {
@@ -40,7 +40,8 @@ pub(super) fn dimension(value: &Value) -> Option<Dimension> {
 /// Dimension of a statistic; `None` if it depends on the data.
 pub(super) fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
     match &statistic.kind {
-        Kind::Of(Functional::Count, _) | Kind::Share(..) => Some(Dimension::NUMBER),
+        Kind::Of(functional, _) if functional.is_number() => Some(Dimension::NUMBER),
+        Kind::Share(..) => Some(Dimension::NUMBER),
         Kind::Of(_, measure) => measure.dimension(),
         Kind::On(Fit::R2, ..) => Some(Dimension::NUMBER),
         Kind::On(..) => None,
