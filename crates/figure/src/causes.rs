@@ -1,4 +1,4 @@
-//! What late packets lost their time to: one bar a cause, the worst first.
+//! The excess delay of late packets by cause: one bar each, the worst first.
 
 use super::{Figure, Table, parse};
 use delaylab_explain::causes::{Cause, Explanation};
@@ -19,14 +19,14 @@ impl Figure for Causes {
     }
 
     fn title(&self) -> &'static str {
-        "What late packets lost their time to"
+        "Excess delay of late packets, by cause"
     }
 
     fn about(&self, run: &RunData) -> String {
         let causes = run.explanation.iter().flat_map(Explanation::found);
         let late = causes.map(|cause| cause.packets).sum();
         format!(
-            "{} that took far longer than the others of their stream: the time that they took longer than usual, by \
+            "{} that took far longer than the others of their stream: how much longer than usual they took, by \
              its cause.",
             plural(late, "packet")
         )

@@ -11,7 +11,7 @@
 //! | `axis.rs`, `course.rs` | axes of delays, and cumulative distributions in few points: what several figures share |
 //! | `size.rs` | round trip against size (seed 000) |
 //! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
-//! | `causes.rs` | what late packets lost their time to |
+//! | `causes.rs` | the excess delay of late packets, by cause |
 //! | `anatomy.rs` | where the time goes at each quantile |
 //! | `series.rs` | queues, rates and windows over time |
 //! | `percentiles.rs` | bands of percentiles over the run, and what was lost |
