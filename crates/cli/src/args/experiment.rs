@@ -186,6 +186,12 @@ pub struct ResumeArgs {
 
 /// Show a run: tables, an HTML page, figures
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  delaylab report                                       the last run; its page is in its directory
+  delaylab report latest --figure cumulative -o x.pdf   one figure, for a paper
+  delaylab report latest --table summary -o x.tex       one table, the same way
+  delaylab report latest --table records -o x.csv       every packet")]
 pub struct ReportArgs {
     /// The run: directory, name, or `latest`
     #[arg(default_value = "latest")]
@@ -200,11 +206,11 @@ pub struct ReportArgs {
     pub output: Option<PathBuf>,
 
     /// Write this figure and nothing else: to FILE.svg, .png, .pdf, or .json (Vega-Lite with its data)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["table", "svg", "beside"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["table", "svg", "compare_with"])]
     pub figure: Option<String>,
 
     /// Write this table and nothing else: to FILE.csv, .parquet, or .tex (LaTeX). `summary`, or what was recorded: trials, records, …
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["svg", "beside"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["svg", "compare_with"])]
     pub table: Option<String>,
 
     /// Also write each figure as SVG into this directory

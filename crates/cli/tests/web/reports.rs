@@ -146,7 +146,10 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
         }
         "series" => {
             let lines = apart(&["series", "panel"], &all);
-            let limits = apart(&["series", "panel"], &|row| !row["threshold"].is_null());
+            let has = |limit: &'static str| {
+                apart(&["series", "panel"], &move |row| !row[limit].is_null())
+            };
+            let limits = has("threshold") + has("buffer");
             vec![
                 ("rect", rows.len() as u64),
                 ("line", lines),
@@ -157,6 +160,21 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
             let of = |measure| apart(&["panel", "probe"], &is("measure", measure));
             // Delays are drawn from either end.
             vec![("line", 2 * of("delay") + of("ipdv"))]
+        }
+        "cumulative" => {
+            let keys = ["panel", "group"];
+            let marked = |row: &Value| !row["quantile"].is_null();
+            let banded = |row: &Value| !row["low"].is_null();
+            vec![
+                ("line", apart(&keys, &|row| !marked(row))),
+                ("symbol", count(&marked)),
+                ("area", apart(&keys, &banded)),
+            ]
+        }
+        "percentiles" => {
+            let panels = apart(&["panel"], &all);
+            let lossy = count(&|row| row["is_lossy"] == true);
+            vec![("line", panels), ("area", 2 * panels), ("rect", lossy)]
         }
         "causes" | "benchmark" => Vec::new(),
         other => panic!("{what}: nobody says how many marks {other} has"),

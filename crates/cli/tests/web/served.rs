@@ -158,7 +158,7 @@ fn runs_are_listed_found_opened_and_compared() {
     page.wait("document.querySelectorAll('tbody input').length === 2");
     page.click("tbody tr:nth-child(1) input");
     page.click("tbody tr:nth-child(2) input");
-    page.click("form[action='/compare'] button");
+    page.click("form[action='/compare'] button[type=submit]");
     page.wait("location.pathname === '/compare'");
     page.wait_drawn();
     // Two rates, three sizes: a heading and a line of each run for each.
@@ -281,7 +281,7 @@ fn whatever_a_folder_is_called_it_is_text() {
     }
     page.click("tbody tr:nth-child(1) input");
     page.click("tbody tr:nth-child(2) input");
-    page.click("form[action='/compare'] button");
+    page.click("form[action='/compare'] button[type=submit]");
     page.wait("location.pathname === '/compare'");
     page.wait_drawn();
     assert!(page.text("main").contains(markup) && page.text("main").contains(&long));

@@ -45,7 +45,7 @@ pub(super) fn repeat(run: &RunData) -> Markup {
         return html! {};
     }
     let body = html! {
-        pre { code { (run.head.repeat) } }
+        pre tabindex="0" { code { (run.head.repeat) } }
         p {
             "Records, as Parquet, and everything else of this run are in " code { (run.head.folder) } "."
         }

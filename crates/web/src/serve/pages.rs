@@ -41,7 +41,7 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
                 }
             }
             p class="meta" { "p50 and p99: the largest of a run's trials, of the response." }
-            button { "Compare two runs" }
+            button type="submit" { "Compare two runs" }
         }
     };
     served_frame("Runs", body)
