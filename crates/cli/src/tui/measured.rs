@@ -2,12 +2,13 @@
 
 use super::late::Late;
 use super::log_bins::LogBins;
-use super::strip::Strip;
+use super::strip::{Strip, Took};
 use super::view::{Distribution, Excursions, ProbeView};
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_stats::anatomy;
 use delaylab_stats::loglinear::LogLinear;
 use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::SummaryBuilder;
@@ -25,6 +26,7 @@ pub(super) struct Measured {
     column: Nanos,
     /// Packets before this one are not shown: they are in no figure either.
     warm_up: u64,
+    facts: RecordFacts,
     summary: SummaryBuilder,
     responses: LogLinear,
     /// Exact: a bin knows its values only roughly.
@@ -49,6 +51,7 @@ impl Measured {
             name,
             column,
             warm_up,
+            facts,
             summary: SummaryBuilder::new(facts, EXACT_LIMIT),
             responses: LogLinear::default(),
             extremes: None,
@@ -74,7 +77,12 @@ impl Measured {
         self.due = Some((first.min(due), last.max(due)));
         self.summary.push(record);
         let response = record.response().filter(|_| record.answered());
-        self.strip.push(due, response);
+        let took = response.map(|response| Took {
+            response,
+            host: anatomy::host(record, &self.facts),
+            network: anatomy::network(record, &self.facts),
+        });
+        self.strip.push(due, took);
         let Some(response) = response else {
             return;
         };

@@ -1,4 +1,5 @@
-//! The responses of late, a column a moment: the longest of each.
+//! The responses of late, a column a moment: the longest of each; below, where there is room, the longest time in the
+//! hosts and in the network as two bands of one scale, which reach back as far as anything is kept.
 
 use super::canvas::Canvas;
 use super::strip::Column;
@@ -7,16 +8,29 @@ use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
 use delaylab_terminal::style::Paint;
 
-/// Rows: a heading, and bars of a logarithmic scale.
+/// Rows from which on the bands are there: a heading, two rows of bars, two bands.
+const WITH_BANDS: u16 = 5;
+/// Columns before a band: its name.
+const NAME: u16 = 8;
+
+/// Rows: a heading, bars of a logarithmic scale, and the bands.
 pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
-    let room = usize::from(canvas.width());
+    let has_parts = seen.columns.iter().any(|column| column.host.is_some());
+    let bands = has_parts && canvas.height() >= WITH_BANDS;
+    let (indent, below) = if bands { (NAME, 2) } else { (0, 0) };
+    let room = usize::from(canvas.width().saturating_sub(indent));
     let from = seen.columns.len().saturating_sub(room);
     let columns = &seen.columns[from..];
-    canvas.heading(&title(columns, seen.column));
-    let scale = Scale::fitting(columns);
-    let height = canvas.height().saturating_sub(1);
+    let band = if bands {
+        seen.columns.len().div_ceil(room.max(1))
+    } else {
+        0
+    };
+    canvas.heading(&(title(columns, seen.column) + &beyond(seen, columns.len(), band)));
+    let scale = Scale::fitting(columns.iter().filter_map(|column| column.worst));
+    let height = canvas.height().saturating_sub(1 + below);
     let mut bars = canvas.rows(1, height);
-    for (at, column) in (0..).zip(columns) {
+    for (at, column) in (indent..).zip(columns) {
         if let (Some(worst), Some(scale)) = (column.worst, &scale) {
             let beyond = seen.excursions.bound.is_some_and(|bound| worst > bound);
             let paint = if beyond { Paint::Warning } else { Paint::Plain };
@@ -27,6 +41,58 @@ pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
             bars.put(0, at, "×", Paint::Warning);
         }
     }
+    if bands {
+        draw_bands(&joined(&seen.columns, band), canvas.rows(1 + height, below));
+    }
+}
+
+/// One row for the hosts and one for the network, of one scale.
+fn draw_bands(columns: &[Column], mut canvas: Canvas<'_>) {
+    let parts = columns.iter();
+    let parts = parts.flat_map(|column| [column.host, column.network]);
+    let Some(scale) = Scale::fitting(parts.flatten()) else {
+        return;
+    };
+    let bands: [(&str, Paint, fn(&Column) -> Option<Nanos>); 2] = [
+        ("host", Paint::Host, |column| column.host),
+        ("network", Paint::Network, |column| column.network),
+    ];
+    for (row, (name, paint, part)) in (0..).zip(bands) {
+        canvas.put(row, 0, name, paint);
+        let mut band = canvas.rows(row, 1);
+        for (at, column) in (NAME..).zip(columns) {
+            if let Some(time) = part(column) {
+                band.bar(at, scale.share(time), paint);
+            }
+        }
+    }
+}
+
+/// So many columns in one each, the longest of them; the last of all is whole.
+fn joined(columns: &[Column], many: usize) -> Vec<Column> {
+    let mut joined: Vec<Column> = columns
+        .rchunks(many.max(1))
+        .map(|chunk| {
+            let longest = |part: fn(&Column) -> Option<Nanos>| chunk.iter().filter_map(part).max();
+            Column {
+                worst: longest(|column| column.worst),
+                host: longest(|column| column.host),
+                network: longest(|column| column.network),
+                unanswered: chunk.iter().map(|column| column.unanswered).sum(),
+            }
+        })
+        .collect();
+    joined.reverse();
+    joined
+}
+
+/// `; host and network: last 6.00 min`, where the bands reach further back than the bars.
+fn beyond(seen: &ProbeView, shown: usize, band: usize) -> String {
+    if band == 0 || seen.columns.len() <= shown {
+        return String::new();
+    }
+    let span = seen.column.saturating_mul(seen.columns.len() as Nanos);
+    format!("; host and network: last {}", format_duration(span))
 }
 
 /// `Last 20.0 s: 126 µs to 3.20 ms, the worst of each 200 ms`.
@@ -49,10 +115,9 @@ struct Scale {
 }
 
 impl Scale {
-    fn fitting(columns: &[Column]) -> Option<Self> {
-        let worst = columns.iter().filter_map(|column| column.worst);
-        let least = worst.clone().min()?.max(1) as f64;
-        let most = worst.max()?.max(1) as f64;
+    fn fitting(times: impl Iterator<Item = Nanos> + Clone) -> Option<Self> {
+        let least = times.clone().min()?.max(1) as f64;
+        let most = times.max()?.max(1) as f64;
         Some(Self {
             low: (least / 2.0).ln(),
             high: most.ln(),

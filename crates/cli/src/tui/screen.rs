@@ -52,7 +52,7 @@ impl Widget for &Screen<'_> {
                 want(1, 1, 1),
                 want(3, 6, 14),
                 want(3, 7, 7),
-                want(2, 3, 5),
+                want(2, 5, 7),
                 want(1, 4, u16::MAX),
             ],
         );

@@ -3,16 +3,28 @@
 use delaylab_model::Nanos;
 use std::collections::VecDeque;
 
-/// Columns that are kept: more than any terminal shows.
-const KEPT: usize = 512;
+/// Columns that are kept: minutes, more than any terminal shows one by one.
+const KEPT: usize = 2_048;
 
 /// What came of the packets that were due in one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Column {
     /// The longest response.
     pub(super) worst: Option<Nanos>,
-    /// Packets without one.
+    /// The longest part of a response that was in the hosts, where stamps tell.
+    pub(super) host: Option<Nanos>,
+    /// And in the network.
+    pub(super) network: Option<Nanos>,
+    /// Packets without a response.
     pub(super) unanswered: u64,
+}
+
+/// How long a packet took, and how much of it was in the hosts and in the network.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Took {
+    pub(super) response: Nanos,
+    pub(super) host: Option<Nanos>,
+    pub(super) network: Option<Nanos>,
 }
 
 /// Columns of one length, the latest last.
@@ -36,12 +48,16 @@ impl Strip {
 
     /// A packet was due then and took so long; `None`: it was not answered. One from before all that is kept
     /// is not taken.
-    pub(super) fn push(&mut self, due: Nanos, response: Option<Nanos>) {
+    pub(super) fn push(&mut self, due: Nanos, took: Option<Took>) {
         let Some(column) = self.column(due.div_euclid(self.length)) else {
             return;
         };
-        match response {
-            Some(response) => column.worst = column.worst.max(Some(response)),
+        match took {
+            Some(took) => {
+                column.worst = column.worst.max(Some(took.response));
+                column.host = column.host.max(took.host);
+                column.network = column.network.max(took.network);
+            }
             None => column.unanswered += 1,
         }
     }
@@ -81,6 +97,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn took(response: Nanos) -> Took {
+        Took {
+            response,
+            host: Some(response / 3),
+            network: None,
+        }
+    }
+
     #[test]
     fn a_column_keeps_its_worst() {
         let mut strip = Strip::new(10);
@@ -91,11 +115,13 @@ mod tests {
             (29, Some(1)),
             (18, Some(2)),
         ] {
-            strip.push(due, response);
+            strip.push(due, response.map(took));
         }
         let worst: Vec<_> = strip.columns().iter().map(|c| c.worst).collect();
         assert_eq!(worst, [Some(2), Some(9), None, None]);
         assert_eq!(strip.columns()[3].unanswered, 1);
+        let parts = (strip.columns()[1].host, strip.columns()[1].network);
+        assert_eq!(parts, (Some(3), None));
     }
 
     proptest! {
@@ -108,7 +134,7 @@ mod tests {
             let mut strip = Strip::new(100);
             let dues = packets.iter().map(|&(due, response)| (i64::from(due >> shift), response));
             for (due, response) in dues.clone() {
-                strip.push(due, Some(response));
+                strip.push(due, Some(took(response)));
             }
             let columns = strip.columns();
             prop_assert!(columns.len() <= KEPT);

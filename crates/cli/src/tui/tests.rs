@@ -139,6 +139,39 @@ fn colour_is_drawn_only_where_it_is_wanted() {
 }
 
 #[test]
+fn bands_reach_back_further_than_bars() {
+    let mut state = nothing_yet();
+    // 100 a second for five minutes; the network is slow in the third of them.
+    for seq in 0..30_000 {
+        let mut record = answered(Method::Udp, seq);
+        if (12_000..18_000).contains(&seq) {
+            let back = [&mut record.t_rx, &mut record.t_recv];
+            back.into_iter()
+                .flatten()
+                .for_each(|time| *time += 5_000_000);
+        }
+        state.take(&[record]);
+    }
+    let text = drawn(&screen(&state.view(300 * SECOND)), (100, 30)).to_string();
+    let line = |begin: &str| {
+        let mut lines = text.lines().map(|line| line.trim_matches('"'));
+        lines
+            .find(|line| line.starts_with(begin))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(text.contains("host and network: last 300 s"), "{text}");
+    let network: Vec<char> = line("network ").chars().skip(8).collect();
+    let high = network.iter().filter(|bar| **bar == '█').count();
+    // A fifth of the columns that there are, in their middle.
+    let there = network.iter().filter(|bar| **bar != ' ').count();
+    assert!(high.abs_diff(there / 5) <= 1, "{high} of {there}: {text}");
+    // The hosts took as long throughout; the first column holds fewer packets.
+    let host: Vec<char> = line("host ").chars().skip(9).take(there - 1).collect();
+    assert!(host.iter().all(|bar| *bar == host[0]), "{text}");
+}
+
+#[test]
 fn records_of_another_trial_are_not_taken() {
     let sample = full();
     let mut state = state(&sample);
@@ -176,7 +209,7 @@ fn memory_stays_flat() {
         state.take(&[answered(Method::Udp, seq)]);
     }
     let seen = state.view(0).seen;
-    assert!(seen.columns.len() <= 512);
+    assert!(seen.columns.len() <= 2_048);
     assert!(seen.excursions.latest.len() <= 64);
     assert!(seen.excursions.count > 150, "{}", seen.excursions.count);
     let late = &seen.excursions.latest.first().unwrap().worst;
