@@ -167,7 +167,7 @@ fn bands_reach_back_further_than_bars() {
     let there = network.iter().filter(|bar| **bar != ' ').count();
     assert!(high.abs_diff(there / 5) <= 1, "{high} of {there}: {text}");
     // The hosts took as long throughout; the first column holds fewer packets.
-    let host: Vec<char> = line("host ").chars().skip(9).take(there - 1).collect();
+    let host: Vec<char> = line("host    ").chars().skip(9).take(there - 1).collect();
     assert!(host.iter().all(|bar| *bar == host[0]), "{text}");
 }
 
