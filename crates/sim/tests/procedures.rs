@@ -196,7 +196,7 @@ fn what_was_configured_is_found_in(devices: usize) {
         let ideal = device.serialisation(device.line_rate)
             + device.latency as f64
             + device.serialisation(device.egress_rate);
-        let least = number(&found, "least");
+        let least = number(&found, "min");
         assert!(least >= ideal - 2.0, "{device:?}: {least} of {ideal}");
 
         let found = carry_out("buffer-time", device);

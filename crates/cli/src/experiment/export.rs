@@ -7,7 +7,7 @@ use delaylab_store::run::Run;
 use delaylab_view::latex::{Align, booktabs, of_csv};
 use delaylab_view::run::RunData;
 use delaylab_view::run::digest::{Digest, DigestRow};
-use delaylab_view::words::{either, percent};
+use delaylab_view::words::either;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -76,20 +76,14 @@ pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Re
 }
 
 fn summary_as_latex(digest: &Digest) -> String {
-    let median = format!("{} p50", digest.delay);
-    let figures = ["lost", &median, "p99", "network", "host"].map(str::to_owned);
-    let columns = [Align::Left].repeat(digest.factors.len());
-    let columns = [columns, [Align::Right].repeat(figures.len())].concat();
-    let heads = digest.factors.iter().cloned().chain(figures);
-    let row = |row: &DigestRow| {
-        let levels = row.levels.iter().cloned();
-        let lost = percent(row.lost, row.sent);
-        levels.chain([lost]).chain(row.times()).collect()
-    };
-    let rows = [heads.collect()]
-        .into_iter()
-        .chain(digest.rows.iter().map(row));
-    booktabs(&columns, rows)
+    let [factors, figures] = digest.heads();
+    let left = [Align::Left].repeat(factors.len());
+    let columns = [left, [Align::Right].repeat(figures.len())].concat();
+    let rows = digest.rows.iter().map(DigestRow::cells);
+    booktabs(
+        &columns,
+        [[factors, figures].concat()].into_iter().chain(rows),
+    )
 }
 
 /// `None` for standard output.

@@ -2,6 +2,7 @@
 
 use super::groups::worst_of;
 use super::{RunData, ShownDelay};
+use crate::words::percent;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::{Distribution, Summary};
@@ -85,14 +86,24 @@ impl DigestRow {
         (self.sent > 0).then(|| self.lost as f64 / self.sent as f64)
     }
 
-    /// Median, p99, network and host, as people read them.
-    pub fn times(&self) -> [String; 4] {
+    /// As people read them: a cell for each of [`Digest::heads`].
+    pub fn cells(&self) -> Vec<String> {
         let text = |ns: Option<Nanos>| ns.map_or_else(|| "–".to_owned(), format_duration);
-        [self.p50, self.p99, self.network, self.host].map(text)
+        let times = [self.p50, self.p99, self.network, self.host].map(text);
+        let lost = percent(self.lost, self.sent);
+        let levels = self.levels.iter().cloned();
+        levels.chain([lost]).chain(times).collect()
     }
 }
 
 impl Digest {
+    /// Heads of the levels' columns, then of the figures'.
+    pub fn heads(&self) -> [Vec<String>; 2] {
+        let median = format!("{} p50", self.delay);
+        let figures = ["lost", &median, "p99", "network", "host"];
+        [self.factors.clone(), figures.map(str::to_owned).to_vec()]
+    }
+
     /// For programs: times in nanoseconds.
     pub fn frame(&self) -> Frame {
         let level = |k: usize| self.rows.iter().map(move |row| row.levels[k].clone());

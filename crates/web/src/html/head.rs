@@ -7,7 +7,7 @@ use super::title;
 use delaylab_figure::Drawing;
 use delaylab_view::explain::words::answers;
 use delaylab_view::run::{RunData, ShownDelay};
-use delaylab_view::words::{percent, plural};
+use delaylab_view::words::plural;
 use maud::{Markup, html};
 
 /// Rows of the table at most: the others are in the table of trials.
@@ -83,19 +83,11 @@ fn facts(run: &RunData) -> Markup {
 /// A row for each combination of levels: how much was lost, how long it took, and where.
 fn summary(run: &RunData) -> Markup {
     let digest = run.digest(Some(ROWS));
-    let factors = digest
-        .factors
-        .iter()
-        .map(|head| (head.clone(), Column::Words));
-    let median = format!("{} p50", digest.delay);
-    let figures = ["lost", &median, "p99", "network", "host"];
-    let figures = figures.map(|head| (head.to_owned(), Column::Figures));
+    let [factors, figures] = digest.heads();
+    let factors = factors.into_iter().map(|head| (head, Column::Words));
+    let figures = figures.into_iter().map(|head| (head, Column::Figures));
     let mut table = Table::new(factors.chain(figures));
-    for row in &digest.rows {
-        let lost = percent(row.lost, row.sent);
-        let levels = row.levels.iter().cloned();
-        table.row(levels.chain([lost]).chain(row.times()).collect());
-    }
+    digest.rows.iter().for_each(|row| table.row(row.cells()));
     html! {
         (table.render())
         p class="meta" {
