@@ -5,6 +5,7 @@
 //! A line for each combination of the other factors; where those are many, a line for each level of one
 //! of them (of `case`, where there is one), in a panel for each combination of the rest (seed 003).
 
+use super::axis;
 use super::series::unit as unit_name;
 use super::{Figure, Table, WIDTH, parse};
 use delaylab_model::Nanos;
@@ -132,11 +133,36 @@ impl Figure for Size {
                 .find_map(|(_, level)| level.unit);
             against(&mut spec, factor, unit);
         }
+        if let Some((least, most)) = far_apart(run, &layout) {
+            axis::of_delays(&mut spec["encoding"]["y"], "Round trip", least, most);
+        }
         match layout.panels.len() {
             0 | 1 => spec,
             _ => faceted(spec, &layout),
         }
     }
+}
+
+/// Lines of which one lies so many times as high as another have a logarithmic axis, or all but one lie at zero.
+const FAR: f64 = 20.0;
+
+/// The least and the largest delay, where lines lie far apart.
+fn far_apart(run: &RunData, layout: &Layout) -> Option<(Nanos, Nanos)> {
+    let mut ends: BTreeMap<(usize, usize), (Nanos, Nanos)> = BTreeMap::new();
+    for trial in &run.trials {
+        let Some(delays) = trial.summary.round_trip.as_ref() else {
+            continue;
+        };
+        let mean = delays.mean.round() as Nanos;
+        let of_line = ends
+            .entry(layout.place(&trial.stream))
+            .or_insert((delays.min, mean));
+        *of_line = (of_line.0.min(delays.min), of_line.1.max(mean));
+    }
+    let highest = ends.values().map(|(_, most)| *most);
+    let (lowest, highest) = (highest.clone().min()?, highest.max()?);
+    let least = ends.values().map(|(least, _)| *least).min()?;
+    (least > 0 && highest as f64 > FAR * lowest as f64).then_some((least, highest))
 }
 
 /// The lines that were asked for, each once.
