@@ -46,6 +46,9 @@ pub(super) fn draw(seen: &ProbeView, mut canvas: Canvas<'_>) {
     }
 }
 
+/// Whose time a band shows.
+type Part = fn(&Column) -> Option<Nanos>;
+
 /// One row for the hosts and one for the network, of one scale.
 fn draw_bands(columns: &[Column], mut canvas: Canvas<'_>) {
     let parts = columns.iter();
@@ -53,7 +56,7 @@ fn draw_bands(columns: &[Column], mut canvas: Canvas<'_>) {
     let Some(scale) = Scale::fitting(parts.flatten()) else {
         return;
     };
-    let bands: [(&str, Paint, fn(&Column) -> Option<Nanos>); 2] = [
+    let bands: [(&str, Paint, Part); 2] = [
         ("host", Paint::Host, |column| column.host),
         ("network", Paint::Network, |column| column.network),
     ];
@@ -73,7 +76,7 @@ fn joined(columns: &[Column], many: usize) -> Vec<Column> {
     let mut joined: Vec<Column> = columns
         .rchunks(many.max(1))
         .map(|chunk| {
-            let longest = |part: fn(&Column) -> Option<Nanos>| chunk.iter().filter_map(part).max();
+            let longest = |part: Part| chunk.iter().filter_map(part).max();
             Column {
                 worst: longest(|column| column.worst),
                 host: longest(|column| column.host),
