@@ -12,7 +12,8 @@ const AT_ONCE: usize = 8;
 pub(super) fn form(run: &RunData) -> Markup {
     let factors: Vec<_> = run.trials.iter().map(|t| all_factors(&t.stream)).collect();
     let names = varied(factors.iter().map(Vec::as_slice));
-    if names.is_empty() {
+    // Of a benchmark they are the steps of a search, which nobody chooses between.
+    if names.is_empty() || run.benchmark.is_some() {
         return html! {};
     }
     html! {

@@ -5,6 +5,7 @@ use super::figures::{Stills, figure};
 use super::table::{Column, Table};
 use super::title;
 use delaylab_figure::Drawing;
+use delaylab_view::benchmark::conformance;
 use delaylab_view::explain::words::answers;
 use delaylab_view::run::{RunData, ShownDelay};
 use delaylab_view::words::plural;
@@ -16,7 +17,11 @@ const ROWS: usize = 12;
 /// `key` is the figure that stands beside the table.
 pub(super) fn section(run: &RunData, key: Option<&Drawing>, artist: &Stills) -> Markup {
     let head = &run.head;
-    let answer = run.explanation.iter().flat_map(answers).next();
+    // What a search tried on its way says nothing of the device.
+    let answer = match &run.benchmark {
+        Some(found) => Some(conformance(&found.conformance)),
+        None => run.explanation.iter().flat_map(answers).next(),
+    };
     html! {
         header {
             p class="meta" { (meta(run)) }

@@ -222,6 +222,32 @@ mod tests {
     }
 
     #[test]
+    fn a_benchmark_answers_for_the_device_and_not_for_its_search() {
+        let mut run = waits();
+        let first = |page: &str| {
+            let answers = page.split("class=\"answer\">").nth(1);
+            let answer = answers.and_then(|text| text.split("</p>").next());
+            answer.unwrap_or_default().to_owned()
+        };
+        let plain = page(&run);
+        let explained = first(&plain);
+        assert!(plain.contains("<form id=\"filter\""));
+        run.benchmark = Some(delaylab_procedure::Report {
+            procedure: "throughput".to_owned(),
+            title: "Throughput".to_owned(),
+            sections: Vec::new(),
+            tables: Vec::new(),
+            figures: Vec::new(),
+            conformance: Vec::new(),
+            notes: Vec::new(),
+        });
+        let of_device = page(&run);
+        assert_ne!(first(&of_device), explained);
+        assert!(of_device.contains(&explained), "it is said further below");
+        assert!(!of_device.contains("<form id=\"filter\""));
+    }
+
+    #[test]
     fn what_people_wrote_is_text_and_never_markup() {
         let hostile = "</script><script>alert(1)</script>\"'&";
         let mut run = waits();

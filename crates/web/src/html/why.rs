@@ -26,7 +26,7 @@ pub(super) fn section(run: &RunData) -> Markup {
     let found = run.explanation.iter().find(|found| found.answered > 0);
     let body = html! {
         @if let Some(found) = found {
-            (others(found))
+            (others(run, found))
             (conditions(found))
             (causes(found))
             (ways(found))
@@ -38,9 +38,10 @@ pub(super) fn section(run: &RunData) -> Markup {
     titled("why", "Why packets were late", body)
 }
 
-/// The first one stands at the top of the page.
-fn others(found: &Explanation) -> Markup {
-    html! { @for answer in answers(found).skip(1) { p class="answer" { (answer) } } }
+/// The first one stands at the top of the page, unless that is a benchmark's.
+fn others(run: &RunData, found: &Explanation) -> Markup {
+    let at_top = usize::from(run.benchmark.is_none());
+    html! { @for answer in answers(found).skip(at_top) { p class="answer" { (answer) } } }
 }
 
 fn conditions(found: &Explanation) -> Markup {
