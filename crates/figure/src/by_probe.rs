@@ -111,12 +111,13 @@ impl Figure for ByProbe {
 }
 
 /// One combination of the levels that are told apart.
-struct Shown<'a> {
-    label: String,
-    groups: Vec<&'a Group>,
+pub(super) struct Shown<'a> {
+    pub(super) label: String,
+    pub(super) groups: Vec<&'a Group>,
 }
 
-fn panels(run: &RunData) -> Vec<Shown<'_>> {
+/// Every combination of the levels that are told apart, in order.
+pub(super) fn panels(run: &RunData) -> Vec<Shown<'_>> {
     let (names, _) = beside_probes(&run.groups);
     let key = |group: &Group| -> Vec<Factor> {
         let own = group.factors.iter();

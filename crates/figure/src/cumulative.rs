@@ -2,14 +2,15 @@
 //! the others. The figure that a report begins with.
 
 use super::axis;
+use super::by_probe;
 use super::course::{counted, course};
 use super::{Figure, Table, WIDTH, order_panels, parse, pooled_note};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
 use delaylab_stats::cumulative::Cumulative as Bounds;
 use delaylab_stats::summary::{Distribution, Summary};
-use delaylab_view::run::panels::{beside_probes, label};
-use delaylab_view::run::{Delays, Panel, RunData, ShownDelay};
+use delaylab_view::run::panels::label;
+use delaylab_view::run::{Delays, Group, Panel, RunData, ShownDelay};
 use serde_json::{Value, json};
 use std::iter::once;
 
@@ -194,35 +195,30 @@ fn lines_of_panels(run: &RunData) -> Vec<Line<'_>> {
 }
 
 fn lines_of_groups(run: &RunData) -> Vec<Line<'_>> {
-    let (shown, _) = beside_probes(&run.groups);
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    for group in &run.groups {
-        let factors = group
-            .factors
-            .iter()
-            .filter(|(name, _)| shown.contains(name));
-        let factors: Vec<Factor> = factors.cloned().collect();
-        let panel = match factors.as_slice() {
-            [factor] => name(factor),
-            factors => label(factors),
-        };
-        let is_same = |line: &&mut Line<'_>| line.panel == panel && line.name == group.probe;
-        match lines.iter_mut().find(is_same) {
-            Some(line) => {
-                line.delays.push(&group.round_trips);
-                line.summary = None;
-            }
-            None => lines.push(Line {
-                panel,
-                colour: 0,
-                name: group.probe.clone(),
-                delays: vec![&group.round_trips],
-                cumulative: None,
-                summary: Some(&group.summary),
-            }),
-        }
-    }
-    lines
+    let probes = run.probes();
+    let panels = by_probe::panels(run).into_iter();
+    let lines = panels.flat_map(|panel| {
+        let line = move |probe: &&str| line_of_groups(&panel, probe);
+        probes.iter().filter_map(line).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
+/// `None` where the panel does not have this probe.
+fn line_of_groups<'a>(panel: &by_probe::Shown<'a>, probe: &str) -> Option<Line<'a>> {
+    let groups = panel.groups.iter().filter(|group| group.probe == probe);
+    let groups: Vec<&'a Group> = groups.copied().collect();
+    Some(Line {
+        panel: panel.label.clone(),
+        colour: 0,
+        name: groups.first()?.probe.clone(),
+        delays: groups.iter().map(|group| &group.round_trips).collect(),
+        cumulative: None,
+        summary: match groups.as_slice() {
+            [only] => Some(&only.summary),
+            _ => None,
+        },
+    })
 }
 
 /// The factor whose levels are compared in each panel: cases, else probes, else the first one.

@@ -4,6 +4,7 @@
 //! thousands of them take.
 
 use super::{Figure, Table, parse};
+use delaylab_stats::least_squares;
 use delaylab_stats::steps::Point;
 use delaylab_view::run::RunData;
 use delaylab_view::run::sweeps::{labels, shown};
@@ -116,21 +117,20 @@ fn up_to(points: &[Point], last: u32) -> Vec<Point> {
     kept
 }
 
-/// The straight line through these by least squares.
+/// The straight line through these by least squares; their mean, where there is no line.
 fn straight(points: &[Point]) -> impl Fn(u32) -> f64 + use<> {
-    let n = points.len().max(1) as f64;
-    let size = |point: &Point| f64::from(point.size);
-    let mean_size = points.iter().map(size).sum::<f64>() / n;
-    let mean_delay = points.iter().map(|point| point.delay_ns).sum::<f64>() / n;
-    let squares: f64 = points.iter().map(|p| (size(p) - mean_size).powi(2)).sum();
-    let products = points
-        .iter()
-        .map(|p| (size(p) - mean_size) * (p.delay_ns - mean_delay));
-    let slope = match squares > 0.0 {
-        true => products.sum::<f64>() / squares,
-        false => 0.0,
-    };
-    move |size| mean_delay + slope * (f64::from(size) - mean_size)
+    let sizes: Vec<f64> = points.iter().map(|point| f64::from(point.size)).collect();
+    let delays: Vec<f64> = points.iter().map(|point| point.delay_ns).collect();
+    let fit = least_squares::line(&sizes, &delays).ok();
+    let fitted = fit.and_then(|fit| {
+        Some((
+            fit.coefficients.first()?.value,
+            fit.coefficients.get(1)?.value,
+        ))
+    });
+    let mean = delays.iter().sum::<f64>() / delays.len().max(1) as f64;
+    let (intercept, slope) = fitted.unwrap_or((mean, 0.0));
+    move |size| intercept + slope * f64::from(size)
 }
 
 #[cfg(test)]

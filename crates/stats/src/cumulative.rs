@@ -5,10 +5,9 @@
 //! place (batch means). Each is a cluster, and the share is a ratio of sums over clusters (Cochran, Sampling
 //! Techniques, §6): its variance is that of what each cluster has more than its part.
 
-use crate::loglinear::{bin_of, middle};
+use crate::loglinear::Sparse as Cluster;
 use crate::student;
 use delaylab_model::Nanos;
-use std::collections::BTreeMap;
 
 /// Clusters at most: beyond, neighbours are put together.
 const MOST: usize = 32;
@@ -22,31 +21,6 @@ const LEAST_LENGTH: u64 = 10;
 const MOST_DEPENDENT: f64 = 0.7;
 /// Of the band.
 const CONFIDENCE: f64 = 0.95;
-
-/// Records of one trial or of a stretch of one, counted by bin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Cluster {
-    count: u64,
-    bins: BTreeMap<i32, u64>,
-}
-
-impl Cluster {
-    fn push(&mut self, value: Nanos) {
-        self.count += 1;
-        *self.bins.entry(bin_of(value)).or_default() += 1;
-    }
-
-    fn merge(&mut self, other: &Cluster) {
-        self.count += other.count;
-        for (bin, count) in &other.bins {
-            *self.bins.entry(*bin).or_default() += count;
-        }
-    }
-
-    fn at_or_below(&self, value: Nanos) -> u64 {
-        self.bins.range(..=bin_of(value)).map(|(_, n)| n).sum()
-    }
-}
 
 /// Takes values trial by trial, in memory that does not grow with their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,7 +74,7 @@ impl Cumulative {
 
     fn push_to_stretch(&mut self, value: Nanos) {
         self.length = self.length.max(1);
-        let is_full = |last: &Cluster| last.count >= self.length;
+        let is_full = |last: &Cluster| last.count() >= self.length;
         if self.stretches.last().is_none_or(is_full) {
             if self.stretches.len() == MOST {
                 self.stretches = in_pairs(&self.stretches);
@@ -121,7 +95,7 @@ impl Cumulative {
             false => &self.stretches,
         };
         let is_of_trials = self.distinct >= TRIALS;
-        let all: u64 = clusters.iter().map(|cluster| cluster.count).sum();
+        let all: u64 = clusters.iter().map(|cluster| cluster.count()).sum();
         let enough =
             is_of_trials || clusters.len() >= LEAST_STRETCHES && self.length >= LEAST_LENGTH;
         if clusters.len() < 2 || all == 0 || !enough {
@@ -152,22 +126,17 @@ impl Cumulative {
 /// How many more of each cluster are at or below a value than its part of all that are.
 fn excesses(clusters: &[Cluster], value: Nanos) -> Vec<f64> {
     let below: Vec<u64> = clusters.iter().map(|it| it.at_or_below(value)).collect();
-    let all: u64 = clusters.iter().map(|cluster| cluster.count).sum();
+    let all: u64 = clusters.iter().map(|cluster| cluster.count()).sum();
     let share = below.iter().sum::<u64>() as f64 / all as f64;
     let pairs = clusters.iter().zip(&below);
-    let excess = pairs.map(|(cluster, &below)| below as f64 - share * cluster.count as f64);
+    let excess = pairs.map(|(cluster, &below)| below as f64 - share * cluster.count() as f64);
     excess.collect()
 }
 
 fn median(clusters: &[Cluster]) -> Option<Nanos> {
     let mut all = Cluster::default();
     clusters.iter().for_each(|cluster| all.merge(cluster));
-    let mut through = 0;
-    let middle_bin = all.bins.iter().find(|(_, count)| {
-        through += *count;
-        through * 2 >= all.count
-    });
-    middle_bin.map(|(bin, _)| middle(*bin))
+    all.quantile(0.5)
 }
 
 /// Correlation of neighbours whose mean is zero.
@@ -267,7 +236,7 @@ mod tests {
         let mut random = SplitMix::new(1);
         let (cumulative, _) = pushed(&mut random, 200, 11, 0.0, 0.0);
         assert!(cumulative.trials.len() <= MOST);
-        let counts = cumulative.trials.iter().map(|cluster| cluster.count);
+        let counts = cumulative.trials.iter().map(|cluster| cluster.count());
         assert_eq!(counts.sum::<u64>(), 2_200);
         assert_eq!(cumulative.half_widths(&[Nanos::MAX]), Some(vec![0.0]));
     }

@@ -5,6 +5,7 @@
 //! values have mirrored bins. Two histograms merge by adding. (The layout of HdrHistogram.)
 
 use delaylab_model::Nanos;
+use std::collections::BTreeMap;
 
 /// Bins in each power of two, as a power of two.
 const BITS: u32 = 8;
@@ -98,20 +99,63 @@ impl LogLinear {
 
     /// The quantile `q` (nearest rank), within [`RELATIVE_ERROR`]; `None` without values.
     pub fn quantile(&self, q: f64) -> Option<Nanos> {
-        let rank = crate::quantile::rank(self.count as usize, q)? as u64;
-        let mut through = 0;
-        let mut bins = self.iter();
-        bins.find(|&(_, n)| {
-            through += n;
-            through > rank
-        })
-        .map(|(middle, _)| middle)
+        at_rank(self.iter(), self.count, q)
     }
 
     /// Bytes held on the heap.
     pub fn heap_bytes(&self) -> usize {
         (self.positive.capacity() + self.negative.capacity()) * size_of::<u64>()
     }
+}
+
+/// The same bins, of which only those are kept that hold values: for many small histograms.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sparse {
+    count: u64,
+    bins: BTreeMap<i32, u64>,
+}
+
+impl Sparse {
+    /// Counts a value.
+    pub fn push(&mut self, value: Nanos) {
+        self.count += 1;
+        *self.bins.entry(bin_of(value)).or_default() += 1;
+    }
+
+    /// Adds the counts of another one.
+    pub fn merge(&mut self, other: &Sparse) {
+        self.count += other.count;
+        for (bin, count) in &other.bins {
+            *self.bins.entry(*bin).or_default() += count;
+        }
+    }
+
+    /// How many values.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How many values are in the bin of this one or below.
+    pub fn at_or_below(&self, value: Nanos) -> u64 {
+        self.bins.range(..=bin_of(value)).map(|(_, n)| n).sum()
+    }
+
+    /// The quantile `q` (nearest rank), within [`RELATIVE_ERROR`]; `None` without values.
+    pub fn quantile(&self, q: f64) -> Option<Nanos> {
+        let bins = self.bins.iter().map(|(bin, n)| (middle(*bin), *n));
+        at_rank(bins, self.count, q)
+    }
+}
+
+/// The value of the quantile `q` (nearest rank) among so many in bins.
+fn at_rank(mut bins: impl Iterator<Item = (Nanos, u64)>, count: u64, q: f64) -> Option<Nanos> {
+    let rank = crate::quantile::rank(count as usize, q)? as u64;
+    let mut through = 0;
+    let found = bins.find(|&(_, n)| {
+        through += n;
+        through > rank
+    });
+    found.map(|(middle, _)| middle)
 }
 
 impl FromIterator<Nanos> for LogLinear {
@@ -134,6 +178,27 @@ mod tests {
             assert_eq!(middle(bin_of(value)), value);
         }
         assert_eq!(bin_of(512), bin_of(513));
+    }
+
+    proptest! {
+        #[test]
+        fn sparse_bins_are_the_same_bins(
+            values in prop::collection::vec(any::<i64>(), 1..200),
+            more in prop::collection::vec(-5_000_i64..5_000, 0..200),
+            q in 0.0..1.0_f64,
+        ) {
+            let dense: LogLinear = values.iter().chain(&more).copied().collect();
+            let [mut sparse, mut other] = [Sparse::default(), Sparse::default()];
+            values.iter().for_each(|value| sparse.push(*value));
+            more.iter().for_each(|value| other.push(*value));
+            sparse.merge(&other);
+            prop_assert_eq!(sparse.count(), dense.count());
+            prop_assert_eq!(sparse.quantile(q), dense.quantile(q));
+            let limit = values[0];
+            let below = values.iter().chain(&more);
+            let below = below.filter(|value| bin_of(**value) <= bin_of(limit));
+            prop_assert_eq!(sparse.at_or_below(limit), below.count() as u64);
+        }
     }
 
     #[test]

@@ -43,6 +43,11 @@ pub fn to_the_second(utc: &str) -> String {
     }
 }
 
+/// `2026-11-21T13:45:00.25Z` as people read it: `2026-11-21 13:45:00`.
+pub fn date_and_time(utc: &str) -> String {
+    utc.chars().take(19).collect::<String>().replace('T', " ")
+}
+
 /// The name of what an interval covers: of many merged stages, the first and the last.
 pub fn short_name(stages: StageSet) -> String {
     const LONG: usize = 30;

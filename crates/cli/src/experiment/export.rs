@@ -33,7 +33,12 @@ pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), F
         None | Some("svg") => svg(drawing)?.into_bytes(),
         Some("json") => format!("{:#}\n", drawing.standalone()).into_bytes(),
         Some(format @ ("png" | "pdf")) => converted(&svg(drawing)?, format)?,
-        Some(other) => return Err(unknown(other, &["svg", "png", "pdf", "json (Vega-Lite)"])),
+        Some(other) => {
+            return Err(unknown(
+                other,
+                &[".svg", ".png", ".pdf", ".json (Vega-Lite)"],
+            ));
+        }
     };
     put(output, |out| Ok(out.write_all(&picture)?))
 }
@@ -71,7 +76,7 @@ pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Re
             run.write_csv(name, &mut rows)?;
             Ok(out.write_all(of_csv(&rows)?.as_bytes())?)
         }),
-        (Some(other), _) => Err(unknown(other, &["csv", "parquet", "tex (LaTeX)"])),
+        (Some(other), _) => Err(unknown(other, &[".csv", ".parquet", ".tex (LaTeX)"])),
     }
 }
 
@@ -97,10 +102,8 @@ fn unknown(extension: &str, known: &[&str]) -> Failed {
         "" => "a file without an extension".to_owned(),
         extension => format!("`.{extension}`"),
     };
-    Failed::usage(format!(
-        "{asked} is no format for this: name it .{}",
-        either(known).replace(", ", ", .").replace(" or ", " or .")
-    ))
+    let known = either(known);
+    Failed::usage(format!("{asked} is no format for this: name it {known}"))
 }
 
 fn svg(drawing: &Drawing) -> Result<String, Failed> {

@@ -1,7 +1,7 @@
 //! Delays over time as quantiles of stretches, in flat memory: where most packets lie, and how that changes.
 
 use delaylab_model::{MICROSECOND, Nanos};
-use delaylab_stats::loglinear::{bin_of, middle};
+use delaylab_stats::loglinear::Sparse;
 use std::collections::BTreeMap;
 
 /// Stretches at most; they are put together in pairs beyond.
@@ -18,7 +18,7 @@ pub struct OverTime {
 struct Counts {
     last: Nanos,
     unanswered: u64,
-    bins: BTreeMap<i32, u64>,
+    answered: Sparse,
 }
 
 /// Quantiles of the delays of one stretch of time.
@@ -49,24 +49,11 @@ impl Counts {
     fn add(&mut self, other: &Counts) {
         self.last = self.last.max(other.last);
         self.unanswered += other.unanswered;
-        for (bin, count) in &other.bins {
-            *self.bins.entry(*bin).or_default() += count;
-        }
+        self.answered.merge(&other.answered);
     }
 
-    fn answered(&self) -> u64 {
-        self.bins.values().sum()
-    }
-
-    /// The value that this share of all is at most (nearest rank).
-    fn quantile(&self, q: f64) -> Nanos {
-        let rank = (q * self.answered() as f64).ceil().max(1.0) as u64;
-        let mut through = 0;
-        let bin = self.bins.iter().find(|(_, count)| {
-            through += **count;
-            through >= rank
-        });
-        bin.map_or(0, |(bin, _)| middle(*bin))
+    fn packets(&self) -> u64 {
+        self.answered.count() + self.unanswered
     }
 }
 
@@ -76,7 +63,7 @@ impl OverTime {
         let stretch = self.stretches.entry(t.div_euclid(self.width)).or_default();
         stretch.last = stretch.last.max(t);
         match delay {
-            Some(delay) => *stretch.bins.entry(bin_of(delay)).or_default() += 1,
+            Some(delay) => stretch.answered.push(delay),
             None => stretch.unanswered += 1,
         }
         while self.stretches.len() > STRETCHES {
@@ -90,7 +77,7 @@ impl OverTime {
 
     /// Stretches in order, `most` of them at most, each of at least so many packets where there are so many.
     pub fn quantiles(&self, most: usize, packets: u64) -> Vec<Quantiles> {
-        let all: u64 = self.stretches.values().map(Counts::answered).sum();
+        let all: u64 = self.stretches.values().map(|it| it.answered.count()).sum();
         let least = packets.max(all / most.max(1) as u64);
         let mut shown = Vec::new();
         let mut open: Option<(Nanos, Counts)> = None;
@@ -98,7 +85,7 @@ impl OverTime {
             let from = index.saturating_mul(self.width);
             let (_, sum) = open.get_or_insert_with(|| (from, Counts::default()));
             sum.add(counts);
-            if sum.answered() + sum.unanswered >= least {
+            if sum.packets() >= least {
                 shown.extend(open.take());
             }
         }
@@ -116,12 +103,12 @@ impl OverTime {
 }
 
 fn quantiles(from: Nanos, counts: &Counts) -> Quantiles {
-    let answered = counts.answered();
-    let delays = [0.05, 0.25, 0.5, 0.75, 0.95].map(|q| counts.quantile(q));
+    let at = |q| counts.answered.quantile(q).unwrap_or(0);
+    let answered = counts.answered.count();
     Quantiles {
         from,
         to: counts.last,
-        delays: Some(delays).filter(|_| answered > 0),
+        delays: (answered > 0).then(|| [0.05, 0.25, 0.5, 0.75, 0.95].map(at)),
         answered,
         unanswered: counts.unanswered,
     }

@@ -8,7 +8,7 @@ use delaylab_figure::Drawing;
 use delaylab_view::benchmark::conformance;
 use delaylab_view::explain::words::answers;
 use delaylab_view::run::{RunData, ShownDelay};
-use delaylab_view::words::plural;
+use delaylab_view::words::{date_and_time, plural};
 use maud::{Markup, html};
 
 /// Rows of the table at most: the others are in the table of trials.
@@ -64,11 +64,11 @@ fn meta(run: &RunData) -> Markup {
     }
 }
 
-/// `2026-11-25T14:48:09Z` as people read it.
+/// When it began; words where nobody knows.
 fn utc(time: &str) -> String {
-    match time.strip_suffix('Z') {
-        Some(time) => format!("{} UTC", time.replace('T', " ")),
-        None => time.to_owned(),
+    match time.ends_with('Z') {
+        true => format!("{} UTC", date_and_time(time)),
+        false => time.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use delaylab_lab::finding::Verdict;
 use delaylab_model::units::format_duration;
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;
-use delaylab_view::words::percent;
+use delaylab_view::words::{date_and_time, percent};
 use maud::{Markup, html};
 
 /// The list of runs, the latest first: those that have every word of `search` in what is shown of them.
@@ -83,7 +83,7 @@ fn run_row(entry: &Entry) -> Markup {
         (None, State::Partial) => "in progress, or interrupted".to_owned(),
     };
     let world = entry.world.as_deref().unwrap_or("–");
-    let started = entry.started_utc.as_deref().map(to_the_second);
+    let started = entry.started_utc.as_deref().map(date_and_time);
     let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), format_duration);
     html! {
         tr {
@@ -102,11 +102,6 @@ fn run_row(entry: &Entry) -> Markup {
             td { (state) }
         }
     }
-}
-
-/// `2026-11-21T13:45:00.25Z` as people read it.
-fn to_the_second(time: &str) -> String {
-    time.chars().take(19).collect::<String>().replace('T', " ")
 }
 
 /// What went wrong, in a sentence.
