@@ -22,6 +22,7 @@
 //! | [`names`] | names of addresses |
 //! | [`tun`] | an interface whose packets a process answers |
 //! | [`nic_stamping`] | switching NIC timestamps on, and back as they were |
+//! | [`poller`] | one descriptor to wait on in place of many |
 //! | [`wait`] | waiting for a socket until a deadline |
 //! | [`signals`] | being told to stop |
 //! | [`terminal`] | how wide it is |
@@ -53,6 +54,7 @@ pub mod nic_stamping;
 pub mod offload;
 pub mod owned_name;
 pub mod packet_socket;
+pub mod poller;
 pub mod privilege;
 pub mod proc_counters;
 pub mod process;

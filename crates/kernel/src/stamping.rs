@@ -44,6 +44,14 @@ impl Flags {
         }
     }
 
+    /// The same with the acknowledgements by the far kernel.
+    pub const fn requests(request: StampRequest) -> Flags {
+        match request {
+            StampRequest::None => Flags::NONE,
+            _ => Flags(Self::tcp_prober(request).0 | libc::SOF_TIMESTAMPING_TX_ACK),
+        }
+    }
+
     /// For kernels that do not know how to count a TCP socket's bytes from the call on.
     pub(crate) const fn without_tcp_ids(self) -> Flags {
         Flags(self.0 & !OPT_ID_TCP)

@@ -22,6 +22,9 @@ pub struct TcpInfo {
     pub total_retransmits: u32,
     /// Smoothed round-trip time, in microseconds.
     pub smoothed_rtt_us: u32,
+    /// The shortest round trip of the last minutes, the handshake's among them, in microseconds; `None` where the kernel
+    /// does not say.
+    pub least_rtt_us: Option<u32>,
     /// Largest segment sent, in bytes.
     pub send_mss: u32,
     /// Congestion window, in segments.
@@ -189,6 +192,8 @@ impl StreamSocket {
             smoothed_rtt_us: word(68),
             send_mss: word(16),
             congestion_window: word(80),
+            least_rtt_us: Some(word(LEAST_RTT))
+                .filter(|&rtt| length >= LEAST_RTT + 4 && rtt != u32::MAX),
             acknowledged: acknowledged
                 .filter(|_| length >= ACKNOWLEDGED + 8)
                 .map(u64::from_ne_bytes),
@@ -214,9 +219,11 @@ impl StreamSocket {
 
 /// The part of linux/tcp.h's tcp_info that is read here. Its fields never move; a kernel that has fewer
 /// writes fewer. (The C libraries' own type ends before the counts of bytes.)
-const TCP_INFO: usize = 128;
+const TCP_INFO: usize = 152;
 /// tcpi_bytes_acked in it.
 const ACKNOWLEDGED: usize = 120;
+/// tcpi_min_rtt in it.
+const LEAST_RTT: usize = 148;
 
 impl AsFd for StreamSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {

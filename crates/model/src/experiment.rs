@@ -6,6 +6,7 @@ use crate::method::Method;
 use crate::path::Path;
 use crate::probe::{DontFragment, Family, Fill, HostCondition, StampRequest, WaitMode};
 use crate::quantity::{Class, Duration, Share, Size};
+use crate::request::{Close, DnsTransport, Verb};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -145,6 +146,24 @@ pub struct ProbeSection {
     pub stamps: StampRequest,
     /// Leave by this interface.
     pub interface: Option<String>,
+    /// http: what is asked for. Its host is the target where `path.target` names no other.
+    pub url: Option<String>,
+    /// http: how. GET by default.
+    pub verb: Option<Verb>,
+    /// http: a connection for each request. Kept by default.
+    pub fresh: Option<bool>,
+    /// https: a PEM file with the authorities whose certificates are believed. Those of this host by default.
+    pub ca_file: Option<String>,
+    /// https: do not verify certificates.
+    pub insecure: Option<bool>,
+    /// dns: the name and the type asked for, `"example.org AAAA"`.
+    pub question: Option<String>,
+    /// dns: what carries it. udp by default.
+    pub transport: Option<DnsTransport>,
+    /// tcp-connect, dns: the port of the server.
+    pub port: Option<u16>,
+    /// tcp-connect: how its connection is ended. fin by default.
+    pub close: Option<Close>,
     /// Sending node or port.
     pub from: Option<String>,
     /// Receiving node or port.

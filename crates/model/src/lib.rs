@@ -20,6 +20,7 @@
 //! | [`probe`] | what to send: method, sizes, pacing, marks |
 //! | [`quantity`] | durations, sizes, rates and shares as fields of an experiment file |
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
+//! | [`request`] | what a server is asked |
 //! | [`rows`] | what a trial brings beside its records |
 //! | [`series`] | something that has a value at any time |
 //! | [`stop`] | the handle that ends what is under way |
@@ -49,6 +50,7 @@ pub mod plan;
 pub mod probe;
 pub mod quantity;
 pub mod record;
+pub mod request;
 pub mod rows;
 pub mod series;
 pub mod stop;

@@ -23,6 +23,13 @@ pub enum Method {
     Stamp,
     /// Signed Ethernet frames from one port of a tester to another (RFC 2544): one way, nothing answers.
     Frame,
+    /// A TCP handshake with any host: its connection is closed as soon as it is answered.
+    #[serde(rename = "tcp-connect")]
+    TcpConnect,
+    /// A request to any web server (RFC 9110), with or without TLS.
+    Http,
+    /// A question to any name server (RFC 1035).
+    Dns,
 }
 
 /// What carries the packets of a method, by its name in messages.
@@ -45,6 +52,8 @@ pub enum Responder {
     Echo,
     /// A STAMP or TWAMP-Light reflector.
     Stamp,
+    /// A server of any make, which knows nothing of delaylab: what it is asked is in [`crate::request::Request`].
+    Server,
 }
 
 /// One row of the table.
@@ -61,12 +70,15 @@ struct Facts {
 
 impl Method {
     /// Every method, in the order that help texts list them.
-    pub const ALL: [Method; 5] = [
+    pub const ALL: [Method; 8] = [
         Method::Icmp,
         Method::Udp,
         Method::Tcp,
         Method::Stamp,
         Method::Frame,
+        Method::TcpConnect,
+        Method::Http,
+        Method::Dns,
     ];
 
     const fn facts(self) -> Facts {
@@ -108,6 +120,27 @@ impl Method {
                 payload: 0,
                 with_key: None,
             },
+            Method::TcpConnect => Facts {
+                name: "tcp-connect",
+                carrier: Carrier::Tcp,
+                responder: Some(Responder::Server),
+                payload: 0,
+                with_key: None,
+            },
+            Method::Http => Facts {
+                name: "http",
+                carrier: Carrier::Tcp,
+                responder: Some(Responder::Server),
+                payload: 0,
+                with_key: None,
+            },
+            Method::Dns => Facts {
+                name: "dns",
+                carrier: Carrier::Udp,
+                responder: Some(Responder::Server),
+                payload: 0,
+                with_key: None,
+            },
         }
     }
 
@@ -142,6 +175,12 @@ impl Method {
         matches!(self.carrier(), Carrier::Tcp)
     }
 
+    /// Does it ask a server of any make? Then what is asked is its request, and nothing can be told of the far end but by
+    /// what comes from there.
+    pub const fn asks_server(self) -> bool {
+        matches!(self.responder(), Some(Responder::Server))
+    }
+
     /// Does it go to a port?
     pub const fn has_port(self) -> bool {
         !matches!(self.carrier(), Carrier::Icmp)
@@ -170,10 +209,10 @@ impl Method {
     }
 
     /// Bytes of the IP packet that carries this payload: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
-    /// `None` where the kernel cuts it into packets.
+    /// `None` where the kernel cuts it into packets, or where the request is no payload.
     pub fn ip_size(self, v6: bool, payload: u32) -> Option<u32> {
         let ip_header = if v6 { 40 } else { 20 };
-        (!self.is_stream()).then_some(ip_header + 8 + payload)
+        (!self.is_stream() && !self.asks_server()).then_some(ip_header + 8 + payload)
     }
 }
 
@@ -208,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_largest_packet_is_the_largest_of_ip() {
-        for method in Method::asking().filter(|method| !method.is_stream()) {
+        for method in Method::asking().filter(|method| method.ip_size(false, 0).is_some()) {
             let size = |v6| method.ip_size(v6, method.largest_payload(v6));
             assert_eq!([false, true].map(size), [Some(65_535), Some(65_535 + 40)]);
         }

@@ -3,6 +3,7 @@
 use crate::dscp::Dscp;
 use crate::frames::{Frames, MOST_FRAME, MOST_FRAMES};
 use crate::method::Method;
+use crate::request::Request;
 use crate::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -218,6 +219,8 @@ pub struct Probe {
     pub to: Option<String>,
     /// frame: what its frames are.
     pub frames: Option<Frames>,
+    /// What a server is asked, where the method asks one.
+    pub request: Option<Request>,
 }
 
 impl Probe {
@@ -246,6 +249,7 @@ impl Probe {
             from: None,
             to: None,
             frames: None,
+            request: None,
         }
     }
 

@@ -1,12 +1,14 @@
 //! The record: one row for each packet of a probe, the same in every world.
 
-use crate::Nanos;
 use crate::icmp::IcmpReason;
 use crate::method::Method;
 use crate::trial::StampPoint;
+use crate::{MICROSECOND, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 
 /// How a packet ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +98,81 @@ impl ClockEvent {
     }
 }
 
+/// What a server answered, whatever it means for who asked: any of them is an answer in time or late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// tcp-connect: something listens.
+    Open,
+    /// tcp-connect: the host is there, and nothing listens on the port (RST).
+    Closed,
+    /// http: the status code.
+    Status(u16),
+    /// dns: the response code (RFC 1035 §4.1.1).
+    Code(u8),
+}
+
+/// Names of the response codes of name servers that have one (RFC 1035, RFC 2136).
+const CODES: [(u8, &str); 6] = [
+    (0, "NOERROR"),
+    (1, "FORMERR"),
+    (2, "SERVFAIL"),
+    (3, "NXDOMAIN"),
+    (4, "NOTIMP"),
+    (5, "REFUSED"),
+];
+
+/// As it is in files: `open`, `closed`, `404`, `NXDOMAIN`, `RCODE9`.
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Answer::Open => f.write_str("open"),
+            Answer::Closed => f.write_str("closed"),
+            Answer::Status(status) => write!(f, "{status}"),
+            Answer::Code(code) => match CODES.iter().find(|(known, _)| *known == code) {
+                Some((_, name)) => f.write_str(name),
+                None => write!(f, "RCODE{code}"),
+            },
+        }
+    }
+}
+
+/// What a text names no [`Answer`] for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no answer of a server")]
+pub struct AnswerError(String);
+
+impl FromStr for Answer {
+    type Err = AnswerError;
+
+    fn from_str(text: &str) -> Result<Self, AnswerError> {
+        let code = || match CODES.iter().find(|(_, name)| *name == text) {
+            Some((code, _)) => Some(*code),
+            None => text.strip_prefix("RCODE")?.parse().ok(),
+        };
+        match text {
+            "open" => Ok(Answer::Open),
+            "closed" => Ok(Answer::Closed),
+            _ => (text.parse().ok().map(Answer::Status))
+                .or_else(|| code().map(Answer::Code))
+                .ok_or_else(|| AnswerError(text.to_owned())),
+        }
+    }
+}
+
+/// A server's time as far as the stamps bound it: see [`Record::server`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// It took no less.
+    pub least: Nanos,
+    /// It took no more.
+    pub most: Nanos,
+}
+
+/// Bounds closer than this are one value: stamps are no more exact.
+const SHARP: Nanos = 50 * MICROSECOND;
+/// Or closer than this part of what lies between the request and the reply.
+const SHARP_PART: Nanos = 20;
+
 /// One packet of one probe. What a world cannot stamp is `None`, never zero.
 ///
 /// `t_*` are `CLOCK_MONOTONIC` of the prober. `r_*` are the reflector's clock; where
@@ -117,6 +194,14 @@ pub struct Record {
     pub ip_size: Option<u32>,
     /// When the schedule wanted it sent.
     pub t_intended: Nanos,
+    /// Servers: when the work for this request began, where a connection had to be made for it first.
+    pub t_begin: Option<Nanos>,
+    /// Servers: the name has been resolved, where it was for this request.
+    pub t_resolved: Option<Nanos>,
+    /// Servers: the TCP handshake made for this request is over.
+    pub t_connected: Option<Nanos>,
+    /// Servers: the TLS handshake made for this request is over.
+    pub t_secured: Option<Nanos>,
     /// User space, just before the send call.
     pub t_send: Option<Nanos>,
     /// Kernel: entering the queueing discipline (TX_SCHED).
@@ -131,6 +216,10 @@ pub struct Record {
     pub r_user: Option<Nanos>,
     /// The reply was handed to the reflector's driver.
     pub r_tx: Option<Nanos>,
+    /// Kernel: the far kernel acknowledged the last byte of the request (TX_ACK), which any TCP does.
+    pub t_ack: Option<Nanos>,
+    /// Kernel: the first byte of a server's reply arrived.
+    pub t_first: Option<Nanos>,
     /// Kernel: the reply arrived (RX_SOFTWARE). tcp: its last byte.
     pub t_rx: Option<Nanos>,
     /// The NIC took it from the wire.
@@ -155,6 +244,14 @@ pub struct Record {
     pub reorder_extent: u32,
     /// TCP segments retransmitted between this request and its reply.
     pub retransmits: Option<u32>,
+    /// The shortest round trip that the kernel has seen on its connection so far (`tcpi_min_rtt`): the network takes no less.
+    pub least_round_trip: Option<Nanos>,
+    /// What a server answered.
+    pub answer: Option<Answer>,
+    /// Bytes of a server's reply, heads included.
+    pub reply_bytes: Option<u64>,
+    /// Which of the probe's connections carried it, from 0.
+    pub connection: Option<u32>,
     /// How it ended.
     pub outcome: Outcome,
     /// Who refused it, where someone did.
@@ -185,6 +282,10 @@ impl Record {
             dscp: 0,
             ip_size: None,
             t_intended,
+            t_begin: None,
+            t_resolved: None,
+            t_connected: None,
+            t_secured: None,
             t_send: None,
             t_sched: None,
             t_tx: None,
@@ -192,6 +293,8 @@ impl Record {
             r_rx: None,
             r_user: None,
             r_tx: None,
+            t_ack: None,
+            t_first: None,
             t_rx: None,
             t_rx_hw: None,
             t_recv: None,
@@ -204,6 +307,10 @@ impl Record {
             copies: 0,
             reorder_extent: 0,
             retransmits: None,
+            least_round_trip: None,
+            answer: None,
+            reply_bytes: None,
+            connection: None,
             outcome: Outcome::Lost,
             refused_by: None,
             icmp: None,
@@ -225,6 +332,33 @@ impl Record {
         Some(self.t_recv? - self.t_send?)
     }
 
+    /// How long the server took, from the request's last byte there to the reply's first, between bounds.
+    ///
+    /// The far kernel's acknowledgement comes back by the same way as the reply, so `t_first − t_ack` is the server's time
+    /// where it is sent at once. It may be sent late (a delayed acknowledgement, RFC 9293 §3.8.6.3) or with the
+    /// reply, and then the server had longer: at most all but the shortest round trip of the connection. `None`
+    /// without the stamps of the request and the reply.
+    pub fn server(&self) -> Option<Bounds> {
+        let (t_tx, t_first) = (self.t_tx?, self.t_first?);
+        let between = t_first.saturating_sub(t_tx).max(0);
+        let after = |t_ack: Nanos| t_first.saturating_sub(t_ack).clamp(0, between);
+        let least = self.t_ack.map_or(0, after);
+        let most = between.saturating_sub(self.least_round_trip.unwrap_or(0).max(0));
+        Some(Bounds {
+            least,
+            most: most.max(least),
+        })
+    }
+
+    /// The same where its bounds are one value as far as stamps can tell.
+    pub fn server_told(&self) -> Option<Nanos> {
+        self.t_ack?;
+        let bounds = self.server()?;
+        let between = self.t_first?.saturating_sub(self.t_tx?);
+        let sharp = SHARP.max(between / SHARP_PART);
+        (bounds.most - bounds.least <= sharp).then_some(bounds.least)
+    }
+
     /// The stamp of this point.
     pub const fn stamp(&self, point: StampPoint) -> Option<Nanos> {
         match point {
@@ -234,6 +368,8 @@ impl Record {
             StampPoint::RRx => self.r_rx,
             StampPoint::RUser => self.r_user,
             StampPoint::RTx => self.r_tx,
+            StampPoint::TAck => self.t_ack,
+            StampPoint::TFirst => self.t_first,
             StampPoint::TRx => self.t_rx,
             StampPoint::TRxHw => self.t_rx_hw,
         }

@@ -62,11 +62,14 @@ pub struct LoadTarget {
 }
 
 impl Target {
-    /// Where packets of this method go.
-    pub const fn address(&self, method: Method) -> SocketAddr {
-        match method.responder() {
-            Some(Responder::Stamp) => self.stamp,
-            Some(Responder::Kernel | Responder::Echo) | None => self.echo,
+    /// Where a probe's packets go.
+    pub fn address(&self, probe: &Probe) -> SocketAddr {
+        match (probe.method.responder(), &probe.request) {
+            (Some(Responder::Stamp), _) => self.stamp,
+            (Some(Responder::Server), Some(request)) => {
+                SocketAddr::new(self.echo.ip(), request.port())
+            }
+            _ => self.echo,
         }
     }
 }
@@ -81,7 +84,7 @@ impl Trial {
             .map(move |(probe, index)| ProbeRun {
                 trial: self.id,
                 index,
-                target: target.address(probe.method),
+                target: target.address(probe),
                 probe: probe.clone(),
                 host: self.host,
                 seed: self.seed.wrapping_add(u64::from(index)),
@@ -197,12 +200,14 @@ pub enum StampPoint {
     RRx,
     RUser,
     RTx,
+    TAck,
+    TFirst,
     TRx,
     TRxHw,
 }
 
 impl StampPoint {
-    /// Every stamp that may or may not be delivered.
+    /// Those of a packet that a reflector or a host answers. They may or may not be delivered.
     pub const ALL: [StampPoint; 8] = [
         StampPoint::TSched,
         StampPoint::TTx,
@@ -213,6 +218,24 @@ impl StampPoint {
         StampPoint::TRx,
         StampPoint::TRxHw,
     ];
+    /// Those of a request to a server.
+    pub const OF_REQUESTS: [StampPoint; 7] = [
+        StampPoint::TSched,
+        StampPoint::TTx,
+        StampPoint::TTxHw,
+        StampPoint::TAck,
+        StampPoint::TFirst,
+        StampPoint::TRx,
+        StampPoint::TRxHw,
+    ];
+
+    /// Those that packets of this method can have.
+    pub const fn of(method: Method) -> &'static [StampPoint] {
+        match method.asks_server() {
+            true => &Self::OF_REQUESTS,
+            false => &Self::ALL,
+        }
+    }
 
     /// The record's column.
     pub const fn name(self) -> &'static str {
@@ -223,6 +246,8 @@ impl StampPoint {
             StampPoint::RRx => "r_rx",
             StampPoint::RUser => "r_user",
             StampPoint::RTx => "r_tx",
+            StampPoint::TAck => "t_ack",
+            StampPoint::TFirst => "t_first",
             StampPoint::TRx => "t_rx",
             StampPoint::TRxHw => "t_rx_hw",
         }

@@ -49,6 +49,10 @@ pub enum LateCause {
         /// In which stages.
         stages: StageSet,
     },
+    /// The server took its time, or all that is behind what acknowledges for it.
+    Server,
+    /// Looking the name up took its time.
+    Resolver,
     /// Stamps are missing: host and network are not told apart.
     Unclear {
         /// In which stages.
@@ -65,6 +69,8 @@ impl LateCause {
             LateCause::Ran { .. } | LateCause::Prober { .. } => Place::Prober,
             LateCause::Reflector { .. } => Place::Reflector,
             LateCause::Queue { .. } | LateCause::Network { .. } => Place::Network,
+            LateCause::Server => Place::Server,
+            LateCause::Resolver => Place::Resolver,
             LateCause::Unclear { .. } | LateCause::Clock => Place::Unclear,
         }
     }
@@ -104,6 +110,8 @@ pub fn whose<'a>(
             let unnamed = LateCause::Reflector { here: same };
             named(main, overlap, noise, trains).unwrap_or((unnamed, None))
         }
+        Place::Server => (LateCause::Server, None),
+        Place::Resolver => (LateCause::Resolver, None),
         // What waited in a queue for half of it did so there, whatever its stamps tell apart.
         place => match held.filter(|held| enough(held.ns, main)) {
             Some(held) => {

@@ -64,6 +64,7 @@ impl Band {
     /// The stamps to use: the usual ones, or, where no record of the band has them all, those of
     /// them that the band shares.
     fn stamps(&self, usual: Known) -> Known {
+        let usual = usual.stamps();
         if self.0.keys().any(|known| known.covers(usual)) {
             usual
         } else {
@@ -83,13 +84,16 @@ impl Band {
         let stamps = self.stamps(usual);
         let mut sum = PassageSum::default();
         let mut left_out = 0;
+        let mut shared: Option<Known> = None;
         for (known, part) in &self.0 {
             if known.covers(stamps) {
+                shared = Some(shared.map_or(*known, |shared| shared.and(*known)));
                 sum.merge(part);
             } else {
                 left_out += part.count();
             }
         }
+        let stamps = shared.map_or(stamps, |shared| stamps.with_absences_of(shared));
         let response_ns = sum.mean_response();
         let network_ns = sum.mean_network(stamps, facts);
         AnatomyAt {
@@ -99,7 +103,7 @@ impl Band {
             response_ns,
             parts: sum.mean_parts(stamps),
             network_ns,
-            host_ns: network_ns.map(|network| response_ns - network),
+            host_ns: sum.mean_host(stamps, facts),
         }
     }
 }

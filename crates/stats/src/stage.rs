@@ -5,9 +5,15 @@ use std::fmt;
 /// A stage of a response, in the order in which a packet passes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// `t_send − t_intended`.
+    /// `t_send − t_intended`; where a connection is made for the request, `t_begin − t_intended`.
     ScheduleSlip,
-    /// `t_sched − t_send`.
+    /// Servers: the name is looked up, `t_resolved − t_begin`.
+    Resolve,
+    /// Servers: the TCP handshake, `t_connected` less what was before it.
+    Connect,
+    /// Servers: the TLS handshake, `t_secured − t_connected`.
+    Tls,
+    /// `t_sched − t_send`; where a connection is made for the request, from when it is there.
     SendStack,
     /// `t_tx − t_sched`.
     LocalQueue,
@@ -15,21 +21,30 @@ pub enum Stage {
     ForwardPath,
     /// The residence, `r_tx − r_rx`.
     Reflector,
-    /// `t_rx − r_tx`.
+    /// Servers: from the request's last byte there to the reply's first, `t_first − t_ack`.
+    Server,
+    /// `t_rx − r_tx`; servers: up to the first byte.
     ReturnPath,
+    /// Servers: from the reply's first byte to its last, `t_rx − t_first`.
+    Transfer,
     /// `t_recv − t_rx`.
     ReceiveWakeup,
 }
 
 impl Stage {
     /// Every stage, in order.
-    pub const ALL: [Stage; 7] = [
+    pub const ALL: [Stage; 12] = [
         Stage::ScheduleSlip,
+        Stage::Resolve,
+        Stage::Connect,
+        Stage::Tls,
         Stage::SendStack,
         Stage::LocalQueue,
         Stage::ForwardPath,
         Stage::Reflector,
+        Stage::Server,
         Stage::ReturnPath,
+        Stage::Transfer,
         Stage::ReceiveWakeup,
     ];
 
@@ -37,11 +52,16 @@ impl Stage {
     pub const fn name(self) -> &'static str {
         match self {
             Stage::ScheduleSlip => "schedule slip",
+            Stage::Resolve => "resolve",
+            Stage::Connect => "connect",
+            Stage::Tls => "TLS handshake",
             Stage::SendStack => "send stack",
             Stage::LocalQueue => "local queue",
             Stage::ForwardPath => "forward path",
             Stage::Reflector => "reflector",
+            Stage::Server => "server",
             Stage::ReturnPath => "return path",
+            Stage::Transfer => "transfer",
             Stage::ReceiveWakeup => "receive wake-up",
         }
     }
@@ -50,16 +70,21 @@ impl Stage {
     pub const fn key(self) -> &'static str {
         match self {
             Stage::ScheduleSlip => "schedule_slip",
+            Stage::Resolve => "resolve",
+            Stage::Connect => "connect",
+            Stage::Tls => "tls",
             Stage::SendStack => "send_stack",
             Stage::LocalQueue => "local_queue",
             Stage::ForwardPath => "forward_path",
             Stage::Reflector => "reflector",
+            Stage::Server => "server",
             Stage::ReturnPath => "return_path",
+            Stage::Transfer => "transfer",
             Stage::ReceiveWakeup => "receive_wakeup",
         }
     }
 
-    const fn bit(self) -> u8 {
+    const fn bit(self) -> u16 {
         1 << self as u8
     }
 }
@@ -73,13 +98,17 @@ pub enum Place {
     Network,
     /// The host that answers.
     Reflector,
+    /// The server that answers, and all that is behind what acknowledges for it.
+    Server,
+    /// What looks names up.
+    Resolver,
     /// Hosts and network, which the stamps do not tell apart.
     Unclear,
 }
 
 /// Stages that one measured interval covers: one, or several where a stamp between them is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct StageSet(u8);
+pub struct StageSet(u16);
 
 impl StageSet {
     /// Between t_tx and t_rx: the network, and the reflector in it.
@@ -87,6 +116,24 @@ impl StageSet {
         StageSet(Stage::ForwardPath.bit() | Stage::Reflector.bit() | Stage::ReturnPath.bit());
     /// Both ways through the network, without the reflector.
     pub const BOTH_WAYS: StageSet = StageSet(Stage::ForwardPath.bit() | Stage::ReturnPath.bit());
+    /// Between the request and the reply of a server, where nothing tells the network from it.
+    pub const NETWORK_AND_SERVER: StageSet = StageSet(Self::BOTH_WAYS.0 | Stage::Server.bit());
+    /// What there is only where a server is asked.
+    pub const OF_SERVERS: StageSet =
+        StageSet(Self::SETUP.0 | Stage::Server.bit() | Stage::Transfer.bit());
+    /// What there is where a host or a reflector answers.
+    pub const OF_PACKETS: StageSet =
+        Self::span(Stage::ScheduleSlip, Stage::ReceiveWakeup).without(Self::OF_SERVERS);
+    /// What it takes to have a connection.
+    pub const SETUP: StageSet =
+        StageSet(Stage::Resolve.bit() | Stage::Connect.bit() | Stage::Tls.bit());
+    /// This host's.
+    pub const HOST: StageSet = StageSet(
+        Stage::ScheduleSlip.bit()
+            | Stage::SendStack.bit()
+            | Stage::LocalQueue.bit()
+            | Stage::ReceiveWakeup.bit(),
+    );
 
     /// This stage alone.
     pub const fn only(stage: Stage) -> Self {
@@ -132,12 +179,15 @@ impl StageSet {
 
     /// Who has the packet in all of them.
     pub fn place(self) -> Place {
-        let prober = Self::span(Stage::ScheduleSlip, Stage::LocalQueue);
+        let before = Self::HOST.without(Self::only(Stage::ReceiveWakeup));
+        let network = Self(Self::BOTH_WAYS.0 | Stage::Connect.bit());
         match self {
-            _ if prober.covers(self) || self == Self::only(Stage::ReceiveWakeup) => Place::Prober,
+            _ if before.covers(self) || self == Self::only(Stage::ReceiveWakeup) => Place::Prober,
             _ if self == Self::only(Stage::Reflector) => Place::Reflector,
+            _ if self == Self::only(Stage::Server) => Place::Server,
+            _ if self == Self::only(Stage::Resolve) => Place::Resolver,
             Self::NETWORK_AND_REFLECTOR => Place::Network,
-            _ if Self::BOTH_WAYS.covers(self) => Place::Network,
+            _ if network.covers(self) => Place::Network,
             _ => Place::Unclear,
         }
     }
@@ -157,10 +207,14 @@ impl StageSet {
                 Stage::ForwardPath if self.covers(Self::NETWORK_AND_REFLECTOR) => {
                     names.push("network incl. reflector");
                 }
+                Stage::ForwardPath if self.covers(Self::NETWORK_AND_SERVER) => {
+                    names.push("network and server");
+                }
                 Stage::ForwardPath if self.covers(Self::BOTH_WAYS) => {
                     names.push("forward + return path");
                 }
                 Stage::Reflector if self.covers(Self::NETWORK_AND_REFLECTOR) => {}
+                Stage::Server if self.covers(Self::NETWORK_AND_SERVER) => {}
                 Stage::ReturnPath if self.covers(Self::BOTH_WAYS) => {}
                 _ => names.push(stage.name()),
             }
@@ -202,8 +256,17 @@ mod tests {
     fn each_stage_has_its_place_and_what_is_merged_across_is_unclear() {
         let places = Stage::ALL.map(|stage| StageSet::only(stage).place());
         use Place::*;
-        let expected = [Prober, Prober, Prober, Network, Reflector, Network, Prober];
-        assert_eq!(places, expected);
+        let before = [Prober, Resolver, Network, Unclear, Prober, Prober];
+        let after = [
+            Network,
+            Place::Reflector,
+            Place::Server,
+            Network,
+            Unclear,
+            Prober,
+        ];
+        assert_eq!(places, [before, after].concat()[..]);
+        assert_eq!(StageSet::NETWORK_AND_SERVER.place(), Unclear);
         assert_eq!(StageSet::BOTH_WAYS.place(), Network);
         assert_eq!(StageSet::NETWORK_AND_REFLECTOR.place(), Network);
         for (first, last) in [(LocalQueue, ForwardPath), (Stage::Reflector, ReturnPath)] {
@@ -216,9 +279,14 @@ mod tests {
         for (set, name, key) in [
             (StageSet::only(LocalQueue), "local queue", "local_queue"),
             (
-                StageSet::span(ScheduleSlip, SendStack),
+                [ScheduleSlip, SendStack].into_iter().collect(),
                 "schedule slip + send stack",
                 "schedule_slip+send_stack",
+            ),
+            (
+                StageSet::NETWORK_AND_SERVER,
+                "network and server",
+                "forward_path+server+return_path",
             ),
             (
                 StageSet::NETWORK_AND_REFLECTOR,
@@ -231,12 +299,12 @@ mod tests {
                 "forward_path+return_path",
             ),
             (
-                StageSet::span(Reflector, ReturnPath),
+                [Stage::Reflector, ReturnPath].into_iter().collect(),
                 "reflector + return path",
                 "reflector+return_path",
             ),
             (
-                StageSet::span(LocalQueue, ReceiveWakeup),
+                StageSet::span(LocalQueue, ReceiveWakeup).without(StageSet::OF_SERVERS),
                 "local queue + network incl. reflector + receive wake-up",
                 "local_queue+forward_path+reflector+return_path+receive_wakeup",
             ),

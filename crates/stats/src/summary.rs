@@ -15,7 +15,7 @@ pub use builder::SummaryBuilder;
 pub use figures::Figure;
 pub use refusals::Refusal;
 
-use crate::anatomy::{self, Part};
+use crate::anatomy::{self, Part, StageSet};
 use crate::quantile::carries;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
@@ -134,6 +134,14 @@ pub struct AnatomyAt {
 }
 
 impl AnatomyAt {
+    /// All stages that it has.
+    pub fn stages(&self) -> StageSet {
+        self.parts
+            .iter()
+            .flat_map(|part| part.stages.iter())
+            .collect()
+    }
+
     /// Divides this response as it divides its own.
     pub(crate) fn scaled_to(mut self, response: Nanos) -> Self {
         let response = response as f64;
@@ -143,8 +151,13 @@ impl AnatomyAt {
         let factor = response / self.response_ns;
         self.parts.iter_mut().for_each(|part| part.ns *= factor);
         self.response_ns = response;
+        // Of a packet to a reflector both ends are all that is not network; a server is neither.
+        let of_server = StageSet::OF_SERVERS.touches(self.stages());
         self.network_ns = self.network_ns.map(|network| network * factor);
-        self.host_ns = self.network_ns.map(|network| response - network);
+        self.host_ns = match of_server {
+            true => self.host_ns.map(|host| host * factor),
+            false => self.network_ns.map(|network| response - network),
+        };
         self
     }
 }

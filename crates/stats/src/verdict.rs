@@ -1,6 +1,6 @@
 //! What dominates a response: host or network, and which stage, in one sentence.
 
-use crate::anatomy::{Part, Stage, StageSet};
+use crate::anatomy::{Part, Place, Stage, StageSet};
 use crate::summary::{AnatomyAt, Summary};
 use delaylab_model::units::format_duration_f64;
 use std::fmt;
@@ -12,6 +12,8 @@ pub enum Side {
     Host,
     /// Between the two drivers, less the residence where it is known.
     Network,
+    /// Neither: the server, or what it takes to have a connection to it.
+    Part(StageSet),
     /// The stamps that would tell the two apart are missing.
     Unknown,
 }
@@ -72,6 +74,7 @@ impl Dominant {
             return None;
         }
         let (side, side_ns) = match anatomy.network_ns.zip(anatomy.host_ns) {
+            _ if StageSet::OF_SERVERS.touches(anatomy.stages()) => of_server(anatomy),
             Some((network, host)) if network > host => (Side::Network, network),
             Some((_, host)) => (Side::Host, host),
             None => (Side::Unknown, 0.0),
@@ -98,6 +101,7 @@ impl Dominant {
                 "the network, with the reflector in it, takes"
             }
             Side::Network => "the network takes",
+            Side::Part(stages) => &taken_by(stages),
             Side::Unknown => return format!("{} takes {}", self.stages, percent(self.share)),
         };
         format!("{who} {}", percent(self.side_share))
@@ -108,7 +112,7 @@ impl Dominant {
         let (stages, share) = (self.stages, percent(self.share));
         let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
         match self.side {
-            Side::Unknown => String::new(),
+            Side::Unknown | Side::Part(_) => String::new(),
             Side::Network if stages.covers(StageSet::BOTH_WAYS) => String::new(),
             Side::Network if in_network => format!("; {stages} alone takes {share}"),
             Side::Host if !in_network => format!("; {stages} alone takes {share}"),
@@ -117,9 +121,39 @@ impl Dominant {
     }
 }
 
+/// What takes most of a response of a server: this host, the network, or a part that is neither.
+fn of_server(anatomy: &AnatomyAt) -> (Side, f64) {
+    let sides = [
+        (Side::Host, anatomy.host_ns),
+        (Side::Network, anatomy.network_ns),
+    ];
+    let sides = sides.into_iter().filter_map(|(side, ns)| Some((side, ns?)));
+    let others = anatomy
+        .parts
+        .iter()
+        .filter(|part| !matches!(part.stages.place(), Place::Prober | Place::Network));
+    let others = others.map(|part| (Side::Part(part.stages), part.ns));
+    let all = sides.chain(others);
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
+        .unwrap_or((Side::Unknown, 0.0))
+}
+
+/// "the server takes": who takes the time in these stages.
+fn taken_by(stages: StageSet) -> String {
+    match stages {
+        StageSet::NETWORK_AND_SERVER => {
+            "the network and the server, which its late acknowledgements do not tell apart, take"
+                .to_owned()
+        }
+        _ if stages == StageSet::only(Stage::Resolve) => "looking the name up takes".to_owned(),
+        _ => format!("the {stages} takes"),
+    }
+}
+
 /// The stages that belong to the hosts.
-const NOT_NETWORK: StageSet =
-    StageSet::span(Stage::ScheduleSlip, Stage::ReceiveWakeup).without(StageSet::BOTH_WAYS);
+const NOT_NETWORK: StageSet = StageSet::span(Stage::ScheduleSlip, Stage::ReceiveWakeup)
+    .without(StageSet::BOTH_WAYS)
+    .without(StageSet::only(Stage::Connect));
 
 /// Which stamps are missing to tell host from network, as the merged parts show it.
 fn missing(parts: &[Part]) -> &'static str {

@@ -2,11 +2,11 @@
 
 use crate::ping::head::reason;
 use crate::style::{Paint, Style};
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::{Bounds, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::units::format_duration;
 use delaylab_model::{Nanos, SECOND};
-use delaylab_stats::anatomy;
+use delaylab_stats::anatomy::{self, Place, StageSet};
 use delaylab_stats::summary::Refusal;
 use delaylab_view::words::percent;
 
@@ -57,11 +57,33 @@ impl LineWriter {
         (text, Paint::Warning)
     }
 
+    /// `host 97.1 µs + network 14.9 µs + server 3.21 ms`; of network and server together also what the server took at least
+    /// and at most.
+    fn of_server(&self, record: &Record) -> String {
+        let sums = by_place(anatomy::parts(record, &self.facts));
+        let terms = sums
+            .iter()
+            .map(|(name, ns)| format!("{name} {}", format_duration(*ns)));
+        let terms = terms.collect::<Vec<_>>().join(" + ");
+        let told = record.server_told().is_some();
+        match record.server().filter(|_| !told) {
+            Some(Bounds { least, most }) => format!(
+                "{terms} (server {} to {})",
+                format_duration(least),
+                format_duration(most)
+            ),
+            None => terms,
+        }
+    }
+
     /// `112 µs = host 97.1 + network 14.9 µs`, or as much of it as is known.
     fn delay(&self, record: &Record) -> String {
         let Some(response) = record.response() else {
             return "an unknown time".to_owned();
         };
+        if record.method.asks_server() {
+            return format!("{} = {}", format_duration(response), self.of_server(record));
+        }
         let network = anatomy::network(record, &self.facts);
         let host = anatomy::host(record, &self.facts);
         match (host, network) {
@@ -71,6 +93,24 @@ impl LineWriter {
             _ => format_duration(response),
         }
     }
+}
+
+/// Times that are summed up under a name, in the order in which they come.
+fn by_place(parts: Vec<(StageSet, Nanos)>) -> Vec<(String, Nanos)> {
+    let mut sums: Vec<(String, Nanos)> = Vec::new();
+    for (stages, ns) in parts {
+        let name = match stages.place() {
+            Place::Prober => "host".to_owned(),
+            Place::Network => "network".to_owned(),
+            _ => stages.name(),
+        };
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += ns,
+            None => sums.push((name, ns)),
+        }
+    }
+    sums.retain(|(_, ns)| *ns != 0);
+    sums
 }
 
 /// `TTL exceeded, from 192.0.2.1`, or as much of it as is known.
@@ -100,6 +140,9 @@ fn sum(host: Nanos, network: Nanos) -> String {
 /// What else is worth a word about a reply.
 fn notes(record: &Record) -> String {
     let mut notes = String::new();
+    if let Some(answer) = record.answer {
+        notes += &format!("  {answer}");
+    }
     if let Some(ttl) = record.reply_ttl {
         notes += &format!("  ttl={ttl}");
     }

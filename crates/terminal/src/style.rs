@@ -27,6 +27,8 @@ pub enum Paint {
     Host,
     /// The network's part.
     Network,
+    /// The server's part.
+    Server,
     /// What to check before trusting the result, or does not hold.
     Warning,
     /// What holds.
@@ -41,6 +43,7 @@ impl Paint {
             Paint::Dim => "2",
             Paint::Host => "33",
             Paint::Network => "36",
+            Paint::Server => "35",
             Paint::Warning => "31",
             Paint::Good => "32",
         }

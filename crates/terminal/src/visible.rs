@@ -63,6 +63,7 @@ mod tests {
             Paint::Dim,
             Paint::Host,
             Paint::Network,
+            Paint::Server,
             Paint::Warning,
             Paint::Good,
         ];

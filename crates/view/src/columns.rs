@@ -3,7 +3,7 @@
 
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
-use delaylab_model::record::{ClockEvent, Outcome, Record};
+use delaylab_model::record::{Answer, ClockEvent, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -31,6 +31,8 @@ enum Kind {
     MaybeNumber,
     /// An IP address, or null.
     MaybeAddress,
+    /// A text, or null.
+    MaybeText,
     /// A [`Method`].
     Method,
     /// An [`IcmpReason`], or null.
@@ -52,6 +54,8 @@ pub enum Value {
     Word(&'static str),
     /// An IP address.
     Address(IpAddr),
+    /// What a server answered.
+    Answer(Answer),
 }
 
 impl<T: Into<i64>> From<Option<T>> for Value {
@@ -111,9 +115,37 @@ pub const COLUMNS: &[Column] = columns! {
     "clock_event" ClockEvent |r, _| Value::Word(r.clock_event.name()), "What happened to this host's clocks meanwhile.";
     "response_ns" MaybeNumber |r, _| r.response().into(), "t_recv − t_intended: what the user waits.";
     "round_trip_ns" MaybeNumber |r, _| r.round_trip().into(), "t_recv − t_send: what ping prints.";
-    "network_ns" MaybeNumber |r, f| anatomy::network(r, f).into(), "t_rx − t_tx − residence in the reflector.";
-    "host_ns" MaybeNumber |r, f| anatomy::host(r, f).into(), "response − network: both ends.";
+    "network_ns" MaybeNumber |r, f| anatomy::network(r, f).into(), "t_rx − t_tx − residence in the reflector. Servers: to t_first, and with the TCP handshake.";
+    "host_ns" MaybeNumber |r, f| anatomy::host(r, f).into(), "response − network: both ends. Servers: this host alone.";
 };
+
+/// What a packet has besides where a server is asked. The last two are worked out from the others.
+#[rustfmt::skip]
+const OF_SERVERS: &[Column] = columns! {
+    "t_begin_ns" MaybeNumber |r, _| r.t_begin.into(), "Servers: when work on it began, where a connection had to be made first.";
+    "t_resolved_ns" MaybeNumber |r, _| r.t_resolved.into(), "Servers: the name has been resolved.";
+    "t_connected_ns" MaybeNumber |r, _| r.t_connected.into(), "Servers: the TCP handshake made for it is over.";
+    "t_secured_ns" MaybeNumber |r, _| r.t_secured.into(), "Servers: the TLS handshake made for it is over.";
+    "t_ack_ns" MaybeNumber |r, _| r.t_ack.into(), "Kernel: the far kernel acknowledged the request's last byte.";
+    "t_first_ns" MaybeNumber |r, _| r.t_first.into(), "Kernel: the first byte of a server's reply arrived.";
+    "least_round_trip_ns" MaybeNumber |r, _| r.least_round_trip.into(), "The shortest round trip that the kernel has seen on its connection so far.";
+    "answer" MaybeText |r, _| r.answer.map_or(Value::Null, Value::Answer), "What a server answered: an HTTP status, a DNS response code, open or closed.";
+    "reply_bytes" MaybeNumber |r, _| Value::from(r.reply_bytes.map(|bytes| bytes as i64)), "Bytes of a server's reply, heads included.";
+    "connection" MaybeNumber |r, _| r.connection.into(), "Which of the probe's connections carried it, from 0.";
+    "server_least_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.least).into(), "The server took no less: t_first − t_ack.";
+    "server_most_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.most).into(), "The server took no more: t_first − t_tx − the shortest round trip.";
+};
+
+/// Those of every packet, and behind them those of packets that ask a server.
+pub fn all() -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().chain(OF_SERVERS)
+}
+
+/// Those of a packet of this method.
+fn of(method: Method) -> impl Iterator<Item = &'static Column> {
+    let of_servers = OF_SERVERS.iter().filter(move |_| method.asks_server());
+    COLUMNS.iter().chain(of_servers)
+}
 
 impl Column {
     /// This column's value in one record.
@@ -125,6 +157,7 @@ impl Column {
         let mut schema = match self.kind {
             Kind::Number => json_schema!({ "type": "integer" }),
             Kind::MaybeNumber => json_schema!({ "type": ["integer", "null"] }),
+            Kind::MaybeText => json_schema!({ "type": ["string", "null"] }),
             Kind::MaybeAddress => json_schema!({ "type": ["string", "null"] }),
             Kind::Method => generator.subschema_for::<Method>(),
             Kind::MaybeIcmp => generator.subschema_for::<Option<IcmpReason>>(),
@@ -143,6 +176,7 @@ impl Serialize for Value {
             Value::Number(number) => serializer.serialize_i64(*number),
             Value::Word(word) => serializer.serialize_str(word),
             Value::Address(address) => serializer.collect_str(address),
+            Value::Answer(answer) => serializer.collect_str(answer),
         }
     }
 }
@@ -158,8 +192,8 @@ pub struct Row<'a> {
 
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(COLUMNS.len()))?;
-        for column in COLUMNS {
+        let mut map = serializer.serialize_map(None)?;
+        for column in of(self.record.method) {
             map.serialize_entry(column.name, &column.read(self.record, self.facts))?;
         }
         map.end()
@@ -173,12 +207,12 @@ impl JsonSchema for Row<'_> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut properties = serde_json::Map::new();
-        for column in COLUMNS {
+        for column in all() {
             properties.insert(column.name.to_owned(), column.schema(generator).into());
         }
         let required: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
         json_schema!({
-            "description": "One packet. What was not stamped is null, never zero.",
+            "description": "One packet. What was not stamped is null, never zero. What is not required is there where a server is asked.",
             "type": "object",
             "properties": properties,
             "required": required,
@@ -195,8 +229,8 @@ mod tests {
 
     #[test]
     fn names_are_distinct_and_times_say_their_unit() {
-        let names: BTreeSet<_> = COLUMNS.iter().map(|column| column.name).collect();
-        assert_eq!(names.len(), COLUMNS.len());
+        let names: BTreeSet<_> = all().map(|column| column.name).collect();
+        assert_eq!(names.len(), all().count());
         let is_time = |name: &str| name.starts_with("t_") || name.ends_with("_rx");
         assert!(
             names
@@ -216,6 +250,7 @@ mod tests {
         assert_eq!(json["seq"], 7);
         assert_eq!(json["t_intended_ns"], 5);
         assert_eq!(json["outcome"], "lost");
+        assert!(json.get("t_ack_ns").is_none());
         for name in [
             "t_send_ns",
             "t_recv_ns",

@@ -1,6 +1,6 @@
-//! One CSV row a packet, under the names of [`COLUMNS`]. What is not known is empty.
+//! One CSV row a packet, under the names of [`columns::all`]. What is not known is empty.
 
-use crate::columns::{COLUMNS, Value};
+use crate::columns::{self, Value};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::Sink;
@@ -40,6 +40,7 @@ impl<W: Write> CsvWriter<W> {
             Value::Number(number) => write!(self.field, "{number}")?,
             Value::Word(word) => self.field.extend_from_slice(word.as_bytes()),
             Value::Address(address) => write!(self.field, "{address}")?,
+            Value::Answer(answer) => write!(self.field, "{answer}")?,
         }
         Ok(self.out.write_field(&self.field)?)
     }
@@ -50,11 +51,11 @@ impl<W: Write> Sink for CsvWriter<W> {
         self.facts = *facts;
         Ok(self
             .out
-            .write_record(COLUMNS.iter().map(|column| column.name))?)
+            .write_record(columns::all().map(|column| column.name))?)
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        for column in COLUMNS {
+        for column in columns::all() {
             self.write_value(column.read(record, &self.facts))?;
         }
         Ok(self.out.write_record(None::<&[u8]>)?)

@@ -15,6 +15,8 @@
 //! | [`icmp_error`] | ICMP errors and the packets that they quote |
 //! | [`icmp_extension`], [`mpls`] | what stands behind the quote (RFC 4884): label stacks (RFC 4950) |
 //! | [`test_frame`] | signed frames of a tester |
+//! | [`http`] | HTTP/1.1: a request, and where its reply ends |
+//! | [`dns`] | a question to a name server, and what counts of its answer |
 //! | [`auth`] | keys and tags: HMAC-SHA-256 truncated to 128 bits |
 //!
 //! A format is a value with `emit`, which writes it to a buffer, and `parse`, which reads it from
@@ -24,8 +26,10 @@
 
 pub mod auth;
 pub mod control;
+pub mod dns;
 pub mod echo;
 mod field;
+pub mod http;
 pub mod icmp_error;
 pub mod icmp_extension;
 pub mod ip;

@@ -14,6 +14,7 @@ pub mod load;
 pub mod ping;
 pub mod reflect;
 pub mod serve;
+pub mod server;
 pub mod testbed;
 pub mod trace;
 pub mod values;

@@ -2,6 +2,7 @@
 
 use super::experiment::RUNS;
 use super::load::{self, LoadArg, LoadServerArgs};
+use super::server::ServerArgs;
 use super::values;
 use clap::{ArgAction, Args};
 use delaylab_lab::finding::Limit;
@@ -23,6 +24,9 @@ Examples:
   delaylab ping 192.0.2.1                               ping, with host and network apart
   delaylab ping 192.0.2.1 --method udp -i 10ms -c 1000  against `delaylab reflect` there
   delaylab ping 192.0.2.1 --method tcp --after-reply 0s -w 5s  one after the other
+  delaylab ping https://example.org/                    a web server: network or server?
+  delaylab ping 192.0.2.1 --method tcp-connect --port 443  any TCP port, by its handshake
+  delaylab ping dns://192.0.2.1/example.org             a name server
   delaylab ping 192.0.2.1 --class ef -c 100 --json      one JSON document at the end
   delaylab ping 192.0.2.1 -c 100 -qq --fail-if 'lost > 1%'  one line; code 1 if more is lost
   delaylab ping 192.0.2.1 -i 20ms --tui                 watch it live
@@ -31,18 +35,23 @@ Examples:
   delaylab ping 192.0.2.1 --method udp --load rrul      the same up, down and both ways at once"
 )]
 pub struct PingArgs {
-    /// Host name or address
+    /// Host name or address; an http:// or https:// URL asks a web server for it, dns://SERVER/NAME?type=AAAA a name server
     #[arg(required_unless_present = "save", value_name = "TARGET")]
     pub target: Option<String>,
 
-    /// Probe method; udp, tcp and stamp need `delaylab reflect` (or, for udp, any echo server; for
-    /// stamp, any STAMP or TWAMP-Light reflector) at the target
-    #[arg(long, default_value = "icmp", value_parser = values::method(), help_heading = "What to send")]
-    pub method: Method,
+    /// Probe method; icmp, tcp-connect, http and dns are answered by any host or server; udp, tcp and stamp need
+    /// `delaylab reflect` (or, for udp, any echo server; for stamp, any STAMP or TWAMP-Light reflector) at the target
+    /// [default: icmp, or as the URL says]
+    #[arg(long, value_parser = values::method(), help_heading = "What to send")]
+    pub method: Option<Method>,
 
-    /// Port of the reflector [default: 8862; stamp: 862]
+    /// Port of the reflector [default: 8862; stamp: 862] or, for tcp-connect and dns, of the server [default: dns: 53]
     #[arg(long, help_heading = "What to send")]
     pub port: Option<u16>,
+
+    /// What to ask a server.
+    #[command(flatten)]
+    pub server: ServerArgs,
 
     /// IPv4 only
     #[arg(short = '4', conflicts_with = "v6", help_heading = "What to send")]
@@ -210,6 +219,16 @@ impl PingArgs {
             self.target = Some(taken.display().to_string());
         }
         self
+    }
+
+    /// How it asks: as told, or as a URL says.
+    pub fn method(&self) -> Method {
+        let by_scheme = || match self.target().split_once("://")?.0 {
+            "http" | "https" => Some(Method::Http),
+            "dns" => Some(Method::Dns),
+            _ => None,
+        };
+        self.method.or_else(by_scheme).unwrap_or_default()
     }
 
     /// The host.

@@ -4,6 +4,7 @@ use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
+use delaylab_model::request::{Close, DnsTransport};
 use delaylab_model::units::{self, UnitError};
 use delaylab_runner::target::AddressFamily;
 
@@ -130,6 +131,14 @@ names! {
         "do" => DontFragment::Do, "want" => DontFragment::Want, "dont" => DontFragment::Dont,
         "probe" => DontFragment::Probe,
     }
+}
+names! {
+    /// What carries a question to a name server.
+    dns_transport -> DnsTransport { "udp" => DnsTransport::Udp, "tcp" => DnsTransport::Tcp }
+}
+names! {
+    /// Ways to end a connection.
+    close -> Close { "fin" => Close::Fin, "rst" => Close::Rst }
 }
 names! {
     /// Ways to wait.

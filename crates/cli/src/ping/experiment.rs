@@ -1,5 +1,6 @@
 //! Makes an experiment of the command line: one trial, or with `--load` one for each part.
 
+use super::server;
 use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
@@ -36,7 +37,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
             "which host? `delaylab ping TARGET`: a host name or an address",
         ));
     }
-    let method = args.method;
+    let method = args.method();
     if !method.takes_key() && args.key_file.is_some() {
         let others = Method::asking().filter(|method| method.takes_key());
         let others: Vec<_> = others.map(Method::name).collect();
@@ -73,7 +74,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
 }
 
 /// Fields of the experiment, and what they are on the command line; the size apart, which has two flags.
-const FLAGS: [(&str, &str); 7] = [
+const FLAGS: [(&str, &str); 12] = [
     ("reply_payload", "--reply-size"),
     ("ttl", "-t"),
     ("timeout", "-W"),
@@ -81,6 +82,11 @@ const FLAGS: [(&str, &str); 7] = [
     ("stamps", "--stamps"),
     ("pacing", "-i"),
     ("host.condition", "--condition"),
+    ("ca_file", "--cacert"),
+    ("insecure", "--insecure"),
+    ("question", "--question"),
+    ("transport", "--transport"),
+    ("close", "--close"),
 ];
 
 /// The flag that said how large packets are, or would.
@@ -124,24 +130,25 @@ pub fn with_flag(message: &str, args: &PingArgs) -> String {
 }
 
 /// A table without the entries that are null, which TOML does not have.
-fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
+fn table<'a>(entries: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let given = entries.into_iter().filter(|(_, value)| !value.is_null());
     let given = given.map(|(key, value)| (key.to_owned(), value));
     Value::Object(given.collect())
 }
 
 fn document(args: &PingArgs, with_key: bool, v6: bool) -> Result<Value, Failed> {
-    let asked = named_apart(&args.loads);
-    let parts = load::parts(&asked);
-    let loads: Vec<&Load> = asked.iter().flat_map(|arg| &arg.loads).collect();
+    let asked = server::asked(args)?;
+    let named = named_apart(&args.loads);
+    let parts = load::parts(&named);
+    let loads: Vec<&Load> = named.iter().flat_map(|arg| &arg.loads).collect();
     Ok(table([
         ("name", json!(run_name(args.target()))),
         ("title", json!(format!("ping {}", args.target()))),
         ("world", json!("live")),
-        ("path", json!({ "target": args.target() })),
+        ("path", json!({ "target": asked.host })),
         ("host", json!({ "condition": args.condition.name() })),
         ("design", json!({ "order": "as-written" })),
-        ("probe", json!([probe(args, with_key, v6)?])),
+        ("probe", json!([probe(args, with_key, v6, asked.fields)?])),
         (
             "load",
             json!(loads.iter().map(|load| section(load)).collect::<Vec<_>>()),
@@ -157,48 +164,71 @@ fn run_name(target: &str) -> String {
     format!("ping-{}", name.trim_matches('-'))
 }
 
-fn probe(args: &PingArgs, with_key: bool, v6: bool) -> Result<Value, Failed> {
+fn probe(
+    args: &PingArgs,
+    with_key: bool,
+    v6: bool,
+    asked: Vec<(&'static str, Value)>,
+) -> Result<Value, Failed> {
     let (dscp, ecn) = marks(args);
     let unbounded = args.count.is_none() && args.duration.is_none();
     let part = Some(PART).filter(|_| unbounded && !args.loads.is_empty());
     let duration = args.duration.or(part).map(write_duration);
-    Ok(table([
-        ("name", json!(PROBE)),
-        ("method", json!(args.method)),
-        ("payload", bytes(payload(args, with_key, v6)?)),
-        ("reply_payload", args.reply_size.map_or(Value::Null, bytes)),
-        ("class", json!(dscp.to_string())),
-        ("ecn", json!(ecn)),
-        ("ttl", json!(args.ttl)),
-        ("dont_fragment", json!(args.dont_fragment)),
-        (
-            "fill",
-            json!(args.pattern.as_ref().map(ToString::to_string)),
-        ),
-        ("pacing", pacing(args)),
-        ("count", json!(args.count)),
-        (
-            "until_stopped",
-            json!((unbounded && duration.is_none()).then_some(true)),
-        ),
-        ("duration", json!(duration)),
-        ("timeout", json!(write_duration(args.timeout))),
-        ("wait_mode", json!(args.wait_mode)),
-        ("stamps", json!(args.stamps)),
-        ("interface", json!(args.interface)),
-    ]))
+    Ok(table(
+        [
+            ("name", json!(PROBE)),
+            ("method", json!(args.method())),
+            (
+                "payload",
+                payload(args, with_key, v6)?.map_or(Value::Null, bytes),
+            ),
+            ("reply_payload", args.reply_size.map_or(Value::Null, bytes)),
+            ("class", json!(dscp.to_string())),
+            ("ecn", json!(ecn)),
+            ("ttl", json!(args.ttl)),
+            ("dont_fragment", json!(args.dont_fragment)),
+            (
+                "fill",
+                json!(args.pattern.as_ref().map(ToString::to_string)),
+            ),
+            ("pacing", pacing(args)),
+            ("count", json!(args.count)),
+            (
+                "until_stopped",
+                json!((unbounded && duration.is_none()).then_some(true)),
+            ),
+            ("duration", json!(duration)),
+            ("timeout", json!(write_duration(args.timeout))),
+            ("wait_mode", json!(args.wait_mode)),
+            ("stamps", json!(args.stamps)),
+            ("interface", json!(args.interface)),
+        ]
+        .into_iter()
+        .chain(asked),
+    ))
 }
 
 fn bytes(size: u32) -> Value {
     json!(format!("{size}B"))
 }
 
-fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
-    let default = args.method.payload(with_key);
+/// `None`: a server is asked, and the request says its size.
+fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<Option<u32>, Failed> {
+    let method = args.method();
+    if method.asks_server() {
+        return match args.size.or(args.ip_size) {
+            None => Ok(None),
+            Some(_) => Err(Failed::usage(format!(
+                "{}: the size of a request of {method} follows from what it asks",
+                size_flag(args)
+            ))),
+        };
+    }
+    let default = method.payload(with_key);
     let Some(ip) = args.ip_size else {
-        return Ok(args.size.unwrap_or(default));
+        return Ok(Some(args.size.unwrap_or(default)));
     };
-    let Some(headers) = args.method.ip_size(v6, 0) else {
+    let Some(headers) = method.ip_size(v6, 0) else {
         return Err(Failed::usage(
             "--ip-size: the kernel cuts tcp into packets as it likes. Use -s",
         ));
@@ -209,7 +239,8 @@ fn payload(args: &PingArgs, with_key: bool, v6: bool) -> Result<u32, Failed> {
             "--ip-size {ip}B: an IP packet has at most {largest} B"
         )));
     }
-    ip.checked_sub(headers).ok_or_else(|| {
+    let payload = ip.checked_sub(headers);
+    payload.map(Some).ok_or_else(|| {
         Failed::usage(format!(
             "--ip-size {ip}B: the headers alone take {headers} B"
         ))

@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`experiment`] | turns what was typed into an experiment |
+//! | [`server`] | what a server is asked |
 //! | [`follow`] | follows its trials: packets as they come, parts as they end |
 //! | [`output`] | writes them: lines, JSON, CSV, the summary |
 //! | [`storage`] | the file or stream that packets are written to |
@@ -12,6 +13,7 @@ mod experiment;
 mod follow;
 mod live_line;
 mod output;
+mod server;
 mod storage;
 
 use crate::args::ping::PingArgs;
@@ -48,7 +50,7 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     }
     let key = key::read(args.key_file.as_deref())?;
     // A key in the environment is for methods that know keys.
-    let key = key.filter(|_| args.method.takes_key());
+    let key = key.filter(|_| args.method().takes_key());
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
     let started = Started::unrecorded(resolved, &options(args, key));

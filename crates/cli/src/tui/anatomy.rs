@@ -84,7 +84,8 @@ fn segments(parts: &[Part], room: usize) -> Vec<(&'static str, Paint, usize)> {
     let pieces = drawn.map(|(part, columns)| match part.stages.place() {
         Place::Prober | Place::Reflector => (host.next(), Paint::Host, columns),
         Place::Network => (network.next(), Paint::Network, columns),
-        Place::Unclear => (Some("?"), Paint::Dim, columns),
+        Place::Server => (Some("▚"), Paint::Server, columns),
+        Place::Resolver | Place::Unclear => (Some("?"), Paint::Dim, columns),
     });
     pieces
         .map(|(fill, paint, columns)| (fill.unwrap_or(" "), paint, columns))
@@ -133,11 +134,16 @@ fn brief(stages: StageSet) -> String {
     const fn word(stage: Stage) -> &'static str {
         match stage {
             Stage::ScheduleSlip => "slip",
+            Stage::Resolve => "resolve",
+            Stage::Connect => "connect",
+            Stage::Tls => "TLS",
             Stage::SendStack => "stack",
             Stage::LocalQueue => "queue",
             Stage::ForwardPath => "forward",
             Stage::Reflector => "reflector",
+            Stage::Server => "server",
             Stage::ReturnPath => "return",
+            Stage::Transfer => "transfer",
             Stage::ReceiveWakeup => "wake-up",
         }
     }

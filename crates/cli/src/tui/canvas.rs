@@ -142,6 +142,7 @@ impl<'a> Canvas<'a> {
             Paint::Dim => plain.add_modifier(Modifier::DIM),
             Paint::Host => plain.fg(Color::Yellow),
             Paint::Network => plain.fg(Color::Cyan),
+            Paint::Server => plain.fg(Color::Magenta),
             Paint::Warning => plain.fg(Color::Red),
             Paint::Good => plain.fg(Color::Green),
         }

@@ -61,6 +61,8 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         Place::Prober,
         Place::Reflector,
         Place::Network,
+        Place::Server,
+        Place::Resolver,
         Place::Unclear,
     ];
     let share_of = |place: Place| {
@@ -79,6 +81,8 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         Place::Reflector if explanation.answers_here() => "the reflector on this host",
         Place::Reflector => "the reflector's host",
         Place::Network => "the network",
+        Place::Server => "the server",
+        Place::Resolver => "the resolver",
         Place::Unclear if worst.what == LateCause::Clock => {
             return format!(
                 "{late}; the clock was set or the host suspended under way: these are no delays."
@@ -456,6 +460,15 @@ pub(super) fn remedy(
              that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
         ),
         LateCause::Network { stages } => of_network(*stages),
+        LateCause::Server => {
+            "The request had arrived and been acknowledged: look at the server, and at what it asks in its turn. Where a proxy or \
+             load balancer answers for it, that is what acknowledges, and all behind it is the server here."
+                .to_owned()
+        }
+        LateCause::Resolver => {
+            "Look at the name server of this host: `delaylab ping SERVER --method dns --question NAME` measures it by itself."
+                .to_owned()
+        }
         LateCause::Unclear { .. } => {
             "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
                 .to_owned()
@@ -582,6 +595,8 @@ impl Cause {
             LateCause::Reflector { here: false } => "the reflector's host".to_owned(),
             LateCause::Queue { port } => format!("the queue of {port}"),
             LateCause::Network { stages } => format!("the network, in {stages}"),
+            LateCause::Server => "the server".to_owned(),
+            LateCause::Resolver => "the resolver".to_owned(),
             LateCause::Unclear { stages } => format!("host or network, in {stages}"),
             LateCause::Clock => "the clock was set".to_owned(),
         }

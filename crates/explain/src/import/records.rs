@@ -4,14 +4,14 @@ use super::rows::{Row, Rows};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
-use delaylab_model::record::{ClockEvent, Outcome, Record};
+use delaylab_model::record::{Answer, ClockEvent, Outcome, Record};
 use delaylab_model::trial::StampPoint;
 use delaylab_stats::moments::Moments;
 use std::fmt;
 use std::net::IpAddr;
 
 /// Columns of a record.
-const COLUMNS: usize = 34;
+const COLUMNS: usize = 44;
 /// Its number and when it was due: they go on.
 const MOVING: usize = 2;
 
@@ -182,6 +182,8 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
     let (t_send, t_sched, t_tx, t_tx_hw) = (time(), time(), time(), time());
     let (r_rx, r_user, r_tx) = (time(), time(), time());
     let (t_rx, t_rx_hw, t_recv) = (time(), time(), time());
+    let (t_begin, t_resolved, t_connected, t_secured) = (time(), time(), time(), time());
+    let (t_ack, t_first) = (time(), time());
     let mut next = || row.next().flatten();
     let mut number = || next().unwrap_or(0);
     let trial = number() as u32;
@@ -208,6 +210,12 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
         t_rx,
         t_rx_hw,
         t_recv,
+        t_begin,
+        t_resolved,
+        t_connected,
+        t_secured,
+        t_ack,
+        t_first,
         cpu: next().map(|value| value as u16),
         r_dscp: next().map(|value| value as u8),
         reply_dscp: next().map(|value| value as u8),
@@ -224,8 +232,32 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
         icmp_code: next().map(|value| value as u8),
         path_mtu: next().map(|value| value as u32),
         errno: next().map(|value| value as i32),
+        least_round_trip: next(),
+        answer: next().and_then(answer),
+        reply_bytes: next().map(|value| value as u64),
+        connection: next().map(|value| value as u32),
         clock_event,
         ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
+    }
+}
+
+/// An answer as a number: statuses as they are, the others below zero.
+fn answer_number(answer: Answer) -> i64 {
+    match answer {
+        Answer::Status(status) => status.into(),
+        Answer::Open => -1,
+        Answer::Closed => -2,
+        Answer::Code(code) => -3 - i64::from(code),
+    }
+}
+
+/// What [`answer_number`] made of it.
+fn answer(number: i64) -> Option<Answer> {
+    match number {
+        -1 => Some(Answer::Open),
+        -2 => Some(Answer::Closed),
+        ..0 => u8::try_from(-3 - number).ok().map(Answer::Code),
+        _ => u16::try_from(number).ok().map(Answer::Status),
     }
 }
 
@@ -253,6 +285,12 @@ fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
         since(record.t_rx),
         since(record.t_rx_hw),
         since(record.t_recv),
+        since(record.t_begin),
+        since(record.t_resolved),
+        since(record.t_connected),
+        since(record.t_secured),
+        since(record.t_ack),
+        since(record.t_first),
         number(record.trial.into()),
         number(record.probe.into()),
         place(&Method::ALL, record.method),
@@ -275,6 +313,10 @@ fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
         record.icmp_code.map(i64::from),
         record.path_mtu.map(i64::from),
         record.errno.map(i64::from),
+        record.least_round_trip,
+        record.answer.map(answer_number),
+        record.reply_bytes.map(|bytes| bytes as i64),
+        record.connection.map(i64::from),
     ]
 }
 
@@ -357,6 +399,16 @@ mod tests {
             outcome: Outcome::Refused,
             refused_by: "192.0.2.1".parse().ok(),
             errno: Some(-101),
+            t_begin: Some(1_004),
+            t_resolved: Some(1_005),
+            t_connected: Some(1_006),
+            t_secured: Some(1_007),
+            t_ack: Some(1_008),
+            t_first: Some(1_009),
+            least_round_trip: Some(11),
+            answer: Some(Answer::Code(3)),
+            reply_bytes: Some(12),
+            connection: Some(13),
             clock_event: ClockEvent::Suspend,
             ..Record::due(3, 7, u64::MAX, Method::Frame, 1_000)
         };

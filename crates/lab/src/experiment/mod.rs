@@ -48,6 +48,7 @@ mod probe;
 mod read;
 mod reader;
 mod replay_traces;
+mod request;
 mod resolve;
 mod schema;
 mod sections;

@@ -1,6 +1,7 @@
 //! Turns a `[[probe]]` section into a probe that a world can carry out.
 
 use super::frame_probe::{frame_probe, no_frames};
+use super::request::request;
 use delaylab_model::Nanos;
 use delaylab_model::experiment::{FillText, PacingSection, ProbeSection, Warmup};
 use delaylab_model::method::Method;
@@ -38,12 +39,14 @@ pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Pro
         return frame_probe(section, path);
     }
     no_frames(section, method)?;
+    let request = request(section, path)?;
     let pacing = pacing(&section.pacing)?;
     ends(section)?;
     let mut probe = Probe::new(&section.name, method);
     if let Some(payload) = payload(section, method, v6)? {
         probe.payload = payload;
     }
+    probe.request = request;
     probe.reply_payload = reply_payload(section, method, probe.payload)?;
     probe.dscp = section.class.0;
     probe.ecn = ecn(section)?;
@@ -92,6 +95,16 @@ fn ends(section: &ProbeSection) -> Result<(), Wrong> {
 
 /// Payload size, bytes: `payload`, or `ip_size` less headers. A section has only one of them (see `exclusive`).
 fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
+    let sized = [
+        ("ip_size", section.ip_size.is_some()),
+        ("payload", section.payload.is_some()),
+    ];
+    if method.asks_server()
+        && let Some((field, _)) = sized.into_iter().find(|(_, given)| *given)
+    {
+        let what = format!("the size of a request of {method} follows from what it asks");
+        return wrong(field, what, "leave it out");
+    }
     match (section.ip_size, section.payload) {
         (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
         (None, Some(Size(bytes))) => fits("payload", bytes, method.largest_payload(v6)).map(Some),
@@ -132,6 +145,10 @@ fn reply_payload(
     let Some(Size(bytes)) = section.reply_payload else {
         return Ok(None);
     };
+    if method.asks_server() {
+        let what = format!("how long a reply is says the server that {method} asks");
+        return wrong("reply_payload", what, "leave it out");
+    }
     if !method.is_stream() {
         let what = format!("{method} replies are as long as requests");
         return wrong("reply_payload", what, "only tcp's can be set");

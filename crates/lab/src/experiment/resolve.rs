@@ -17,6 +17,7 @@ use crate::finding::Finding;
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
+use delaylab_model::request::Request;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::Refusal;
 use delaylab_stats::random::SplitMix;
@@ -173,7 +174,6 @@ impl Experiment {
             quick,
             toml: root.table().map(write::document).unwrap_or_default(),
             factors: factors.into_iter().map(named_levels).collect(),
-            planned,
             order: design.order,
             stop,
             procedure: design.procedure,
@@ -181,7 +181,8 @@ impl Experiment {
             findings,
             figures,
             measured: choices.measured.clone().or(measured.run),
-            target: target(&root),
+            target: target(&root).or_else(|| host_of_requests(&planned)),
+            planned,
         })
     }
 }
@@ -255,6 +256,16 @@ fn settle(
 fn target(root: &Node) -> Option<String> {
     let path = root.table_at("path")?;
     path.text("target").map(str::to_owned)
+}
+
+/// The host of the first URL that is asked for.
+fn host_of_requests(planned: &[Planned]) -> Option<String> {
+    let probes = planned.iter().flat_map(|planned| &planned.trial.probes);
+    let mut hosts = probes.filter_map(|probe| match &probe.request {
+        Some(Request::Http(http)) => Some(http.url.host.clone()),
+        _ => None,
+    });
+    hosts.next()
 }
 
 /// Where a field of `[design]` is written, or the nearest place above it.

@@ -50,6 +50,11 @@ pub trait Channel {
         0
     }
 
+    /// What was found out beside the records, as sentences for who reads them.
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// To wait on.
     fn socket(&self) -> BorrowedFd<'_>;
 

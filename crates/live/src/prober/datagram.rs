@@ -11,8 +11,8 @@ use delaylab_kernel::stamping::Flags;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::trial::{RecordFacts, StampPoint};
-use delaylab_traffic::prober::Reply;
 use delaylab_traffic::prober::stamp_ids::StampIds;
+use delaylab_traffic::prober::{FromServer, Reply};
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -26,6 +26,11 @@ pub trait Format {
 
     /// Which packet an ICMP error quotes.
     fn quoted(&self, quote: &[u8], last: u64) -> Option<u64>;
+
+    /// The longest reply to packets of this length.
+    fn longest_reply(&self, packet: usize) -> usize {
+        packet
+    }
 
     /// How to read the reflector's stamps.
     fn facts(&self) -> RecordFacts {
@@ -76,6 +81,8 @@ pub struct FromReflector {
     pub r_user: Option<Nanos>,
     pub r_dscp: Option<u8>,
     pub reflector_seq: Option<u32>,
+    /// What a server of any make answered.
+    pub server: Option<FromServer>,
 }
 
 /// A datagram socket and a format.
@@ -105,7 +112,7 @@ impl<F: Format, S: ProbeSocket> DatagramChannel<F, S> {
         // Numbers begin anew only where stamps were off.
         socket.set_stamping(Flags::NONE)?;
         socket.set_stamping(flags)?;
-        let buffer = vec![0; packet.len() + HEADER_ROOM];
+        let buffer = vec![0; format.longest_reply(packet.len()) + HEADER_ROOM];
         Ok(Self {
             socket,
             format,
@@ -285,6 +292,7 @@ pub(super) fn reply(
         reply_ttl: beside.ttl,
         reflector_seq: reflector.reflector_seq,
         retransmits: None,
+        server: reflector.server,
         corrupt,
     }
 }

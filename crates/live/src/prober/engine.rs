@@ -465,6 +465,11 @@ impl<'a, C: Channel> Engine<'a, C> {
         reply.t_rx = reply
             .t_rx
             .map(|real| self.clocks.to_monotonic(real, t_send, t_recv));
+        if let Some(server) = &mut reply.server {
+            server.t_first = server
+                .t_first
+                .map(|real| self.clocks.to_monotonic(real, t_send, t_recv));
+        }
         reply.r_rx = reply.r_rx.and_then(|r| self.reflector_stamp(r));
         reply.r_user = reply.r_user.and_then(|r| self.reflector_stamp(r));
         self.prober.reply(&reply);

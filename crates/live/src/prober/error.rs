@@ -82,6 +82,14 @@ pub enum OpenError {
         /// Where.
         target: SocketAddr,
     },
+    /// A server of any make cannot be asked.
+    #[error("cannot ask {target}: {why}")]
+    Server {
+        /// Where.
+        target: SocketAddr,
+        /// Why, and what to do.
+        why: String,
+    },
     /// No answer to the request for a session.
     #[error(
         "no answer from {target} ({method}) in {waited_s} s. Is `delaylab reflect` running there, \
@@ -296,6 +304,7 @@ impl OpenError {
             OpenError::NoRoute { .. }
             | OpenError::Icmp { .. }
             | OpenError::NothingListens { .. }
+            | OpenError::Server { .. }
             | OpenError::NoAnswer { .. }
             | OpenError::Closed { .. } => FailureKind::Unreachable,
             OpenError::Refused { .. }

@@ -452,6 +452,7 @@ fn run(kernel: Kernel, calls: &[Call]) -> Ran {
         expected: Expected {
             departures: true,
             follow_ups: false,
+            acks: false,
         },
     });
     let config = EngineConfig {

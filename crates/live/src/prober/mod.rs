@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`icmp`], [`udp`], [`tcp`], [`stamp`] | the methods: sockets and formats |
+//! | [`dns`], `server` | those that ask a server of any make: by datagrams, on connections |
 //! | [`session`] | sets a session up with `delaylab reflect` |
 //! | [`channel`], [`datagram`] | what a method is to the engine |
 //! | [`socket`] | what a datagram method asks of the kernel |
@@ -21,6 +22,7 @@ mod agreement;
 pub mod any_bytes;
 pub mod channel;
 pub mod datagram;
+pub mod dns;
 pub mod engine;
 pub mod error;
 pub mod exchange;
@@ -32,6 +34,7 @@ pub mod open;
 mod own_thread;
 pub mod payload;
 pub mod selfcheck;
+mod server;
 pub mod session;
 pub mod socket;
 pub mod stamp;
@@ -50,6 +53,7 @@ use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::method::Method;
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::Record;
+use delaylab_model::request::Request;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
 use delaylab_model::units::write_duration;
@@ -145,6 +149,13 @@ impl Probing {
             Method::Udp => carry_out(udp::open(&settings)?, &settings, sink),
             Method::Tcp => carry_out(tcp::open(&settings)?, &settings, sink),
             Method::Stamp => carry_out(stamp::open(&settings)?, &settings, sink),
+            Method::TcpConnect | Method::Http => {
+                carry_out(server::open(&settings)?, &settings, sink)
+            }
+            Method::Dns => match run.probe.request.as_ref().is_some_and(Request::is_stream) {
+                true => carry_out(server::open(&settings)?, &settings, sink),
+                false => carry_out(dns::open(&settings)?, &settings, sink),
+            },
             Method::Frame => Err(RunError::Open(OpenError::Setting {
                 field: "method",
                 reason: "nothing answers frames: they go from port to port of a tester".to_owned(),
@@ -211,6 +222,11 @@ fn configured(settings: &Settings<'_>, residence: Residence) -> (Config, EngineC
         expected: Expected {
             departures: stamped,
             follow_ups: residence == Residence::ToDriver,
+            acks: stamped
+                && probe
+                    .request
+                    .as_ref()
+                    .is_some_and(Request::is_asked_on_stream),
         },
     };
     let how = EngineConfig {
@@ -238,7 +254,8 @@ fn carry_out(
     let mut prober = Prober::with_room(config, waiting(probe).room());
     let mut seen = StampCounter {
         sink,
-        stamps: [0; StampPoint::ALL.len()],
+        points: StampPoint::of(probe.method),
+        stamps: vec![0; StampPoint::of(probe.method).len()],
         order: Order::new(facts.reflector_clock),
     };
     let interface = interface(&channel, probe);
@@ -259,6 +276,7 @@ fn carry_out(
     let loss = prober.loss_direction();
     warnings.extend(in_host::warnings(loss.unwrap_or_default().in_host));
     warnings.extend(unstamped(channel.unstamped()));
+    warnings.extend(channel.warnings());
     warnings.extend(session_ended(
         channel.max_duration(),
         clock::monotonic() - began,
@@ -314,7 +332,8 @@ fn interface(channel: &impl Channel, probe: &Probe) -> Option<String> {
 /// Hands records on and counts which stamps they have.
 struct StampCounter<'a> {
     sink: &'a mut dyn Sink,
-    stamps: [u64; StampPoint::ALL.len()],
+    points: &'static [StampPoint],
+    stamps: Vec<u64>,
     order: Order,
 }
 
@@ -324,8 +343,8 @@ impl Sink for StampCounter<'_> {
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
-        for (count, point) in self.stamps.iter_mut().zip(StampPoint::ALL) {
-            *count += u64::from(record.stamp(point).is_some());
+        for (count, point) in self.stamps.iter_mut().zip(self.points) {
+            *count += u64::from(record.stamp(*point).is_some());
         }
         self.order.take(record);
         self.sink.record(record)
@@ -338,23 +357,34 @@ impl Sink for StampCounter<'_> {
 
 impl StampCounter<'_> {
     fn deliveries(&self, probe: &Probe, facts: &RecordFacts) -> Vec<(StampPoint, Delivery)> {
-        let counted = StampPoint::ALL.iter().zip(self.stamps);
+        let counted = self.points.iter().zip(&self.stamps);
         counted
-            .map(|(&point, count)| (point, delivery(point, count, probe, facts)))
+            .map(|(&point, &count)| (point, delivery(point, count, probe, facts)))
             .collect()
     }
 }
 
 fn delivery(point: StampPoint, count: u64, probe: &Probe, facts: &RecordFacts) -> Delivery {
-    use StampPoint::{RRx, RTx, RUser, TRx, TRxHw, TSched, TTx, TTxHw};
+    use StampPoint::{RRx, RTx, RUser, TAck, TFirst, TRx, TRxHw, TSched, TTx, TTxHw};
     if count > 0 {
         return Delivery::Delivered;
+    }
+    let stream = probe
+        .request
+        .as_ref()
+        .is_some_and(Request::is_asked_on_stream);
+    if matches!(point, TAck | TFirst) && !stream {
+        return Delivery::Unsupported;
+    }
+    // A handshake is no request that could be stamped.
+    if probe.method == Method::TcpConnect {
+        return Delivery::Unsupported;
     }
     match (point, probe.stamps, facts.residence) {
         (RRx | RUser | RTx, _, Residence::Unknown) | (RTx, _, Residence::ToUser) => {
             Delivery::Unsupported
         }
-        (TSched | TTx | TRx, StampRequest::None, _) => Delivery::Off,
+        (TSched | TTx | TAck | TFirst | TRx, StampRequest::None, _) => Delivery::Off,
         (TTxHw | TRxHw, StampRequest::None | StampRequest::Software, _) => Delivery::Off,
         _ => Delivery::Missing,
     }

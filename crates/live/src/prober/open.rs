@@ -13,6 +13,7 @@ use delaylab_model::stop::Stop;
 use delaylab_model::trial::ProbeRun;
 use delaylab_traffic::prober::Refused;
 use delaylab_wire::auth::Key;
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -80,6 +81,47 @@ pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), Op
     options::receive_errors(socket, v6, true).map_err(failed("receive errors"))
 }
 
+/// A step of setting a socket up that failed.
+#[derive(Debug)]
+pub(super) struct Unset {
+    pub what: &'static str,
+    pub source: io::Error,
+}
+
+impl Unset {
+    /// As an error of a probe.
+    pub fn of(self, settings: &Settings<'_>) -> OpenError {
+        match (self.what, &settings.probe().interface) {
+            (INTERFACE, Some(name)) => OpenError::Interface {
+                name: name.clone(),
+                source: self.source,
+            },
+            _ => settings.socket_error(self.what, self.source),
+        }
+    }
+}
+
+const INTERFACE: &str = "interface";
+
+/// A TCP socket as the probe wants it, not connected yet.
+pub(super) fn tcp_socket(probe: &Probe, target: SocketAddr) -> Result<Socket, Unset> {
+    let v6 = target.is_ipv6();
+    let failed = |what: &'static str| move |source| Unset { what, source };
+    let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
+    if let Some(name) = &probe.interface {
+        options::bind_to_interface(&socket, name).map_err(failed(INTERFACE))?;
+    }
+    options::set_dont_fragment(&socket, v6, probe.dont_fragment)
+        .map_err(failed("fragmentation"))?;
+    options::set_traffic_class(&socket, v6, probe.dscp.traffic_class(0))
+        .map_err(failed("marks"))?;
+    if let Some(ttl) = probe.ttl {
+        options::set_ttl(&socket, v6, ttl).map_err(failed("TTL"))?;
+    }
+    Ok(socket)
+}
+
 /// A UDP socket to the target.
 pub fn udp_socket(settings: &Settings<'_>) -> Result<DatagramSocket, OpenError> {
     let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())
@@ -114,7 +156,7 @@ pub fn no_exchange(settings: &Settings<'_>, socket: &impl AsFd, source: io::Erro
 }
 
 /// The first ICMP error in the queue.
-fn refusal(socket: &impl AsFd) -> Option<Refused> {
+pub(super) fn refusal(socket: &impl AsFd) -> Option<Refused> {
     let mut first = None;
     let mut take = |beside: &Ancillary, _: &[u8]| {
         if let Some(refused) = refused(beside) {

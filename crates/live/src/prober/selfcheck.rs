@@ -54,9 +54,14 @@ fn stamps(
 }
 
 fn every_method(family: &str, error: &str) -> Vec<MethodStamps> {
-    Method::asking()
+    ours()
         .map(|method| stamps(method, family, Err(error.to_owned())))
         .collect()
+}
+
+/// Methods that a reflector or a kernel answers: of servers of any make there is none here.
+fn ours() -> impl Iterator<Item = Method> {
+    Method::asking().filter(|method| !method.asks_server())
 }
 
 type Found = Vec<(Method, Result<Vec<(StampPoint, Delivery)>, String>)>;
@@ -77,10 +82,10 @@ fn over(address: IpAddr) -> Result<Found, String> {
     std::thread::scope(|scope| {
         let policy = Policy::new(Access::Open { allow: Vec::new() });
         scope.spawn(|| serve(bound, policy, WaitMode::Block, &stop));
-        let found = Method::asking().map(|method| {
+        let found = ours().map(|method| {
             let target = match method.responder() {
                 Some(Responder::Stamp) => stamp,
-                Some(Responder::Kernel | Responder::Echo) | None => echo,
+                _ => echo,
             };
             (
                 method,

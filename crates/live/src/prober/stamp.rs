@@ -371,6 +371,7 @@ impl Format for Stamp {
             r_user: Some(reply.sent()),
             r_dscp: self.class_there(packet),
             reflector_seq: Some(reply.seq.wrapping_sub(self.counted)),
+            server: None,
         };
         // A TWAMP-Light reflector may leave padding away; that is no corruption.
         let corrupt = packet.len() == sent.len() && !self.padding_came_back(packet, sent);

@@ -26,7 +26,7 @@ use delaylab_wire::tcp::{
     Decoder, Frame, FrameError, REQUEST_HEADER, Reply, Request, is_stamped, smallest_reply,
     smallest_request,
 };
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::Socket;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -214,25 +214,10 @@ fn check_sizes(request: u32, reply: u32, with_key: bool) -> Result<(), OpenError
 }
 
 fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
-    let probe = settings.probe();
     let v6 = settings.target.is_ipv6();
     let failed = |what: &'static str| move |source| settings.socket_error(what, source);
-    let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
-    if let Some(name) = &probe.interface {
-        let bound = options::bind_to_interface(&socket, name);
-        bound.map_err(|source| OpenError::Interface {
-            name: name.clone(),
-            source,
-        })?;
-    }
-    options::set_dont_fragment(&socket, v6, probe.dont_fragment)
-        .map_err(failed("fragmentation"))?;
-    options::set_traffic_class(&socket, v6, probe.dscp.traffic_class(0))
-        .map_err(failed("marks"))?;
-    if let Some(ttl) = probe.ttl {
-        options::set_ttl(&socket, v6, ttl).map_err(failed("TTL"))?;
-    }
+    let socket =
+        open::tcp_socket(settings.probe(), settings.target).map_err(|unset| unset.of(settings))?;
     // While it connects the error queue tells who refuses; later, a passing error would end the connection.
     let errors = |wanted| options::receive_errors(&socket, v6, wanted);
     errors(true).map_err(failed("receive errors"))?;

@@ -166,6 +166,7 @@ pub(super) fn from_stamps(stamps: &Stamps, last: u64) -> (FromReflector, Option<
         r_user: Some(stamps.r_user),
         r_dscp: dscp,
         reflector_seq: Some(stamps.reflector_seq),
+        server: None,
     };
     let follow_up = stamps.follow_up.map(|follow_up| FollowUp {
         seq: widen_near(last, follow_up.seq),

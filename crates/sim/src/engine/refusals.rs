@@ -89,6 +89,13 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             of_frames(trial, probe, frames)?;
             continue;
         }
+        if probe.method.asks_server() {
+            let what = format!(
+                "{} asks a real server: use the world live. A server as a host with a think time is not simulated",
+                probe.method
+            );
+            return refuse(field("method"), what);
+        }
         let size = probe.method.ip_size(false, probe.payload);
         if let Some(size) = size.filter(|&size| size > mtu) {
             let what = format!(

@@ -272,6 +272,7 @@ impl<'a> Maker<'a> {
             expected: Expected {
                 departures: true,
                 follow_ups: !loopback,
+                acks: false,
             },
         });
         let asking = Asking {

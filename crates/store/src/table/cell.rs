@@ -17,7 +17,7 @@ use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::Unit;
-use delaylab_model::record::{ClockEvent, Outcome};
+use delaylab_model::record::{Answer, ClockEvent, Outcome};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -331,30 +331,37 @@ impl Cell for Option<String> {
     }
 }
 
-impl Cell for Option<IpAddr> {
-    const NULLABLE: bool = true;
+/// What is written as a text and read back from it.
+macro_rules! written {
+    ($($type:ty),*) => {$(
+        impl Cell for Option<$type> {
+            const NULLABLE: bool = true;
 
-    fn data_type() -> DataType {
-        DataType::Utf8
-    }
+            fn data_type() -> DataType {
+                DataType::Utf8
+            }
 
-    fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
-        let mut texts = StringBuilder::with_capacity(cells.len(), 0);
-        cells.for_each(|cell| texts.append_option(cell.map(|address| address.to_string())));
-        Arc::new(texts.finish())
-    }
+            fn array<'a>(cells: impl ExactSizeIterator<Item = &'a Self>) -> ArrayRef {
+                let mut texts = StringBuilder::with_capacity(cells.len(), 0);
+                cells.for_each(|cell| texts.append_option(cell.map(|value| value.to_string())));
+                Arc::new(texts.finish())
+            }
 
-    fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
-        each_text(array, |at, text| {
-            let address = text.parse();
-            set(
-                at,
-                Some(address.map_err(|_| CellError::Word(text.to_owned()))?),
-            );
-            Ok(())
-        })
-    }
+            fn each(array: &dyn Array, mut set: impl FnMut(usize, Self)) -> Result<(), CellError> {
+                each_text(array, |at, text| {
+                    let value = text.parse();
+                    set(
+                        at,
+                        Some(value.map_err(|_| CellError::Word(text.to_owned()))?),
+                    );
+                    Ok(())
+                })
+            }
+        }
+    )*};
 }
+
+written! { IpAddr, Answer }
 
 /// Hands over the texts that are not null.
 fn each_text(

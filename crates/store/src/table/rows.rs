@@ -18,6 +18,8 @@ impl Row for Record {
         t_intended t_send t_sched t_tx t_tx_hw r_rx r_user r_tx t_rx t_rx_hw t_recv
         cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq
         copies reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event
+        t_begin t_resolved t_connected t_secured t_ack t_first
+        least_round_trip answer reply_bytes connection
     };
     type Key = u64;
 

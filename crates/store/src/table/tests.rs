@@ -5,7 +5,7 @@ use arrow_array::{Int64Array, StringArray, UInt32Array};
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::record::{ClockEvent, Outcome, Record};
+use delaylab_model::record::{Answer, ClockEvent, Outcome, Record};
 use proptest::prelude::*;
 
 /// Makes batches of rows and back again.
@@ -24,7 +24,7 @@ fn any_record() -> impl Strategy<Value = Record> {
         any::<i64>(),
         any::<u8>(),
     );
-    let words = (0..4_usize, 0..7_usize, 0..4_usize);
+    let words = (0..Method::ALL.len(), 0..7_usize, 0..4_usize);
     let stamps = any::<[Option<i64>; 5]>();
     let small = (
         any::<Option<u8>>(),
@@ -54,6 +54,19 @@ fn any_record() -> impl Strategy<Value = Record> {
             icmp_code: small.0,
             path_mtu: small.2,
             errno: rest.0,
+            t_begin: stamps[2],
+            t_resolved: stamps[3],
+            t_connected: stamps[0],
+            t_secured: stamps[4],
+            t_ack: stamps[1],
+            t_first: stamps[2],
+            least_round_trip: stamps[3],
+            answer: [None, Some(Answer::Open), Some(Answer::Closed)]
+                .get(words.1)
+                .copied()
+                .unwrap_or_else(|| small.1.map(Answer::Status).or(small.0.map(Answer::Code))),
+            reply_bytes: small.2.map(u64::from),
+            connection: small.2,
             clock_event: ClockEvent::ALL[words.2],
             ..Record::due(trial, probe, seq, Method::ALL[words.0], due)
         }
@@ -77,7 +90,8 @@ fn columns_have_the_names_of_the_design() {
         names(schema::<Record>()),
         "trial probe seq method dscp ip_size t_intended t_send t_sched t_tx t_tx_hw r_rx r_user r_tx \
          t_rx t_rx_hw t_recv cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq copies \
-         reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event"
+         reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event \
+         t_begin t_resolved t_connected t_secured t_ack t_first least_round_trip answer reply_bytes connection"
     );
     assert_eq!(
         names(schema::<NoiseEvent>()),

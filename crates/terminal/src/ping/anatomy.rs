@@ -5,7 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use crate::text::wrap;
 use delaylab_model::units::format_duration_f64;
-use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::missing;
 use delaylab_view::ping::Ping;
@@ -99,6 +99,10 @@ fn total_rows(table: &mut Table, columns: &[AnatomyAt]) {
         table.row(row(label, columns, |at| at.network_ns));
         let label = Cell::new("host ").then("█", Paint::Host);
         table.row(row(label, columns, |at| at.host_ns));
+        if columns.iter().any(|at| in_server(at).is_some()) {
+            let label = Cell::new("server ").then("▚", Paint::Server);
+            table.row(row(label, columns, in_server));
+        }
     }
     let response = columns
         .iter()
@@ -138,11 +142,43 @@ fn bar(at: &AnatomyAt) -> Cell {
     let (Some(host), Some(network)) = (at.host_ns, at.network_ns) else {
         return Cell::default();
     };
-    let share = (host / at.response_ns * CELL as f64).round() as usize;
-    let least = usize::from(host > 0.0);
-    let most = CELL - usize::from(network > 0.0);
-    let blocks = share.clamp(least, most.max(least));
-    Cell::painted("█".repeat(blocks), Paint::Host).then("░".repeat(CELL - blocks), Paint::Network)
+    let server = in_server(at).unwrap_or(0.0);
+    // Set-up and transfer are neither.
+    let rest = (at.response_ns - host - network - server).max(0.0);
+    let rest = rest * f64::from(u8::from(rest > 1e-9 * at.response_ns));
+    let widths = share_out([host, network, server, rest], at.response_ns);
+    let fills = ["█", "░", "▚", "·"];
+    let paints = [Paint::Host, Paint::Network, Paint::Server, Paint::Dim];
+    let pieces = widths.into_iter().zip(fills).zip(paints);
+    pieces.fold(Cell::default(), |cell, ((width, fill), paint)| {
+        cell.then(fill.repeat(width), paint)
+    })
+}
+
+/// The server's time, where it is told apart.
+fn in_server(at: &AnatomyAt) -> Option<f64> {
+    let part = at
+        .parts
+        .iter()
+        .find(|part| part.stages.place() == Place::Server);
+    part.map(|part| part.ns)
+}
+
+/// Columns of a bar for these times: whatever there is at all has one, and the largest has what is left over.
+fn share_out(times: [f64; 4], response: f64) -> [usize; 4] {
+    let mut widths = times.map(|ns| {
+        let share = (ns / response * CELL as f64).round() as usize;
+        share.clamp(usize::from(ns > 0.0), CELL)
+    });
+    let largest = (0..4)
+        .max_by(|&a, &b| times[a].total_cmp(&times[b]))
+        .unwrap_or(0);
+    let others: usize = (0..4)
+        .filter(|&at| at != largest)
+        .map(|at| widths[at])
+        .sum();
+    widths[largest] = CELL.saturating_sub(others);
+    widths
 }
 
 fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {

@@ -98,6 +98,10 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
 
 /// What `network` holds beside the network.
 fn network_note(ping: &Ping<'_>) -> String {
+    if ping.run.probe.method.asks_server() {
+        return "¹ without the server; with the TCP handshake, where one was made, and driver and interrupt delay (software stamps)"
+            .to_owned();
+    }
     let reflector = match ping.facts.records.residence {
         Residence::ToDriver => "",
         Residence::ToUser => "the reflector's send stack, ",

@@ -28,7 +28,10 @@ pub fn asked(target: &str, run: &ProbeRun) -> Vec<String> {
         asked.push(address);
     }
     asked.push(probe.method.to_string());
-    asked.push(format!("{} B payload", probe.payload));
+    match &probe.request {
+        Some(request) => asked.push(request.to_string()),
+        None => asked.push(format!("{} B payload", probe.payload)),
+    }
     asked.extend(probe.reply_payload.map(|size| format!("{size} B reply")));
     asked.extend(ip_size(run).map(|size| format!("{size} B IP")));
     asked.push(probe.dscp.to_string());

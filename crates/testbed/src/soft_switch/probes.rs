@@ -97,7 +97,7 @@ fn seq(method: Method, read: &Read, frame: &[u8]) -> Option<u32> {
         Method::Udp => Some(echo::Header::parse(payload).ok()?.seq),
         Method::Stamp => Some(u32::from_be_bytes(*payload.first_chunk()?)),
         Method::Frame => Some(u32::from_be_bytes(*payload.get(2..)?.first_chunk()?)),
-        Method::Icmp | Method::Tcp => None,
+        _ => None,
     }
 }
 

@@ -4,6 +4,7 @@ use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::probe::Pacing;
+use delaylab_model::record::Answer;
 use std::net::IpAddr;
 
 /// What does not change during a trial.
@@ -42,6 +43,8 @@ pub struct Expected {
     pub departures: bool,
     /// `r_tx`, which a later reply reports.
     pub follow_ups: bool,
+    /// `t_ack`.
+    pub acks: bool,
 }
 
 /// What to do now.
@@ -99,6 +102,22 @@ impl Refused {
 /// EMSGSIZE of Linux: a packet that must not be fragmented is longer than the MTU of its path.
 pub const MESSAGE_TOO_LONG: i32 = 90;
 
+/// What is known of a server's reply beside what every reply has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // named after the record's columns, which document them
+pub struct FromServer {
+    pub t_resolved: Option<Nanos>,
+    pub t_connected: Option<Nanos>,
+    pub t_secured: Option<Nanos>,
+    /// When the request itself was sent, where work on it began before.
+    pub t_send: Option<Nanos>,
+    pub t_first: Option<Nanos>,
+    pub least_round_trip: Option<Nanos>,
+    pub answer: Option<Answer>,
+    pub reply_bytes: Option<u64>,
+    pub connection: Option<u32>,
+}
+
 /// A reply, as it was read.
 #[derive(Debug, Clone, Copy, Default)]
 #[allow(missing_docs)] // named after the record's columns, which document them
@@ -115,6 +134,8 @@ pub struct Reply {
     pub reply_ttl: Option<u8>,
     pub reflector_seq: Option<u32>,
     pub retransmits: Option<u32>,
+    /// What is known of a server's reply.
+    pub server: Option<FromServer>,
     /// The bytes are not those that were sent.
     pub corrupt: bool,
 }

@@ -28,7 +28,7 @@ pub mod stamp_ids;
 #[cfg(test)]
 mod tests;
 
-pub use event::{Config, Expected, MESSAGE_TOO_LONG, Refused, Reply, Step};
+pub use event::{Config, Expected, FromServer, MESSAGE_TOO_LONG, Refused, Reply, Step};
 
 use crate::pacing::{Due, Pacer};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -76,6 +76,7 @@ struct StampsDelivered {
     sched: bool,
     tx: bool,
     follow_up: bool,
+    ack: bool,
 }
 
 impl StampsDelivered {
@@ -85,9 +86,25 @@ impl StampsDelivered {
             StampPoint::TSched => self.sched = true,
             StampPoint::TTx => self.tx = true,
             StampPoint::RTx => self.follow_up = true,
+            StampPoint::TAck => self.ack = true,
             _ => {}
         }
     }
+}
+
+fn note_server(record: &mut Record, server: &FromServer) {
+    // The work for it began with what its connection took.
+    if let Some(t_send) = server.t_send {
+        record.t_begin = record.t_send.replace(t_send);
+    }
+    record.t_resolved = server.t_resolved;
+    record.t_connected = server.t_connected;
+    record.t_secured = server.t_secured;
+    record.t_first = server.t_first;
+    record.least_round_trip = server.least_round_trip;
+    record.answer = server.answer;
+    record.reply_bytes = server.reply_bytes;
+    record.connection = server.connection;
 }
 
 /// How long after its time-out a packet is still waited for.
@@ -314,6 +331,7 @@ impl Prober {
             StampPoint::TSched => &mut slot.record.t_sched,
             StampPoint::TTx => &mut slot.record.t_tx,
             StampPoint::TTxHw => &mut slot.record.t_tx_hw,
+            StampPoint::TAck => &mut slot.record.t_ack,
             _ => return,
         };
         column.get_or_insert(at);
@@ -394,6 +412,9 @@ impl Prober {
         record.reply_ttl = reply.reply_ttl;
         record.reflector_seq = reply.reflector_seq;
         record.retransmits = reply.retransmits;
+        if let Some(server) = &reply.server {
+            note_server(record, server);
+        }
         let sent_before = slot.sent_before;
         let round_trip = slot.record.round_trip().unwrap_or(0);
         self.reflector

@@ -150,6 +150,7 @@ struct Awaited {
     sched: bool,
     tx: bool,
     follow_up: bool,
+    ack: bool,
 }
 
 impl Prober {
@@ -159,11 +160,13 @@ impl Prober {
         let Expected {
             departures,
             follow_ups,
+            acks,
         } = self.config.expected;
         Awaited {
             sched: departures && (early || self.seen.sched),
             tx: departures && (early || self.seen.tx),
             follow_up: follow_ups && (early || self.seen.follow_up),
+            ack: acks && (early || self.seen.ack),
         }
     }
 }
@@ -171,5 +174,6 @@ impl Prober {
 fn is_whole(record: &Record, awaited: Awaited) -> bool {
     (!awaited.sched || record.t_sched.is_some())
         && (!awaited.tx || record.t_tx.is_some())
+        && (!awaited.ack || record.t_ack.is_some())
         && (!awaited.follow_up || record.r_tx.is_some() || record.r_rx.is_none())
 }

@@ -138,6 +138,7 @@ fn a_record_waits_for_its_stamps_but_not_for_ever() {
     let expected = Expected {
         departures: true,
         follow_ups: true,
+        acks: false,
     };
     let mut prober = Prober::new(Config {
         expected,

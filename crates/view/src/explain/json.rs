@@ -424,6 +424,8 @@ const fn kind(what: &LateCause) -> &'static str {
         LateCause::Reflector { .. } => "reflector",
         LateCause::Queue { .. } => "queue",
         LateCause::Network { .. } => "network",
+        LateCause::Server => "server",
+        LateCause::Resolver => "resolver",
         LateCause::Unclear { .. } => "unclear",
         LateCause::Clock => "clock",
     }
@@ -434,6 +436,8 @@ const fn place(place: Place) -> &'static str {
         Place::Prober => "prober",
         Place::Reflector => "reflector",
         Place::Network => "network",
+        Place::Server => "server",
+        Place::Resolver => "resolver",
         Place::Unclear => "unclear",
     }
 }

@@ -31,6 +31,8 @@ pub struct Config<'a> {
     pub port: Option<u16>,
     /// How it asks.
     pub method: Method,
+    /// What a server is asked; null where the method asks none.
+    pub request: Option<String>,
     /// Bytes behind the ICMP or UDP header, or of a TCP request.
     pub payload: u32,
     /// tcp: bytes of the reply; null is as many as the request.
@@ -78,6 +80,7 @@ impl<'a> Config<'a> {
             address: run.target.ip().to_string(),
             port: probe.method.has_port().then_some(run.target.port()),
             method: probe.method,
+            request: probe.request.as_ref().map(ToString::to_string),
             payload: probe.payload,
             reply_payload: probe.reply_payload,
             dscp: probe.dscp.code_point(),

@@ -157,7 +157,16 @@ fn of_stages(stages: StageSet) -> String {
     match stages.place() {
         Place::Prober => format!("time in the prober's host ({stages})"),
         Place::Reflector => "time in the reflector's host".to_owned(),
+        Place::Server => "time in the server".to_owned(),
+        Place::Resolver => "time in the resolver, which looks the name up".to_owned(),
         Place::Network => format!("time in the network ({stages})"),
+        Place::Unclear if stages == StageSet::only(Stage::Tls) => {
+            "the TLS handshake, which takes a round trip and both ends".to_owned()
+        }
+        Place::Unclear if stages == StageSet::only(Stage::Transfer) => {
+            "the transfer of the reply, from its first byte to its last: the server and the network"
+                .to_owned()
+        }
         Place::Unclear => format!("{stages}, which the stamps do not tell apart"),
     }
 }

@@ -1,0 +1,127 @@
+//! Questions to a name server by UDP: a packet there, a packet back, and the server between them.
+
+use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
+use super::error::OpenError;
+use super::exchange::exchange;
+use super::open::{self, Settings};
+use delaylab_kernel::stamping::Flags;
+use delaylab_model::record::Answer;
+use delaylab_model::request::{Question, Request};
+use delaylab_model::{Nanos, SECOND};
+use delaylab_traffic::prober::FromServer;
+use delaylab_traffic::prober::sequence::widen;
+use delaylab_wire::dns::{self, MOST_DATAGRAM};
+
+/// The longest message that a server may send all the same.
+const LONGEST: usize = 4096;
+/// A server that may have to ask others first is waited for so long before it is said that none answers.
+const PATIENCE: [Nanos; 3] = [SECOND, 2 * SECOND, 4 * SECOND];
+
+/// Questions and answers.
+#[derive(Debug)]
+pub struct Dns {
+    asked: Question,
+}
+
+/// Opens a socket, and sees to it that something answers.
+///
+/// # Errors
+/// Nothing answers, or not as a name server does.
+pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> {
+    let Some(Request::Dns(request)) = &settings.probe().request else {
+        return Err(OpenError::Setting {
+            field: "question",
+            reason: "which name? Write `question`, as in \"example.org AAAA\"".to_owned(),
+        });
+    };
+    let format = Dns {
+        asked: request.question.clone(),
+    };
+    let socket = open::udp_socket(settings)?;
+    let question = dns::question(&format.asked, u16::MAX).ok_or_else(|| OpenError::Setting {
+        field: "question",
+        reason: format!("`{}` cannot be asked for", format.asked.name),
+    })?;
+    let mut buffer = vec![0; LONGEST];
+    let mut answers = false;
+    for patience in PATIENCE {
+        let told = exchange(&socket, &question, &mut buffer, patience, |packet| {
+            dns::answer(packet, &format.asked)
+        });
+        if told
+            .map_err(|source| no_server(settings, &socket, source))?
+            .is_some()
+        {
+            answers = true;
+            break;
+        }
+        if settings.stop.is_asked() {
+            break;
+        }
+    }
+    if !answers && !settings.stop.is_asked() {
+        return Err(OpenError::Server {
+            target: settings.target,
+            why: "no answer in 7 s. Is it a name server, does it serve this host, and does a firewall drop UDP port 53?"
+                .to_owned(),
+        });
+    }
+    let flags = Flags::prober(settings.probe().stamps);
+    DatagramChannel::new(socket, format, question, flags)
+        .map_err(|source| settings.socket_error("timestamps", source))
+}
+
+fn no_server(
+    settings: &Settings<'_>,
+    socket: &delaylab_kernel::datagram::DatagramSocket,
+    source: std::io::Error,
+) -> OpenError {
+    match open::no_exchange(settings, socket, source) {
+        OpenError::NothingListens { target, .. } => OpenError::Server {
+            target,
+            why: "nothing listens on this UDP port. Is it a name server? Set another port with --port"
+                .to_owned(),
+        },
+        error => error,
+    }
+}
+
+impl Format for Dns {
+    fn emit(&mut self, seq: u64, packet: &mut [u8]) {
+        if let Some(id) = packet.first_chunk_mut() {
+            *id = (seq as u16).to_be_bytes();
+        }
+    }
+
+    fn parse(&mut self, packet: &[u8], _: &[u8], last: u64) -> Parsed {
+        let Some(answered) = dns::answer(packet, &self.asked) else {
+            return Parsed::Rejected;
+        };
+        let Some(seq) = widen(last, answered.id.into(), 16) else {
+            return Parsed::Rejected;
+        };
+        let server = FromServer {
+            answer: Some(Answer::Code(answered.code)),
+            reply_bytes: Some(packet.len() as u64),
+            ..FromServer::default()
+        };
+        Parsed::Reply {
+            seq,
+            reflector: FromReflector {
+                server: Some(server),
+                ..FromReflector::default()
+            },
+            follow_up: None,
+            corrupt: false,
+        }
+    }
+
+    fn quoted(&self, quote: &[u8], last: u64) -> Option<u64> {
+        let id = u16::from_be_bytes(*quote.first_chunk()?);
+        widen(last, id.into(), 16)
+    }
+
+    fn longest_reply(&self, _: usize) -> usize {
+        LONGEST.max(MOST_DATAGRAM.into())
+    }
+}

@@ -1,0 +1,375 @@
+//! Methods that ask a server of any make over TCP: a handshake, a page, a name.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`dialogue`] | the bytes of a request, and where its reply ends |
+//! | [`tls`] | TLS around them |
+//! | [`connection`] | one connection: how far it is, and its stamps |
+//! | [`resolver`] | a name that is looked up for each request |
+//!
+//! A request that is due while every connection waits for a reply goes on one more: nothing waits for another reply, or
+//! the delays of a slow server would be hidden (coordinated omission).
+
+mod connection;
+mod dialogue;
+mod resolver;
+mod tls;
+
+use super::channel::{Channel, Decoded, QueueEvent};
+use super::error::OpenError;
+use super::open::Settings;
+use connection::{Connection, Failed, Terms, Went};
+use delaylab_kernel::clock;
+use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
+use delaylab_kernel::error_queue::ErrorQueue;
+use delaylab_kernel::poller::Poller;
+use delaylab_kernel::stamping::{self, Flags};
+use delaylab_kernel::wait;
+use delaylab_model::probe::StampRequest;
+use delaylab_model::request::{HttpRequest, Request, Trust};
+use delaylab_model::trial::RecordFacts;
+use delaylab_model::{Nanos, SECOND};
+use delaylab_traffic::prober::Reply;
+use dialogue::Dialogue;
+use resolver::Resolver;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use tls::Tls;
+
+/// Connections at once. A server that answers nothing would take all the descriptors of this process.
+const MOST_CONNECTIONS: usize = 512;
+/// How long the first connection may take.
+const CONNECT_FOR: Nanos = 5 * SECOND;
+/// The resolver among the connections.
+const RESOLVER: u64 = u64::MAX;
+/// EAGAIN of Linux.
+const TRY_AGAIN: i32 = 11;
+
+/// Connections to one server.
+#[derive(Debug)]
+pub struct ServerChannel {
+    terms: Terms,
+    target: SocketAddr,
+    /// Is each request on a connection of its own?
+    fresh: bool,
+    connections: Vec<Connection>,
+    made: u32,
+    poller: Poller,
+    resolver: Option<Resolver>,
+    /// Which request is next.
+    seq: u64,
+    replies: VecDeque<Decoded>,
+    events: VecDeque<QueueEvent>,
+    queue: ErrorQueue,
+    failures: BTreeMap<String, u64>,
+    facts: Vec<String>,
+    /// Keeps the kernel stamping arrivals: it begins only some time after the first socket has asked for it.
+    _stamping: Option<DatagramSocket>,
+}
+
+/// Prepares to ask, and makes a first connection to see whether something answers. One that is kept is kept.
+///
+/// # Errors
+/// There is nothing that can be asked.
+pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
+    let probe = settings.probe();
+    let Some(request) = &probe.request else {
+        return Err(OpenError::Setting {
+            field: "method",
+            reason: format!("{} asks for nothing: it needs to know what", probe.method),
+        });
+    };
+    let failed = |what: &'static str| move |source| settings.socket_error(what, source);
+    let flags = Flags::requests(probe.stamps);
+    let stamping = match probe.stamps {
+        StampRequest::None => None,
+        _ => Some(arrivals(settings).map_err(failed("timestamps"))?),
+    };
+    let fresh = match request {
+        Request::Connect { .. } => true,
+        Request::Http(http) => http.fresh,
+        Request::Dns(_) => false,
+    };
+    let poller = Poller::new().map_err(failed("epoll"))?;
+    let resolver = resolver(request, settings.target).map_err(failed("a thread for names"))?;
+    if let Some(resolver) = &resolver {
+        poller
+            .add(resolver, RESOLVER, false)
+            .map_err(failed("epoll"))?;
+    }
+    let mut channel = ServerChannel {
+        terms: Terms {
+            probe: probe.clone(),
+            dialogue: Dialogue::new(request),
+            tls: tls(request, settings)?,
+            flags,
+        },
+        target: settings.target,
+        fresh,
+        connections: Vec::new(),
+        made: 0,
+        poller,
+        resolver,
+        seq: 0,
+        replies: VecDeque::new(),
+        events: VecDeque::new(),
+        queue: ErrorQueue::new(),
+        failures: BTreeMap::new(),
+        facts: facts(request),
+        _stamping: stamping,
+    };
+    // A handshake alone is its own first try: a port that is closed is a result.
+    if !matches!(request, Request::Connect { .. }) {
+        channel.first(settings)?;
+    }
+    Ok(channel)
+}
+
+fn arrivals(settings: &Settings<'_>) -> io::Result<DatagramSocket> {
+    let socket = DatagramSocket::open(Kind::Udp, settings.target.is_ipv6())?;
+    stamping::set(&socket, Flags::arrivals())?;
+    Ok(socket)
+}
+
+fn resolver(request: &Request, target: SocketAddr) -> io::Result<Option<Resolver>> {
+    match request {
+        Request::Http(http) if http.fresh && http.resolves => {
+            Resolver::new(http.url.host.clone(), target).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn tls(request: &Request, settings: &Settings<'_>) -> Result<Option<Tls>, OpenError> {
+    match request {
+        Request::Http(HttpRequest { url, trust, .. }) if url.tls => {
+            let tls = Tls::new(&url.host, trust, b"http/1.1").map_err(|why| OpenError::Server {
+                target: settings.target,
+                why,
+            })?;
+            Ok(Some(tls))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// What who reads the results is to know.
+fn facts(request: &Request) -> Vec<String> {
+    match request {
+        Request::Http(HttpRequest {
+            trust: Trust::Anyone,
+            ..
+        }) => vec![
+            "certificates were not verified (--insecure): nobody knows who answered".to_owned(),
+        ],
+        _ => Vec::new(),
+    }
+}
+
+impl ServerChannel {
+    /// Makes a connection and waits until it is ready.
+    fn first(&mut self, settings: &Settings<'_>) -> Result<(), OpenError> {
+        let target = self.target;
+        let wrong = |why: String| OpenError::Server { target, why };
+        let begun = self
+            .begin(target, None)
+            .map_err(|error| wrong(error.to_string()))?;
+        let deadline = clock::monotonic() + CONNECT_FOR;
+        loop {
+            let woken = wait::until_readable(self.poller.as_fd(), Some(deadline));
+            let woken = woken.map_err(|error| wrong(error.to_string()))?;
+            if woken == wait::Woken::Deadline || settings.stop.is_asked() {
+                return Err(wrong(format!(
+                    "no answer in {} s. Is the port open in its firewall? `delaylab trace` shows how far packets get",
+                    CONNECT_FOR / SECOND
+                )));
+            }
+            match self.connections[begun].go_on(&self.terms) {
+                Went::Ready => break,
+                Went::Failed(_, failed) => return Err(wrong(failed.why)),
+                _ => self
+                    .watch(begun)
+                    .map_err(|error| wrong(error.to_string()))?,
+            }
+        }
+        match self.fresh {
+            true => self.connections.clear(),
+            false => self
+                .watch(begun)
+                .map_err(|error| wrong(error.to_string()))?,
+        }
+        Ok(())
+    }
+
+    /// Begins to connect, and says at which place.
+    fn begin(&mut self, target: SocketAddr, seq: Option<u64>) -> io::Result<usize> {
+        if self.connections.len() >= MOST_CONNECTIONS {
+            return Err(io::Error::from_raw_os_error(TRY_AGAIN));
+        }
+        let connection = Connection::begin(self.made, target, seq, &self.terms)?;
+        self.poller.add(&connection, self.made.into(), true)?;
+        self.made += 1;
+        self.connections.push(connection);
+        Ok(self.connections.len() - 1)
+    }
+
+    fn watch(&self, at: usize) -> io::Result<()> {
+        let connection = &self.connections[at];
+        let room = connection.wants_room();
+        self.poller
+            .change(connection, connection.number.into(), room)
+    }
+
+    /// Lets one connection go on, and takes what comes of it.
+    fn go_on(&mut self, at: usize) -> bool {
+        let went = self.connections[at].go_on(&self.terms);
+        let any = !matches!(went, Went::Nowhere);
+        match went {
+            Went::Replied(reply) => self.replies.push_back(Decoded::Reply(reply, None)),
+            Went::Failed(Some(seq), failed) => self.fail(seq, failed),
+            Went::Failed(None, failed) => *self.failures.entry(failed.why).or_default() += 1,
+            Went::Nowhere | Went::On | Went::Ready => {}
+        }
+        if self.connections[at].is_over() {
+            self.end(at);
+        } else {
+            // Its socket is there, so it can be watched.
+            let _ = self.watch(at);
+        }
+        any
+    }
+
+    fn fail(&mut self, seq: u64, failed: Failed) {
+        *self.failures.entry(failed.why).or_default() += 1;
+        if failed.corrupt {
+            let reply = Reply {
+                seq,
+                corrupt: true,
+                ..Reply::default()
+            };
+            self.replies.push_back(Decoded::Reply(reply, None));
+        } else {
+            let refused = failed.refused;
+            self.events.push_back(QueueEvent::Refused { seq, refused });
+        }
+    }
+
+    /// Reads the last stamps of a connection and closes it.
+    fn end(&mut self, at: usize) {
+        let mut connection = self.connections.swap_remove(at);
+        let (queue, events) = (&mut self.queue, &mut self.events);
+        while connection.read_stamps(queue, &mut |event| events.push_back(event)) {}
+    }
+
+    /// Connects where the names that have been looked up say.
+    fn take_names(&mut self) -> bool {
+        let Some(resolver) = &mut self.resolver else {
+            return false;
+        };
+        let answers = resolver.answers();
+        let any = !answers.is_empty();
+        for resolved in answers {
+            let begun = match resolved.result {
+                Ok(target) => self
+                    .begin(target, Some(resolved.seq))
+                    .map_err(|error| error.to_string()),
+                Err(why) => Err(why),
+            };
+            match begun {
+                Ok(at) => self.connections[at].resolved_at(resolved.at),
+                Err(why) => self.fail(resolved.seq, Failed::unreachable(why)),
+            }
+        }
+        any
+    }
+}
+
+impl Channel for ServerChannel {
+    fn prepare(&mut self, seq: u64) {
+        self.seq = seq;
+        if !self.fresh
+            && let Some(idle) = self.connections.iter_mut().find(|each| each.is_idle())
+        {
+            // What fails here fails again when it is sent, and is told there.
+            let _ = idle.prepare(seq, &self.terms);
+        }
+    }
+
+    fn transmit(&mut self) -> io::Result<()> {
+        let seq = self.seq;
+        let idle = (self.connections.iter_mut()).find(|each| each.is_idle());
+        if let Some(idle) = idle.filter(|_| !self.fresh) {
+            return idle.ask(seq, &self.terms);
+        }
+        match &self.resolver {
+            Some(resolver) => resolver.ask(seq),
+            None => self.begin(self.target, Some(seq)).map(drop),
+        }
+    }
+
+    fn receive(&mut self, _: Blocking) -> io::Result<()> {
+        let mut ready = Vec::new();
+        self.poller.ready(|each| ready.push(each))?;
+        let mut any = false;
+        for each in ready {
+            if each.token == RESOLVER {
+                any |= self.take_names();
+                continue;
+            }
+            let numbered = |connection: &Connection| u64::from(connection.number) == each.token;
+            let Some(at) = self.connections.iter().position(numbered) else {
+                continue;
+            };
+            self.connections[at].has_stamps |= each.failed;
+            any |= self.go_on(at);
+        }
+        match any {
+            true => Ok(()),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+
+    fn decode(&mut self, _: u64) -> Option<Decoded> {
+        self.replies.pop_front()
+    }
+
+    fn read_queue(
+        &mut self,
+        _: u64,
+        _: usize,
+        take: &mut dyn FnMut(QueueEvent),
+    ) -> io::Result<bool> {
+        self.events.drain(..).for_each(&mut *take);
+        let mut more = false;
+        for connection in &mut self.connections {
+            more |= connection.read_stamps(&mut self.queue, take);
+        }
+        Ok(more)
+    }
+
+    fn queue_is_read(&mut self, over: u64) -> io::Result<()> {
+        // What was given up would be taken for the reply to the next request.
+        let given_up = |each: &Connection| each.asked().is_some_and(|seq| seq < over);
+        self.connections.retain(|each| !given_up(each));
+        Ok(())
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        let failures = std::mem::take(&mut self.failures).into_iter();
+        let failures = failures.map(|(why, count)| match count {
+            1 => format!("1 request failed: {why}"),
+            count => format!("{count} requests failed: {why}"),
+        });
+        self.facts.drain(..).chain(failures).collect()
+    }
+
+    fn socket(&self) -> BorrowedFd<'_> {
+        self.poller.as_fd()
+    }
+
+    fn facts(&self) -> RecordFacts {
+        RecordFacts::default()
+    }
+}

@@ -1,0 +1,225 @@
+//! TLS on a connection: whose certificates are believed, and bytes in and out. No input or output of its own.
+
+use delaylab_model::request::Trust;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
+use std::io;
+use std::sync::Arc;
+
+/// How every connection of a probe is secured.
+#[derive(Debug, Clone)]
+pub(super) struct Tls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
+/// Why there is no TLS to be had, in words for people.
+pub(super) type NoTls = String;
+
+impl Tls {
+    /// For a server of this name or address, which speaks one of these protocols.
+    pub fn new(host: &str, trust: &Trust, protocol: &[u8]) -> Result<Self, NoTls> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| format!("`{host}` is no name that a certificate can have"))?;
+        let provider = Arc::new(ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let mut config = match trust {
+            Trust::Anyone => builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(Anyone(provider)))
+                .with_no_client_auth(),
+            Trust::System => builder
+                .with_root_certificates(of_system()?)
+                .with_no_client_auth(),
+            Trust::File(path) => builder
+                .with_root_certificates(of_file(path)?)
+                .with_no_client_auth(),
+        };
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Ok(Self {
+            config: Arc::new(config),
+            name,
+        })
+    }
+
+    /// A connection that has said nothing yet.
+    pub fn begin(&self) -> io::Result<Secured> {
+        let connection = ClientConnection::new(self.config.clone(), self.name.clone());
+        let connection = connection.map_err(io::Error::other)?;
+        Ok(Secured {
+            connection,
+            record: Record::default(),
+        })
+    }
+}
+
+fn of_system() -> Result<RootCertStore, NoTls> {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(found.certs);
+    match roots.is_empty() {
+        true => Err(
+            "this host has no certificates of authorities. Install them (Debian: ca-certificates), or name a file with \
+             `ca_file` or --cacert"
+                .to_owned(),
+        ),
+        false => Ok(roots),
+    }
+}
+
+fn of_file(path: &str) -> Result<RootCertStore, NoTls> {
+    let unread = |error: rustls::pki_types::pem::Error| format!("cannot read `{path}`: {error}");
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(unread)? {
+        let added = roots.add(certificate.map_err(unread)?);
+        added
+            .map_err(|error| format!("`{path}` has a certificate that cannot be used: {error}"))?;
+    }
+    match roots.is_empty() {
+        true => Err(format!("`{path}` has no certificate in PEM form")),
+        false => Ok(roots),
+    }
+}
+
+/// Believes anyone, and still checks that the peer has the key of the certificate that it shows.
+#[derive(Debug)]
+struct Anyone(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anyone {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Bytes of a record's header (RFC 8446 §5.1).
+const HEADER: usize = 5;
+
+/// How far the record that comes has come.
+#[derive(Debug, Clone, Copy, Default)]
+struct Record {
+    header: [u8; HEADER],
+    of_header: usize,
+    left: usize,
+}
+
+/// One connection's TLS.
+#[derive(Debug)]
+pub(super) struct Secured {
+    connection: ClientConnection,
+    record: Record,
+}
+
+impl Secured {
+    pub fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+
+    /// How much to read so that no more comes than one record, or than its header: then the stamp of what was read is that of
+    /// its first byte.
+    pub fn wants(&self) -> usize {
+        match self.record.left {
+            0 => HEADER - self.record.of_header,
+            left => left,
+        }
+    }
+
+    /// Is what was read last the beginning of a record?
+    pub const fn is_beginning(&self) -> bool {
+        self.record.left == 0
+    }
+
+    /// Takes what came from the network, and hands over what is in it.
+    pub fn take(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
+        self.follow(bytes);
+        while !bytes.is_empty() {
+            // It reads from a slice, which does not fail.
+            let _ = self.connection.read_tls(&mut bytes);
+            let state = self.connection.process_new_packets()?;
+            let begin = plain.len();
+            plain.resize(begin + state.plaintext_bytes_to_read(), 0);
+            // As many bytes as there are.
+            let _ = io::Read::read_exact(&mut self.connection.reader(), &mut plain[begin..]);
+        }
+        Ok(())
+    }
+
+    /// Counts where records begin and end.
+    fn follow(&mut self, mut bytes: &[u8]) {
+        let record = &mut self.record;
+        while !bytes.is_empty() {
+            if record.left == 0 {
+                let (header, rest) = bytes.split_at(bytes.len().min(HEADER - record.of_header));
+                record.header[record.of_header..record.of_header + header.len()]
+                    .copy_from_slice(header);
+                record.of_header += header.len();
+                bytes = rest;
+                if record.of_header == HEADER {
+                    let [.., high, low] = record.header;
+                    record.left = usize::from(u16::from_be_bytes([high, low]));
+                    record.of_header = 0;
+                }
+            } else {
+                let used = bytes.len().min(record.left);
+                record.left -= used;
+                bytes = &bytes[used..];
+            }
+        }
+    }
+
+    /// Seals what is to be sent.
+    pub fn seal(&mut self, plain: &[u8]) -> io::Result<()> {
+        io::Write::write_all(&mut self.connection.writer(), plain)
+    }
+
+    /// Appends what is to go out.
+    pub fn pour(&mut self, out: &mut Vec<u8>) {
+        while self.connection.wants_write() {
+            // Writing to a Vec does not fail.
+            if !self
+                .connection
+                .write_tls(out)
+                .is_ok_and(|written| written > 0)
+            {
+                return;
+            }
+        }
+    }
+}

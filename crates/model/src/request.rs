@@ -1,0 +1,464 @@
+//! What a server of any make is asked: to connect, for a page, for a name.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// What one request of a probe is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// A TCP handshake, and nothing more.
+    Connect {
+        /// The port.
+        port: u16,
+        /// How it is ended once it has been answered.
+        close: Close,
+    },
+    /// A page.
+    Http(HttpRequest),
+    /// A name.
+    Dns(DnsRequest),
+}
+
+impl Request {
+    /// The port of the server.
+    pub const fn port(&self) -> u16 {
+        match self {
+            Request::Connect { port, .. } => *port,
+            Request::Http(http) => http.url.port,
+            Request::Dns(dns) => dns.port,
+        }
+    }
+
+    /// Does TCP carry it?
+    pub const fn is_stream(&self) -> bool {
+        match self {
+            Request::Connect { .. } | Request::Http(_) => true,
+            Request::Dns(dns) => !matches!(dns.transport, DnsTransport::Udp),
+        }
+    }
+
+    /// Is something asked on a connection, so that the far kernel acknowledges it?
+    pub const fn is_asked_on_stream(&self) -> bool {
+        self.is_stream() && !matches!(self, Request::Connect { .. })
+    }
+}
+
+/// For people: `GET https://example.org/`, `example.org AAAA by udp`.
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Request::Connect { port, .. } => write!(f, "a handshake with port {port}"),
+            Request::Http(http) => write!(f, "{} {}", http.verb, http.url),
+            Request::Dns(dns) => write!(f, "{} by {}", dns.question, dns.transport),
+        }
+    }
+}
+
+/// How a connection is ended by who made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Close {
+    /// In order. Its port rests for a minute here (TIME-WAIT), which limits how many can be made.
+    #[default]
+    Fin,
+    /// At once, as a port scanner does. Servers may report it.
+    Rst,
+}
+
+/// A request of HTTP/1.1 without a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpRequest {
+    /// What is asked for, and whether by TLS. Redirects are not followed.
+    pub url: Url,
+    /// How.
+    pub verb: Verb,
+    /// Is each request made on a connection of its own? Otherwise connections are kept, and one more is made where a
+    /// request is due while all of them wait.
+    pub fresh: bool,
+    /// Is the name of its host looked up for each connection? Otherwise all of them go where the first one went.
+    pub resolves: bool,
+    /// https: whose certificates are believed.
+    pub trust: Trust,
+}
+
+/// The method of a request (RFC 9110 §9.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verb {
+    /// The whole of it.
+    #[default]
+    Get,
+    /// Its head alone.
+    Head,
+}
+
+impl fmt::Display for Verb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Verb::Get => "GET",
+            Verb::Head => "HEAD",
+        })
+    }
+}
+
+/// Whose certificates are believed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Trust {
+    /// Those of the authorities that this host trusts.
+    #[default]
+    System,
+    /// Those of the authorities in this PEM file.
+    File(String),
+    /// Anyone's: encrypted, with nobody knows whom.
+    Anyone,
+}
+
+/// An `http` or `https` URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    /// By TLS?
+    pub tls: bool,
+    /// Name or address, without brackets.
+    pub host: String,
+    /// The port, the usual one where none is written.
+    pub port: u16,
+    /// Path and query, as the request line has them.
+    pub path: String,
+}
+
+/// Why a text is no [`Url`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// It cannot be read.
+    #[error("`{url}` is no URL: {why}. Write it like https://example.org/page")]
+    Malformed {
+        /// The text.
+        url: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Another scheme.
+    #[error("`{0}` is neither http:// nor https://")]
+    Scheme(String),
+    /// A password in it.
+    #[error(
+        "`{0}` has a user name or a password in it, which would stand in every file of the run: leave it out"
+    )]
+    UserInfo(String),
+}
+
+impl Url {
+    /// Host and port as the `Host` field has them: the usual port is left out (RFC 9110 §7.2).
+    pub fn authority(&self) -> String {
+        let host = self.bracketed();
+        match self.port == Self::usual_port(self.tls) {
+            true => host,
+            false => format!("{host}:{}", self.port),
+        }
+    }
+
+    const fn usual_port(tls: bool) -> u16 {
+        if tls { 443 } else { 80 }
+    }
+
+    fn bracketed(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]", self.host),
+            false => self.host.clone(),
+        }
+    }
+}
+
+impl FromStr for Url {
+    type Err = UrlError;
+
+    fn from_str(text: &str) -> Result<Self, UrlError> {
+        let malformed = |why: &str| UrlError::Malformed {
+            url: text.to_owned(),
+            why: why.to_owned(),
+        };
+        if !text.contains("://") {
+            return Err(UrlError::Scheme(text.to_owned()));
+        }
+        let uri: http::Uri = text
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| malformed(&error.to_string()))?;
+        let tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(UrlError::Scheme(text.to_owned())),
+        };
+        let authority = uri.authority().ok_or_else(|| malformed("no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(UrlError::UserInfo(text.to_owned()));
+        }
+        let host = authority.host();
+        let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        let host = bare.unwrap_or(host).to_ascii_lowercase();
+        if host.is_empty() {
+            return Err(malformed("no host"));
+        }
+        let has_port = authority.as_str().len() > authority.host().len();
+        let port = match authority.port_u16() {
+            Some(0) => return Err(malformed("port 0 is no port")),
+            Some(port) => port,
+            None if has_port => return Err(malformed("its port is no number up to 65535")),
+            None => Self::usual_port(tls),
+        };
+        let path = uri
+            .path_and_query()
+            .map_or("/", http::uri::PathAndQuery::as_str);
+        Ok(Self {
+            tls,
+            host,
+            port,
+            path: if path.starts_with('/') {
+                path.to_owned()
+            } else {
+                format!("/{path}")
+            },
+        })
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = if self.tls { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority(), self.path)
+    }
+}
+
+/// A question to a name server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DnsRequest {
+    /// The name and the type asked for.
+    pub question: Question,
+    /// What carries it.
+    pub transport: DnsTransport,
+    /// The port of the server.
+    pub port: u16,
+}
+
+/// What carries a question (RFC 1035 §4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DnsTransport {
+    /// A packet each way: network and server cannot be told apart.
+    #[default]
+    Udp,
+    /// A connection that is kept (RFC 7766).
+    Tcp,
+}
+
+impl DnsTransport {
+    /// Every one.
+    pub const ALL: [DnsTransport; 2] = [DnsTransport::Udp, DnsTransport::Tcp];
+
+    /// The name in flags and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DnsTransport::Udp => "udp",
+            DnsTransport::Tcp => "tcp",
+        }
+    }
+}
+
+impl fmt::Display for DnsTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The usual port of name servers.
+pub const DNS_PORT: u16 = 53;
+
+/// A name and the type of record asked for: `example.org AAAA`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The name, without the dot at its end; empty is the root.
+    pub name: String,
+    /// The type's number.
+    pub kind: u16,
+}
+
+/// The types that can be asked for.
+const TYPES: [(&str, u16); 12] = [
+    ("A", 1),
+    ("NS", 2),
+    ("CNAME", 5),
+    ("SOA", 6),
+    ("PTR", 12),
+    ("MX", 15),
+    ("TXT", 16),
+    ("AAAA", 28),
+    ("SRV", 33),
+    ("DS", 43),
+    ("DNSKEY", 48),
+    ("HTTPS", 65),
+];
+
+/// Why a text is no [`Question`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum QuestionError {
+    /// The type is not known.
+    #[error(
+        "`{0}` is no type of record that can be asked for: A, AAAA, CNAME, DNSKEY, DS, HTTPS, MX, NS, PTR, SOA, SRV or TXT"
+    )]
+    Type(String),
+    /// The name cannot be asked for.
+    #[error("`{name}` is no name that can be asked for: {why}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+impl Question {
+    fn checked(name: &str, kind: u16) -> Result<Self, QuestionError> {
+        let wrong = |why| QuestionError::Name {
+            name: name.to_owned(),
+            why,
+        };
+        let name = name.strip_suffix('.').unwrap_or(name);
+        if !name.is_ascii() {
+            return Err(wrong("write names of other alphabets as xn--… (RFC 5890)"));
+        }
+        if name.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(wrong("it has a space in it"));
+        }
+        let labels = || name.split('.').filter(|_| !name.is_empty());
+        if labels().any(str::is_empty) {
+            return Err(wrong("two dots in a row"));
+        }
+        if labels().any(|label| label.len() > 63) {
+            return Err(wrong("a label has at most 63 bytes (RFC 1035 §2.3.4)"));
+        }
+        if name.len() > 253 {
+            return Err(wrong("a name has at most 253 bytes (RFC 1035 §2.3.4)"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            kind,
+        })
+    }
+
+    /// The types that can be asked for, by number.
+    pub fn kinds() -> impl Iterator<Item = u16> {
+        TYPES.into_iter().map(|(_, kind)| kind)
+    }
+
+    fn kind_of(text: &str) -> Option<u16> {
+        let known = TYPES
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(text));
+        known.map(|(_, kind)| *kind)
+    }
+}
+
+impl FromStr for Question {
+    type Err = QuestionError;
+
+    /// A name alone asks for `A`.
+    fn from_str(text: &str) -> Result<Self, QuestionError> {
+        let text = text.trim();
+        match text.rsplit_once(char::is_whitespace) {
+            None => Self::checked(text, 1),
+            Some((name, kind)) => {
+                let number = Self::kind_of(kind);
+                let number = number.ok_or_else(|| QuestionError::Type(kind.to_owned()))?;
+                Self::checked(name.trim_end(), number)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.name.is_empty() {
+            "."
+        } else {
+            &self.name
+        };
+        match TYPES.iter().find(|(_, kind)| *kind == self.kind) {
+            Some((kind, _)) => write!(f, "{name} {kind}"),
+            None => write!(f, "{name} type {}", self.kind),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_url_is_read_with_what_it_leaves_out() {
+        for (text, written, port) in [
+            ("http://Example.org", "http://example.org/", 80),
+            (
+                "https://example.org:443/a?b=c",
+                "https://example.org/a?b=c",
+                443,
+            ),
+            ("https://[::1]:8443/", "https://[::1]:8443/", 8443),
+            ("http://10.0.0.1?x", "http://10.0.0.1/?x", 80),
+        ] {
+            let read = url(text);
+            assert_eq!((read.to_string().as_str(), read.port), (written, port));
+            assert_eq!(url(written), read);
+        }
+        assert_eq!(url("https://[::1]/").host, "::1");
+        assert_eq!(url("http://a:8080/").authority(), "a:8080");
+    }
+
+    #[test]
+    fn what_is_no_url_is_said() {
+        for (text, said) in [
+            ("ftp://a/", "neither"),
+            ("example.org/", "neither"),
+            ("http://", "no URL"),
+            ("http://a:0/", "port 0"),
+            ("http://a:99999/", "port"),
+            ("http://me:secret@a/", "password"),
+            ("http://a b/", "no URL"),
+        ] {
+            let error = text.parse::<Url>().unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_read_back_as_it_is_written() {
+        for (text, written) in [
+            ("example.org", "example.org A"),
+            ("example.org. aaaa", "example.org AAAA"),
+            (". NS", ". NS"),
+        ] {
+            let question: Question = text.parse().unwrap();
+            assert_eq!(question.to_string(), written);
+            assert_eq!(written.parse(), Ok(question));
+        }
+        let long = format!("{}.org", "x".repeat(64));
+        for wrong in ["a..b", "a NOTYPE", "bücher.de", "a b c A", &long] {
+            assert!(wrong.parse::<Question>().is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,60}") {
+            let _ = text.parse::<Url>();
+            let _ = format!("http://{text}").parse::<Url>();
+            let _ = text.parse::<Question>();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Questions to name servers and what of their answers counts here (RFC 1035).
+
+use delaylab_model::request::Question;
+use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, TYPE};
+
+/// The longest answer that fits a datagram, as the question says (RFC 6891; as the flag day of 2020 has it).
+pub const MOST_DATAGRAM: u16 = 1232;
+/// The bytes that say how long a message on a connection is (RFC 1035 §4.2.2).
+pub const LENGTH: usize = 2;
+
+/// The question in words of the wire, with this number. `None`: its name is none.
+pub fn question(question: &Question, id: u16) -> Option<Vec<u8>> {
+    let name = Name::new(&question.name).ok()?;
+    let kind = QTYPE::TYPE(TYPE::from(question.kind));
+    let mut packet = Packet::new_query(id);
+    packet.set_flags(PacketFlag::RECURSION_DESIRED);
+    packet
+        .questions
+        .push(Asked::new(name, kind, QCLASS::CLASS(CLASS::IN), false));
+    *packet.opt_mut() = Some(simple_dns::rdata::OPT {
+        opt_codes: Vec::new(),
+        udp_packet_size: MOST_DATAGRAM,
+        version: 0,
+    });
+    packet.build_bytes_vec().ok()
+}
+
+/// The same as it goes over a connection.
+pub fn framed(message: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(message.len()).unwrap_or(u16::MAX);
+    [&length.to_be_bytes()[..], message].concat()
+}
+
+/// What of an answer counts here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered {
+    /// The number of its question.
+    pub id: u16,
+    /// The response code.
+    pub code: u8,
+    /// Records in it that answer.
+    pub answers: u16,
+    /// The least time that one of those may be kept, in seconds.
+    pub ttl: Option<u32>,
+    /// It did not fit: the whole of it is to be asked for by TCP.
+    pub truncated: bool,
+}
+
+/// Reads an answer. `None`: it is none, or one to another question.
+pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
+    let packet = Packet::parse(bytes).ok()?;
+    if !packet.has_flags(PacketFlag::RESPONSE) {
+        return None;
+    }
+    // Who knows the number alone may have guessed it: the question comes back too (RFC 5452 §9.1).
+    let same = |back: &Asked<'_>| {
+        let name = back.qname.to_string();
+        name.eq_ignore_ascii_case(&asked.name) && u16::from(back.qtype) == asked.kind
+    };
+    if !packet.questions.iter().all(same) {
+        return None;
+    }
+    Some(Answered {
+        id: packet.id(),
+        code: bytes.get(3)? & 0xf,
+        answers: u16::try_from(packet.answers.len()).unwrap_or(u16::MAX),
+        ttl: packet.answers.iter().map(|record| record.ttl).min(),
+        truncated: packet.has_flags(PacketFlag::TRUNCATION),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+    use simple_dns::rdata::{A, RData};
+    use simple_dns::{RCODE, ResourceRecord};
+
+    fn asked(text: &str) -> Question {
+        text.parse().unwrap()
+    }
+
+    /// What a server makes of a question.
+    fn reply(question: &[u8], ttls: &[u32]) -> Vec<u8> {
+        let packet = Packet::parse(question).unwrap();
+        let name = packet.questions[0].qname.clone().into_owned();
+        let mut packet = packet.into_reply();
+        for &ttl in ttls {
+            let address = RData::A(A { address: 1 });
+            let record = ResourceRecord::new(name.clone(), CLASS::IN, ttl, address);
+            packet.answers.push(record);
+        }
+        *packet.rcode_mut() = if ttls.is_empty() {
+            RCODE::NameError
+        } else {
+            RCODE::NoError
+        };
+        packet.build_bytes_vec().unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_read_with_what_counts() {
+        let kinds = Question::kinds().map(|kind| Question {
+            name: "example.org".to_owned(),
+            kind,
+        });
+        let kinds = kinds.map(|question| question.to_string());
+        for text in kinds.chain([". NS".to_owned()]) {
+            let text = text.as_str();
+            let sent = question(&asked(text), 77).unwrap();
+            let answered = answer(&reply(&sent, &[300, 60]), &asked(text)).unwrap();
+            let expected = Answered {
+                id: 77,
+                code: 0,
+                answers: 2,
+                ttl: Some(60),
+                truncated: false,
+            };
+            assert_eq!(answered, expected, "{text}");
+        }
+        let sent = question(&asked("a.b"), 1).unwrap();
+        let none = answer(&reply(&sent, &[]), &asked("a.b")).unwrap();
+        assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
+    }
+
+    #[test]
+    fn questions_and_answers_to_others_are_no_answers() {
+        let sent = question(&asked("a.b"), 1).unwrap();
+        assert_eq!(answer(&sent, &asked("a.b")), None);
+        assert_eq!(answer(&reply(&sent, &[1]), &asked("a.c")), None);
+        assert_eq!(answer(&reply(&sent, &[1]), &asked("a.b AAAA")), None);
+        assert!(answer(&reply(&sent, &[1]), &asked("A.B")).is_some());
+        assert_eq!(framed(&[1, 2, 3]), [0, 3, 1, 2, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0_usize..40, byte in any::<u8>()) {
+            let _ = answer(&bytes, &asked("a.b"));
+            let mut near = reply(&question(&asked("a.b"), 1).unwrap(), &[1]);
+            let at = at % near.len();
+            near[at] = byte;
+            let _ = answer(&near, &asked("a.b"));
+        }
+    }
+}

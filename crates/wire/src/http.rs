@@ -1,0 +1,417 @@
+//! HTTP/1.1 (RFC 9112) as a prober speaks it: a request without a body, and where its reply ends.
+//!
+//! What a server sends is not kept: bytes are counted. Nothing that comes makes it take more memory than [`MOST_HEAD`].
+
+use std::fmt::Write;
+
+/// The most bytes of a reply's head, as many servers have it.
+pub const MOST_HEAD: usize = 64 << 10;
+/// The most fields in it.
+const MOST_FIELDS: usize = 128;
+/// The most bytes of a reply.
+pub const MOST_REPLY: u64 = 1 << 30;
+/// The most bytes of a line that begins a chunk.
+const MOST_CHUNK_LINE: usize = 256;
+
+/// A request: method, path and host as they are to stand in it.
+///
+/// The caller has seen to it that none of them has a line break: [`delaylab_model::request::Url`] is read so.
+pub fn request(verb: &str, path: &str, authority: &str, close: bool) -> Vec<u8> {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = write!(
+        text,
+        "{verb} {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: delaylab\r\nAccept: */*\r\n"
+    );
+    if close {
+        text.push_str("Connection: close\r\n");
+    }
+    text.push_str("\r\n");
+    text.into_bytes()
+}
+
+/// Why bytes are no reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HttpError {
+    /// They do not begin as one.
+    #[error("what came is not HTTP/1.1")]
+    NotHttp,
+    /// Its head does not end.
+    #[error("the head of the reply is longer than {} KiB", MOST_HEAD >> 10)]
+    HeadTooLong,
+    /// Its length cannot be told.
+    #[error("the reply says its length in a way that cannot be read")]
+    Length,
+    /// It does not end.
+    #[error("the reply is longer than {} MiB", MOST_REPLY >> 20)]
+    TooLong,
+    /// The connection was closed before its end.
+    #[error("the connection was closed before the end of the reply")]
+    Cut,
+}
+
+/// A reply that has come whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whole {
+    /// Its status code (RFC 9110 §15).
+    pub status: u16,
+    /// All of its bytes, heads of interim replies included.
+    pub bytes: u64,
+    /// May another request follow on the connection?
+    pub reusable: bool,
+}
+
+/// Reads one reply as its bytes come.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    /// Is it the reply to HEAD? Such has no body.
+    head_only: bool,
+    state: State,
+    /// Bytes that could not be used yet.
+    kept: Vec<u8>,
+    bytes: u64,
+    status: u16,
+    reusable: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Head,
+    /// So many bytes of body are left.
+    Left(u64),
+    /// Until the connection is closed.
+    UntilClosed,
+    ChunkLine,
+    /// So many bytes of a chunk and of the line break behind it are left.
+    Chunk(u64),
+    /// Fields behind the last chunk, up to an empty line.
+    Trailer,
+    Done,
+}
+
+impl Reader {
+    /// For the reply to GET, or for `head_only` to HEAD.
+    pub const fn new(head_only: bool) -> Self {
+        Self {
+            head_only,
+            state: State::Head,
+            kept: Vec::new(),
+            bytes: 0,
+            status: 0,
+            reusable: true,
+        }
+    }
+
+    /// Takes what came. `Some` once the reply is whole: what follows it is not looked at.
+    ///
+    /// # Errors
+    /// It is no reply.
+    pub fn take(&mut self, mut bytes: &[u8]) -> Result<Option<Whole>, HttpError> {
+        while self.state != State::Done && !bytes.is_empty() {
+            let used = match self.state {
+                State::Head => self.take_head(bytes)?,
+                State::Left(left) | State::Chunk(left) => self.take_body(bytes, left),
+                State::UntilClosed => bytes.len(),
+                State::ChunkLine => self.take_line(bytes, Self::chunk)?,
+                State::Trailer => self.take_line(bytes, Self::trailer)?,
+                State::Done => 0,
+            };
+            self.bytes += used as u64;
+            if self.bytes > MOST_REPLY {
+                return Err(HttpError::TooLong);
+            }
+            bytes = &bytes[used..];
+        }
+        if !bytes.is_empty() {
+            // Nobody asked for more: whatever it is, it is no reply to the next request.
+            self.reusable = false;
+        }
+        Ok(self.whole())
+    }
+
+    /// The connection was closed: where nothing else says where the reply ends, this does.
+    ///
+    /// # Errors
+    /// It had not ended.
+    pub fn closed(&mut self) -> Result<Whole, HttpError> {
+        self.reusable = false;
+        if self.state == State::UntilClosed {
+            self.state = State::Done;
+        }
+        self.whole().ok_or(HttpError::Cut)
+    }
+
+    /// Has anything come?
+    pub const fn has_begun(&self) -> bool {
+        self.bytes > 0
+    }
+
+    fn whole(&self) -> Option<Whole> {
+        (self.state == State::Done).then_some(Whole {
+            status: self.status,
+            bytes: self.bytes,
+            reusable: self.reusable,
+        })
+    }
+
+    /// How many of the bytes belong to the head.
+    fn take_head(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
+        let before = self.kept.len();
+        let room = MOST_HEAD - before;
+        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+        let mut reply = httparse::Response::new(&mut fields);
+        match reply.parse(&self.kept) {
+            Ok(httparse::Status::Complete(length)) => {
+                let next = after_head(&reply, self.head_only)?;
+                self.status = reply.code.unwrap_or(0);
+                self.reusable = keeps_alive(&reply);
+                self.state = match self.status {
+                    // Interim replies come before the one that counts (RFC 9110 §15.2).
+                    100 | 102..=199 => State::Head,
+                    _ => next,
+                };
+                self.kept.clear();
+                Ok(length - before)
+            }
+            Ok(httparse::Status::Partial) if self.kept.len() < MOST_HEAD => Ok(bytes.len()),
+            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+                Err(HttpError::HeadTooLong)
+            }
+            Err(_) => Err(HttpError::NotHttp),
+        }
+    }
+
+    fn take_body(&mut self, bytes: &[u8], left: u64) -> usize {
+        let used = left.min(bytes.len() as u64);
+        let left = left - used;
+        self.state = match (self.state, left) {
+            (State::Chunk(_), 0) => State::ChunkLine,
+            (State::Chunk(_), left) => State::Chunk(left),
+            (_, 0) => State::Done,
+            (_, left) => State::Left(left),
+        };
+        used as usize
+    }
+
+    /// Up to the end of a line, of which `then` makes the next state.
+    fn take_line(
+        &mut self,
+        bytes: &[u8],
+        then: fn(&[u8]) -> Result<State, HttpError>,
+    ) -> Result<usize, HttpError> {
+        let end = bytes.iter().position(|&byte| byte == b'\n');
+        let used = end.map_or(bytes.len(), |end| end + 1);
+        self.kept.extend_from_slice(&bytes[..used]);
+        if self.kept.len()
+            > MOST_CHUNK_LINE.max(MOST_HEAD * usize::from(self.state == State::Trailer))
+        {
+            return Err(HttpError::Length);
+        }
+        if end.is_some() {
+            self.state = then(&self.kept)?;
+            self.kept.clear();
+        }
+        Ok(used)
+    }
+
+    fn chunk(line: &[u8]) -> Result<State, HttpError> {
+        match httparse::parse_chunk_size(line) {
+            Ok(httparse::Status::Complete((_, 0))) => Ok(State::Trailer),
+            // The line break behind the chunk belongs to it here.
+            Ok(httparse::Status::Complete((_, size))) if size <= MOST_REPLY => {
+                Ok(State::Chunk(size + 2))
+            }
+            Ok(httparse::Status::Complete(_)) => Err(HttpError::TooLong),
+            _ => Err(HttpError::Length),
+        }
+    }
+
+    fn trailer(line: &[u8]) -> Result<State, HttpError> {
+        match line {
+            b"\r\n" | b"\n" => Ok(State::Done),
+            _ => Ok(State::Trailer),
+        }
+    }
+}
+
+type Head<'h, 'b> = httparse::Response<'h, 'b>;
+
+fn fields<'a>(head: &'a Head<'_, '_>, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let of_name = head.headers.iter();
+    let of_name = of_name.filter(move |field| field.name.eq_ignore_ascii_case(name));
+    of_name.map(|field| field.value)
+}
+
+fn has_token(head: &Head<'_, '_>, name: &str, token: &str) -> bool {
+    fields(head, name).any(|value| {
+        let mut tokens = value.split(|&byte| byte == b',');
+        tokens.any(|each| each.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+    })
+}
+
+fn keeps_alive(head: &Head<'_, '_>) -> bool {
+    match head.version {
+        Some(1) => !has_token(head, "connection", "close"),
+        _ => has_token(head, "connection", "keep-alive"),
+    }
+}
+
+/// How the body's length is told (RFC 9112 §6.3).
+fn after_head(head: &Head<'_, '_>, head_only: bool) -> Result<State, HttpError> {
+    let empty = head_only || matches!(head.code, Some(100..=199 | 204 | 304));
+    if empty {
+        return Ok(State::Done);
+    }
+    if fields(head, "transfer-encoding").next().is_some() {
+        return match has_token(head, "transfer-encoding", "chunked") {
+            true => Ok(State::ChunkLine),
+            false => Ok(State::UntilClosed),
+        };
+    }
+    let mut lengths = fields(head, "content-length").map(length);
+    let Some(first) = lengths.next() else {
+        return Ok(State::UntilClosed);
+    };
+    let first = first?;
+    // Two lengths that differ are how requests are smuggled: no length is to be believed then.
+    if lengths.any(|other| other != Ok(first)) {
+        return Err(HttpError::Length);
+    }
+    match first {
+        0 => Ok(State::Done),
+        1..=MOST_REPLY => Ok(State::Left(first)),
+        _ => Err(HttpError::TooLong),
+    }
+}
+
+fn length(value: &[u8]) -> Result<u64, HttpError> {
+    let text = std::str::from_utf8(value.trim_ascii()).map_err(|_| HttpError::Length)?;
+    match text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.parse().map_err(|_| HttpError::Length),
+        false => Err(HttpError::Length),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What is made of these bytes, whole or in pieces of this length.
+    fn read(bytes: &[u8], piece: usize, head_only: bool) -> Result<Option<Whole>, HttpError> {
+        let mut reader = Reader::new(head_only);
+        for piece in bytes.chunks(piece.max(1)) {
+            if let Some(whole) = reader.take(piece)? {
+                return Ok(Some(whole));
+            }
+        }
+        Ok(None)
+    }
+
+    #[test]
+    fn each_way_to_say_a_length_is_understood_in_any_pieces() {
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n1;x=y\r\ne\r\n0\r\nT: u\r\n\r\n";
+        let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n";
+        for (text, status) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200),
+            ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", 404),
+            (chunked, 200),
+            (interim, 204),
+        ] {
+            for piece in [1, 2, 3, 7, 1000] {
+                let whole = read(text.as_bytes(), piece, false).unwrap().unwrap();
+                let expected = Whole {
+                    status,
+                    bytes: text.len() as u64,
+                    reusable: true,
+                };
+                assert_eq!(whole, expected, "{text:?} by {piece}");
+            }
+        }
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n";
+        assert_eq!(
+            read(head, 9, true).unwrap().unwrap().bytes,
+            head.len() as u64
+        );
+    }
+
+    #[test]
+    fn a_reply_until_the_connection_is_closed_ends_there_and_no_other_does() {
+        let mut reader = Reader::new(false);
+        assert_eq!(reader.take(b"HTTP/1.1 200 OK\r\n\r\nabc"), Ok(None));
+        let whole = reader.closed().unwrap();
+        assert_eq!((whole.bytes, whole.reusable), (22, false));
+        let mut reader = Reader::new(false);
+        let _ = reader.take(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
+        assert_eq!(reader.closed(), Err(HttpError::Cut));
+        assert_eq!(Reader::new(false).closed(), Err(HttpError::Cut));
+    }
+
+    #[test]
+    fn connections_are_kept_as_their_replies_say() {
+        let reusable = |text: &str| read(text.as_bytes(), 99, false).unwrap().unwrap().reusable;
+        assert!(!reusable(
+            "HTTP/1.1 204 N\r\nConnection: foo, Close\r\n\r\n"
+        ));
+        assert!(!reusable("HTTP/1.0 204 N\r\n\r\n"));
+        assert!(reusable("HTTP/1.0 204 N\r\nConnection: keep-alive\r\n\r\n"));
+        assert!(!reusable("HTTP/1.1 204 N\r\n\r\nmore"));
+    }
+
+    #[test]
+    fn what_is_no_reply_is_said() {
+        for (text, error) in [
+            ("SSH-2.0-OpenSSH_9.2\r\n", HttpError::NotHttp),
+            ("<html>HTTP/0.9</html>", HttpError::NotHttp),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+                HttpError::Length,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+                HttpError::Length,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+                HttpError::TooLong,
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                HttpError::Length,
+            ),
+        ] {
+            for piece in [1, 5, 1000] {
+                assert_eq!(read(text.as_bytes(), piece, false), Err(error), "{text:?}");
+            }
+        }
+        let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "y".repeat(2 * MOST_HEAD));
+        assert_eq!(
+            read(endless.as_bytes(), 4096, false),
+            Err(HttpError::HeadTooLong)
+        );
+        let lines = format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(1 << 20));
+        assert_eq!(
+            read(lines.as_bytes(), 4096, false),
+            Err(HttpError::HeadTooLong)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic_and_pieces_make_no_difference(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            head in "(HTTP/1\\.[01] [0-9]{3} x\r\n)?(Content-Length: [0-9]{1,3}\r\n|Transfer-Encoding: chunked\r\n)?(\r\n)?",
+            piece in 1_usize..20,
+        ) {
+            let all = [head.as_bytes(), &bytes].concat();
+            let whole = read(&all, usize::MAX, false);
+            let in_pieces = read(&all, piece, false);
+            let known = |read: &Result<Option<Whole>, HttpError>| {
+                read.map(|whole| whole.map(|whole| (whole.status, whole.bytes)))
+            };
+            prop_assert_eq!(known(&whole), known(&in_pieces));
+        }
+    }
+}
