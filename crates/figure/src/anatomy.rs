@@ -104,8 +104,18 @@ fn stages(run: &RunData) -> Vec<StageSet> {
     stages
 }
 
-/// Oranges for the host, blues for the network, grey for the reflector, purple where a stage is both.
+/// Oranges for the host, blues for the network, grey for the reflector, greens for a server and what it takes to have a
+/// connection to it, purple where a stage is of several.
 fn colour(set: StageSet) -> &'static str {
+    let single = set.iter().next().filter(|_| set.len() == 1);
+    match single {
+        Some(Stage::Connect) => return "#4393c3",
+        Some(Stage::Resolve) => return "#c7e9c0",
+        Some(Stage::Tls) => return "#74c476",
+        Some(Stage::Server) => return "#1b7837",
+        Some(Stage::Transfer) => return "#5aae61",
+        _ => {}
+    }
     let host = Stage::ALL
         .into_iter()
         .filter(|stage| !StageSet::NETWORK_AND_REFLECTOR.contains(*stage) && set.contains(*stage));

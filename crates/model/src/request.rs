@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::Ipv6Addr;
 use std::str::FromStr;
 
 /// What one request of a probe is.
@@ -196,10 +197,17 @@ impl FromStr for Url {
         }
         let host = authority.host();
         let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
-        let host = bare.unwrap_or(host).to_ascii_lowercase();
-        if host.is_empty() {
+        if bare.is_some_and(|bare| bare.parse::<Ipv6Addr>().is_err()) {
+            return Err(malformed("in brackets stands an IPv6 address"));
+        }
+        let host_text = bare.unwrap_or(host).to_ascii_lowercase();
+        if host_text.is_empty() {
             return Err(malformed("no host"));
         }
+        if bare.is_none() && host_text.contains(['[', ']', ':', '%']) {
+            return Err(malformed("its host is no name"));
+        }
+        let host = host_text;
         let has_port = authority.as_str().len() > authority.host().len();
         let port = match authority.port_u16() {
             Some(0) => return Err(malformed("port 0 is no port")),

@@ -501,7 +501,7 @@ mod tests {
         let passage = Passage::from_record(&asked(), &RecordFacts::default()).unwrap();
         let facts = RecordFacts::default();
         assert_eq!(passage.network(&facts), Some(101_000));
-        assert_eq!(passage.host(&facts), Some(59));
+        assert_eq!(passage.host(&facts), Some(60));
         assert_eq!(passage.round_trip(), Some(52_103_160 - 1_003_102));
     }
 

@@ -8,12 +8,14 @@ mod builder;
 mod figures;
 mod refusals;
 mod rows;
+mod server;
 
 pub use crate::histogram::Histogram;
 pub use crate::variation::Variation;
 pub use builder::SummaryBuilder;
 pub use figures::Figure;
 pub use refusals::Refusal;
+pub use server::ServerTime;
 
 use crate::anatomy::{self, Part, StageSet};
 use crate::quantile::carries;
@@ -198,6 +200,8 @@ pub struct Summary {
     pub forward: Option<Distribution>,
     /// One-way delay t_rx − r_tx, where the clocks are one or bounded.
     pub back: Option<Distribution>,
+    /// How long the server took, where one was asked over TCP.
+    pub server: Option<ServerTime>,
     /// Of the round trip.
     pub variation: Variation,
     /// At p50, p90, p99, p99.9 and max.

@@ -6,12 +6,14 @@
 //! | [`mod@line`] | one line a reply, and the live status line, while it runs |
 //! | [`run`] | findings, trials and noise of a run |
 //! | [`compare`], [`explain`], [`calibration`], [`trace`], [`cells`], [`verify`], [`doctor`] | what these commands say |
+//! | [`bar`] | blocks for times |
 //! | [`style`], [`table`], [`text`] | colour, glyphs and width; aligned columns; lines |
 //! | [`mod@visible`] | text from anywhere, safe to print |
 //!
 //! Whether standard output is a terminal is the caller's to find out: nothing here asks.
 #![forbid(unsafe_code)]
 
+pub mod bar;
 pub mod calibration;
 pub mod cells;
 pub mod compare;

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 /// What [`crate::style::Style::paint`] writes, and nothing else that begins with escape.
-const PAINTS: [&str; 7] = [
-    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m",
+const PAINTS: [&str; 8] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[36m",
 ];
 
 /// `text` with every character that a terminal would obey written as its number. Line breaks, tabs and the emphasis of

@@ -89,12 +89,15 @@ mod tests {
                 facts: &sample.facts.records,
             })
             .unwrap();
-            assert_eq!(json.as_object().unwrap().len(), names.len());
+            let json = json.as_object().unwrap();
+            let known = |name: &str| names.iter().any(|known| known == name);
+            assert!(json.keys().all(|name| known(name)));
             for (name, field) in names.iter().zip(row) {
-                let same = match &json[name] {
-                    serde_json::Value::Null => String::new(),
-                    serde_json::Value::String(text) => text.clone(),
-                    other => other.to_string(),
+                // What only servers have is empty.
+                let same = match json.get(name) {
+                    None | Some(serde_json::Value::Null) => String::new(),
+                    Some(serde_json::Value::String(text)) => text.clone(),
+                    Some(other) => other.to_string(),
                 };
                 assert_eq!(field, same, "{name}");
             }

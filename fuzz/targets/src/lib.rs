@@ -7,12 +7,14 @@
 //! |---|---|
 //! | [`access`] | address prefixes and keys |
 //! | [`control`] | control packets |
+//! | [`dns_answer`] | answers of name servers |
 //! | [`echo`] | udp echo packets |
 //! | [`experiment`] | experiment files |
 //! | [`experiment_set`] | paths and values of `--set` |
 //! | [`finding_check`] | checks of findings, limits of comparisons, selectors |
 //! | [`frame`] | frames that a soft switch forwards |
 //! | [`guard`] | what requests to a server of runs say of who asks |
+//! | [`http_reply`] | replies of web servers |
 //! | [`import`] | files of other tools |
 //! | [`journal`] | the rows of a trial under way |
 //! | [`load`] | a load's control packets and datagrams, and the results of `iperf3 -s` |
@@ -21,6 +23,7 @@
 //! | [`path_trace`] | answers to a path trace |
 //! | [`prober`] | replies, by every method |
 //! | [`reflector`] | requests |
+//! | [`request`] | URLs and questions to name servers |
 //! | [`run_folder`] | the manifest and the texts of a run |
 //! | [`stamp`] | STAMP base packets |
 //! | [`stamp_tlv`] | TLVs behind a STAMP base packet |
@@ -35,12 +38,14 @@
 
 pub mod access;
 pub mod control;
+pub mod dns_answer;
 pub mod echo;
 pub mod experiment;
 pub mod experiment_set;
 pub mod finding_check;
 pub mod frame;
 pub mod guard;
+pub mod http_reply;
 pub mod import;
 pub mod journal;
 pub mod load;
@@ -52,6 +57,7 @@ pub mod prober;
 pub mod reflector;
 #[cfg(test)]
 mod replay;
+pub mod request;
 pub mod run_folder;
 pub mod stamp;
 pub mod stamp_tlv;
@@ -100,12 +106,14 @@ macro_rules! targets {
 targets! {
     access: 400_000,
     control: 500_000,
+    dns_answer: 200_000,
     echo: 600_000,
     experiment: 2_000,
     experiment_set: 250,
     finding_check: 15_000,
     frame: 350_000,
     guard: 200_000,
+    http_reply: 100_000,
     import: 2_000,
     journal: 60,
     load: 80_000,
@@ -114,6 +122,7 @@ targets! {
     path_trace: 600_000,
     prober: 100_000,
     reflector: 8_000,
+    request: 200_000,
     run_folder: 30,
     stamp: 500_000,
     stamp_tlv: 250_000,

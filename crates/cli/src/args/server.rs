@@ -34,6 +34,11 @@ pub struct ServerArgs {
     #[arg(long, value_name = "ADDRESS", help_heading = "What to ask a server")]
     pub resolve: Option<String>,
 
+    /// On connections that are kept: make no handshakes beside the requests, up to ten a second, which show the network
+    /// without the server
+    #[arg(long, help_heading = "What to ask a server")]
+    pub no_handshakes: bool,
+
     /// dns: the name and the type asked for: 'example.org AAAA'
     #[arg(long, value_name = "NAME TYPE", help_heading = "What to ask a server")]
     pub question: Option<String>,

@@ -1,6 +1,6 @@
 //! Makes an experiment of the command line: one trial, or with `--load` one for each part.
 
-use super::server;
+use super::server::{self, Asked};
 use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
@@ -22,6 +22,8 @@ const PROBE: &str = "ping";
 const PART: Nanos = 10 * SECOND;
 /// Enough packets in that to compare.
 const INTERVAL_WITH_LOAD: Nanos = SECOND / 10;
+/// No more than ten a second.
+const LEAST_HANDSHAKE_GAP: Nanos = SECOND / 10;
 /// The load is there so long before the first packet: its queue is to be full.
 const LEAD: Nanos = 2 * SECOND;
 /// The most of a target's name in that of a run.
@@ -148,7 +150,7 @@ fn document(args: &PingArgs, with_key: bool, v6: bool) -> Result<Value, Failed> 
         ("path", json!({ "target": asked.host })),
         ("host", json!({ "condition": args.condition.name() })),
         ("design", json!({ "order": "as-written" })),
-        ("probe", json!([probe(args, with_key, v6, asked.fields)?])),
+        ("probe", json!(probes(args, with_key, v6, asked)?)),
         (
             "load",
             json!(loads.iter().map(|load| section(load)).collect::<Vec<_>>()),
@@ -162,6 +164,49 @@ fn run_name(target: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let name: String = target.chars().map(plain).take(MOST_OF_NAME).collect();
     format!("ping-{}", name.trim_matches('-'))
+}
+
+/// The probe, and beside requests on connections that are kept handshakes.
+fn probes(args: &PingArgs, with_key: bool, v6: bool, asked: Asked) -> Result<Vec<Value>, Failed> {
+    let beside = asked.port_of_kept.and_then(|port| handshakes(args, port));
+    let probe = probe(args, with_key, v6, asked.fields)?;
+    Ok(std::iter::once(probe).chain(beside).collect())
+}
+
+/// Handshakes for as long as requests are due. A far kernel answers them at once, whatever its server does: they tell what the
+/// network takes where acknowledgements come with the replies. In a closed loop of so many requests nobody knows how
+/// long that is.
+fn handshakes(args: &PingArgs, port: u16) -> Option<Value> {
+    let usual = if args.loads.is_empty() {
+        SECOND
+    } else {
+        INTERVAL_WITH_LOAD
+    };
+    let gap = args.poisson.or(args.interval).unwrap_or(usual);
+    let every = gap.max(LEAST_HANDSHAKE_GAP);
+    let requests = args
+        .count
+        .map(|count| count.div_ceil(args.burst.unwrap_or(1).into()));
+    let lasts = requests
+        .map(|requests| i64::try_from(requests).map_or(Nanos::MAX, |n| n.saturating_mul(gap)));
+    if args.server.no_handshakes || (args.wait.is_some() && lasts.is_some()) {
+        return None;
+    }
+    let part = Some(PART).filter(|_| !args.loads.is_empty());
+    let duration = [lasts, args.duration].into_iter().flatten().min();
+    let duration = duration.or(part);
+    Some(table([
+        ("name", json!("handshake")),
+        ("method", json!("tcp-connect")),
+        ("port", json!(port)),
+        ("class", json!(marks(args).0.to_string())),
+        ("ttl", json!(args.ttl)),
+        ("pacing", json!({ "every": write_duration(every) })),
+        ("until_stopped", json!(duration.is_none().then_some(true))),
+        ("duration", json!(duration.map(write_duration))),
+        ("timeout", json!(write_duration(args.timeout))),
+        ("interface", json!(args.interface)),
+    ]))
 }
 
 fn probe(

@@ -18,6 +18,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The probe that was asked for, among those of a trial.
+const PROBE: u16 = 0;
+
 /// Hands packets to what writes them.
 pub struct Packets<'a, 'w> {
     written: &'a Mutex<Written<'w>>,
@@ -53,11 +56,27 @@ impl<'a, 'w> Packets<'a, 'w> {
 
 impl Watch for Packets<'_, '_> {
     fn begins(&self, _trial: u32, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        if probe != PROBE {
+            return Ok(());
+        }
         let written = lock(self.written).begin(probe, facts);
         self.keep(written)
     }
 
     fn records(&self, records: &[Record]) -> io::Result<()> {
+        // What goes beside the probe is for who explains the run.
+        let own: Vec<Record>;
+        let records = match records.iter().all(|record| record.probe == PROBE) {
+            true => records,
+            false => {
+                own = records
+                    .iter()
+                    .filter(|record| record.probe == PROBE)
+                    .copied()
+                    .collect();
+                &own
+            }
+        };
         let written = lock(self.written).records(records);
         self.keep(written)
     }

@@ -3,7 +3,7 @@
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use delaylab_model::method::Method;
-use delaylab_model::request::{Url, Verb};
+use delaylab_model::request::{DNS_PORT, DnsTransport, Url, Verb};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -13,6 +13,8 @@ pub struct Asked {
     pub host: String,
     /// Fields of a `[[probe]]`. Null: not given.
     pub fields: Vec<(&'static str, Value)>,
+    /// The port of a connection that is kept; `None`: none is.
+    pub port_of_kept: Option<u16>,
 }
 
 /// What is asked of whom.
@@ -50,6 +52,7 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
     let mut asked = Asked {
         host: target.to_owned(),
         fields,
+        port_of_kept: None,
     };
     match method {
         Method::Http => asked.of_page(args)?,
@@ -92,6 +95,7 @@ impl Asked {
             None => url.host.clone(),
         };
         self.set("url", json!(url.to_string()));
+        self.port_of_kept = (!args.server.fresh).then_some(url.port);
         Ok(())
     }
 
@@ -125,6 +129,8 @@ impl Asked {
             return Err(Failed::usage("which name? --question 'example.org AAAA'"));
         }
         self.set("port", json!(port));
+        let kept = args.server.transport == Some(DnsTransport::Tcp);
+        self.port_of_kept = kept.then_some(port.unwrap_or(DNS_PORT));
         Ok(())
     }
 

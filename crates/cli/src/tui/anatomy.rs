@@ -4,6 +4,7 @@ use super::canvas::Canvas;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
+use delaylab_terminal::bar::widths;
 use delaylab_terminal::style::Paint;
 use delaylab_view::words::short_name;
 use delaylab_view::words::short_percent;
@@ -92,28 +93,6 @@ fn segments(parts: &[Part], room: usize) -> Vec<(&'static str, Paint, usize)> {
         .collect()
 }
 
-/// `room` columns shared out by these times: rounded ends, so that the sum is exact.
-fn widths(times: &[f64], room: usize) -> Vec<usize> {
-    let times: Vec<f64> = times.iter().map(|ns| ns.max(0.0)).collect();
-    let total: f64 = times.iter().sum();
-    let some = times.iter().filter(|&&ns| ns > 0.0).count();
-    if !total.is_finite() || total <= 0.0 || room < some {
-        return vec![0; times.len()];
-    }
-    // A column for whatever there is, and the rest by share.
-    let rest = (room - some) as f64;
-    let mut through = 0.0;
-    let mut given = 0;
-    let share = |ns: &f64| {
-        through += ns / total;
-        let end = (through * rest).round() as usize;
-        let columns = end - given;
-        given = end;
-        columns + usize::from(*ns > 0.0)
-    };
-    times.iter().map(share).collect()
-}
-
 /// `host █▓  network ░▒  slip, stack, …`, in the order of the bar.
 fn legend(anatomy: &[AnatomyAt], row: u16, canvas: &mut Canvas<'_>) {
     let Some(at) = anatomy.first() else {
@@ -153,32 +132,5 @@ fn brief(stages: StageSet) -> String {
         (Some(first), Some(last)) if several => format!("{} to {}", word(first), word(last)),
         (Some(only), _) => word(only).to_owned(),
         _ => String::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn whatever_took_time_has_a_column() {
-        assert_eq!(widths(&[1.0, 1e9, 0.0, 1.0], 10), [1, 8, 0, 1]);
-        assert_eq!(widths(&[5.0, 5.0], 10), [5, 5]);
-        assert_eq!(widths(&[5.0, 5.0], 1), [0, 0]);
-        assert_eq!(widths(&[], 10), [0; 0]);
-    }
-
-    proptest! {
-        #[test]
-        fn a_bar_fills_its_room(
-            times in prop::collection::vec(-1e12..1e12_f64, 1..8),
-            room in 0_usize..300,
-        ) {
-            let columns: usize = widths(&times, room).into_iter().sum();
-            let some = times.iter().filter(|&&ns| ns > 0.0).count();
-            let expected = if some == 0 || room < some { 0 } else { room };
-            prop_assert_eq!(columns, expected);
-        }
     }
 }

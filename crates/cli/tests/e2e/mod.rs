@@ -27,6 +27,7 @@
 //! | [`refusals`] | ICMP errors keep their meaning, and who sent them |
 //! | [`saved`] | a ping that is saved is a run |
 //! | [`scripted`] | `ping` in scripts: conditions, one line, full disks |
+//! | [`servers`] | servers of any make: network or server? |
 //! | [`simulations`] | simulations are the same every time |
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
 //! | [`trace`] | paths by class, through invented routers and real ones |
@@ -59,6 +60,7 @@ mod planted;
 mod refusals;
 mod saved;
 mod scripted;
+mod servers;
 mod simulations;
 mod testbeds;
 mod trace;

@@ -9,6 +9,7 @@
 //! | [`stages`] | the stages of a response, computed anew from a record's stamps |
 //! | [`routers`] | a network of the test's imagination, behind a TUN device |
 //! | [`forwarder`] | a path that delays, drops and repeats as the test says |
+//! | [`web_server`] | a web server that does as the path of a request says, and knows how long it took |
 //! | [`scratch`] | a directory, gone with the test |
 
 pub mod forwarder;
@@ -19,6 +20,7 @@ pub mod routers;
 pub mod run;
 pub mod scratch;
 pub mod stages;
+pub mod web_server;
 
 /// A key, as a key file holds it.
 pub const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";

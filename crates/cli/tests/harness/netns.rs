@@ -1,6 +1,8 @@
 //! Network namespaces and veth pairs. They are removed when the test ends, also by a panic; those of
 //! a test process that was killed are removed by the next one.
 
+use nix::sched::{CloneFlags, setns};
+use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
@@ -50,6 +52,18 @@ impl Namespace {
     pub fn qdisc(&self, words: &str) -> Result<(), String> {
         let words = format!("-n {} qdisc replace dev {VETH} root {words}", self.name);
         call("tc", &words)
+    }
+
+    /// Does this inside, on a thread of its own: sockets that it opens stay there.
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let namespace = File::open(Path::new("/run/netns").join(&self.name)).unwrap();
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(move || {
+                setns(&namespace, CloneFlags::CLONE_NEWNET).unwrap();
+                work()
+            });
+            inside.join().unwrap()
+        })
     }
 
     /// A command inside. It is the same process: `ip netns exec` becomes it.

@@ -89,8 +89,8 @@ impl Effect {
 }
 
 /// Of every factor that has several levels and of which something is known; `order` is how they follow each other.
-pub(super) fn find(streams: &[Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
-    let all: Vec<Vec<Factor>> = streams.iter().map(factors).collect();
+pub(super) fn find(streams: &[&Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
+    let all: Vec<Vec<Factor>> = streams.iter().map(|stream| factors(stream)).collect();
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in all.iter().flatten() {
         if !names.contains(&name.as_str()) {
@@ -154,7 +154,7 @@ fn effect(
     name: &str,
     from: Level,
     to: Level,
-    streams: &[Stream<'_>],
+    streams: &[&Stream<'_>],
     all: &[Vec<Factor>],
 ) -> Effect {
     let mut combinations = Combinations::new();
@@ -183,7 +183,7 @@ fn effect(
     }
 }
 
-fn shift(quantile: f64, combinations: &Combinations, streams: &[Stream<'_>]) -> Shift {
+fn shift(quantile: f64, combinations: &Combinations, streams: &[&Stream<'_>]) -> Shift {
     let mut trials: Vec<u32> = Vec::new();
     let mut strata: Vec<usize> = Vec::new();
     let mut sides: Vec<Statistic<'_>> = Vec::new();

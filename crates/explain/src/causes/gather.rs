@@ -8,6 +8,7 @@ use super::ways::{self, Ways};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
+use delaylab_model::method::Method;
 use delaylab_model::noise::Ran;
 use delaylab_model::path::Topology;
 use delaylab_model::record::{ClockEvent, Record};
@@ -63,6 +64,23 @@ pub(super) struct Stream<'a> {
     pub(super) usual: Usual,
     /// What those lost that were late, by cause: packets and ns.
     pub(super) late: BTreeMap<LateCause, (u64, f64)>,
+}
+
+impl Gathered<'_> {
+    /// The streams without handshakes that were made beside requests to a server: those are evidence of what the network
+    /// takes, and nobody's question.
+    pub(super) fn asked_for(&self) -> Vec<&Stream<'_>> {
+        let is_request = |method: Method| method.asks_server() && method != Method::TcpConnect;
+        let requests = self
+            .streams
+            .iter()
+            .any(|stream| is_request(stream.row.method));
+        let beside = |stream: &&Stream<'_>| requests && stream.row.method == Method::TcpConnect;
+        self.streams
+            .iter()
+            .filter(|stream| !beside(stream))
+            .collect()
+    }
 }
 
 impl Stream<'_> {

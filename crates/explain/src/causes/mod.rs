@@ -317,7 +317,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         excess: gathered.excess.sums(),
         ways,
         causes: Vec::new(),
-        effects: effects::find(&gathered.streams, levels),
+        effects: effects::find(&gathered.asked_for(), levels),
         changes: changes::find(&gathered.streams),
         unknown: unknown::find(run, &gathered),
         sources: gathered.sources.clone(),

@@ -14,10 +14,11 @@ use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::MICROSECOND;
 use delaylab_model::load::Load;
+use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::Dropped;
-use delaylab_stats::anatomy::{Part, in_common};
+use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
 use std::collections::{BTreeMap, BTreeSet};
@@ -290,11 +291,28 @@ pub(super) fn find(
         let key = (levels(&stream.row.factors), stream.row.probe_name.as_str());
         alike.entry(key).or_default().push(stream);
     }
+    let mut handshakes = BTreeMap::<String, f64>::new();
+    for ((levels, _), streams) in &alike {
+        if let Some(ns) = handshake(streams) {
+            handshakes.insert(levels.clone(), ns);
+        }
+    }
+    let asked_for: BTreeSet<u16> = gathered
+        .asked_for()
+        .iter()
+        .map(|stream| stream.row.probe)
+        .collect();
+    alike.retain(|_, streams| {
+        streams
+            .iter()
+            .any(|stream| asked_for.contains(&stream.row.probe))
+    });
     let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
     let several = probes.len() > 1;
-    let conditions = alike
-        .values()
-        .filter_map(|streams| condition(streams, &planned, several));
+    let conditions = alike.iter().filter_map(|((levels, _), streams)| {
+        let handshake = handshakes.get(levels.as_str()).copied();
+        condition(streams, &planned, several, handshake)
+    });
     let mut conditions: Vec<Condition> = conditions.collect();
     hold(&mut conditions, baseline);
     conditions.sort_by(|a, b| {
@@ -321,10 +339,48 @@ fn levels(factors: &[Factor]) -> String {
     levels.collect::<Vec<_>>().join(", ")
 }
 
+/// How long the handshakes took on average that were made beside requests, ns; `None` of other streams.
+fn handshake(streams: &[&Stream<'_>]) -> Option<f64> {
+    let mut usual = Usual::default();
+    let made = streams
+        .iter()
+        .filter(|stream| stream.row.method == Method::TcpConnect);
+    made.for_each(|stream| usual.merge(&stream.usual));
+    let parts = usual.anatomy.means();
+    let connect = |part: &&Part| part.stages == StageSet::only(Stage::Connect);
+    parts.iter().find(connect).map(|part| part.ns)
+}
+
+/// Network and server apart where acknowledgements do not tell: handshakes at the same time, which the far kernel answers at
+/// once, show what the network takes.
+fn told_by_handshakes(parts: Vec<Part>, handshake: Option<f64>) -> Vec<Part> {
+    let Some(handshake) = handshake else {
+        return parts;
+    };
+    let apart = parts.into_iter().flat_map(|part| {
+        if part.stages != StageSet::NETWORK_AND_SERVER {
+            return vec![part];
+        }
+        let network = handshake.min(part.ns);
+        vec![
+            Part {
+                stages: StageSet::BOTH_WAYS,
+                ns: network,
+            },
+            Part {
+                stages: StageSet::only(Stage::Server),
+                ns: part.ns - network,
+            },
+        ]
+    });
+    apart.collect()
+}
+
 fn condition(
     streams: &[&Stream<'_>],
     planned: &BTreeMap<u32, &Planned>,
     several: bool,
+    handshake: Option<f64>,
 ) -> Option<Condition> {
     let row = streams.first()?.row;
     let mut usual = Usual::default();
@@ -345,7 +401,7 @@ fn condition(
     }
     let trial = planned.get(&row.trial).map(|planned| &planned.trial);
     let known = usual.known(trial, row.probe);
-    let parts = usual.anatomy.means();
+    let parts = told_by_handshakes(usual.anatomy.means(), handshake);
     let median_ns = median(streams)?;
     let mut late: Vec<_> = late
         .into_iter()

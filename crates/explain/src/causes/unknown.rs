@@ -119,8 +119,10 @@ fn host_or_network(rows: &[TrialRow]) -> Option<Unknown> {
     })
 }
 
+/// Those whose reflector or target could stamp. A server of any make does not, and is told from the network otherwise.
 fn asking(rows: &[TrialRow]) -> impl Iterator<Item = &TrialRow> {
-    rows.iter().filter(|row| !row.method.is_one_way())
+    let asking = |row: &&TrialRow| !row.method.is_one_way() && !row.method.asks_server();
+    rows.iter().filter(asking)
 }
 
 fn reflector(rows: &[TrialRow]) -> Option<Unknown> {

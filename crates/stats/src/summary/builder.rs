@@ -2,6 +2,7 @@
 
 use super::refusals::Refusals;
 use super::rows::{Measure, Rows, Spilled};
+use super::server::ServerTally;
 use super::{AnatomyAt, Counts, Distribution, Histogram, Summary, Worst};
 use crate::anatomy::{self, Part};
 use crate::band::{self, Band, ByResponse, StampCounts};
@@ -48,6 +49,8 @@ pub struct SummaryBuilder {
     lateness: Tally,
     lateness_values: Values,
     variation: VariationTally,
+    /// `None` until a server was asked.
+    server: Option<Box<ServerTally>>,
     worst: Vec<Record>,
     histogram: Option<Histogram>,
 }
@@ -69,6 +72,7 @@ impl SummaryBuilder {
             lateness: Tally::default(),
             lateness_values: Values::Exact(Vec::new()),
             variation: VariationTally::new(),
+            server: None,
             worst: Vec::new(),
             histogram: None,
         }
@@ -92,8 +96,9 @@ impl SummaryBuilder {
                 last: record.t_intended,
             })
             .add(record);
-        if let Some(t_send) = record.t_send {
-            let lateness = t_send.wrapping_sub(record.t_intended);
+        // What it takes to have a connection is no lateness of the sender.
+        if let Some(begun) = record.t_begin.or(record.t_send) {
+            let lateness = begun.wrapping_sub(record.t_intended);
             self.lateness.push(lateness);
             self.lateness_values.push(lateness, self.exact_limit);
         }
@@ -102,6 +107,10 @@ impl SummaryBuilder {
         let round_trip = passage.and_then(|passage| passage.round_trip());
         self.variation.push(record, round_trip, self.exact_limit);
         if let Some(passage) = passage {
+            if record.method.asks_server() {
+                let server = self.server.get_or_insert_default();
+                server.push(record, self.exact_limit);
+            }
             self.answered(&passage);
             self.keep_if_bad(record, passage.response());
         }
@@ -172,7 +181,9 @@ impl SummaryBuilder {
             Rows::Exact(rows) => rows.capacity() * size_of::<Passage>(),
             Rows::Spilled(spilled) => spilled.heap_bytes(),
         };
-        rows + self.lateness_values.heap_bytes() + self.variation.heap_bytes()
+        let server = self.server.as_ref();
+        let server = server.map_or(0, |server| server.heap_bytes());
+        rows + self.lateness_values.heap_bytes() + self.variation.heap_bytes() + server
     }
 
     /// The summary of all that was pushed.
@@ -196,6 +207,7 @@ impl SummaryBuilder {
             forward: distribution(Measure::Forward),
             back: distribution(Measure::Back),
             lateness: self.lateness.distribution(&self.lateness_values),
+            server: self.server.as_ref().and_then(|server| server.finish()),
             variation: self.variation(round_trips),
             anatomy: self.anatomy(),
             mean_anatomy: self.mean_anatomy(),

@@ -1,5 +1,6 @@
 //! Where the time goes: a row a stage, a column a quantile, and the bar of host against network.
 
+use crate::bar::widths;
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
@@ -146,7 +147,11 @@ fn bar(at: &AnatomyAt) -> Cell {
     // Set-up and transfer are neither.
     let rest = (at.response_ns - host - network - server).max(0.0);
     let rest = rest * f64::from(u8::from(rest > 1e-9 * at.response_ns));
-    let widths = share_out([host, network, server, rest], at.response_ns);
+    let times = [host, network, server, rest];
+    let mut widths = widths(&times, CELL);
+    if widths.iter().sum::<usize>() == 0 {
+        widths[times.len() - 1] = CELL;
+    }
     let fills = ["█", "░", "▚", "·"];
     let paints = [Paint::Host, Paint::Network, Paint::Server, Paint::Dim];
     let pieces = widths.into_iter().zip(fills).zip(paints);
@@ -164,26 +169,11 @@ fn in_server(at: &AnatomyAt) -> Option<f64> {
     part.map(|part| part.ns)
 }
 
-/// Columns of a bar for these times: whatever there is at all has one, and the largest has what is left over.
-fn share_out(times: [f64; 4], response: f64) -> [usize; 4] {
-    let mut widths = times.map(|ns| {
-        let share = (ns / response * CELL as f64).round() as usize;
-        share.clamp(usize::from(ns > 0.0), CELL)
-    });
-    let largest = (0..4)
-        .max_by(|&a, &b| times[a].total_cmp(&times[b]))
-        .unwrap_or(0);
-    let others: usize = (0..4)
-        .filter(|&at| at != largest)
-        .map(|at| widths[at])
-        .sum();
-    widths[largest] = CELL.saturating_sub(others);
-    widths
-}
-
 fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
     let mut notes = Vec::new();
-    if columns.iter().all(|at| at.network_ns.is_none()) {
+    if ping.summary.server.is_some() {
+        // The table above bounds what the stamps do not tell apart.
+    } else if columns.iter().all(|at| at.network_ns.is_none()) {
         let why = missing::network(ping.facts);
         notes.push(format!("Host and network cannot be separated ({why})"));
     }

@@ -7,7 +7,7 @@ use delaylab_model::Nanos;
 use delaylab_model::method::Responder;
 use delaylab_model::trial::{ReflectorClock, Residence};
 use delaylab_model::units::{format_duration, format_duration_f64};
-use delaylab_stats::summary::{Distribution, Interval};
+use delaylab_stats::summary::{Distribution, Interval, Summary};
 use delaylab_view::ping::Ping;
 use std::collections::BTreeMap;
 
@@ -63,7 +63,21 @@ fn rows<'a>(ping: &Ping<'a>) -> Vec<(&'static str, &'a Distribution)> {
     let known = every
         .into_iter()
         .filter_map(|(label, d)| Some((label, d.as_ref()?)));
-    known.collect()
+    known.chain(server_rows(summary)).collect()
+}
+
+/// One row where the stamps tell all of it, else one for each bound.
+fn server_rows(summary: &Summary) -> Vec<(&'static str, &Distribution)> {
+    let Some(server) = &summary.server else {
+        return Vec::new();
+    };
+    match server.told == server.least.count {
+        true => vec![("server", &server.least)],
+        false => vec![
+            ("server, at least ³", &server.least),
+            ("server, at most", &server.most),
+        ],
+    }
 }
 
 fn row(label: &str, d: &Distribution, upper: impl Iterator<Item = Option<Nanos>>) -> Vec<Cell> {
@@ -90,6 +104,16 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
     if ping.summary.network.is_some() {
         notes.push(network_note(ping));
     }
+    if let Some(server) = &ping.summary.server
+        && server.told < server.least.count
+    {
+        notes.push(format!(
+            "³ of {} of {} responses the server's kernel acknowledged the request late, or with the reply: the stamps \
+             bound what the server took",
+            server.least.count - server.told,
+            server.least.count
+        ));
+    }
     if ping.summary.forward.is_some() || ping.summary.back.is_some() {
         notes.push(one_way_note(ping.facts.records.reflector_clock));
     }
@@ -99,8 +123,15 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
 /// What `network` holds beside the network.
 fn network_note(ping: &Ping<'_>) -> String {
     if ping.run.probe.method.asks_server() {
-        return "¹ without the server; with the TCP handshake, where one was made, and driver and interrupt delay (software stamps)"
-            .to_owned();
+        let of = match (&ping.summary.network, &ping.summary.response) {
+            (Some(network), Some(all)) if network.count < all.count => {
+                format!("of {} of {} responses; ", network.count, all.count)
+            }
+            _ => String::new(),
+        };
+        return format!(
+            "¹ {of}without the server; with the TCP handshake, where one was made, and driver and interrupt delay (software stamps)"
+        );
     }
     let reflector = match ping.facts.records.residence {
         Residence::ToDriver => "",
@@ -129,7 +160,7 @@ fn intervals(rows: &[(&str, &Distribution)], style: &Style) -> String {
     table.row(["95 % interval", "mean", "p50", "p99"].map(|head| Cell::painted(head, Paint::Dim)));
     let mut refused: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (label, d) in rows {
-        let label = label.trim_end_matches([' ', '¹', '²']);
+        let label = label.trim_end_matches([' ', '¹', '²', '³']);
         let estimates = [
             ("mean", &d.mean_interval),
             ("p50", &d.p50_interval),

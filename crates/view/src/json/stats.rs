@@ -28,6 +28,9 @@ pub struct Stats {
     pub forward: Measured<Distribution>,
     /// One-way delay back, from the end of the residence to t_rx.
     pub back: Measured<Distribution>,
+    /// How long the server took, where one was asked over TCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerTime>,
     /// How packets ended.
     #[serde(flatten)]
     pub counts: Counts,
@@ -75,6 +78,7 @@ impl Stats {
             lateness: Measured::or(known(&summary.lateness), || "no packet was sent".to_owned()),
             forward: of_answered(&summary.forward, &missing::forward),
             back: of_answered(&summary.back, &missing::back),
+            server: summary.server.as_ref().map(ServerTime::new),
             counts: Counts::new(&summary.counts),
             refusals: summary.refusals.iter().map(Refusal::new).collect(),
             loss_direction: Measured::or(facts.loss, || {
@@ -111,6 +115,27 @@ impl Stats {
             ("verdict", stats.verdict.missing()),
         ]);
         stats
+    }
+}
+
+/// How long the server took, between bounds: t_first − t_ack, and t_first − t_tx less the shortest round trip.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ServerTime {
+    /// At least.
+    pub least: Distribution,
+    /// At most.
+    pub most: Distribution,
+    /// Responses of which the two are one value, as far as stamps can tell.
+    pub told: u64,
+}
+
+impl ServerTime {
+    fn new(server: &summary::ServerTime) -> Self {
+        Self {
+            least: Distribution::new(&server.least),
+            most: Distribution::new(&server.most),
+            told: server.told,
+        }
     }
 }
 

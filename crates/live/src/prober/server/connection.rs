@@ -238,6 +238,11 @@ impl Connection {
         matches!(self.state, State::Over)
     }
 
+    /// Is its TCP handshake over?
+    pub const fn is_connected(&self) -> bool {
+        !matches!(self.state, State::Connecting)
+    }
+
     /// The request that waits on it.
     pub const fn asked(&self) -> Option<u64> {
         self.seq
@@ -643,7 +648,10 @@ fn refused_by_tls(error: &rustls::Error) -> String {
                 "nobody that this host trusts has signed its certificate. Name the authority's file with --cacert, or --insecure"
                     .to_owned()
             }
-            other => format!("its certificate is not accepted: {other:?}"),
+            Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+                "its certificate is one that it has signed itself, as an authority would: --insecure".to_owned()
+            }
+            other => format!("its certificate is not accepted: {other}"),
         },
         rustls::Error::InvalidMessage(_) => {
             "what it sent is not TLS. Is this the port for https?".to_owned()

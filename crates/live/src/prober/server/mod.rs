@@ -181,10 +181,15 @@ impl ServerChannel {
             let woken = wait::until_readable(self.poller.as_fd(), Some(deadline));
             let woken = woken.map_err(|error| wrong(error.to_string()))?;
             if woken == wait::Woken::Deadline || settings.stop.is_asked() {
-                return Err(wrong(format!(
-                    "no answer in {} s. Is the port open in its firewall? `delaylab trace` shows how far packets get",
-                    CONNECT_FOR / SECOND
-                )));
+                let seconds = CONNECT_FOR / SECOND;
+                return Err(wrong(match self.connections[begun].is_connected() {
+                    true => format!(
+                        "it takes connections, and no TLS handshake is over in {seconds} s. Does it speak TLS on this port?"
+                    ),
+                    false => format!(
+                        "no answer in {seconds} s. Is the port open in its firewall? `delaylab trace` shows how far packets get"
+                    ),
+                }));
             }
             match self.connections[begun].go_on(&self.terms) {
                 Went::Ready => break,

@@ -1,0 +1,457 @@
+//! Servers of any make: network or server?
+
+use crate::harness::in_one_of_three;
+use crate::harness::netns::{A4, B4, Namespace, Pair};
+use crate::harness::process::{Ran, delaylab, ping};
+use crate::harness::scratch::Scratch;
+use crate::harness::web_server::{Identity, Truth, WebServer};
+use crate::or_skip;
+use serde_json::Value;
+use std::net::{TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a stage may be off by: 5 %, or what threads wait for a CPU that others have too.
+const OFF: f64 = 500e3;
+
+fn document(words: &str) -> Value {
+    let ran = Ran::to_end(&mut ping(None, &format!("{words} --json")));
+    // 1: nothing was answered, which may be what is to be shown.
+    assert!(ran.code < 2, "{words}: {}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+/// Why it ended with an error.
+fn refused(words: &str) -> String {
+    let ran = Ran::to_end(&mut ping(None, words));
+    assert_ne!(ran.code, 0, "{words}: {}", ran.stdout);
+    ran.stderr
+}
+
+fn records(document: &Value) -> &Vec<Value> {
+    document["round_trips"].as_array().unwrap()
+}
+
+/// The mean of the part at the median that has this stage in it.
+fn stage(document: &Value, name: &str) -> f64 {
+    let anatomy = document["stats"]["anatomy"].as_array().unwrap();
+    let median = anatomy.iter().find(|at| at["quantile"] == "p50").unwrap();
+    let parts = median["stages"].as_array().unwrap();
+    let with = parts.iter().filter(|part| {
+        let stages = part["stage"].as_str().unwrap();
+        stages.split('+').any(|stage| stage == name)
+    });
+    with.map(|part| part["time_ns"].as_f64().unwrap()).sum()
+}
+
+fn close(seen: f64, planted: f64) -> Result<(), String> {
+    let off = (seen - planted).abs();
+    match off <= OFF.max(0.05 * planted) {
+        true => Ok(()),
+        false => Err(format!("{planted} ns planted, {seen} seen")),
+    }
+}
+
+fn median(mut values: Vec<i64>) -> f64 {
+    values.sort_unstable();
+    values[values.len() / 2] as f64
+}
+
+/// The bounds of every record hold what the server knows of itself, and the stages add up to the response.
+fn assert_bounds_hold(document: &Value, truths: &[Truth]) {
+    let records = records(document);
+    assert_eq!(records.len(), truths.len());
+    for (record, &truth) in records.iter().zip(truths) {
+        let [least, most] =
+            ["server_least_ns", "server_most_ns"].map(|name| record[name].as_i64().unwrap());
+        let trip = record["round_trip_ns"].as_i64().unwrap();
+        assert!(0 <= least && least <= most && most <= trip, "{record}");
+        // The server's own clock begins once its thread runs, so that it never sees more than the stamps.
+        assert!(most >= truth, "{truth} ns in the server: {record}");
+    }
+}
+
+/// On a connection of its own each request is acknowledged at once: what the server takes is told.
+#[test]
+fn what_the_server_takes_is_the_servers() {
+    let server = WebServer::local(None);
+    for planted in [0, 1, 20, 200] {
+        in_one_of_three(|| {
+            let count = if planted > 100 { 6 } else { 20 };
+            let every = planted + 20;
+            let words = format!(
+                "http://{}/think/{planted} --fresh -i {every}ms -c {count}",
+                server.at
+            );
+            let document = document(&words);
+            let truths = server.truths();
+            assert_bounds_hold(&document, &truths);
+            let answers = records(&document).iter().map(|record| &record["answer"]);
+            assert!(answers.clone().all(|answer| answer == "200"), "{words}");
+            let told = document["stats"]["server"]["told"].as_u64().unwrap();
+            if told * 10 < 9 * count {
+                return Err(format!("{words}: {told} of {count} told"));
+            }
+            let least = document["stats"]["server"]["least"]["p50_ns"]
+                .as_f64()
+                .unwrap();
+            close(least, median(truths))
+        });
+    }
+}
+
+/// On a connection that is kept the far kernel may acknowledge with the reply: the bounds hold all the same.
+#[test]
+fn bounds_hold_on_connections_that_are_kept() {
+    let server = WebServer::local(None);
+    for think in [0, 1, 20, 60] {
+        let document = document(&format!(
+            "http://{}/think/{think} -i {}ms -c 20",
+            server.at,
+            think + 20
+        ));
+        assert_bounds_hold(&document, &server.truths());
+    }
+}
+
+/// A kernel that acknowledges late tells nothing apart, and its bounds still hold.
+#[test]
+fn a_late_acknowledgement_is_no_network() {
+    let server = WebServer::local(None);
+    let document = document(&format!("http://{}/lazy/20 -i 60ms -c 20", server.at));
+    assert_bounds_hold(&document, &server.truths());
+    let server = &document["stats"]["server"];
+    assert!(server["told"].as_u64().unwrap() < 20, "{server}");
+    let most = server["most"]["p50_ns"].as_i64().unwrap();
+    assert!(most >= 20_000_000, "{server}");
+}
+
+#[test]
+fn a_body_that_comes_later_is_transfer() {
+    let server = WebServer::local(None);
+    in_one_of_three(|| {
+        let document = document(&format!("http://{}/body/20 -i 60ms -c 10", server.at));
+        close(stage(&document, "transfer"), 20e6)
+    });
+}
+
+/// A connection for each request has its set-up in it, and what stands in the table adds up.
+#[test]
+fn a_connection_for_each_request_is_taken_apart() {
+    let identity = Identity::new("localhost", false);
+    let server = WebServer::local(Some(&identity));
+    let scratch = Scratch::new();
+    let authority = scratch.path("authority.pem");
+    std::fs::write(&authority, &identity.authority).unwrap();
+    let url = format!("https://localhost:{}/think/2", server.at.port());
+    let to = format!("{url} -4 --cacert {} -i 50ms -c 8", authority.display());
+    let kept = document(&to);
+    let fresh = document(&format!("{to} --fresh"));
+    for (document, made) in [(&kept, false), (&fresh, true)] {
+        for record in records(document) {
+            assert_eq!(record["outcome"], "ok", "{record}");
+            for stamp in [
+                "t_resolved_ns",
+                "t_connected_ns",
+                "t_secured_ns",
+                "t_begin_ns",
+            ] {
+                assert_eq!(!record[stamp].is_null(), made, "{stamp}: {record}");
+            }
+        }
+        let connections = records(document)
+            .iter()
+            .map(|record| record["connection"].as_u64().unwrap());
+        let connections: std::collections::BTreeSet<_> = connections.collect();
+        assert_eq!(connections.len() > 1, made);
+        let anatomy = &document["stats"]["anatomy"][0];
+        let parts = anatomy["stages"].as_array().unwrap().iter();
+        let sum: f64 = parts.map(|part| part["time_ns"].as_f64().unwrap()).sum();
+        let response = anatomy["response_ns"].as_f64().unwrap();
+        assert!((sum - response).abs() <= 1e-6 * response, "{anatomy}");
+    }
+    for name in ["resolve", "connect", "tls"] {
+        assert!(stage(&fresh, name) > 0.0, "{name}");
+    }
+}
+
+#[test]
+fn certificates_are_verified() {
+    let scratch = Scratch::new();
+    let said = |identity: &Identity, flags: &str| {
+        let server = WebServer::local(Some(identity));
+        let authority = scratch.path("authority.pem");
+        std::fs::write(&authority, &identity.authority).unwrap();
+        let flags = flags.replace("FILE", &authority.display().to_string());
+        refused(&format!(
+            "https://localhost:{}/ -4 {flags} -c 1",
+            server.at.port()
+        ))
+    };
+    let good = Identity::new("localhost", false);
+    assert!(said(&good, "").contains("nobody that this host trusts"));
+    let expired = Identity::new("localhost", true);
+    assert!(said(&expired, "--cacert FILE").contains("has expired"));
+    let other = Identity::new("example.org", false);
+    assert!(said(&other, "--cacert FILE").contains("of another name"));
+    let plain = WebServer::local(None);
+    let no_tls = refused(&format!("https://{}/ -k -c 1", plain.at));
+    assert!(no_tls.contains("TLS"), "{no_tls}");
+    // Asked for by its name at the address where it is.
+    let server = WebServer::local(Some(&other));
+    let url = format!("https://example.org:{}/", server.at.port());
+    let unverified = document(&format!("{url} --resolve 127.0.0.1 --insecure -c 1"));
+    let warnings = unverified["warnings"].to_string();
+    assert!(warnings.contains("not verified"), "{warnings}");
+}
+
+/// Each ends as a record with an outcome and a sentence, and nothing panics.
+#[test]
+fn hostile_servers_are_recorded() {
+    let server = WebServer::local(None);
+    for (path, outcome, said) in [
+        ("garbage", "corrupt", "not HTTP"),
+        ("old", "corrupt", "not HTTP"),
+        ("head", "corrupt", "longer than 64 KiB"),
+        ("close", "refused", "closed the connection"),
+        ("reset", "refused", "connection"),
+        ("silent", "lost", ""),
+    ] {
+        let words = format!("http://{}/{path} -i 50ms -c 3 -W 300ms", server.at);
+        let document = document(&words);
+        let records = records(&document);
+        assert_eq!(records.len(), 3, "{words}");
+        for record in records {
+            assert_eq!(record["outcome"], outcome, "{words}: {record}");
+        }
+        let warnings = document["warnings"].to_string();
+        assert!(warnings.contains(said), "{words}: {warnings}");
+    }
+}
+
+#[test]
+fn a_handshake_is_answered_by_any_port() {
+    let server = WebServer::local(None);
+    let open = document(&format!("{} --method tcp-connect -i 20ms -c 10", server.at));
+    for record in records(&open) {
+        assert_eq!(
+            (&record["outcome"], &record["answer"]),
+            (&"ok".into(), &"open".into())
+        );
+        let parts = ["t_connected_ns", "t_recv_ns"].map(|name| record[name].as_i64().unwrap());
+        assert!(parts[0] <= parts[1], "{record}");
+    }
+    assert!(stage(&open, "connect") > 0.0);
+    // A port that was free a moment ago.
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let closed = document(&format!(
+        "{free} --method tcp-connect --close rst -i 20ms -c 5"
+    ));
+    for record in records(&closed) {
+        assert_eq!(
+            (&record["outcome"], &record["answer"]),
+            (&"ok".into(), &"closed".into())
+        );
+    }
+}
+
+/// Answers every question with one address, but none to a name with "silent" in it.
+fn name_server() -> u16 {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut question = [0; 512];
+        while let Ok((length, from)) = socket.recv_from(&mut question) {
+            let mut answer = question[..length].to_vec();
+            answer[2] |= 0x80;
+            let missing = answer.windows(7).any(|seven| seven == b"missing");
+            answer[3] = if missing { 3 } else { 0 };
+            let _ = socket.send_to(&answer, from);
+        }
+    });
+    port
+}
+
+#[test]
+fn a_name_server_is_asked() {
+    let port = name_server();
+    let document_of = |name: &str| {
+        document(&format!(
+            "dns://127.0.0.1:{port}/{name}?type=AAAA -i 20ms -c 10"
+        ))
+    };
+    for (name, answer) in [("example.org", "NOERROR"), ("missing.org", "NXDOMAIN")] {
+        let document = document_of(name);
+        for record in records(&document) {
+            assert_eq!(
+                (&record["outcome"], &record["answer"]),
+                (&"ok".into(), &answer.into())
+            );
+            assert!(
+                !record["t_tx_ns"].is_null() && !record["t_rx_ns"].is_null(),
+                "{record}"
+            );
+        }
+        assert!(
+            stage(&document, "server") > 0.0,
+            "network and server are one part"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for (words, said) in [
+        (
+            format!("http://{free}/ -c 1"),
+            "nothing listens on this TCP port",
+        ),
+        (
+            "http://no.such.host.invalid/ -c 1".to_owned(),
+            "cannot resolve",
+        ),
+        (
+            "http://127.0.0.1:1/ --method icmp -c 1".to_owned(),
+            "is a URL",
+        ),
+        ("https://me:secret@127.0.0.1/ -c 1".to_owned(), "password"),
+        (
+            "ftp://127.0.0.1/ --method http -c 1".to_owned(),
+            "neither http:// nor https://",
+        ),
+        ("127.0.0.1 --method dns -c 1".to_owned(), "--question"),
+        (
+            "127.0.0.1 --method tcp-connect -c 1".to_owned(),
+            "which port",
+        ),
+        (
+            "http://127.0.0.1/ -s 100B -c 1".to_owned(),
+            "follows from what it asks",
+        ),
+        (
+            "http://127.0.0.1/ --port 81 -c 1".to_owned(),
+            "the URL says the port",
+        ),
+    ] {
+        let text = refused(&words);
+        assert!(text.contains(said), "{words}: {text}");
+    }
+}
+
+/// The first sentence of `explain` on the run that these words save.
+fn explained(inside: Option<&Namespace>, scratch: &Scratch, words: &str) -> String {
+    let runs = scratch.path("runs");
+    let _ = std::fs::remove_dir_all(&runs);
+    let words = format!("{words} --save {}", runs.display());
+    let ran = Ran::to_end(&mut ping(inside, &words));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let folders = std::fs::read_dir(&runs)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let folder = folders.filter(|path| path.is_dir()).max().unwrap();
+    let ran = Ran::to_end(delaylab(None).arg("explain").arg(&folder));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let said = ran
+        .stdout
+        .split_once("answered")
+        .map_or("", |(_, rest)| rest);
+    let sentence = said.split_once(". ").map_or(said, |(first, _)| first);
+    sentence.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn explain_names_the_server() {
+    let server = WebServer::local(None);
+    let scratch = Scratch::new();
+    let words = format!("http://{}/think/25 -i 60ms -c 40", server.at);
+    let first = explained(None, &scratch, &words);
+    assert!(
+        first.contains("of the response is time in the server"),
+        "{first}"
+    );
+}
+
+/// Keeps packets in the queue of the server's interface until it is dropped: so many bytes at once, and then nearly as
+/// many as leave it. None is lost: what TCP sends again would be another delay than that of the queue.
+struct Flood(Arc<AtomicBool>);
+
+/// Bits per second that leave the queue.
+const DRAINS: u64 = 4_000_000;
+
+impl Flood {
+    fn new(pair: &Pair, standing: u64) -> Self {
+        const BYTES: u64 = 1200;
+        const ON_WIRE: u64 = BYTES + 42;
+        let limit = 4 * standing + 100_000;
+        let queue = format!("tbf rate {DRAINS}bit burst 3000 limit {limit}");
+        pair.b.qdisc(&queue).unwrap();
+        let on = Arc::new(AtomicBool::new(true));
+        let goes_on = on.clone();
+        let socket = pair.b.within(|| UdpSocket::bind((B4, 0)).unwrap());
+        let gap = Duration::from_nanos(ON_WIRE * 8 * 1_000_000_000 / (DRAINS * 998 / 1000));
+        // Nobody listens there, which is all the same to the queue.
+        let send = move || socket.send_to(&[0; BYTES as usize], (A4, 9));
+        for _ in 0..standing.div_ceil(ON_WIRE) {
+            let _ = send();
+        }
+        std::thread::spawn(move || {
+            let mut due = Instant::now();
+            while goes_on.load(Ordering::Relaxed) {
+                let _ = send();
+                due += gap;
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
+        });
+        Self(on)
+    }
+}
+
+impl Drop for Flood {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// A busy server on an idle path, and an idle server behind a queue: the first sentence names the right one. The server
+/// acknowledges with its replies, so that handshakes beside them have to tell.
+#[test]
+fn explain_tells_the_network_from_the_server() {
+    let pair = or_skip!(Pair::new(1500));
+    let listener = pair.b.within(|| TcpListener::bind((B4, 0)).unwrap());
+    let server = WebServer::on(listener, None);
+    let scratch = Scratch::new();
+    // About 10 to 60 ms each.
+    let mut random = 1_u64;
+    // DELAYLAB_CASES=10 tries more of them.
+    let cases = std::env::var("DELAYLAB_CASES").map_or(2, |cases| cases.parse().unwrap());
+    for _ in 0..cases {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let ms = 10 + (random >> 33) % 50;
+        let ask = |think: u64| format!("http://{}/think/{think} -i 90ms -c 40 -W 3s", server.at);
+        let first = explained(Some(&pair.a), &scratch, &ask(ms));
+        assert!(
+            first.contains("time in the server"),
+            "{ms} ms in the server: {first}"
+        );
+        // It loses a little of it in the seconds of a run.
+        let flood = Flood::new(&pair, DRAINS / 8 * ms / 1000 + 5_000);
+        let first = explained(Some(&pair.a), &scratch, &ask(0));
+        drop(flood);
+        assert!(
+            first.contains("time in the network"),
+            "{ms} ms in a queue: {first}"
+        );
+        pair.b.qdisc("pfifo limit 1000").unwrap();
+    }
+}

@@ -1,0 +1,63 @@
+//! How long a server took, as far as its acknowledgements bound it.
+
+use super::Distribution;
+use crate::sample::{Tally, Values};
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+
+/// How long a server took: of each response no less and no more than this. See [`Record::server`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerTime {
+    /// At least.
+    pub least: Distribution,
+    /// At most.
+    pub most: Distribution,
+    /// Responses of which the two are one value, as far as stamps can tell.
+    pub told: u64,
+}
+
+/// Takes the bounds of each response.
+#[derive(Debug)]
+pub(super) struct ServerTally {
+    least: (Tally, Values),
+    most: (Tally, Values),
+    told: u64,
+}
+
+impl Default for ServerTally {
+    fn default() -> Self {
+        let empty = || (Tally::default(), Values::Exact(Vec::new()));
+        Self {
+            least: empty(),
+            most: empty(),
+            told: 0,
+        }
+    }
+}
+
+impl ServerTally {
+    pub(super) fn push(&mut self, record: &Record, limit: usize) {
+        let Some(bounds) = record.server() else {
+            return;
+        };
+        let push = |(tally, values): &mut (Tally, Values), value: Nanos| {
+            tally.push(value);
+            values.push(value, limit);
+        };
+        push(&mut self.least, bounds.least);
+        push(&mut self.most, bounds.most);
+        self.told += u64::from(record.server_told().is_some());
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.least.1.heap_bytes() + self.most.1.heap_bytes()
+    }
+
+    pub(super) fn finish(&self) -> Option<ServerTime> {
+        Some(ServerTime {
+            least: self.least.0.distribution(&self.least.1)?,
+            most: self.most.0.distribution(&self.most.1)?,
+            told: self.told,
+        })
+    }
+}
