@@ -112,7 +112,7 @@ pub struct FollowUp {
 }
 
 /// What came in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Decoded {
     /// A reply; its `t_recv` is not set and its `t_rx` is `CLOCK_REALTIME`.
     Reply(Reply, Option<FollowUp>),

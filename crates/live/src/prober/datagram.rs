@@ -54,7 +54,7 @@ pub trait Format {
 }
 
 /// What a format made of a packet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Parsed {
     /// A reply: its number, what the reflector said, whether the bytes are wrong.
     Reply {
@@ -74,7 +74,7 @@ pub enum Parsed {
 }
 
 /// What a reply tells of its reflector.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 #[allow(missing_docs)] // named after the record's columns
 pub struct FromReflector {
     pub r_rx: Option<Nanos>,
@@ -82,7 +82,7 @@ pub struct FromReflector {
     pub r_dscp: Option<u8>,
     pub reflector_seq: Option<u32>,
     /// What a server of any make answered.
-    pub server: Option<FromServer>,
+    pub server: Option<Box<FromServer>>,
 }
 
 /// A datagram socket and a format.

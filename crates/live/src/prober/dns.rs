@@ -108,7 +108,7 @@ impl Format for Dns {
         Parsed::Reply {
             seq,
             reflector: FromReflector {
-                server: Some(server),
+                server: Some(Box::new(server)),
                 ..FromReflector::default()
             },
             follow_up: None,

@@ -445,8 +445,9 @@ impl<'a, C: Channel> Engine<'a, C> {
         while let Some(decoded) = self.channel.decode(last) {
             match decoded {
                 Decoded::Reply(reply, follow_up) => {
+                    let seq = reply.seq;
                     self.take_reply(reply, t_recv);
-                    self.note(event, reply.seq);
+                    self.note(event, seq);
                     if let Some(follow_up) = follow_up {
                         self.take_follow_up(follow_up);
                     }

@@ -119,7 +119,7 @@ pub struct FromServer {
 }
 
 /// A reply, as it was read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 #[allow(missing_docs)] // named after the record's columns, which document them
 pub struct Reply {
     pub seq: u64,
@@ -135,7 +135,7 @@ pub struct Reply {
     pub reflector_seq: Option<u32>,
     pub retransmits: Option<u32>,
     /// What is known of a server's reply.
-    pub server: Option<FromServer>,
+    pub server: Option<Box<FromServer>>,
     /// The bytes are not those that were sent.
     pub corrupt: bool,
 }

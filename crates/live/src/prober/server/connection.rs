@@ -404,7 +404,7 @@ impl Connection {
         Reply {
             seq: self.seq.take().unwrap_or(0),
             retransmits: info.map(|info| info.total_retransmits),
-            server: Some(server),
+            server: Some(Box::new(server)),
             ..Reply::default()
         }
     }
@@ -573,7 +573,7 @@ impl Connection {
             t_rx: self.beside.software,
             t_rx_hw: self.beside.hardware,
             retransmits,
-            server: Some(server),
+            server: Some(Box::new(server)),
             ..Reply::default()
         }
     }
