@@ -13,7 +13,7 @@ use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
 use delaylab_model::load::Direction;
 use delaylab_model::method::Method;
-use delaylab_model::probe::Family;
+use delaylab_model::probe::{Family, Probe};
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
@@ -91,12 +91,24 @@ impl From<TestbedError> for WorldError {
     }
 }
 
+/// A testbed's hosts have reflectors alone.
+fn no_server(probe: &Probe) -> Option<Refusal> {
+    matches!(probe.method, Method::Http | Method::Dns).then(|| Refusal {
+        field: format!("probe.{}.method", probe.name),
+        reason: format!(
+            "{} asks a server, and a testbed's hosts have none: use the world live, or `delaylab testbed up` and `exec`",
+            probe.method
+        ),
+    })
+}
+
 impl World for Testbed {
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         let mut refusals = layout::refusals(trial);
         let anywhere = SocketAddr::from(([10, 82, 0, 1], DEFAULT_PORT));
         refusals.extend(self.live.probe_refusals(trial, target(anywhere.ip())));
         refusals.extend(trial.loads.iter().flat_map(load::refusals));
+        refusals.extend(trial.probes.iter().filter_map(no_server));
         refusals
     }
 

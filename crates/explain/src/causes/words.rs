@@ -88,6 +88,9 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
                 "{late}; the clock was set or the host suspended under way: these are no delays."
             );
         }
+        Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) => {
+            return format!("{late}; the stamps do not say whether the network or the server is why.");
+        }
         Place::Unclear => {
             return format!("{late}; the stamps do not say whether a host or the network is why.");
         }
@@ -469,6 +472,14 @@ pub(super) fn remedy(
             "Look at the name server of this host: `delaylab ping SERVER --method dns --question NAME` measures it by itself."
                 .to_owned()
         }
+        LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => {
+            "The server acknowledges with its reply. On a connection for each request (--fresh) it acknowledges at once, which tells the \
+             two apart; handshakes beside the requests show what the network takes."
+                .to_owned()
+        }
+        LateCause::Unclear { stages } if StageSet::OF_SERVERS.covers(*stages) => {
+            "It takes the network and the server: a path that loses packets, many round trips, or a server that is busy.".to_owned()
+        }
         LateCause::Unclear { .. } => {
             "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
                 .to_owned()
@@ -597,6 +608,12 @@ impl Cause {
             LateCause::Network { stages } => format!("the network, in {stages}"),
             LateCause::Server => "the server".to_owned(),
             LateCause::Resolver => "the resolver".to_owned(),
+            LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => {
+                "the network or the server".to_owned()
+            }
+            LateCause::Unclear { stages } if StageSet::OF_SERVERS.covers(*stages) => {
+                format!("the network and the server, in {stages}")
+            }
             LateCause::Unclear { stages } => format!("host or network, in {stages}"),
             LateCause::Clock => "the clock was set".to_owned(),
         }

@@ -105,10 +105,15 @@ const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
     "reflector" DelayOf::Stage(Stage::Reflector),
     "return_path" DelayOf::Stage(Stage::ReturnPath),
     "receive_wakeup" DelayOf::Stage(Stage::ReceiveWakeup),
+    "resolve" DelayOf::Stage(Stage::Resolve),
+    "connect" DelayOf::Stage(Stage::Connect),
+    "tls" DelayOf::Stage(Stage::Tls),
+    "server" DelayOf::Stage(Stage::Server),
+    "transfer" DelayOf::Stage(Stage::Transfer),
 };
 
 /// All other measures: measure, name, description.
-const TABLE: [(Measure, &str, &str); 45] = [
+const TABLE: [(Measure, &str, &str); 50] = [
     (
         Response,
         "response",
@@ -147,6 +152,11 @@ const TABLE: [(Measure, &str, &str); 45] = [
         "receive_wakeup",
         "t_recv − t_rx",
     ),
+    (Stage(Stage::Resolve), "resolve", "servers: the name is looked up"),
+    (Stage(Stage::Connect), "connect", "servers: the TCP handshake"),
+    (Stage(Stage::Tls), "tls", "servers: the TLS handshake"),
+    (Stage(Stage::Server), "server", "servers: t_first − t_ack, where the stamps tell"),
+    (Stage(Stage::Transfer), "transfer", "servers: t_rx − t_first"),
     (
         Lost,
         "lost",
