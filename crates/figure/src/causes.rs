@@ -65,7 +65,7 @@ const fn place(cause: &Cause) -> &'static str {
         Place::Prober => "host that measured",
         Place::Reflector => "host that answers",
         Place::Network => "network",
-        Place::Unclear => "cannot be told",
+        Place::Unclear => "undecided",
     }
 }
 
