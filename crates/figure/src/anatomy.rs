@@ -1,7 +1,7 @@
 //! Where the time goes: around the median, p99 and the largest response, the mean time in each stage. Each of the
 //! three has an axis of its own, or the largest would hide what the usual packet meets.
 
-use super::{Figure, Table, WIDTH, labels, parse, pooled_note};
+use super::{Figure, Table, WIDTH, axis, labels, parse, pooled_note};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::run::RunData;
@@ -12,6 +12,8 @@ pub(super) struct Anatomy;
 
 /// The quantiles that are drawn, in order.
 const DRAWN: [&str; 3] = ["p50", "p99", "max"];
+const QUANTILE: usize = 1;
+const RESPONSE: usize = 6;
 /// Pixels beside the bars: the names of the panels, and the response behind each bar.
 const BESIDE: usize = 230;
 
@@ -64,6 +66,8 @@ impl Figure for Anatomy {
         let colours: Vec<_> = stages.iter().map(|&set| colour(set)).collect();
         spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
             json!({ "domain": names, "range": colours });
+        let responses = self.table(run).largest_by(QUANTILE, RESPONSE);
+        axis::unit(&mut spec["spec"]["layer"][0]["encoding"]["x"], responses);
         spec["facet"]["row"]["sort"] = json!(DRAWN);
         let labels = labels(run);
         let axis = &mut spec["spec"]["encoding"]["y"];
