@@ -692,6 +692,13 @@ fn a_page_begins_with_its_answer() {
         serde_json::from_slice(&arrived(&scratch.path("cumulative.vl.json"))).unwrap();
     let subtitle = spec["title"]["subtitle"].as_str().unwrap();
     assert!(subtitle.starts_with("small · "), "{subtitle}");
+    page.eval(
+        "window.print = () => { window.sheets = document.querySelectorAll('.sheet svg').length; }",
+    );
+    page.click("figure[data-spec=cumulative] button[title='Save this figure as PDF']");
+    page.wait("window.sheets === 1");
+    page.eval("window.dispatchEvent(new Event('afterprint'))");
+    assert_eq!(page.count(".sheet"), 0);
     assert!(!spec["data"]["values"].as_array().unwrap().is_empty());
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
