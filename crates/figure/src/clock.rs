@@ -13,10 +13,35 @@ use serde_json::{Value, json};
 const PIECES: usize = 160;
 /// Pixels that a tick of the wall clock needs.
 const PIXELS_A_TICK: usize = 80;
-/// Between ticks of the wall clock, in seconds.
-const STEPS: [i64; 21] = [
-    1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200,
-    86_400, 172_800, 604_800, 2_592_000,
+/// Between ticks of the wall clock, in microseconds: parts of a second as they are counted, then those of a clock.
+const STEPS: [i64; 27] = [
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    15_000_000,
+    30_000_000,
+    60_000_000,
+    120_000_000,
+    300_000_000,
+    600_000_000,
+    900_000_000,
+    1_800_000_000,
+    3_600_000_000,
+    7_200_000_000,
+    10_800_000_000,
+    21_600_000_000,
+    43_200_000_000,
+    86_400_000_000,
 ];
 const DAY: i64 = 86_400;
 
@@ -26,8 +51,6 @@ pub(super) struct TimeAxis {
     origins: Vec<i64>,
     /// Trials of all panels on this axis; `None` where their time is simulated.
     pieces: Option<Vec<Piece>>,
-    /// How long the longest panel is.
-    length: Nanos,
     /// The day on which all of it was; `None` where there are several.
     day: Option<String>,
 }
@@ -38,6 +61,10 @@ struct Piece {
     from_us: i64,
     /// What is to be added to have microseconds since 1970.
     to_utc_us: i64,
+    /// Where it ends.
+    end_us: i64,
+    /// How long its panel is.
+    panel_us: i64,
 }
 
 impl TimeAxis {
@@ -55,29 +82,25 @@ impl TimeAxis {
             return Self {
                 origins: vec![0; run.panels.len()],
                 pieces: None,
-                length,
                 day: None,
             };
         };
         // A panel's own stretch, and a second that is nobody's.
         let stretch = length / SECOND + 2;
         let origins: Vec<i64> = (0..).map(|at| at * stretch).take(begins.len()).collect();
-        let all = origins.iter().zip(&begins);
-        let pieces = all.flat_map(|(origin, begins)| {
-            begins.iter().map(move |begin| {
-                let from_us = origin * 1_000_000 + begin.t / MICROSECOND;
-                Piece {
-                    from_us,
-                    to_utc_us: begin.utc / MICROSECOND - from_us,
-                }
-            })
+        let all = origins.iter().zip(&begins).zip(&run.panels);
+        let pieces = all.flat_map(|((origin, begins), panel)| {
+            pieces(
+                origin * 1_000_000,
+                begins,
+                panel.sketch.length() / MICROSECOND,
+            )
         });
         let pieces: Vec<Piece> = pieces.collect();
         Self {
             day: is_one_day(&pieces, length).then(|| run.head.started.chars().take(10).collect()),
             pieces: Some(pieces),
             origins,
-            length,
         }
     }
 
@@ -88,16 +111,20 @@ impl TimeAxis {
         json!(microseconds as f64 / 1e6)
     }
 
-    /// Makes `x` this axis. `zoom` is the signal that holds what is shown close up.
-    pub(super) fn encode(&self, x: &mut Value, zoom: &str) {
-        x["title"] = json!(self.title());
+    /// Makes the x axis of these panels this one; `zoom` is the signal that holds what is shown close up.
+    pub(super) fn encode(&self, spec: &mut Value, zoom: &str) {
+        // Of panels below each other the title stands once.
+        spec["facet"]["header"]["title"] = json!(self.title());
+        spec["facet"]["header"]["titleOrient"] = json!("bottom");
+        let x = &mut spec["spec"]["encoding"]["x"];
+        x["title"] = Value::Null;
         let Some(pieces) = &self.pieces else {
             x["axis"]["labelExpr"] = json!("format(datum.value, ',~r')");
             return;
         };
         x["scale"]["zero"] = json!(false);
         x["axis"]["labelExpr"] = json!(self.words("datum.value", false));
-        let ticks = json!(self.ticks(pieces));
+        let ticks = json!(ticks(pieces));
         x["axis"]["values"] = json!({ "expr": format!("{zoom} ? null : {ticks}") });
     }
 
@@ -123,30 +150,43 @@ impl TimeAxis {
         format!("replace(utcFormat({utc}, '{date}%H:%M:%S.%L'), '.000', '')")
     }
 
-    /// Full seconds, minutes or hours of the wall clock, as places on the axis.
-    fn ticks(&self, pieces: &[Piece]) -> Vec<f64> {
-        let most = (WIDTH / PIXELS_A_TICK) as i64;
-        let length = self.length / SECOND;
-        let step = STEPS.into_iter().find(|step| length / step <= most);
-        let step = step.unwrap_or(DAY) * 1_000_000;
-        let ends = pieces.iter().skip(1).map(|piece| piece.from_us);
-        let end = pieces.last().map_or(0, |last| last.from_us) + self.length / MICROSECOND;
-        let ends = ends.chain([end]);
-        let ticks = pieces.iter().zip(ends).flat_map(|(piece, end)| {
-            let first = (piece.from_us + piece.to_utc_us).div_euclid(step) * step;
-            let utc = (0..).map(move |at| first + at * step - piece.to_utc_us);
-            let within = utc.skip_while(|at| *at < piece.from_us);
-            within.take_while(move |at| *at < end)
-        });
-        ticks.map(|at| at as f64 / 1e6).collect()
-    }
-
     /// Where another trial begins in this panel, but for the first.
     pub(super) fn breaks(&self, run: &RunData, panel: &Panel) -> Vec<Nanos> {
         let begins = run.wall_clock(panel).filter(|_| self.pieces.is_some());
         let begins = begins.unwrap_or_default();
         begins.iter().skip(1).map(|begin| begin.t).collect()
     }
+}
+
+/// Those of one panel, which begins there.
+fn pieces(origin_us: i64, begins: &[Begin], panel_us: i64) -> Vec<Piece> {
+    let at = |begin: &Begin| origin_us + begin.t / MICROSECOND;
+    let ends = begins.iter().skip(1).map(at);
+    let ends = ends.chain([origin_us + panel_us]);
+    let pieces = begins.iter().zip(ends).map(|(begin, end_us)| Piece {
+        from_us: at(begin),
+        to_utc_us: begin.utc / MICROSECOND - at(begin),
+        end_us,
+        panel_us,
+    });
+    pieces.collect()
+}
+
+/// Full seconds, minutes or hours of the wall clock, or parts of a second, as places on the axis.
+fn ticks(pieces: &[Piece]) -> Vec<f64> {
+    let most = (WIDTH / PIXELS_A_TICK) as i64;
+    let of_piece = |piece: &Piece| {
+        let step = STEPS.into_iter().find(|step| piece.panel_us / step <= most);
+        let step = step.unwrap_or(piece.panel_us / most);
+        let [from, end] = [piece.from_us, piece.end_us].map(|at| at + piece.to_utc_us);
+        let first = -(-from).div_euclid(step);
+        let back = piece.to_utc_us;
+        let utc = (first..).map(move |at| at * step);
+        utc.take_while(move |utc| *utc <= end)
+            .map(move |utc| utc - back)
+    };
+    let ticks = pieces.iter().flat_map(of_piece);
+    ticks.map(|at| at as f64 / 1e6).collect()
 }
 
 /// Is all of it on one day?
@@ -194,9 +234,9 @@ mod tests {
     fn a_simulation_has_the_time_of_the_run() {
         let run = waits();
         let time = TimeAxis::new(&run);
-        let mut x = json!({ "axis": {} });
-        time.encode(&mut x, "zoom_t_s");
-        assert_eq!(x["title"], "Time (s)");
+        let mut spec = json!({ "spec": { "encoding": { "x": {} } } });
+        time.encode(&mut spec, "zoom_t_s");
+        assert_eq!(spec["facet"]["header"]["title"], "Time (s)");
         assert_eq!(time.place(1, 1_500_000_000), 1.5);
         assert!(time.breaks(&run, &run.panels[0]).is_empty());
     }
@@ -216,13 +256,18 @@ mod tests {
             assert!(end(panel - 1) < time.place(panel, 0).as_f64().unwrap());
         }
         let pieces = time.pieces.as_ref().unwrap();
-        let ticks = time.ticks(pieces);
-        assert!(!ticks.is_empty());
-        for tick in ticks {
-            let tick_us = (tick * 1e6).round() as i64;
-            let piece = pieces.iter().rev().find(|piece| piece.from_us <= tick_us);
-            assert_eq!((tick_us + piece.unwrap().to_utc_us) % 1_000_000, 0);
+        for piece in pieces {
+            let step = STEPS
+                .into_iter()
+                .find(|step| piece.panel_us / step <= 8)
+                .unwrap();
+            for tick in ticks(std::slice::from_ref(piece)) {
+                let tick_us = (tick * 1e6).round() as i64;
+                assert!((piece.from_us..=piece.end_us).contains(&tick_us));
+                assert_eq!((tick_us + piece.to_utc_us) % step, 0);
+            }
         }
+        assert!(ticks(pieces).len() > pieces.len());
     }
 
     #[test]
@@ -238,7 +283,12 @@ mod tests {
 
     #[test]
     fn the_piece_of_a_place_is_found_by_halves() {
-        let piece = |from_us, to_utc_us| Piece { from_us, to_utc_us };
+        let piece = |from_us, to_utc_us| Piece {
+            from_us,
+            to_utc_us,
+            end_us: 0,
+            panel_us: 0,
+        };
         let pieces = [piece(0, 5_000_000), piece(2_000_000, 7_500_000)];
         assert_eq!(to_utc("x", &pieces), "x < 2 ? 5 : 7.5");
         assert_eq!(to_utc("x", &[]), "0");

@@ -62,7 +62,7 @@ impl Figure for Percentiles {
         }
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", true));
-        time.encode(&mut spec["spec"]["encoding"]["x"], "zoom_from_s");
+        time.encode(&mut spec, "zoom_from_s");
         let all = run.panels.iter().flat_map(|panel| stretches(run, panel));
         let delays: Vec<_> = all.filter_map(|one| one.delays).collect();
         let least = delays.iter().map(|one| one[0]).min().unwrap_or(1);

@@ -113,13 +113,16 @@ impl Figure for TimeSeries {
         }
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.t_s", true));
-        let encoding = &mut spec["spec"]["encoding"];
-        time.encode(&mut encoding["x"], "zoom_t_s");
+        time.encode(&mut spec, "zoom_t_s");
         let delays = run.panels.iter();
         let delays = delays.filter_map(|panel| panel.summary.round_trip.as_ref());
         let least = delays.clone().map(|delays| delays.min).min().unwrap_or(1);
         let most = delays.map(|delays| delays.max).max().unwrap_or(1);
-        axis::of_delays(&mut encoding["y"], "Round trip", least, most);
+        let y = &mut spec["spec"]["encoding"]["y"];
+        axis::of_delays(y, "Round trip", least, most);
+        // Marks at either end are not cut.
+        y["scale"]["domain"] = Value::Null;
+        y["scale"]["padding"] = json!(7);
         spec
     }
 }
@@ -204,7 +207,7 @@ fn happened(panel: &Panel) -> Marks {
     marks
 }
 
-/// Other trials ran before this one.
+/// Another trial or probe begins here.
 fn break_row(panel: &Panel, seconds: Value) -> [Value; COLUMNS.len()] {
     let mut cells = [const { Value::Null }; COLUMNS.len()];
     cells[0] = json!(panel.label);
@@ -272,7 +275,7 @@ fn breaks_note(run: &RunData) -> &'static str {
     let time = TimeAxis::new(run);
     let has_some = |panel: &Panel| !time.breaks(run, panel).is_empty();
     match run.panels.iter().any(has_some) {
-        true => "; dotted lines: here the next one begins, while others ran in between",
+        true => "; dotted lines: here another trial or another probe begins",
         false => "",
     }
 }
