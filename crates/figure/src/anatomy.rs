@@ -14,8 +14,12 @@ pub(super) struct Anatomy;
 const DRAWN: [&str; 3] = ["p50", "p99", "max"];
 const QUANTILE: usize = 1;
 const RESPONSE: usize = 6;
-/// Pixels beside the bars: the names of the panels, and the response behind each bar.
-const BESIDE: usize = 230;
+/// Pixels beside the bars for the response behind each.
+const BESIDE: usize = 70;
+/// Pixels of a letter of a panel's name, ...
+const LETTER: usize = 6;
+/// ... and of the whole of it at most. Without a browser widths are guessed, by half too much.
+const NAMES: usize = 300;
 
 const COLUMNS: [&str; 8] = [
     "panel",
@@ -75,11 +79,10 @@ impl Figure for Anatomy {
         if labels.len() < 2 {
             axis["axis"]["labels"] = json!(false);
         }
-        spec["spec"]["width"] = json!(if labels.len() < 2 {
-            WIDTH - 90
-        } else {
-            WIDTH - BESIDE
-        });
+        let longest = labels.iter().map(|label| label.chars().count()).max();
+        let names = (longest.unwrap_or(0) * LETTER).min(NAMES);
+        axis["axis"]["labelLimit"] = json!(names * 3 / 2);
+        spec["spec"]["width"] = json!(WIDTH - BESIDE - names);
         spec
     }
 }

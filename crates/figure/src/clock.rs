@@ -43,6 +43,8 @@ const STEPS: [i64; 27] = [
     43_200_000_000,
     86_400_000_000,
 ];
+/// Pixels from the last panel to the title: its ticks and their words stand between.
+const TITLE_BELOW: usize = 24;
 const DAY: i64 = 86_400;
 
 /// Where the times of all panels stand on one axis.
@@ -116,6 +118,7 @@ impl TimeAxis {
         // Of panels below each other the title stands once.
         spec["facet"]["header"]["title"] = json!(self.title());
         spec["facet"]["header"]["titleOrient"] = json!("bottom");
+        spec["facet"]["header"]["titlePadding"] = json!(TITLE_BELOW);
         let x = &mut spec["spec"]["encoding"]["x"];
         x["title"] = Value::Null;
         let Some(pieces) = &self.pieces else {
