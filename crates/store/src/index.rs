@@ -110,6 +110,17 @@ impl Index {
         Ok(index)
     }
 
+    /// The same once more, brought up to date: without a place on disk to be kept in, it would have to read all runs anew.
+    ///
+    /// # Errors
+    /// As of [`Index::open`].
+    pub fn again(mut self) -> Result<Self, IndexError> {
+        match self.refresh() {
+            Ok(()) => Ok(self),
+            Err(_) => Self::open(&self.runs),
+        }
+    }
+
     /// Every run, the oldest first.
     pub fn list(&self) -> Result<Vec<Entry>, IndexError> {
         let mut query = self.database.prepare(
