@@ -10,7 +10,9 @@ use delaylab_view::run::{Begin, Panel, RunData};
 use serde_json::{Value, json};
 
 /// Pieces at most: each is part of an expression.
-const PIECES: usize = 160;
+const PIECES: usize = 400;
+/// More lines between the trials of a panel hide what it shows.
+const BREAKS: usize = 24;
 /// Pixels that a tick of the wall clock needs.
 const PIXELS_A_TICK: usize = 80;
 /// Between ticks of the wall clock, in microseconds: parts of a second as they are counted, then those of a clock.
@@ -156,6 +158,7 @@ impl TimeAxis {
     /// Where another trial begins in this panel, but for the first.
     pub(super) fn breaks(&self, run: &RunData, panel: &Panel) -> Vec<Nanos> {
         let begins = run.wall_clock(panel).filter(|_| self.pieces.is_some());
+        let begins = begins.filter(|begins| begins.len() <= BREAKS + 1);
         let begins = begins.unwrap_or_default();
         begins.iter().skip(1).map(|begin| begin.t).collect()
     }
