@@ -15,11 +15,20 @@ export function startPage(page: Document): void {
   for (const element of page.querySelectorAll<HTMLElement>("figure[data-spec]")) {
     attempt(element, () => figures.push(new Figure(element, tooltip)));
   }
+  // One after the other, the first as soon as it can be; a change of the filter begins anew.
+  let turn = 0;
   const draw = () => {
     tables.forEach((table) => table.filter(filter.cells()));
-    figures.forEach((figure) => {
-      figure.draw(filter.rows()).catch((error: unknown) => complain(figure.element, error));
-    });
+    void drawAll(++turn);
+  };
+  const drawAll = async (own: number) => {
+    for (const figure of figures) {
+      if (own !== turn) {
+        return;
+      }
+      await figure.draw(filter.rows()).catch((error: unknown) => complain(figure.element, error));
+      await painted();
+    }
   };
   const filter = new Filter(page, draw);
   draw();
@@ -31,6 +40,9 @@ export function startPage(page: Document): void {
   exportable(page);
   serve(page);
 }
+
+// The browser shows what is drawn before more is.
+const painted = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 
 function attempt(element: HTMLElement, action: () => void): void {
   try {

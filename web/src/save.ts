@@ -1,5 +1,6 @@
 // Saving a figure as it is shown: the filter holds, the zoom does not.
 import { view, type Spec } from "./draw";
+import { printAlone } from "./print";
 
 const SAVED = 10_000; // milliseconds after which a browser has surely taken what it saves
 
@@ -7,6 +8,7 @@ export function downloads(page: Document, name: string, spec: () => Spec): HTMLE
   return [
     button(page, "SVG", async () => save(page, `${name}.svg`, await asSvg(spec()))),
     button(page, "PNG", async () => save(page, `${name}.png`, await asPng(spec()))),
+    button(page, "PDF", async () => printAlone(page, await svg(spec()))),
     // With its data: any Vega-Lite editor draws it.
     button(page, "Vega-Lite", async () => save(page, `${name}.vl.json`, asJson(spec()))),
   ];
@@ -31,9 +33,10 @@ function alone(spec: Spec): Spec {
 
 const asJson = (spec: Spec): Blob => new Blob([JSON.stringify(alone(spec), null, 1)], { type: "application/json" });
 
+const svg = (spec: Spec): Promise<string> => view(alone(spec), { renderer: "none" }).toSVG();
+
 async function asSvg(spec: Spec): Promise<Blob> {
-  const text = await view(alone(spec), { renderer: "none" }).toSVG();
-  return new Blob([text], { type: "image/svg+xml" });
+  return new Blob([await svg(spec)], { type: "image/svg+xml" });
 }
 
 async function asPng(spec: Spec): Promise<Blob> {

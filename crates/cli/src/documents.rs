@@ -1,27 +1,26 @@
 //! Completions, man pages and schemas, from the same source as `--help`.
 
-use crate::args::Cli;
+use crate::args;
 use crate::exit::{Exit, Failed};
 use crate::terminal::write;
-use clap::CommandFactory;
 use clap_complete::Shell;
 use delaylab_view::json::Listed;
 
 /// Prints a completion script.
 pub fn completions(shell: Shell) -> Result<(), Failed> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "delaylab", &mut script);
+    clap_complete::generate(shell, &mut args::command(), "delaylab", &mut script);
     write(&script)
 }
 
 /// Prints a man page.
 pub fn man(command: Option<&str>) -> Result<(), Failed> {
-    let mut root = Cli::command();
+    let mut root = args::command();
     root.build();
     let page = match command {
         None => root,
         Some(name) => root.find_subcommand(name).cloned().ok_or_else(|| {
-            let names: Vec<_> = Cli::command()
+            let names: Vec<_> = args::command()
                 .get_subcommands()
                 .map(|c| c.get_name().to_owned())
                 .collect();

@@ -46,8 +46,7 @@ mod trace;
 mod tui;
 mod verify;
 
-use args::{Cli, Command};
-use clap::Parser;
+use args::Command;
 use exit::{Exit, Failed};
 use std::process::ExitCode;
 
@@ -56,7 +55,7 @@ fn main() -> ExitCode {
     if let Some(code) = delaylab_live::condition::run_helper_if_asked() {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = args::typed();
     let done = match cli.command {
         Command::Ping(args) => ping::run(*args),
         Command::Trace(args) => trace::run(&args),

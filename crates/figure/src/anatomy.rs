@@ -1,7 +1,7 @@
 //! Where the time goes: around the median, p99 and the largest response, the mean time in each stage. Each of the
 //! three has an axis of its own, or the largest would hide what the usual packet meets.
 
-use super::{Figure, Table, WIDTH, labels, parse, pooled_note};
+use super::{Figure, Table, WIDTH, axis, labels, parse, pooled_note};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::run::RunData;
@@ -12,8 +12,14 @@ pub(super) struct Anatomy;
 
 /// The quantiles that are drawn, in order.
 const DRAWN: [&str; 3] = ["p50", "p99", "max"];
-/// Pixels beside the bars: the names of the panels, and the response behind each bar.
-const BESIDE: usize = 230;
+const QUANTILE: usize = 1;
+const RESPONSE: usize = 6;
+/// Pixels beside the bars for the response behind each.
+const BESIDE: usize = 70;
+/// Pixels of a letter of a panel's name, ...
+const LETTER: usize = 6;
+/// ... and of the whole of it at most. Without a browser widths are guessed, by half too much.
+const NAMES: usize = 300;
 
 const COLUMNS: [&str; 8] = [
     "panel",
@@ -64,6 +70,8 @@ impl Figure for Anatomy {
         let colours: Vec<_> = stages.iter().map(|&set| colour(set)).collect();
         spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
             json!({ "domain": names, "range": colours });
+        let responses = self.table(run).largest_by(QUANTILE, RESPONSE);
+        axis::unit(&mut spec["spec"]["layer"][0]["encoding"]["x"], responses);
         spec["facet"]["row"]["sort"] = json!(DRAWN);
         let labels = labels(run);
         let axis = &mut spec["spec"]["encoding"]["y"];
@@ -71,11 +79,10 @@ impl Figure for Anatomy {
         if labels.len() < 2 {
             axis["axis"]["labels"] = json!(false);
         }
-        spec["spec"]["width"] = json!(if labels.len() < 2 {
-            WIDTH - 90
-        } else {
-            WIDTH - BESIDE
-        });
+        let longest = labels.iter().map(|label| label.chars().count()).max();
+        let names = (longest.unwrap_or(0) * LETTER).min(NAMES);
+        axis["axis"]["labelLimit"] = json!(names * 3 / 2);
+        spec["spec"]["width"] = json!(WIDTH - BESIDE - names);
         spec
     }
 }

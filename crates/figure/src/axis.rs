@@ -29,12 +29,34 @@ pub(super) fn ticks(least: Nanos, most: Nanos) -> Vec<Nanos> {
 /// So much further than the data, as a factor.
 const ROOM: f64 = 1.08;
 
+/// Gives an axis of nanoseconds the unit of what it shows, once. Where each panel has a scale of its own, `largest` are
+/// those of all of them: the unit is that of the smallest, as others have a place for more digits.
+pub(super) fn unit(axis: &mut Value, largest: impl IntoIterator<Item = Nanos>) {
+    let sizes = largest.into_iter().map(Nanos::saturating_abs);
+    let smallest = sizes.filter(|size| *size > 0).min().unwrap_or(1);
+    let (size, unit) = duration_unit(smallest as f64);
+    let title = axis["title"].as_str().unwrap_or_default();
+    axis["title"] = json!(format!("{title} ({unit})"));
+    divide(axis, size);
+}
+
+/// The same of an axis of seconds.
+pub(super) fn unit_of_seconds(axis: &mut Value, largest: f64) {
+    let (size, unit) = duration_unit(largest * 1e9);
+    let title = axis["title"].as_str().unwrap_or_default();
+    axis["title"] = json!(format!("{title} ({unit})"));
+    divide(axis, size / 1e9);
+}
+
+fn divide(axis: &mut Value, size: f64) {
+    // Every digit that tells one tick from the next.
+    axis["axis"]["labelExpr"] = json!(format!("format(datum.value / {size}, ',~r')"));
+}
+
 /// Makes `x` an axis of delays between these; `title` gets their unit.
 pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
-    let (size, unit) = duration_unit(most as f64);
-    x["title"] = json!(format!("{title} ({unit})"));
-    // Every digit that tells one tick from the next.
-    x["axis"]["labelExpr"] = json!(format!("format(datum.value / {size}, '~r')"));
+    x["title"] = json!(title);
+    unit(x, [most]);
     let is_logarithmic = least > 0 && most as f64 >= LOGARITHMIC * least as f64;
     x["scale"] = match is_logarithmic {
         // A little room at both ends, or marks are cut.
@@ -92,5 +114,16 @@ mod tests {
         assert!(narrow["scale"]["type"].is_null());
         assert_eq!(axis(20_000, 562_000_000)["scale"]["type"], "log");
         assert!(axis(-5, 562_000_000)["scale"]["type"].is_null());
+    }
+
+    #[test]
+    fn panels_share_the_unit_of_the_smallest() {
+        let mut axis = json!({ "title": "Residual", "axis": {} });
+        unit(&mut axis, [-40_000, 7_000_000, 0]);
+        assert_eq!(axis["title"], "Residual (µs)");
+        assert_eq!(
+            axis["axis"]["labelExpr"],
+            "format(datum.value / 1000, ',~r')"
+        );
     }
 }

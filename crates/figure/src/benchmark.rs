@@ -1,7 +1,8 @@
 //! What a procedure of the device benchmark draws: lines over one axis, a chart for each of its
 //! figures.
 
-use super::{Figure, Table, WIDTH, parse};
+use super::{Figure, Table, WIDTH, axis, parse};
+use delaylab_model::Nanos;
 use delaylab_procedure::report;
 use delaylab_view::benchmark::heading;
 use delaylab_view::run::RunData;
@@ -57,11 +58,16 @@ fn chart((index, figure): (usize, &report::Figure)) -> Value {
     spec["width"] = json!(WIDTH);
     spec["title"] = json!(figure.title);
     spec["transform"] = json!([{ "filter": { "field": "figure", "equal": figure.title } }]);
-    for (axis, column) in [("x", &figure.x), ("y", &figure.y)] {
-        spec["encoding"][axis]["title"] = json!(heading(column));
-        if column.unit.as_deref() == Some("ns") {
-            let seconds = "datum.value === 0 ? '0' : replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
-            spec["encoding"][axis]["axis"]["labelExpr"] = json!(seconds);
+    for (channel, column) in [("x", &figure.x), ("y", &figure.y)] {
+        let encoding = &mut spec["encoding"][channel];
+        encoding["title"] = json!(heading(column));
+        let points = figure.lines.iter().flat_map(|line| &line.points);
+        let values = points.map(|(x, y)| if channel == "x" { x } else { y });
+        let most = values.fold(0.0, |most: f64, value| most.max(value.abs()));
+        match column.unit.as_deref() {
+            Some("ns") => axis::unit(encoding, [most as Nanos]),
+            Some("s") => axis::unit_of_seconds(encoding, most),
+            _ => {}
         }
     }
     let names: Vec<_> = figure.lines.iter().map(|line| &line.name).collect();

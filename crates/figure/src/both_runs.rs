@@ -1,12 +1,14 @@
 //! The distributions of two runs that are compared, over each other: cumulative, a panel a pair.
 
 use super::quantile_shift::{PANELS, labels};
-use super::{Drawing, Table, WIDTH, order_panels, parse};
+use super::{Drawing, Table, WIDTH, axis, order_panels, parse};
 use delaylab_explain::compare::Quantity;
 use delaylab_view::compare::Compared;
 use serde_json::json;
 
 const COLUMNS: [&str; 4] = ["panel", "which", "value_ns", "at_or_below"];
+const PANEL: usize = 0;
+const VALUE: usize = 2;
 /// What the lines are, in the order of their colours.
 const WHICH: [&str; 2] = ["A", "B"];
 const COLOURS: [&str; 2] = ["#0072b2", "#d55e00"];
@@ -48,6 +50,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     let encoding = &mut spec["spec"]["encoding"];
     encoding["x"]["scale"]["type"] = json!("log");
     encoding["x"]["title"] = json!(name);
+    axis::unit(&mut encoding["x"], table.largest_by(PANEL, VALUE));
     encoding["color"]["scale"] = json!({ "domain": WHICH, "range": COLOURS });
     encoding["tooltip"] = json!([
         { "field": "panel", "title": "Packets of" },

@@ -3,7 +3,7 @@
 
 use super::axis;
 use super::course::{counted, course};
-use super::{Figure, Table, parse};
+use super::{Figure, Table, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_view::run::panels::{self, beside_probes, compare};
@@ -38,10 +38,7 @@ impl Figure for ByProbe {
 
     fn about(&self, run: &RunData) -> String {
         let (_, pooled) = beside_probes(&run.groups);
-        let pooled = match pooled.as_slice() {
-            [] => String::new(),
-            names => format!(" All levels of {} are shown together.", names.join(" and ")),
-        };
+        let pooled = shown_together(run, &pooled);
         let more = match run.probes().len().saturating_sub(PROBES) {
             0 => String::new(),
             more => format!(" {} more are not drawn.", plural(more as u64, "probe")),
@@ -89,6 +86,16 @@ impl Figure for ByProbe {
         let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
         let probes: Vec<String> = probes.chain(series).collect();
         let (least, most) = ends(&run.groups);
+        let (linear, far) = symmetric(&run.groups);
+        let largest = [most, most, far];
+        for (view, largest) in spec["hconcat"]
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .zip(largest)
+        {
+            axis::unit(&mut view["spec"]["encoding"]["x"], [largest]);
+        }
         for view in spec["hconcat"].as_array_mut().into_iter().flatten() {
             view["facet"]["sort"] = json!(labels);
             let colours = json!({ "domain": probes, "range": "category" });
@@ -102,7 +109,6 @@ impl Figure for ByProbe {
                 view["spec"]["height"] = json!(200);
             }
         }
-        let (linear, far) = symmetric(&run.groups);
         let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
         ipdv["scale"]["constant"] = json!(linear);
         tick(&mut spec["hconcat"][2], &[-far, 0, far]);

@@ -65,9 +65,10 @@ const fn place(cause: &Cause) -> &'static str {
         Place::Prober => "host that measured",
         Place::Reflector => "host that answers",
         Place::Network => "network",
+        Place::Network => "network",
         Place::Server => "server",
         Place::Resolver => "resolver",
-        Place::Unclear => "cannot be told",
+        Place::Unclear => "undecided",
     }
 }
 

@@ -1,6 +1,6 @@
 //! What reading the clock itself costs (seed 002, finding 5).
 
-use super::{Figure, Table, parse};
+use super::{Figure, Table, axis, parse};
 use delaylab_model::units::format_duration;
 use delaylab_model::{MILLISECOND, noise};
 use delaylab_view::run::RunData;
@@ -55,7 +55,17 @@ impl Figure for ClockReads {
         table
     }
 
-    fn spec(&self, _run: &RunData) -> Value {
-        parse(include_str!("specs/clock_reads.json"))
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/clock_reads.json"));
+        let bins = run.clock_reads.iter().filter(|bin| bin.count > 0);
+        let least = bins
+            .clone()
+            .map(|bin| bin.from_ns.max(1))
+            .min()
+            .unwrap_or(1);
+        let most = bins.map(|bin| bin.to_ns).max().unwrap_or(1);
+        let x = &mut spec["encoding"]["x"];
+        axis::of_delays(x, "Cost of one clock read", least, most);
+        spec
     }
 }

@@ -1,7 +1,7 @@
 //! How often each round trip occurred, in bins shared by all panels. What lies far beyond is in one
 //! bin at the right that says so (seed 002).
 
-use super::{Figure, Table, parse, pooled_note, side_by_side};
+use super::{Figure, Table, axis, parse, pooled_note, side_by_side};
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::Histogram;
@@ -70,6 +70,10 @@ impl Figure for Distribution {
             Some(Bins::Apart) => spec["resolve"] = json!({ "scale": { "x": "independent" } }),
             None => {}
         }
+        let x = &mut spec["spec"]["encoding"]["x"];
+        axis::unit(x, ends(run));
+        let label = x["axis"]["labelExpr"].as_str().unwrap_or_default();
+        x["axis"]["labelExpr"] = json!(format!("datum.value > overflow_from ? '' : {label}"));
         side_by_side(&mut spec, run, 3, 16);
         spec
     }
@@ -112,6 +116,16 @@ impl Bins {
             Bins::Shared(bins) => Some(bins.clone()),
             Bins::Apart => range(panel).map(|(low, high)| Histogram::fitting(low, high)),
         }
+    }
+}
+
+/// Where the bins of each panel end.
+fn ends(run: &RunData) -> Vec<Nanos> {
+    let panels = run.panels.iter();
+    match Bins::new(run) {
+        None => Vec::new(),
+        Some(Bins::Shared(bins)) => vec![bins.end()],
+        Some(Bins::Apart) => panels.filter_map(range).map(|(_, high)| high).collect(),
     }
 }
 

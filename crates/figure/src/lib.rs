@@ -9,6 +9,7 @@
 //! | `distribution.rs` | how often each round trip occurred; those far beyond in a bin of their own (seed 002) |
 //! | `by_probe.rs` | cumulative distributions by probe: round trip, its tail, IPDV (seed 004) |
 //! | `axis.rs`, `course.rs` | axes of delays, and cumulative distributions in few points: what several figures share |
+//! | `clock.rs` | the axis of figures over time: the wall clock, or the time of a simulation |
 //! | `size.rs` | round trip against size (seed 000) |
 //! | `steps.rs` | the steps or the line that were found in delay against size (seed 000) |
 //! | `causes.rs` | the excess delay of late packets, by cause |
@@ -31,6 +32,7 @@ mod benchmark;
 pub mod both_runs;
 mod by_probe;
 mod causes;
+mod clock;
 mod clock_reads;
 mod course;
 mod cumulative;
@@ -243,11 +245,23 @@ fn labels(run: &RunData) -> Vec<String> {
     labels.collect()
 }
 
-/// ` Levels of size are shown together.`, where some are.
+/// What the panels do not tell apart, in a sentence.
 fn pooled_note(run: &RunData) -> String {
-    match run.pooled.as_slice() {
+    shown_together(run, &run.pooled)
+}
+
+/// ` All levels of size are shown together.`, where some are; of a search its steps are, always.
+fn shown_together(run: &RunData, factors: &[String]) -> String {
+    let levels = (!factors.is_empty()).then(|| format!("levels of {}", factors.join(" and ")));
+    let is_search = run
+        .trials
+        .iter()
+        .any(|trial| !trial.stream.steps.is_empty());
+    let steps = is_search.then(|| "steps of the search".to_owned());
+    let together: Vec<_> = levels.into_iter().chain(steps).collect();
+    match together[..] {
         [] => String::new(),
-        names => format!(" All levels of {} are shown together.", names.join(" and ")),
+        _ => format!(" All {} are shown together.", together.join(" and all ")),
     }
 }
 
@@ -328,6 +342,23 @@ mod tests {
                 assert!(drawing.about.ends_with('.'), "{}", drawing.about);
             }
         }
+    }
+
+    #[test]
+    fn steps_of_a_search_are_said_and_tell_nothing_apart() {
+        let mut run = delaylab_view::run::samples::sizes();
+        let step = ("step".to_owned(), delaylab_model::plan::Level::named("17"));
+        for trial in &mut run.trials {
+            trial.stream.steps.push(step.clone());
+        }
+        for drawing in drawings(&run) {
+            assert!(!drawing.spec.to_string().contains("step 17"));
+        }
+        let about = cumulative::Cumulative.about(&run);
+        assert!(
+            about.contains("all steps of the search are shown together"),
+            "{about}"
+        );
     }
 
     #[test]

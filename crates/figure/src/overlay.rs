@@ -1,13 +1,15 @@
 //! Measured and simulated distributions of a calibrated path (seed 003), and predicted ones: cumulative, a
 //! panel for each combination of levels and each probe.
 
-use super::{Drawing, Table, parse};
+use super::{Drawing, Table, axis, parse};
 use delaylab_explain::calibrate::overlay::{Distribution, Group, Pair};
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_view::calibration::words::{is_shown, measure, name, order, varied};
 use serde_json::json;
 
 const COLUMNS: [&str; 5] = ["panel", "which", "value_ns", "at_or_below", "packets"];
+const PANEL: usize = 0;
+const VALUE: usize = 2;
 /// Steps of a line.
 const STEPS: u32 = 60;
 /// What the lines are, in the order of their colours.
@@ -68,9 +70,11 @@ fn drawing(
     spec["facet"]["sort"] = json!(panels);
     spec["spec"]["encoding"]["color"]["scale"] =
         json!({ "domain": &WHICH[..lines], "range": &COLOURS[..lines] });
+    let x = &mut spec["spec"]["encoding"]["x"];
+    axis::unit(x, table.largest_by(PANEL, VALUE));
     if lines == WHICH.len() {
         // A change may move delays by orders of magnitude.
-        spec["spec"]["encoding"]["x"]["scale"]["type"] = json!("log");
+        x["scale"]["type"] = json!("log");
     }
     Some(Drawing::new([id, title], about.to_owned(), &table, spec))
 }

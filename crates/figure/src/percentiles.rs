@@ -2,7 +2,9 @@
 //! SmokePing made known.
 
 use super::axis;
+use super::clock::TimeAxis;
 use super::{Figure, Table, labels, order_panels, parse, pooled_note};
+use delaylab_model::Nanos;
 use delaylab_view::run::{Panel, Quantiles, RunData};
 use serde_json::{Value, json};
 
@@ -40,10 +42,13 @@ impl Figure for Percentiles {
 
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
-        for panel in &run.panels {
+        let time = TimeAxis::new(run);
+        for (at, panel) in run.panels.iter().enumerate() {
             let stretches = stretches(run, panel);
             if stretches.len() >= LEAST && stretches.iter().any(|one| one.delays.is_some()) {
-                stretches.iter().for_each(|one| row(&mut table, panel, one));
+                for one in &stretches {
+                    row(&mut table, panel, one, |t| time.place(at, t));
+                }
             }
         }
         table
@@ -55,6 +60,9 @@ impl Figure for Percentiles {
         if run.panels.len() < 3 {
             spec["spec"]["height"] = json!(200);
         }
+        let time = TimeAxis::new(run);
+        spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", true));
+        time.encode(&mut spec, "zoom_from_s");
         let all = run.panels.iter().flat_map(|panel| stretches(run, panel));
         let delays: Vec<_> = all.filter_map(|one| one.delays).collect();
         let least = delays.iter().map(|one| one[0]).min().unwrap_or(1);
@@ -74,8 +82,7 @@ fn stretches(run: &RunData, panel: &Panel) -> Vec<Quantiles> {
     panel.sketch.over_time.quantiles(most, PACKETS)
 }
 
-fn row(table: &mut Table, panel: &Panel, one: &Quantiles) {
-    let seconds = |ns: i64| json!(ns as f64 / 1e9);
+fn row(table: &mut Table, panel: &Panel, one: &Quantiles, seconds: impl Fn(Nanos) -> Value) {
     let delay = |which: usize| {
         one.delays
             .map_or(Value::Null, |delays| json!(delays[which]))

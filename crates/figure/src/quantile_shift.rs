@@ -1,6 +1,6 @@
 //! How far each quantile moved from one run to another, with its interval: a panel a pair.
 
-use super::{Drawing, Table, WIDTH, order_panels, parse};
+use super::{Drawing, Table, WIDTH, axis, order_panels, parse};
 use delaylab_explain::compare::verdict::statistic_name;
 use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
 use delaylab_stats::functional::Functional;
@@ -8,6 +8,8 @@ use delaylab_view::compare::Compared;
 use serde_json::{Value, json};
 
 const COLUMNS: [&str; 7] = ["pair", "quantile", "a", "b", "shift", "low", "high"];
+const PAIR: usize = 0;
+const SHIFT: usize = 4;
 /// More panels are not drawn.
 pub(super) const PANELS: usize = 12;
 /// What an axis takes of a panel.
@@ -89,8 +91,8 @@ fn spec(comparison: &Comparison) -> Value {
         .collect();
     spec["spec"]["encoding"]["x"]["sort"] = json!(names);
     if Quantity::Measure(comparison.headline).is_time() {
-        let seconds = "datum.value === 0 ? '0' : replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
-        spec["spec"]["layer"][2]["encoding"]["y"]["axis"]["labelExpr"] = json!(seconds);
+        let shifts = table(comparison).largest_by(PAIR, SHIFT);
+        axis::unit(&mut spec["spec"]["layer"][2]["encoding"]["y"], shifts);
     }
     spec
 }

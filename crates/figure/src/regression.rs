@@ -1,7 +1,7 @@
 //! What the model of every factor with their interactions leaves of the delay of frames (seed 001):
 //! residuals against what it says. A line that fits leaves no shape.
 
-use super::{Figure, Table, parse};
+use super::{Figure, Table, axis, parse};
 use delaylab_view::run::RunData;
 use delaylab_view::run::regression::regressions;
 use serde_json::{Value, json};
@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 pub(super) struct Residuals;
 
 const COLUMNS: [&str; 4] = ["statistic", "group", "fitted_ns", "residual_ns"];
+const STATISTIC: usize = 0;
+const FITTED: usize = 2;
+const RESIDUAL: usize = 3;
 
 impl Figure for Residuals {
     fn name(&self) -> &'static str {
@@ -47,7 +50,13 @@ impl Figure for Residuals {
         table
     }
 
-    fn spec(&self, _run: &RunData) -> Value {
-        parse(include_str!("specs/regression.json"))
+    fn spec(&self, run: &RunData) -> Value {
+        let mut spec = parse(include_str!("specs/regression.json"));
+        let table = self.table(run);
+        let encoding = &mut spec["spec"]["encoding"];
+        for (channel, column) in [("x", FITTED), ("y", RESIDUAL)] {
+            axis::unit(&mut encoding[channel], table.largest_by(STATISTIC, column));
+        }
+        spec
     }
 }

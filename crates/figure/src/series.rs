@@ -2,7 +2,9 @@
 //! with its mean as a line, and the threshold of the switch where it is known.
 
 use super::{Figure, Table, order_panels, parse};
+use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::units::duration_unit;
 use delaylab_view::run::panels;
 use delaylab_view::run::{RunData, SeriesShown};
 use delaylab_view::words::plural;
@@ -69,8 +71,12 @@ impl Figure for Series {
         for shown in drawn {
             let step = shown.stretches.len().div_ceil(most).max(1);
             let label = label(&varied, &shown.factors);
+            let axes = Axes {
+                start: start(run, shown.trial),
+                one: axis_of(run, shown).0,
+            };
             for points in shown.stretches.chunks(step) {
-                table.row(row(shown, &label, points));
+                table.row(row(shown, &label, points, &axes));
             }
         }
         table
@@ -81,7 +87,7 @@ impl Figure for Series {
         let of_kind = |shown: &SeriesShown| {
             let mut spec = parse(include_str!("specs/series.json"));
             spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
-            let title = format!("{} ({})", shown.series, axis(shown.unit).1);
+            let title = format!("{} ({})", shown.series, axis_of(run, shown).1);
             spec["spec"]["encoding"]["y"]["title"] = json!(title);
             // A selection of its own for each kind: the page's buttons move all of them at once.
             let name = json!(format!("zoom_{}", shown.series));
@@ -129,12 +135,21 @@ fn kinds(run: &RunData) -> Vec<&SeriesShown> {
     kinds
 }
 
+/// Where the axes of a panel begin, and what they count.
+struct Axes {
+    /// Of the trial, on its clock.
+    start: Nanos,
+    /// So many of the series' unit are one.
+    one: f64,
+}
+
 fn row(
     shown: &SeriesShown,
     panel: &str,
     points: &[delaylab_model::series::SeriesPoint],
+    axes: &Axes,
 ) -> [Value; 10] {
-    let seconds = |ns: i64| json!(ns as f64 / 1e9);
+    let seconds = |ns: Nanos| json!((ns - axes.start) as f64 / 1e9);
     let begin = points.first().map_or(0, |point| point.t);
     let end = points.last().map_or(0, |point| point.t + point.length);
     let least = points
@@ -149,7 +164,7 @@ fn row(
         .iter()
         .map(|point| point.mean * point.length as f64)
         .sum();
-    let scaled = |value: f64| json!(value / axis(shown.unit).0);
+    let scaled = |value: f64| json!(value / axes.one);
     [
         json!(shown.series),
         json!(shown.of),
@@ -171,12 +186,34 @@ fn near_buffer(shown: &SeriesShown) -> Option<f64> {
     shown.buffer.filter(|buffer| largest >= buffer / 4.0)
 }
 
-/// How many of a unit are one on an axis, and what that says: queues are drawn in KiB.
-const fn axis(of: Unit) -> (f64, &'static str) {
+/// How many of a unit are one on an axis, and what that says, where values reach so far: queues are drawn in KiB, times
+/// and rates in what has few digits.
+fn axis(of: Unit, largest: f64) -> (f64, &'static str) {
     match of {
         Unit::Bytes => (1_024.0, "KiB"),
+        Unit::Nanoseconds => duration_unit(largest),
+        Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbit/s"),
+        Unit::BitsPerSecond if largest >= 1e6 => (1e6, "Mbit/s"),
+        Unit::BitsPerSecond if largest >= 1e3 => (1e3, "kbit/s"),
         of => (1.0, unit(of)),
     }
+}
+
+/// What one on the axis of this kind is: all its panels share it.
+fn axis_of(run: &RunData, shown: &SeriesShown) -> (f64, &'static str) {
+    let kind = drawn(run).filter(|other| other.series == shown.series);
+    let points = kind.flat_map(|other| &other.stretches);
+    axis(
+        shown.unit,
+        points.fold(0.0, |most, point| most.max(point.max)),
+    )
+}
+
+/// When the trial that is drawn begins, on its clock: a testbed's runs since the host was started.
+fn start(run: &RunData, trial: u32) -> Nanos {
+    let of_trial = drawn(run).filter(|shown| shown.trial == trial);
+    let begins = of_trial.flat_map(|shown| &shown.stretches);
+    begins.map(|point| point.t).min().unwrap_or(0)
 }
 
 /// What an axis says.

@@ -7,7 +7,7 @@
 
 use super::axis;
 use super::series::unit as unit_name;
-use super::{Figure, Table, WIDTH, parse};
+use super::{Figure, Table, WIDTH, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit};
@@ -26,6 +26,9 @@ const COLUMNS: [&str; 6] = [
     "delay_ns",
     "packets",
 ];
+
+/// The column of delays.
+const DELAY: usize = 4;
 
 /// Lines of the first statistic, of the second and of the third.
 const DASHES: [&[u8]; 3] = [&[1, 0], &[5, 3], &[2, 2]];
@@ -46,15 +49,8 @@ impl Figure for Size {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let pooled = match Layout::new(run).map(|layout| layout.pooled) {
-            Some(pooled) if !pooled.is_empty() => {
-                format!(
-                    " All levels of {} are shown together.",
-                    pooled.join(" and ")
-                )
-            }
-            _ => String::new(),
-        };
+        let pooled = Layout::new(run).map_or_else(Vec::new, |layout| layout.pooled);
+        let pooled = shown_together(run, &pooled);
         let against = run.against.as_deref().unwrap_or("size");
         match lines(run)[..] {
             [Mean, Min] => format!(
@@ -127,14 +123,16 @@ impl Figure for Size {
             dashed["legend"] = Value::Null;
         }
         if let Some(factor) = &run.against {
-            let levels = run.trials.iter().flat_map(|trial| &trial.stream.factors);
-            let unit = levels
-                .filter(|(name, _)| name == factor)
-                .find_map(|(_, level)| level.unit);
-            against(&mut spec, factor, unit);
+            let levels = run.trials.iter().flat_map(|trial| trial.stream.levels());
+            let levels = levels.filter(|(name, _)| name == factor);
+            let unit = levels.clone().find_map(|(_, level)| level.unit);
+            let values = levels.filter_map(|(_, level)| level.value);
+            against(&mut spec, factor, unit, values.fold(0.0, f64::max));
         }
-        if let Some((least, most)) = far_apart(run, &layout) {
-            axis::of_delays(&mut spec["encoding"]["y"], "Round trip", least, most);
+        let delays = &mut spec["encoding"]["y"];
+        match far_apart(run, &layout) {
+            Some((least, most)) => axis::of_delays(delays, "Round trip", least, most),
+            None => axis::unit(delays, self.table(run).largest(DELAY)),
         }
         match layout.panels.len() {
             0 | 1 => spec,
@@ -189,24 +187,36 @@ fn of_trial(trial: &TrialData, lines: &[DelayStatistic]) -> Option<Value> {
     })
 }
 
-/// The axis of another factor than a size of bytes.
-fn against(spec: &mut Value, factor: &str, unit: Option<Unit>) {
-    let time = "replace(format(datum.value / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')";
-    let counts = match unit {
-        None | Some(Unit::Number) => String::new(),
-        Some(Unit::Bytes) => " B".to_owned(),
-        Some(unit) => format!(" {}", unit_name(unit)),
-    };
-    let number = format!("format(datum.value, ',') + '{counts}'");
-    let text = match unit {
-        Some(Unit::Nanoseconds) => time,
-        Some(Unit::Share) => "format(datum.value, '~%')",
-        _ => &number,
-    };
-    spec["transform"][1]["calculate"] = json!(text.replace("datum.value", "datum.level"));
+/// The axis of another factor than a size of bytes; `most` is its largest level.
+fn against(spec: &mut Value, factor: &str, unit: Option<Unit>, most: f64) {
     let title = factor.replace('_', " ");
-    spec["encoding"]["x"]["title"] = json!(title);
-    spec["encoding"]["x"]["axis"] = json!({ "labelExpr": text, "grid": false });
+    let x = &mut spec["encoding"]["x"];
+    x["title"] = json!(title);
+    x["axis"] = json!({ "grid": false });
+    match unit {
+        Some(Unit::Nanoseconds) => axis::unit(x, [most as Nanos]),
+        Some(Unit::Share) => x["axis"]["format"] = json!("~%"),
+        None | Some(Unit::Number) => x["axis"]["format"] = json!(",~r"),
+        Some(unit) => {
+            let counts = if unit == Unit::Bytes {
+                "bytes"
+            } else {
+                unit_name(unit)
+            };
+            x["title"] = json!(format!("{title} ({counts})"));
+            x["axis"]["format"] = json!(",~r");
+        }
+    }
+    let text = match unit {
+        Some(Unit::Nanoseconds) => {
+            "replace(format(datum.level / 1e9, '~s') + 's', /([^0-9.]+)$/, ' $1')".to_owned()
+        }
+        Some(Unit::Share) => "format(datum.level, '~%')".to_owned(),
+        None | Some(Unit::Number) => "format(datum.level, ',')".to_owned(),
+        Some(Unit::Bytes) => "format(datum.level, ',') + ' B'".to_owned(),
+        Some(unit) => format!("format(datum.level, ',') + ' {}'", unit_name(unit)),
+    };
+    spec["transform"][1]["calculate"] = json!(text);
     spec["encoding"]["tooltip"][1]["title"] = json!(title);
 }
 
@@ -345,7 +355,7 @@ fn distinct(run: &RunData, names: &[String]) -> Vec<Vec<Factor>> {
 }
 
 fn value(stream: &Stream, factor: &str) -> Option<f64> {
-    let (_, level) = stream.factors.iter().find(|(name, _)| name == factor)?;
+    let (_, level) = stream.levels().find(|(name, _)| name == factor)?;
     level.value
 }
 

@@ -3,7 +3,7 @@
 //! line through the points, and of sizes those that lie close together: a stair of 48 octets is nothing beside what
 //! thousands of them take.
 
-use super::{Figure, Table, parse};
+use super::{Figure, Table, axis, parse};
 use delaylab_stats::least_squares;
 use delaylab_stats::steps::Point;
 use delaylab_view::run::RunData;
@@ -13,6 +13,8 @@ use serde_json::{Value, json};
 pub(super) struct Steps;
 
 const COLUMNS: [&str; 6] = ["panel", "of", "size_bytes", "kind", "delay_ns", "above_ns"];
+const PANEL: usize = 0;
+const ABOVE: usize = 5;
 /// A gap between sizes that is so many times the usual one ends those that lie close together, ...
 const GAP: u32 = 4;
 /// ... where there are so many of them.
@@ -81,6 +83,8 @@ impl Figure for Steps {
         if ways.is_none_or(|ways| ways < 2) {
             spec["spec"]["encoding"]["color"]["legend"] = Value::Null;
         }
+        let above = self.table(run).largest_by(PANEL, ABOVE);
+        axis::unit(&mut spec["spec"]["encoding"]["y"], above);
         spec
     }
 }

@@ -1,6 +1,7 @@
 //! A tidy table: a row an observation, a column a variable. What a figure draws, and all of it.
 
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Columns by name, and rows of their values. Times are integer nanoseconds and end in `_ns`.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -23,6 +24,23 @@ impl Table {
     pub(super) fn row<const N: usize>(&mut self, values: [Value; N]) {
         debug_assert_eq!(N, self.columns.len());
         self.rows.push(values.into());
+    }
+
+    /// The number in this column that is the furthest from zero, of each value of another column.
+    pub(super) fn largest_by(&self, panel: usize, column: usize) -> Vec<i64> {
+        let mut largest: BTreeMap<String, i64> = BTreeMap::new();
+        for row in &self.rows {
+            let value = row[column].as_f64().map_or(0, |value| value.abs() as i64);
+            let of_panel = largest.entry(row[panel].to_string()).or_default();
+            *of_panel = value.max(*of_panel);
+        }
+        largest.into_values().collect()
+    }
+
+    /// The same of all rows.
+    pub(super) fn largest(&self, column: usize) -> Option<i64> {
+        let values = self.rows.iter().filter_map(|row| row[column].as_f64());
+        values.map(|value| value.abs() as i64).max()
     }
 
     /// The rows as Vega-Lite wants them: an object each, nulls left out.

@@ -1,8 +1,9 @@
 //! Round trips over time, the trials of a panel end to end: from the least to the largest in each
 //! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
 
-use super::{Figure, Table, labels, order_panels, parse, pooled_note};
-use delaylab_model::{MICROSECOND, Nanos};
+use super::clock::TimeAxis;
+use super::{Figure, Table, axis, labels, order_panels, parse, pooled_note};
+use delaylab_model::Nanos;
 use delaylab_view::run::{Bucket, Excursion, Happening, Mark, Marks, Panel, RunData};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ const UNWATCHED: &str = "excursion";
 const UNANSWERED: &str = "unanswered";
 const GAP: &str = "gap of the CPU sentinel";
 const CLOCK: &str = "clock event";
+const NEXT_TRIAL: &str = "next trial";
 
 /// What is drawn, and in which colour.
 const KINDS: [(&str, &str); 7] = [
@@ -64,12 +66,13 @@ impl Figure for TimeSeries {
             format!("{} marked", were(all))
         };
         let pooled = pooled_note(run);
+        let breaks = breaks_note(run);
         let below = match run.panels.iter().any(|p| p.sketch.marks().next().is_some()) {
             true => " Triangles below: gaps of the CPU sentinel, and what happened to the clocks.",
             false => "",
         };
         format!(
-            "The trials of each panel end to end. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
+            "The trials of each panel end to end{breaks}. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
         )
     }
 
@@ -79,15 +82,20 @@ impl Figure for TimeSeries {
             // An axis of delays has no ends; the page says that nothing came back.
             return table;
         }
-        for panel in &run.panels {
+        let time = TimeAxis::new(run);
+        for (at, panel) in run.panels.iter().enumerate() {
+            let seconds = |t| time.place(at, t);
             for bucket in Axis::new(panel, run.panels.len()).stretches(panel) {
-                rows(&mut table, panel, &bucket);
+                rows(&mut table, panel, &bucket, seconds);
             }
             for excursion in marked(run, panel) {
-                table.row(excursion_row(panel, excursion));
+                table.row(excursion_row(panel, excursion, seconds));
             }
             for mark in happened(panel).iter() {
-                table.row(mark_row(panel, mark));
+                table.row(mark_row(panel, mark, seconds));
+            }
+            for t in time.breaks(run, panel) {
+                table.row(break_row(panel, seconds(t)));
             }
         }
         table
@@ -103,6 +111,18 @@ impl Figure for TimeSeries {
         if run.panels.len() < 3 {
             spec["spec"]["height"] = json!(220);
         }
+        let time = TimeAxis::new(run);
+        spec["transform"][0]["calculate"] = json!(time.words("datum.t_s", true));
+        time.encode(&mut spec, "zoom_t_s");
+        let delays = run.panels.iter();
+        let delays = delays.filter_map(|panel| panel.summary.round_trip.as_ref());
+        let least = delays.clone().map(|delays| delays.min).min().unwrap_or(1);
+        let most = delays.map(|delays| delays.max).max().unwrap_or(1);
+        let y = &mut spec["spec"]["encoding"]["y"];
+        axis::of_delays(y, "Round trip", least, most);
+        // Marks at either end are not cut.
+        y["scale"]["domain"] = Value::Null;
+        y["scale"]["padding"] = json!(7);
         spec
     }
 }
@@ -115,10 +135,10 @@ struct Axis {
 
 impl Axis {
     fn new(panel: &Panel, panels: usize) -> Self {
-        let end = panel.sketch.series().map(|bucket| bucket.last).max();
+        let end = panel.sketch.length();
         let stretches = (MARKS / panels.max(1)).min(STRETCHES) as Nanos;
         Self {
-            width: end.unwrap_or(0) / stretches.max(1) + 1,
+            width: end / stretches.max(1) + 1,
         }
     }
 
@@ -135,13 +155,8 @@ impl Axis {
     }
 }
 
-fn seconds(t: Nanos) -> Value {
-    let microseconds = (t / MICROSECOND) as f64;
-    json!(microseconds / 1e6)
-}
-
 /// Of a stretch: its range, and what was not answered.
-fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
+fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket, seconds: impl Fn(Nanos) -> Value) {
     let t = seconds(bucket.first + (bucket.last - bucket.first) / 2);
     let mut row = |kind: &str, range: Option<(Nanos, Nanos)>, packets: u64| {
         let (low, high) = range.unzip();
@@ -162,7 +177,11 @@ fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
     }
 }
 
-fn excursion_row(panel: &Panel, excursion: &Excursion) -> [Value; COLUMNS.len()] {
+fn excursion_row(
+    panel: &Panel,
+    excursion: &Excursion,
+    seconds: impl Fn(Nanos) -> Value,
+) -> [Value; COLUMNS.len()] {
     [
         json!(panel.label),
         json!(kind(panel, excursion)),
@@ -188,7 +207,20 @@ fn happened(panel: &Panel) -> Marks {
     marks
 }
 
-fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
+/// Another trial or probe begins here.
+fn break_row(panel: &Panel, seconds: Value) -> [Value; COLUMNS.len()] {
+    let mut cells = [const { Value::Null }; COLUMNS.len()];
+    cells[0] = json!(panel.label);
+    cells[1] = json!(NEXT_TRIAL);
+    cells[2] = seconds;
+    cells
+}
+
+fn mark_row(
+    panel: &Panel,
+    mark: &Mark,
+    seconds: impl Fn(Nanos) -> Value,
+) -> [Value; COLUMNS.len()] {
     let (kind, what) = match mark.kind {
         Happening::SentinelGap => (GAP, None),
         Happening::Step => (CLOCK, Some("the real-time clock was set")),
@@ -236,6 +268,16 @@ fn excursions(run: &RunData) -> [u64; 2] {
         Some(panel.sketch.delays.count_beyond(bound))
     });
     [drawn.sum(), all.sum()]
+}
+
+/// What the lines between trials are, where there are some.
+fn breaks_note(run: &RunData) -> &'static str {
+    let time = TimeAxis::new(run);
+    let has_some = |panel: &Panel| !time.breaks(run, panel).is_empty();
+    match run.panels.iter().any(has_some) {
+        true => "; dotted lines: here another trial or another probe begins",
+        false => "",
+    }
 }
 
 fn were(count: u64) -> String {

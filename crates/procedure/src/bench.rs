@@ -19,6 +19,17 @@ pub const ATTEMPTS: u32 = 3;
 /// Shorter than this, a rate is not judged: what a sleep is late by would decide.
 const JUDGED_FROM: Nanos = 10_000_000;
 
+const PHASE: &str = "phase";
+const LOAD: &str = "load";
+const FRAMES: &str = "frames";
+const STEP: &str = "step";
+const ATTEMPT: &str = "attempt";
+
+/// Does a trial's factor of this name say where in the search it stands? What was asked for is the frame size alone.
+pub fn is_step(factor: &str) -> bool {
+    [PHASE, LOAD, FRAMES, STEP, ATTEMPT].contains(&factor)
+}
+
 /// Why a procedure's steps end without what they look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
@@ -344,7 +355,7 @@ impl Wanted {
         }
     }
 
-    /// The same names in every trial of every procedure.
+    /// The same names in every trial of every procedure: the frame size, and those of [`is_step`].
     fn factors(&self, size: u32) -> Vec<Factor> {
         let load = self.offer.streams.first().map_or(Share(0), |s| s.load);
         let frames: u64 = self.offer.streams.iter().map(|s| s.count).sum();
@@ -360,14 +371,14 @@ impl Wanted {
                 "frame size".to_owned(),
                 level(format!("{size}B"), f64::from(size), Unit::Bytes),
             ),
-            ("phase".to_owned(), Level::named(self.offer.phase)),
+            (PHASE.to_owned(), Level::named(self.offer.phase)),
             (
-                "load".to_owned(),
+                LOAD.to_owned(),
                 level(format!("{percent}%"), load.as_f64(), Unit::Share),
             ),
-            ("frames".to_owned(), number(frames)),
-            ("step".to_owned(), number(u64::from(self.step))),
-            ("attempt".to_owned(), number(u64::from(self.attempt + 1))),
+            (FRAMES.to_owned(), number(frames)),
+            (STEP.to_owned(), number(u64::from(self.step))),
+            (ATTEMPT.to_owned(), number(u64::from(self.attempt + 1))),
         ]
     }
 }

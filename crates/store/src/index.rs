@@ -6,12 +6,10 @@
 use crate::folder::{ENVIRONMENT, Folder, PARTIAL, in_order};
 use crate::manifest;
 use crate::overview::Overview;
-use crate::regular;
 use crate::run::{Run, State};
 use crate::table::Row as _;
 use delaylab_model::record::Record;
 use rusqlite::{Connection, Row, params};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -110,6 +108,17 @@ impl Index {
         };
         index.refresh()?;
         Ok(index)
+    }
+
+    /// The same once more, brought up to date: without a place on disk to be kept in, it would have to read all runs anew.
+    ///
+    /// # Errors
+    /// As of [`Index::open`].
+    pub fn again(mut self) -> Result<Self, IndexError> {
+        match self.refresh() {
+            Ok(()) => Ok(self),
+            Err(_) => Self::open(&self.runs),
+        }
     }
 
     /// Every run, the oldest first.
@@ -255,19 +264,16 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
     if let Some(damage) = damage {
         return Some(entry(Some(damage.to_string())));
     }
-    let text = regular::text(&folder.file(ENVIRONMENT)).unwrap_or_default();
-    let environment: Value = serde_json::from_str(&text).unwrap_or_default();
-    let said = |of: &str| environment["run"][of].as_str().map(str::to_owned);
+    let run = Run::open_as_it_is(&folder.0).ok();
+    let run = run.as_ref();
     let packets = listed.files.get(&format!("{}.parquet", Record::TABLE));
     Some(Entry {
-        name: said("name"),
-        world: said("world"),
-        started_utc: said("started_utc"),
+        name: run.and_then(Run::name).map(str::to_owned),
+        world: run.and_then(Run::world).map(str::to_owned),
+        started_utc: run.and_then(Run::started_utc).map(str::to_owned),
         trials: listed.trials.unwrap_or(0),
         records: packets.and_then(|packets| packets.rows).unwrap_or(0),
-        overview: Run::open_as_it_is(&folder.0)
-            .map(|run| Overview::new(&run))
-            .unwrap_or_default(),
+        overview: run.map(Overview::new).unwrap_or_default(),
         ..entry(None)
     })
 }

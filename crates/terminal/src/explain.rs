@@ -76,7 +76,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
     let head = [
         Cell::left("Condition"),
         Cell::new("mean response"),
-        Cell::new("longer by"),
+        Cell::new("increase"),
         Cell::left("mainly"),
         Cell::new("share"),
         Cell::new("late"),
@@ -91,7 +91,7 @@ fn slow(found: &Explanation, style: &Style) -> String {
     let note = format!(
         "mean response: of packets that were not late; {}mainly, share: the part to look at, and its share of that mean; \
          {packets}: of the packets",
-        longer_note(conditions)
+        increase_note(conditions)
     );
     let own_load = match found.asked_for().next() {
         Some(_) => format!("; {WITH_OWN_LOAD}"),
@@ -103,17 +103,15 @@ fn slow(found: &Explanation, style: &Style) -> String {
 }
 
 /// What the slow ones take longer than.
-fn longer_note(conditions: &[Condition]) -> String {
+fn increase_note(conditions: &[Condition]) -> String {
     let references = conditions.iter().filter_map(longer_than);
     let references: BTreeSet<String> = references.map(|[_, than]| than).collect();
     let mut references = references.into_iter();
     match (references.next(), references.next()) {
         (None, _) => String::new(),
-        (Some(one), None) => format!("longer by: than {one}; "),
-        _ => {
-            "longer by: than the condition or delay that each is compared with (--json names it); "
-                .to_owned()
-        }
+        (Some(one), None) => format!("increase: over {one}; "),
+        _ => "increase: over the condition or delay that each is compared with (--json names it); "
+            .to_owned(),
     }
 }
 

@@ -9,6 +9,7 @@ pub mod compare;
 pub mod doctor;
 pub mod experiment;
 pub mod explain;
+mod guide;
 pub mod import;
 pub mod load;
 pub mod ping;
@@ -21,7 +22,7 @@ pub mod values;
 pub mod verify;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use delaylab_view::json::{Listed, PUBLISHED};
 
 /// A laboratory for network delay: measure it, divide it into stages, attribute it to causes.
@@ -99,6 +100,18 @@ pub enum Command {
         #[arg(value_parser = published())]
         document: &'static Listed,
     },
+}
+
+/// The command line as it is shown and read: the help of each command ends with its page of the guide.
+pub fn command() -> clap::Command {
+    guide::linked(Cli::command())
+}
+
+/// What was typed. What cannot be read is said, and the process ends.
+pub fn typed() -> Cli {
+    let mut command = command();
+    let matches = command.get_matches_mut();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
 }
 
 /// The command line, word by word.

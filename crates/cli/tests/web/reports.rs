@@ -129,7 +129,14 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
             let single = count(&|row| !row["seq"].is_null());
             let lost = count(&is("kind", "unanswered"));
             let ranges = count(&is("kind", "least to largest"));
-            vec![("rule", ranges), ("symbol", single + lost + below)]
+            let breaks = count(&is("kind", "next trial"));
+            // A stroke without a length is a dot.
+            let dots =
+                count(&|row| row["kind"] == "least to largest" && row["low_ns"] == row["high_ns"]);
+            vec![
+                ("rule", ranges + breaks),
+                ("symbol", single + lost + below + dots),
+            ]
         }
         "delay_against_size" => {
             let point = |row: &Value| {
@@ -367,8 +374,8 @@ fn every_kind_of_series_zooms_at_once() {
     };
     let scratch = Scratch::new();
     let page = open(&browser, &scratch.report("small", SMALL));
-    let begins = "[...document.querySelectorAll('figure[data-spec=series] .role-axis-label text')]\
-                  .filter((t) => t.textContent === '0 s').length";
+    let begins = "[...document.querySelectorAll('figure[data-spec=series] [aria-label^=X-axis] .role-axis-label text')]\
+                  .filter((t) => Number(t.textContent) === 0).length";
     assert!(page.eval(begins).as_u64().unwrap() > 1);
     page.click("figure[data-spec=series] .tools button[title='Zoom in']");
     page.wait(&format!("{begins} === 0"));
@@ -389,10 +396,10 @@ fn distributions_beside_each_other_zoom_each_on_its_axis() {
     let other = other.replace("\"echo\"", "\"other\"");
     let two = format!("{echo}[[probe]]{other}[path]{rest}");
     let page = open(&browser, &scratch.report("small", &two));
-    let axes = "[...document.querySelectorAll('figure[data-spec=by_probe] .role-axis')]\
+    let axes = "[...document.querySelectorAll('figure[data-spec=by_probe] [aria-label^=X-axis]')]\
                 .map((axis) => [...axis.querySelectorAll('.role-axis-label text')]\
                 .map((label) => label.textContent).sort().join())\
-                .filter((labels) => /s/.test(labels)).sort()";
+                .filter((labels) => labels !== '').sort()";
     let whole = page.eval(axes);
     assert!(whole.as_array().unwrap().len() >= 3, "{whole}");
     for _ in 0..3 {
@@ -692,6 +699,13 @@ fn a_page_begins_with_its_answer() {
         serde_json::from_slice(&arrived(&scratch.path("cumulative.vl.json"))).unwrap();
     let subtitle = spec["title"]["subtitle"].as_str().unwrap();
     assert!(subtitle.starts_with("small · "), "{subtitle}");
+    page.eval(
+        "window.print = () => { window.sheets = document.querySelectorAll('.sheet svg').length; }",
+    );
+    page.click("figure[data-spec=cumulative] button[title='Save this figure as PDF']");
+    page.wait("window.sheets === 1");
+    page.eval("window.dispatchEvent(new Event('afterprint'))");
+    assert_eq!(page.count(".sheet"), 0);
     assert!(!spec["data"]["values"].as_array().unwrap().is_empty());
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

@@ -5,11 +5,13 @@ use delaylab_model::MILLISECOND;
 use delaylab_model::path::{Reset, Switch};
 use delaylab_model::plan::Planned;
 use delaylab_model::quantity::Duration;
+use delaylab_procedure::bench::is_step;
 use delaylab_procedure::report::Cell;
 use delaylab_procedure::{Effort, Options, Procedure, Report, Setup, procedures};
 use delaylab_stats::frames::{DelayFigures, FrameFigures, FrameTrial};
 use delaylab_stats::random::SplitMix;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 fn setup_of(name: &str) -> Setup {
     let device = any_device(&mut SplitMix::new(1));
@@ -138,6 +140,25 @@ proptest! {
             });
             prop_assert_eq!(resumed.result(), whole.result());
         }
+    }
+}
+
+/// Figures tell trials apart by what was asked for, and never by how far the search had come.
+#[test]
+fn a_trial_is_told_apart_by_its_frame_size_alone() {
+    for procedure in procedures() {
+        let mut plan = built(procedure.name);
+        let planned = plan.next_trials();
+        let factors = planned.iter().flat_map(|planned| &planned.factors);
+        let told_apart: BTreeSet<_> = factors
+            .map(|(name, _)| name.as_str())
+            .filter(|name| !is_step(name))
+            .collect();
+        assert!(
+            told_apart == ["frame size"].into() || planned.is_empty(),
+            "{}: {told_apart:?}",
+            procedure.name
+        );
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         "kind",
         "runs",
         "CPU time",
-        "longest run",
+        "maximum",
         "packets overlapped",
     ];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));

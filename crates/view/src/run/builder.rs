@@ -1,6 +1,6 @@
 //! Records in, one by one; a [`RunData`] out.
 
-use super::groups::{self, Groups, OpenLane};
+use super::groups::{self, Groups, OpenGroup};
 use super::panels::{self, Layout};
 use super::{Panel, RunData, Sketch, TrialData};
 use crate::words::plural;
@@ -26,12 +26,23 @@ pub struct Stream {
     pub frames: bool,
     /// Each factor and its level, in the order of the design.
     pub factors: Vec<Factor>,
+    /// Of a trial that a procedure asked for: which step of its search it was. Nothing is told apart by these.
+    pub steps: Vec<Factor>,
     /// Which repeat of this combination of levels, from 0.
     pub repeat: u32,
     /// How to read its records.
     pub facts: RecordFacts,
+    /// What is to be added to the times of its records to have UTC; `None` on a simulated clock.
+    pub to_utc: Option<Nanos>,
     /// Digest of the trial's events, where it was simulated: trials that share it are one.
     pub trace_hash: Option<u64>,
+}
+
+impl Stream {
+    /// Every level of it: of its factors, and of the steps of a search.
+    pub fn levels(&self) -> impl Iterator<Item = &Factor> + Clone {
+        self.factors.iter().chain(&self.steps)
+    }
 }
 
 /// What else ran on the prober's CPU while a packet was under way.
@@ -52,7 +63,7 @@ pub struct RunDataBuilder {
     streams: Vec<Open>,
     panels: Vec<OpenPanel>,
     groups: Groups,
-    open_lanes: Vec<OpenLane>,
+    open_groups: Vec<OpenGroup>,
     /// Beside `streams`.
     counts: Vec<Counts>,
     /// The stream of each trial and probe.
@@ -116,7 +127,7 @@ impl RunDataBuilder {
         let panels = (0..layout.panels.len())
             .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, exact_limit))
             .collect();
-        let open_lanes = open_lanes(&streams, &groups, &layout, &counts);
+        let open_groups = open_groups(&streams, &groups, &layout, &counts);
         let index = streams.iter().zip(0..);
         let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
         let mut builder = Self {
@@ -126,7 +137,7 @@ impl RunDataBuilder {
             streams: Vec::new(),
             panels,
             groups,
-            open_lanes,
+            open_groups,
             counts,
             homeless: 0,
         };
@@ -162,8 +173,8 @@ impl RunDataBuilder {
                 summary.push(record);
             }
         }
-        if self.counts[at].in_lane {
-            self.open_lanes[self.groups.lane_of[at]].push(record);
+        if self.counts[at].in_group {
+            self.open_groups[self.groups.group_of[at]].push(record);
         }
     }
 
@@ -190,9 +201,9 @@ impl RunDataBuilder {
         run.panels = panels
             .filter_map(|(at, (open, factors))| open.finish(factors, &run.trials, at))
             .collect();
-        let lane_of = &self.groups.lane_of;
+        let group_of = &self.groups.group_of;
         let groups = self
-            .open_lanes
+            .open_groups
             .into_iter()
             .zip(&self.groups.keys)
             .enumerate();
@@ -200,7 +211,7 @@ impl RunDataBuilder {
             .filter_map(|(at, (open, key))| {
                 open.finish(
                     key,
-                    groups::elsewhere(at, lane_of, &run.trials, &run.panels),
+                    groups::elsewhere(at, group_of, &run.trials, &run.panels),
                 )
             })
             .collect();
@@ -219,16 +230,16 @@ impl RunDataBuilder {
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     in_panel: bool,
-    in_lane: bool,
+    in_group: bool,
 }
 
 fn counts(streams: &[Stream], groups: &Groups, layout: &Layout) -> Vec<Counts> {
-    let (mut of_panels, mut of_lanes) = (Distinct::new(), Distinct::new());
-    let places = streams.iter().zip(&layout.panel_of).zip(&groups.lane_of);
+    let (mut of_panels, mut of_groups) = (Distinct::new(), Distinct::new());
+    let places = streams.iter().zip(&layout.panel_of).zip(&groups.group_of);
     places
         .map(|((stream, panel), group)| Counts {
             in_panel: of_panels.counts(stream.trace_hash, (*panel, stream.probe)),
-            in_lane: of_lanes.counts(stream.trace_hash, (*group, stream.probe)),
+            in_group: of_groups.counts(stream.trace_hash, (*group, stream.probe)),
         })
         .collect()
 }
@@ -244,25 +255,25 @@ fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
     sums.into_values().collect()
 }
 
-fn open_lanes(
+fn open_groups(
     streams: &[Stream],
     groups: &Groups,
     layout: &Layout,
     counts: &[Counts],
-) -> Vec<OpenLane> {
+) -> Vec<OpenGroup> {
     let several = groups::probe_names(streams).len() > 1;
     let open = |group: usize| {
-        let of_lane = streams.iter().zip(&groups.lane_of).zip(&layout.panel_of);
-        let members = of_lane.filter(|((_, of), _)| **of == group);
+        let of_group = streams.iter().zip(&groups.group_of).zip(&layout.panel_of);
+        let members = of_group.filter(|((_, of), _)| **of == group);
         let panel = members.clone().next().map(|(_, &panel)| panel);
         let in_panel = layout.panel_of.iter().filter(|&&of| Some(of) == panel);
         let count = members.clone().count();
         // A group is never in two panels: each factor of a panel is one of its own.
         let shared = count == in_panel.count();
         let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
-        let counted = groups.lane_of.iter().zip(counts);
-        let counted = counted.filter(|(of, counts)| **of == group && counts.in_lane);
-        OpenLane::new(counted.count(), facts, shared, several)
+        let counted = groups.group_of.iter().zip(counts);
+        let counted = counted.filter(|(of, counts)| **of == group && counts.in_group);
+        OpenGroup::new(counted.count(), facts, shared, several)
     };
     (0..groups.keys.len()).map(open).collect()
 }
@@ -319,6 +330,8 @@ mod tests {
             name: "echo".to_owned(),
             frames: false,
             factors: vec![("condition".to_owned(), Level::named(condition))],
+            steps: Vec::new(),
+            to_utc: None,
             repeat: 0,
             facts: RecordFacts::default(),
             trace_hash: None,

@@ -36,7 +36,7 @@ impl Key {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Groups {
     pub(super) keys: Vec<Key>,
-    pub(super) lane_of: Vec<usize>,
+    pub(super) group_of: Vec<usize>,
 }
 
 impl Groups {
@@ -51,7 +51,7 @@ impl Groups {
         keys.dedup();
         let at = |key: &Key| keys.iter().position(|known| known == key).unwrap_or(0);
         Self {
-            lane_of: of_streams.iter().map(at).collect(),
+            group_of: of_streams.iter().map(at).collect(),
             keys,
         }
     }
@@ -72,7 +72,7 @@ pub(super) fn probe_names(streams: &[Stream]) -> Vec<String> {
 
 /// A group whose records still come.
 #[derive(Debug)]
-pub(super) struct OpenLane {
+pub(super) struct OpenGroup {
     streams: usize,
     /// Where neither a stream nor a panel has the same records.
     summary: Option<SummaryBuilder>,
@@ -89,7 +89,7 @@ struct Spread {
     network_ipdv: IpdvTally,
 }
 
-impl OpenLane {
+impl OpenGroup {
     /// `shared`: another has the same streams, and their summary. `several`: the run has more probes.
     pub(super) fn new(streams: usize, facts: RecordFacts, shared: bool, several: bool) -> Self {
         let own = streams > 1 && !shared;
@@ -195,8 +195,8 @@ impl RunData {
             return self.by_panel();
         }
         match all || self.groups.len() <= MOST_GROUPS {
-            true => self.by_lane(self.groups.iter().collect()),
-            false => self.by_lane(worst(&self.groups)),
+            true => self.by_group(self.groups.iter().collect()),
+            false => self.by_group(worst(&self.groups)),
         }
     }
 
@@ -213,7 +213,7 @@ impl RunData {
         }
     }
 
-    fn by_lane<'a>(&'a self, groups: Vec<&'a Group>) -> Apart<'a> {
+    fn by_group<'a>(&'a self, groups: Vec<&'a Group>) -> Apart<'a> {
         let varied = self.varied();
         let probe = (self.probes().len() > 1).then_some("probe");
         let rows = groups.iter().map(|group| {
@@ -267,12 +267,12 @@ impl Group {
 /// The streams' summary that a group shares, of a stream or a panel.
 pub(super) fn elsewhere<'a>(
     group: usize,
-    lane_of: &[usize],
+    group_of: &[usize],
     trials: &'a [TrialData],
     panels: &'a [super::Panel],
 ) -> Option<&'a Summary> {
-    let at = lane_of.iter().position(|&of| of == group)?;
-    let members = lane_of.iter().zip(trials).filter(|(of, _)| **of == group);
+    let at = group_of.iter().position(|&of| of == group)?;
+    let members = group_of.iter().zip(trials).filter(|(of, _)| **of == group);
     let mut distinct = Distinct::new();
     let counted = members.filter(|(_, trial)| distinct.counts(trial.stream.trace_hash, ()));
     let streams = counted.count();
@@ -301,6 +301,8 @@ mod tests {
             name: ["ef", "be"][usize::from(probe)].to_owned(),
             frames: false,
             factors: vec![("case".to_owned(), Level::named(case))],
+            steps: Vec::new(),
+            to_utc: None,
             repeat: trial / 2,
             facts: RecordFacts::default(),
             trace_hash: None,

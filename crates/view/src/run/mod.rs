@@ -21,6 +21,7 @@
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
 //! | `over_time.rs` | quantiles of a panel's delays in stretches of time |
 //! | `marks.rs` | what happened to the host meanwhile |
+//! | `wall_clock.rs` | when the trials of a panel were |
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
 
@@ -45,6 +46,7 @@ pub mod split;
 pub mod stored;
 pub mod sweeps;
 pub mod variation;
+mod wall_clock;
 mod ways;
 pub mod words;
 
@@ -56,6 +58,7 @@ pub use marks::{Happening, Mark, Marks};
 pub use over_time::{OverTime, Quantiles};
 pub use series::SeriesShown;
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
+pub use wall_clock::Begin;
 pub use ways::Ways;
 
 pub use delaylab_explain::causes::Explanation;

@@ -77,8 +77,8 @@ impl OverTime {
 
     /// Stretches in order, `most` of them at most, each of at least so many packets where there are so many.
     pub fn quantiles(&self, most: usize, packets: u64) -> Vec<Quantiles> {
-        let all: u64 = self.stretches.values().map(|it| it.answered.count()).sum();
-        let least = packets.max(all / most.max(1) as u64);
+        let all: u64 = self.stretches.values().map(Counts::packets).sum();
+        let least = packets.max(all.div_ceil(most.max(1) as u64));
         let mut shown = Vec::new();
         let mut open: Option<(Nanos, Counts)> = None;
         for (index, counts) in &self.stretches {
@@ -141,6 +141,15 @@ mod tests {
             };
             assert!((median - expected * MILLISECOND).abs() < 20_000, "{median}");
         }
+    }
+
+    #[test]
+    fn much_loss_makes_no_more_stretches() {
+        let mut over = OverTime::default();
+        for k in 0..10_000_i64 {
+            over.push(k * MILLISECOND, (k % 50 == 0).then_some(MILLISECOND));
+        }
+        assert!(over.quantiles(30, 20).len() <= 30);
     }
 
     #[test]

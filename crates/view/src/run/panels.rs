@@ -183,6 +183,8 @@ mod tests {
             name: "echo".to_owned(),
             frames: false,
             factors,
+            steps: Vec::new(),
+            to_utc: None,
             repeat: 0,
             facts: RecordFacts::default(),
             trace_hash: None,

@@ -140,7 +140,7 @@ fn info(stream: &Stream) -> StreamInfo {
         probe: stream.name.clone(),
         series: None,
         repeat: stream.repeat,
-        factors: stream.factors.clone(),
+        factors: stream.levels().cloned().collect(),
         trace_hash: stream.trace_hash,
     }
 }

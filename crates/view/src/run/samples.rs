@@ -609,6 +609,8 @@ fn stream(trial: u32, repeat: u32, factors: Vec<Factor>) -> Stream {
         name: "echo".to_owned(),
         frames: false,
         factors,
+        steps: Vec::new(),
+        to_utc: None,
         repeat,
         facts: RecordFacts {
             reflector_clock: ReflectorClock::Same,

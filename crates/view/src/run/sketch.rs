@@ -38,16 +38,18 @@ pub struct Sketch {
     marks: Marks,
     /// Where each trial stands.
     places: BTreeMap<u32, Place>,
+    /// Where each probe of each trial begins, in order.
+    begins: Vec<Begun>,
 }
 
 impl Sketch {
     /// Takes one record. Those of a trial's probe come together, about in order.
     pub fn push(&mut self, record: &Record, disturbance: Disturbance<'_>) {
         let t = self.time.due(record);
-        self.places.entry(record.trial).or_insert(Place {
-            shift: t.saturating_sub(record.t_intended),
-            start: t,
-        });
+        let shift = t.saturating_sub(record.t_intended);
+        self.begin(record, t, shift);
+        let place = Place { shift, start: t };
+        self.places.entry(record.trial).or_insert(place);
         if let Some(kind) = Happening::from_event(record.clock_event) {
             self.marks.push(Mark {
                 kind,
@@ -94,6 +96,24 @@ impl Sketch {
         self.marks.iter()
     }
 
+    fn begin(&mut self, record: &Record, t: Nanos, shift: Nanos) {
+        let of = (record.trial, record.probe);
+        if self.begins.last().is_none_or(|last| last.of != of) {
+            self.begins.push(Begun { of, t, shift });
+        }
+    }
+
+    /// Of each probe of each trial, in order: which trial, from when on it is shown, what was added to its clock.
+    pub(super) fn begins(&self) -> impl Iterator<Item = (u32, Nanos, Nanos)> {
+        let begins = self.begins.iter();
+        begins.map(|begun| (begun.of.0, begun.t, begun.shift))
+    }
+
+    /// How far its time reaches: all trials, end to end.
+    pub fn length(&self) -> Nanos {
+        self.series().map(|bucket| bucket.last).max().unwrap_or(0)
+    }
+
     fn keep_if_bad(
         &mut self,
         record: &Record,
@@ -131,6 +151,17 @@ impl Sketch {
         let beyond = self.worst.partition_point(|kept| kept.round_trip > bound);
         &self.worst[..beyond]
     }
+}
+
+/// Where a probe of a trial begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Begun {
+    /// Trial and probe.
+    of: (u32, u16),
+    /// In the time that is shown.
+    t: Nanos,
+    /// What was added to the trial's clock.
+    shift: Nanos,
 }
 
 /// Time in a panel's trials, as if each had begun when the one before ended: other trials ran in

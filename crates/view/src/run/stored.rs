@@ -21,6 +21,7 @@ use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
+use delaylab_procedure::bench::is_step;
 use delaylab_stats::steps::LEAST_SIZES;
 use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
@@ -61,7 +62,9 @@ fn read(
     figures: &[FigureSection],
 ) -> RunData {
     let rows = in_order_of_running(run);
-    let streams: Vec<_> = rows.iter().map(stream).collect();
+    let is_search = resolved.is_some_and(|resolved| resolved.procedure.is_some());
+    let streams = rows.iter().map(|row| stream(row, is_search));
+    let streams: Vec<_> = streams.collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let mut parts = Parts::new(figures, &streams, levels, EXACT_LIMIT);
     let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
@@ -150,13 +153,18 @@ fn in_order_of_running(run: &Run) -> Vec<TrialRow> {
     rows
 }
 
-fn stream(row: &TrialRow) -> Stream {
+/// Of a search the steps stand apart from its factors.
+fn stream(row: &TrialRow, is_search: bool) -> Stream {
+    let factors = row.factors.iter().cloned();
+    let (steps, factors) = factors.partition(|(name, _)| is_search && is_step(name));
     Stream {
         trial: row.trial,
         probe: row.probe,
         name: row.probe_name.clone(),
         frames: row.method.is_one_way(),
-        factors: row.factors.clone(),
+        factors,
+        steps,
+        to_utc: row.started_utc.map(|_| row.facts.realtime_offset),
         repeat: row.repeat,
         facts: row.facts.records,
         trace_hash: row.facts.trace_hash,

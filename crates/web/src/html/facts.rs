@@ -16,7 +16,7 @@ pub(super) fn noise(run: &RunData) -> Markup {
         ("seen as", Words),
         ("times", Figures),
         ("total", Figures),
-        ("longest", Figures),
+        ("maximum", Figures),
         ("packets delayed most by it", Figures),
     ]);
     for total in run.noise.iter().take(NAMES) {

@@ -2,7 +2,6 @@
 
 use super::section as titled;
 use super::table::{Column, Table};
-use delaylab_model::plan::Factor;
 use delaylab_view::run::columns::Columns;
 use delaylab_view::run::groups::Apart;
 use delaylab_view::run::{RunData, TrialData};
@@ -44,11 +43,9 @@ fn together(apart: &Apart<'_>, columns: Columns) -> Markup {
 }
 
 fn trials(run: &RunData, columns: Columns) -> Markup {
-    let factors = run
-        .trials
-        .first()
-        .map_or(&[][..], |trial| &trial.stream.factors);
-    let names = factors.iter().map(|(name, _)| name.as_str());
+    let first = run.trials.first().into_iter();
+    let factors = first.flat_map(|trial| trial.stream.levels());
+    let names = factors.map(|(name, _)| name.as_str());
     let mut table = table(names, &["trial", "probe", "repeat"], columns).searchable();
     let row = |trial: &TrialData| {
         let stream = &trial.stream;
@@ -58,7 +55,8 @@ fn trials(run: &RunData, columns: Columns) -> Markup {
             stream.name.clone(),
             repeat.to_string(),
         ];
-        let head = levels(&stream.factors).chain(which);
+        let levels = stream.levels().map(|(_, level)| level.label.clone());
+        let head = levels.chain(which);
         head.chain(columns.cells(&trial.summary)).collect()
     };
     let shown = run.trials.iter().take(ROWS);
@@ -89,8 +87,4 @@ fn table<'a>(
         .chain(heads.iter().map(String::as_str));
     let figures = figures.map(|head| (head, Column::Figures));
     Table::new(factors.chain(figures))
-}
-
-fn levels(factors: &[Factor]) -> impl Iterator<Item = String> {
-    factors.iter().map(|(_, level)| level.label.clone())
 }

@@ -53,8 +53,8 @@ fn conditions(found: &Explanation) -> Markup {
     let mut table = Table::new([
         ("condition", Words),
         ("mean response", Figures),
-        ("longer by", Figures),
-        ("than", Words),
+        ("increase", Figures),
+        ("over", Words),
         ("mainly", Words),
         ("of the response", Figures),
         ("late", Figures),

@@ -6,7 +6,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_store::index::{Entry, Index};
+use delaylab_store::index::Entry;
 use delaylab_store::run::tail::Tail;
 use delaylab_view::words::plural;
 use futures_util::stream::unfold;
@@ -69,9 +69,7 @@ pub(super) fn changes(peer: Peer) -> Response {
     /// `None` where the index cannot be read.
     type List = Option<Vec<Entry>>;
     stream(peer, None::<List>, |shared, known| {
-        let now: List = Index::open(&shared.runs)
-            .and_then(|index| index.list())
-            .ok();
+        let now: List = shared.entries().ok();
         let has_changed = known.is_some_and(|known| known != now);
         let told = has_changed.then(|| event("changed", "runs")).flatten();
         (Some(now), told, Then::GoesOn)

@@ -36,6 +36,7 @@ pub use guard::{BadToken, Token};
 
 use cache::Cache;
 use delaylab_model::Nanos;
+use delaylab_store::index::{Entry, Index, IndexError};
 use delaylab_store::run::Run;
 use delaylab_view::run::RunData;
 use places::Place;
@@ -61,6 +62,8 @@ struct Shared {
     token: Option<Token>,
     read: Box<dyn Fn(&Run) -> RunData + Send + Sync>,
     cache: Cache,
+    /// What it knew of the runs when it was last asked.
+    index: Mutex<Option<Index>>,
     tries: Mutex<Tries>,
     started: Instant,
 }
@@ -124,6 +127,7 @@ impl Server {
                 token,
                 read: Box::new(read),
                 cache: Cache::default(),
+                index: Mutex::default(),
                 tries: Mutex::default(),
                 started: Instant::now(),
             },
@@ -153,6 +157,16 @@ impl Shared {
     /// On the clock of those who decide by time.
     fn now(&self) -> Nanos {
         self.started.elapsed().as_nanos() as Nanos
+    }
+
+    /// Every run as it is now, the oldest first.
+    fn entries(&self) -> Result<Vec<Entry>, IndexError> {
+        let mut kept = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = match kept.take() {
+            Some(index) => index.again(),
+            None => Index::open(&self.runs),
+        };
+        kept.insert(index?).list()
     }
 
     /// How long the answer to a wrong token is to wait.

@@ -29,7 +29,7 @@ use axum::{Extension, Router};
 use bytes::Bytes;
 use delaylab_figure::SCRIPT;
 use delaylab_model::Nanos;
-use delaylab_store::index::{Entry, Index};
+use delaylab_store::index::Entry;
 use delaylab_store::run::State;
 use delaylab_view::compare::stored::TwoRuns;
 use futures_util::StreamExt;
@@ -314,7 +314,7 @@ async fn table(
 }
 
 fn list(shared: &Shared) -> Result<Vec<Entry>, Trouble> {
-    let entries = Index::open(&shared.runs).and_then(|index| index.list());
+    let entries = shared.entries();
     entries.map_err(|error| Trouble::Failed(error.to_string()))
 }
 
