@@ -51,9 +51,23 @@ impl Figure for Causes {
         let mut spec = parse(include_str!("specs/causes.json"));
         let order: Vec<_> = shown(run).map(|(_, cause)| cause.headline()).collect();
         spec["encoding"]["y"]["sort"] = json!(order);
+        // Only runs that ask a server have one in the legend.
+        for (named, colour) in OF_SERVERS {
+            if shown(run).any(|(_, cause)| place(cause) == named) {
+                let scale = &mut spec["encoding"]["color"]["scale"];
+                for (list, value) in [("domain", named), ("range", colour)] {
+                    if let Some(list) = scale[list].as_array_mut() {
+                        list.push(json!(value));
+                    }
+                }
+            }
+        }
         spec
     }
 }
+
+/// Places that only a run has that asks a server, and their colours.
+const OF_SERVERS: [(&str, &str); 2] = [("server", "#1b7837"), ("resolver", "#c7e9c0")];
 
 fn shown(run: &RunData) -> impl Iterator<Item = (&Explanation, &Cause)> {
     let found = run.explanation.iter();
@@ -64,7 +78,6 @@ const fn place(cause: &Cause) -> &'static str {
     match cause.what.place() {
         Place::Prober => "host that measured",
         Place::Reflector => "host that answers",
-        Place::Network => "network",
         Place::Network => "network",
         Place::Server => "server",
         Place::Resolver => "resolver",

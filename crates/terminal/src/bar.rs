@@ -1,6 +1,7 @@
 //! Bars of blocks: whole columns for times.
 
-/// `room` columns shared out by these times: rounded ends, so that the sum is exact.
+/// `room` columns shared out by these times: ends are rounded, so that the sum is exact, and whatever took any time has a
+/// column. None where there are more of those than columns.
 pub fn widths(times: &[f64], room: usize) -> Vec<usize> {
     let times: Vec<f64> = times.iter().map(|ns| ns.max(0.0)).collect();
     let total: f64 = times.iter().sum();
@@ -8,18 +9,25 @@ pub fn widths(times: &[f64], room: usize) -> Vec<usize> {
     if !total.is_finite() || total <= 0.0 || room < some {
         return vec![0; times.len()];
     }
-    // A column for whatever there is, and the rest by share.
-    let rest = (room - some) as f64;
     let mut through = 0.0;
     let mut given = 0;
     let share = |ns: &f64| {
         through += ns / total;
-        let end = (through * rest).round() as usize;
+        let end = ((through * room as f64).round() as usize).min(room);
         let columns = end - given;
         given = end;
-        columns + usize::from(*ns > 0.0)
+        columns
     };
-    times.iter().map(share).collect()
+    let mut widths: Vec<usize> = times.iter().map(share).collect();
+    // What is too short for a column gets one of the widest.
+    for at in 0..widths.len() {
+        if times[at] > 0.0 && widths[at] == 0 {
+            let widest = (0..widths.len()).max_by_key(|&other| widths[other]);
+            widths[widest.unwrap_or(at)] -= 1;
+            widths[at] = 1;
+        }
+    }
+    widths
 }
 
 #[cfg(test)]

@@ -88,8 +88,11 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
                 "{late}; the clock was set or the host suspended under way: these are no delays."
             );
         }
-        Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) => {
-            return format!("{late}; the stamps do not say whether the network or the server is why.");
+        Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) =>
+        {
+            return format!(
+                "{late}; the stamps do not say whether the network or the server is why."
+            );
         }
         Place::Unclear => {
             return format!("{late}; the stamps do not say whether a host or the network is why.");

@@ -93,7 +93,7 @@ macro_rules! variations {
 }
 
 /// Variations of delays other than the round trip: measure, name, description.
-const VARIATIONS: [(Measure, &str, &str); 22] = variations! {
+const VARIATIONS: [(Measure, &str, &str); 32] = variations! {
     "response" DelayOf::Response,
     "network" DelayOf::Network,
     "host" DelayOf::Host,
@@ -152,11 +152,27 @@ const TABLE: [(Measure, &str, &str); 50] = [
         "receive_wakeup",
         "t_recv − t_rx",
     ),
-    (Stage(Stage::Resolve), "resolve", "servers: the name is looked up"),
-    (Stage(Stage::Connect), "connect", "servers: the TCP handshake"),
+    (
+        Stage(Stage::Resolve),
+        "resolve",
+        "servers: the name is looked up",
+    ),
+    (
+        Stage(Stage::Connect),
+        "connect",
+        "servers: the TCP handshake",
+    ),
     (Stage(Stage::Tls), "tls", "servers: the TLS handshake"),
-    (Stage(Stage::Server), "server", "servers: t_first − t_ack, where the stamps tell"),
-    (Stage(Stage::Transfer), "transfer", "servers: t_rx − t_first"),
+    (
+        Stage(Stage::Server),
+        "server",
+        "servers: t_first − t_ack, where the stamps tell",
+    ),
+    (
+        Stage(Stage::Transfer),
+        "transfer",
+        "servers: t_rx − t_first",
+    ),
     (
         Lost,
         "lost",
