@@ -99,9 +99,14 @@ impl Bound {
         let mut opened = Vec::new();
         for port in ports {
             opened.extend(on_one_port(addresses, port, |address| {
-                let at = self.open_datagram(Port::Echo, address)?;
-                self.open_stream(at)?;
-                Ok(at)
+                free_for_both(address, || {
+                    let at = self.open_datagram(Port::Echo, address)?;
+                    self.open_stream(at).inspect_err(|_| {
+                        self.datagrams.pop();
+                        self.ports.pop();
+                    })?;
+                    Ok(at)
+                })
             })?);
         }
         Ok(opened)
@@ -128,8 +133,11 @@ impl Bound {
                 address,
                 source,
             };
-            let (socket, at) = load_socket(address).map_err(failed)?;
-            let listener = stream_socket(at).map_err(failed)?;
+            let (socket, at, listener) = free_for_both(address, || {
+                let (socket, at) = load_socket(address).map_err(failed)?;
+                let listener = stream_socket(at).map_err(failed)?;
+                Ok((socket, at, listener))
+            })?;
             // While there is privilege for it: its connections have what is usual for load, and may keep it.
             let _ = SockRef::from(&listener).set_tcp_congestion(CONGESTION_CONTROL.as_bytes());
             self.load_streams.push(listener);
@@ -171,6 +179,27 @@ impl Bound {
         })?;
         self.streams.push(listener);
         Ok(())
+    }
+}
+
+/// How often another port is tried: that of a connection under way is free for UDP, and not for TCP.
+const TRIES: u32 = 16;
+
+/// Opens both sockets of a service; where any port will do, on one that is free for both.
+fn free_for_both<T>(
+    address: SocketAddr,
+    mut open: impl FnMut() -> Result<T, BindError>,
+) -> Result<T, BindError> {
+    let mut tries = (1..TRIES).filter(|_| address.port() == 0);
+    loop {
+        match open() {
+            Err(error) if error.source.kind() == io::ErrorKind::AddrInUse => {
+                if tries.next().is_none() {
+                    return Err(error);
+                }
+            }
+            opened => return opened,
+        }
     }
 }
 
