@@ -168,6 +168,8 @@ pub struct Bounds {
     pub most: Nanos,
 }
 
+/// From the stamp of an arrival to where TCP has it: some microseconds, on a host that is busy more.
+const RECEIVE_STACK: Nanos = 5 * MICROSECOND;
 /// Bounds closer than this are one value: stamps are no more exact.
 const SHARP: Nanos = 50 * MICROSECOND;
 /// Or closer than this part of what lies between the request and the reply.
@@ -343,11 +345,23 @@ impl Record {
         let between = t_first.saturating_sub(t_tx).max(0);
         let after = |t_ack: Nanos| t_first.saturating_sub(t_ack).clamp(0, between);
         let least = self.t_ack.map_or(0, after);
-        let most = between.saturating_sub(self.least_round_trip.unwrap_or(0).max(0));
+        let most = between.saturating_sub(self.least_network());
         Some(Bounds {
             least,
             most: most.max(least),
         })
+    }
+
+    /// What the network takes at least. The kernel's round trip begins where a segment is made, before this host's own queue,
+    /// and ends where TCP has it; the stamps lie within.
+    fn least_network(&self) -> Nanos {
+        let own = self.t_send.zip(self.t_tx);
+        let own = own.map_or(0, |(t_send, t_tx)| t_tx.saturating_sub(t_send).max(0));
+        let least = self.least_round_trip.unwrap_or(0);
+        least
+            .saturating_sub(own)
+            .saturating_sub(RECEIVE_STACK)
+            .max(0)
     }
 
     /// The same where its bounds are one value as far as stamps can tell.

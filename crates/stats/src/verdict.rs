@@ -115,7 +115,9 @@ impl Dominant {
             Side::Unknown | Side::Part(_) => String::new(),
             Side::Network if stages.covers(StageSet::BOTH_WAYS) => String::new(),
             Side::Network if in_network => format!("; {stages} alone takes {share}"),
-            Side::Host if !in_network => format!("; {stages} alone takes {share}"),
+            Side::Host if !in_network && !stages.touches(StageSet::OF_SERVERS) => {
+                format!("; {stages} alone takes {share}")
+            }
             _ => format!("; the largest single part is {stages}, with {share}"),
         }
     }
@@ -141,10 +143,7 @@ fn of_server(anatomy: &AnatomyAt) -> (Side, f64) {
 /// "the server takes": who takes the time in these stages.
 fn taken_by(stages: StageSet) -> String {
     match stages {
-        StageSet::NETWORK_AND_SERVER => {
-            "the network and the server, which its late acknowledgements do not tell apart, take"
-                .to_owned()
-        }
+        StageSet::NETWORK_AND_SERVER => "the network and the server together take".to_owned(),
         _ if stages == StageSet::only(Stage::Resolve) => "looking the name up takes".to_owned(),
         _ => format!("the {stages} takes"),
     }

@@ -21,7 +21,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How long one reply took the server: from when its request had been read to when its head was written.
+/// How long one reply took the server: from when its request had been read to when its head was written; of one whose body comes
+/// later, from head to body.
 pub type Truth = i64;
 
 /// A server on a thread. It goes on until the test process ends, which is soon.
@@ -142,8 +143,15 @@ fn answer(
     let path = head.split(' ').nth(1).unwrap_or_default();
     let (what, number) = path[1..].split_once('/').unwrap_or((&path[1..], "0"));
     let number: u64 = number.parse().unwrap_or(0);
-    let wait = || std::thread::sleep(Duration::from_millis(number));
     let begun = clock::monotonic();
+    let wait = || {
+        let begun = clock::monotonic();
+        std::thread::sleep(Duration::from_millis(number));
+        clock::monotonic() - begun
+    };
+    let tell = |took: Truth| {
+        let _ = told.lock().map(|mut told| told.push(took));
+    };
     let reply = |length: usize| format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
     match what {
         "lazy" => {
@@ -151,17 +159,19 @@ fn answer(
             let _ = SockRef::from(raw).set_tcp_quickack(false);
             wait();
         }
-        "think" => wait(),
+        "think" => {
+            wait();
+        }
         _ => {}
     }
-    let _ = told
-        .lock()
-        .map(|mut told| told.push(clock::monotonic() - begun));
+    if what != "body" {
+        tell(clock::monotonic() - begun);
+    }
     match what {
         "body" => {
             stream.write_all(reply(2).as_bytes())?;
             stream.flush()?;
-            wait();
+            tell(wait());
             stream.write_all(b"ok")?;
         }
         "page" => {

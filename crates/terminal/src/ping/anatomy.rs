@@ -5,6 +5,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use crate::text::wrap;
+use delaylab_model::method::Method;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::summary::AnatomyAt;
@@ -173,6 +174,9 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
     let mut notes = Vec::new();
     if ping.summary.server.is_some() {
         // The table above bounds what the stamps do not tell apart.
+    } else if ping.run.probe.method == Method::Dns {
+        let note = "By UDP nothing is acknowledged: network and server are one stage. --transport tcp tells them apart";
+        notes.push(note.to_owned());
     } else if columns.iter().all(|at| at.network_ns.is_none()) {
         let why = missing::network(ping.facts);
         notes.push(format!("Host and network cannot be separated ({why})"));

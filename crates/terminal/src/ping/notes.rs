@@ -112,7 +112,8 @@ fn is_like_voice(probe: &Probe) -> bool {
     let paced = gap.is_some_and(|gap| (10 * MILLISECOND..=60 * MILLISECOND).contains(&gap));
     let often = gap.is_some_and(|gap| gap <= 60 * MILLISECOND);
     let class = VOICE_CLASSES.contains(&probe.dscp.code_point());
-    probe.payload <= VOICE_PAYLOAD && (paced || (often && class))
+    let asks_server = probe.method.asks_server();
+    !asks_server && probe.payload <= VOICE_PAYLOAD && (paced || (often && class))
 }
 
 /// EF (RFC 3246) and VA (RFC 5865).

@@ -1,11 +1,11 @@
 //! One connection: how far it is set up, which request waits for its reply on it, and its stamps.
 
 use super::dialogue::{Dialogue, Reading, Said};
+use super::stamps::RequestStamps;
 use super::tls::{Secured, Tls};
 use crate::prober::channel::QueueEvent;
-use crate::prober::datagram::for_each_stamp;
 use crate::prober::open;
-use delaylab_kernel::ancillary::{Ancillary, QueuedError};
+use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -15,7 +15,6 @@ use delaylab_kernel::stream::StreamSocket;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{Close, Request};
-use delaylab_model::trial::StampPoint;
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_traffic::prober::{FromServer, Refused, Reply};
 use socket2::SockRef;
@@ -30,8 +29,6 @@ const CONGESTION_CONTROL: &str = "cubic";
 const READ: usize = 64 << 10;
 /// The first read of a reply is so short that its stamp is the first byte's.
 const FIRST: usize = 1;
-/// Requests of which stamps may still come.
-const STAMPED: usize = 4;
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,10 +152,8 @@ pub(super) struct Connection {
     at_once: Option<io::Error>,
     out: Vec<u8>,
     written: usize,
-    /// Bytes sent since stamps are asked for, as the kernel counts them.
-    sent: u32,
-    /// The last bytes of requests, and whose they are.
-    ends: [Option<(u32, u64)>; STAMPED],
+    /// Which request a stamp is of.
+    pub stamps: RequestStamps,
     /// The sealed bytes of the next request.
     sealed: Option<u64>,
     reading: Option<Reading>,
@@ -168,8 +163,6 @@ pub(super) struct Connection {
     record_at: Option<Nanos>,
     first: Option<Nanos>,
     retransmits: u32,
-    /// Its error queue has something.
-    pub has_stamps: bool,
 }
 
 impl Connection {
@@ -212,8 +205,7 @@ impl Connection {
             at_once,
             out: Vec::new(),
             written: 0,
-            sent: 0,
-            ends: [None; STAMPED],
+            stamps: RequestStamps::default(),
             sealed: None,
             reading: None,
             plain: Vec::new(),
@@ -221,7 +213,6 @@ impl Connection {
             record_at: None,
             first: None,
             retransmits: 0,
-            has_stamps: false,
         })
     }
 
@@ -280,12 +271,7 @@ impl Connection {
         self.reading = terms.dialogue.reading(seq);
         self.state = State::Asked;
         (self.first, self.record_at) = (None, None);
-        let end = self
-            .sent
-            .wrapping_add(self.out.len() as u32)
-            .wrapping_sub(1);
-        self.ends.rotate_right(1);
-        self.ends[0] = Some((end, seq));
+        self.stamps.asking(seq, self.out.len());
         self.flush()
     }
 
@@ -294,7 +280,7 @@ impl Connection {
             match self.socket.send(&self.out[self.written..]) {
                 Ok(sent) => {
                     self.written += sent;
-                    self.sent = self.sent.wrapping_add(sent as u32);
+                    self.stamps.sent(sent);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // The rest goes once there is room.
@@ -411,9 +397,8 @@ impl Connection {
 
     fn ready(&mut self, terms: &Terms) -> Result<Went, Failed> {
         self.state = State::Idle;
-        // Stamps count bytes from here on.
         let _ = self.socket.set_stamping(terms.flags);
-        self.sent = 0;
+        self.stamps.restart();
         let Some(seq) = self.seq else {
             self.set_up = FromServer::default();
             return Ok(Went::Ready);
@@ -457,6 +442,7 @@ impl Connection {
     /// Nobody asked: only its end, or what TLS has to say, can come.
     fn idle(&mut self, _: &Terms) -> Result<Went, Failed> {
         let mut buffer = [0; 4096];
+        self.plain.clear();
         match self.socket.receive(&mut buffer, Blocking::No) {
             Ok((0, _)) => {}
             Ok((length, _)) => {
@@ -578,40 +564,13 @@ impl Connection {
         }
     }
 
-    /// Reads its stamps. `Ok(true)`: there may be more.
+    /// Reads its stamps. `true`: there may be more.
     pub fn read_stamps(
         &mut self,
         queue: &mut ErrorQueue,
         take: &mut dyn FnMut(QueueEvent),
     ) -> bool {
-        self.has_stamps = false;
-        let ends = self.ends;
-        let whose = |id: u32| {
-            ends.iter()
-                .flatten()
-                .find(|(end, _)| *end == id)
-                .map(|(_, seq)| *seq)
-        };
-        let read = queue.read(self.socket.as_fd(), STAMPED * 3, |beside, _| {
-            match beside.error {
-                Some(QueuedError::Stamp { point, id }) => {
-                    if let Some(seq) = whose(id) {
-                        for_each_stamp(beside, point, |point, at| {
-                            take(QueueEvent::Stamp { seq, point, at });
-                        });
-                    }
-                }
-                Some(QueuedError::Acknowledged { id }) => {
-                    if let (Some(seq), Some(at)) = (whose(id), beside.software) {
-                        let point = StampPoint::TAck;
-                        take(QueueEvent::Stamp { seq, point, at });
-                    }
-                }
-                _ => {}
-            }
-        });
-        // A connection that was reset says so first, and has no more stamps.
-        read.unwrap_or(false)
+        self.stamps.read(self.socket.as_fd(), queue, take)
     }
 }
 

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`dialogue`] | the bytes of a request, and where its reply ends |
 //! | [`tls`] | TLS around them |
-//! | [`connection`] | one connection: how far it is, and its stamps |
+//! | [`connection`] | one connection: how far it is, and its request |
+//! | [`stamps`] | which request a stamp is of |
 //! | [`resolver`] | a name that is looked up for each request |
 //!
 //! A request that is due while every connection waits for a reply goes on one more: nothing waits for another reply, or
@@ -13,6 +14,7 @@
 mod connection;
 mod dialogue;
 mod resolver;
+mod stamps;
 mod tls;
 
 use super::channel::{Channel, Decoded, QueueEvent};
@@ -22,7 +24,7 @@ use connection::{Connection, Failed, Terms, Went};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
 use delaylab_kernel::error_queue::ErrorQueue;
-use delaylab_kernel::poller::Poller;
+use delaylab_kernel::poller::{Poller, Ready};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::wait;
 use delaylab_model::probe::StampRequest;
@@ -57,6 +59,8 @@ pub struct ServerChannel {
     connections: Vec<Connection>,
     made: u32,
     poller: Poller,
+    /// What it found: empty between calls.
+    ready: Vec<Ready>,
     resolver: Option<Resolver>,
     /// Which request is next.
     seq: u64,
@@ -111,6 +115,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         connections: Vec::new(),
         made: 0,
         poller,
+        ready: Vec::new(),
         resolver,
         seq: 0,
         replies: VecDeque::new(),
@@ -315,10 +320,10 @@ impl Channel for ServerChannel {
     }
 
     fn receive(&mut self, _: Blocking) -> io::Result<()> {
-        let mut ready = Vec::new();
-        self.poller.ready(|each| ready.push(each))?;
+        let mut ready = std::mem::take(&mut self.ready);
+        let polled = self.poller.ready(|each| ready.push(each));
         let mut any = false;
-        for each in ready {
+        for each in ready.drain(..) {
             if each.token == RESOLVER {
                 any |= self.take_names();
                 continue;
@@ -327,9 +332,11 @@ impl Channel for ServerChannel {
             let Some(at) = self.connections.iter().position(numbered) else {
                 continue;
             };
-            self.connections[at].has_stamps |= each.failed;
+            self.connections[at].stamps.waiting |= each.failed;
             any |= self.go_on(at);
         }
+        self.ready = ready;
+        polled?;
         match any {
             true => Ok(()),
             false => Err(io::ErrorKind::WouldBlock.into()),
