@@ -266,6 +266,13 @@ impl Probe {
         [by_count, self.duration].into_iter().flatten().min()
     }
 
+    /// Does the far kernel acknowledge what it asks, by itself?
+    pub fn is_acknowledged(&self) -> bool {
+        self.request
+            .as_ref()
+            .is_some_and(Request::is_asked_on_stream)
+    }
+
     /// frame: how many there are, by count or duration, whichever ends first.
     pub fn frames_due(&self) -> u64 {
         let by_duration = match (self.pacing, self.duration) {

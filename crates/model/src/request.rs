@@ -32,17 +32,13 @@ impl Request {
         }
     }
 
-    /// Does TCP carry it?
-    pub const fn is_stream(&self) -> bool {
-        match self {
-            Request::Connect { .. } | Request::Http(_) => true,
-            Request::Dns(dns) => !matches!(dns.transport, DnsTransport::Udp),
-        }
-    }
-
     /// Is something asked on a connection, so that the far kernel acknowledges it?
     pub const fn is_asked_on_stream(&self) -> bool {
-        self.is_stream() && !matches!(self, Request::Connect { .. })
+        match self {
+            Request::Connect { .. } => false,
+            Request::Http(_) => true,
+            Request::Dns(dns) => matches!(dns.transport, DnsTransport::Tcp),
+        }
     }
 }
 

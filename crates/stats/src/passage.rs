@@ -21,9 +21,8 @@ enum Boundary {
     Tx,
     FarIn,
     ReflectorOut,
-    #[allow(dead_code)] // where the server's time ends is known as a length alone
-    ServerOut,
-    First,
+    // Between them lies the end of the server's time, which is known as a length alone.
+    First = Stage::ReturnPath as isize,
     Rx,
     Recv,
 }

@@ -6,6 +6,7 @@ use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::request::{DNS_PORT, DnsRequest, HttpRequest, Question, Request, Trust, Url};
 use std::net::IpAddr;
+use std::str::FromStr;
 
 /// The request; `None` where the method asks no server.
 pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Request>, Wrong> {
@@ -53,6 +54,16 @@ fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
     }
 }
 
+/// A field that is written as a text.
+fn read<T: FromStr<Err: ToString>>(
+    field: &'static str,
+    text: &str,
+    help: &str,
+) -> Result<T, Wrong> {
+    text.parse()
+        .or_else(|error: T::Err| wrong(field, error.to_string(), help))
+}
+
 fn port(section: &ProbeSection) -> Result<Option<u16>, Wrong> {
     match section.port {
         Some(0) => wrong("port", "port 0 is no port", "ports are 1 to 65535"),
@@ -79,10 +90,7 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         let help = "write `url = \"https://example.org/\"`";
         return wrong("method", "http asks for nothing", help);
     };
-    let url: Url = match url.parse() {
-        Ok(url) => url,
-        Err(error) => return wrong("url", error.to_string(), "an http:// or https:// URL"),
-    };
+    let url: Url = read("url", url, "an http:// or https:// URL")?;
     let trust = match (&section.ca_file, section.insecure.unwrap_or(false)) {
         (Some(_), true) => {
             let what = "certificates are not verified: the authorities of a file say nothing";
@@ -122,10 +130,7 @@ fn dns(section: &ProbeSection) -> Result<Request, Wrong> {
         let help = "write `question = \"example.org AAAA\"`";
         return wrong("method", "dns asks for nothing", help);
     };
-    let question: Question = match question.parse() {
-        Ok(question) => question,
-        Err(error) => return wrong("question", error.to_string(), "a name and a type"),
-    };
+    let question: Question = read("question", question, "a name and a type")?;
     Ok(Request::Dns(DnsRequest {
         question,
         transport: section.transport.unwrap_or_default(),

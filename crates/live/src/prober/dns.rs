@@ -4,13 +4,15 @@ use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
+use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{Question, Request};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::FromServer;
 use delaylab_traffic::prober::sequence::widen;
-use delaylab_wire::dns::{self, MOST_DATAGRAM};
+use delaylab_wire::dns;
+use std::io;
 
 /// The longest message that a server may send all the same.
 const LONGEST: usize = 4096;
@@ -42,27 +44,10 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
         field: "question",
         reason: format!("`{}` cannot be asked for", format.asked.name),
     })?;
-    let mut buffer = vec![0; LONGEST];
-    let mut answers = false;
-    for patience in PATIENCE {
-        let told = exchange(&socket, &question, &mut buffer, patience, |packet| {
-            dns::answer(packet, &format.asked)
-        });
-        if told
-            .map_err(|source| no_server(settings, &socket, source))?
-            .is_some()
-        {
-            answers = true;
-            break;
-        }
-        if settings.stop.is_asked() {
-            break;
-        }
-    }
-    if !answers && !settings.stop.is_asked() {
+    if !answers(settings, &socket, &format, &question)? && !settings.stop.is_asked() {
         return Err(OpenError::Server {
             target: settings.target,
-            why: "no answer in 7 s. Is it a name server, does it serve this host, and does a firewall drop UDP port 53?"
+            why: "no answer in 7 s. Is it a name server, does it serve this host, and does a firewall drop UDP to its port?"
                 .to_owned(),
         });
     }
@@ -71,11 +56,27 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
         .map_err(|source| settings.socket_error("timestamps", source))
 }
 
-fn no_server(
+/// Asks until something answers, or patience ends.
+fn answers(
     settings: &Settings<'_>,
-    socket: &delaylab_kernel::datagram::DatagramSocket,
-    source: std::io::Error,
-) -> OpenError {
+    socket: &DatagramSocket,
+    format: &Dns,
+    question: &[u8],
+) -> Result<bool, OpenError> {
+    let mut buffer = vec![0; LONGEST];
+    for patience in PATIENCE {
+        let told = exchange(socket, question, &mut buffer, patience, |packet| {
+            dns::answer(packet, &format.asked)
+        });
+        let told = told.map_err(|source| no_server(settings, socket, source))?;
+        if told.is_some() || settings.stop.is_asked() {
+            return Ok(told.is_some());
+        }
+    }
+    Ok(false)
+}
+
+fn no_server(settings: &Settings<'_>, socket: &DatagramSocket, source: io::Error) -> OpenError {
     match open::no_exchange(settings, socket, source) {
         OpenError::NothingListens { target, .. } => OpenError::Server {
             target,
@@ -122,6 +123,6 @@ impl Format for Dns {
     }
 
     fn longest_reply(&self, _: usize) -> usize {
-        LONGEST.max(MOST_DATAGRAM.into())
+        LONGEST
     }
 }

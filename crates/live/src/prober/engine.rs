@@ -562,7 +562,7 @@ fn keep_first(failed: &mut Option<io::Error>, write: impl FnOnce() -> io::Result
 }
 
 /// Nothing to read: not now, or a signal came first.
-fn is_nothing(error: &io::Error) -> bool {
+pub(super) fn is_nothing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted

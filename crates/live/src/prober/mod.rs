@@ -53,7 +53,6 @@ use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::method::Method;
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::Record;
-use delaylab_model::request::Request;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
 use delaylab_model::units::write_duration;
@@ -149,13 +148,12 @@ impl Probing {
             Method::Udp => carry_out(udp::open(&settings)?, &settings, sink),
             Method::Tcp => carry_out(tcp::open(&settings)?, &settings, sink),
             Method::Stamp => carry_out(stamp::open(&settings)?, &settings, sink),
-            Method::TcpConnect | Method::Http => {
+            Method::Dns if !run.probe.is_acknowledged() => {
+                carry_out(dns::open(&settings)?, &settings, sink)
+            }
+            Method::TcpConnect | Method::Http | Method::Dns => {
                 carry_out(server::open(&settings)?, &settings, sink)
             }
-            Method::Dns => match run.probe.request.as_ref().is_some_and(Request::is_stream) {
-                true => carry_out(server::open(&settings)?, &settings, sink),
-                false => carry_out(dns::open(&settings)?, &settings, sink),
-            },
             Method::Frame => Err(RunError::Open(OpenError::Setting {
                 field: "method",
                 reason: "nothing answers frames: they go from port to port of a tester".to_owned(),
@@ -222,11 +220,7 @@ fn configured(settings: &Settings<'_>, residence: Residence) -> (Config, EngineC
         expected: Expected {
             departures: stamped,
             follow_ups: residence == Residence::ToDriver,
-            acks: stamped
-                && probe
-                    .request
-                    .as_ref()
-                    .is_some_and(Request::is_asked_on_stream),
+            acks: stamped && probe.is_acknowledged(),
         },
     };
     let how = EngineConfig {
@@ -369,11 +363,7 @@ fn delivery(point: StampPoint, count: u64, probe: &Probe, facts: &RecordFacts) -
     if count > 0 {
         return Delivery::Delivered;
     }
-    let stream = probe
-        .request
-        .as_ref()
-        .is_some_and(Request::is_asked_on_stream);
-    if matches!(point, TAck | TFirst) && !stream {
+    if matches!(point, TAck | TFirst) && !probe.is_acknowledged() {
         return Delivery::Unsupported;
     }
     // A handshake is no request that could be stamped.

@@ -21,6 +21,9 @@ use std::os::fd::AsFd;
 /// Room for the replies and stamps of a host that is kept from reading for a while.
 const RECEIVE_BUFFER: i32 = 4 << 20;
 
+/// Of connections. Pinned, so that a host's default does not become part of the result.
+pub(super) const CONGESTION_CONTROL: &str = "cubic";
+
 /// What a method needs to open its socket.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {

@@ -5,7 +5,7 @@
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{Ended, OpenError};
-use super::open::{self, Settings};
+use super::open::{self, CONGESTION_CONTROL, Settings};
 use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::from_stamps;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
@@ -32,8 +32,6 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Pinned, so that a host's default does not become part of the result.
-const CONGESTION_CONTROL: &str = "cubic";
 /// The reflector's last words are waited for this long.
 const ENDING_FOR: Nanos = 200 * MILLISECOND;
 /// How long a connection may take to open.

@@ -172,12 +172,12 @@ fn in_server(at: &AnatomyAt) -> Option<f64> {
 
 fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
     let mut notes = Vec::new();
-    if ping.summary.server.is_some() {
-        // The table above bounds what the stamps do not tell apart.
-    } else if ping.run.probe.method == Method::Dns {
+    // Of a server the table above bounds what the stamps do not tell apart.
+    let is_bounded = ping.summary.server.is_some();
+    if !is_bounded && ping.run.probe.method == Method::Dns {
         let note = "By UDP nothing is acknowledged: network and server are one stage. --transport tcp tells them apart";
         notes.push(note.to_owned());
-    } else if columns.iter().all(|at| at.network_ns.is_none()) {
+    } else if !is_bounded && columns.iter().all(|at| at.network_ns.is_none()) {
         let why = missing::network(ping.facts);
         notes.push(format!("Host and network cannot be separated ({why})"));
     }

@@ -4,7 +4,8 @@ use super::dialogue::{Dialogue, Reading, Said};
 use super::stamps::RequestStamps;
 use super::tls::{Secured, Tls};
 use crate::prober::channel::QueueEvent;
-use crate::prober::open;
+use crate::prober::engine::is_nothing;
+use crate::prober::open::{self, CONGESTION_CONTROL};
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -23,8 +24,6 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// Pinned, so that a host's default does not become part of the result.
-const CONGESTION_CONTROL: &str = "cubic";
 /// One read, once the first byte of a reply is there.
 const READ: usize = 64 << 10;
 /// The first read of a reply is so short that its stamp is the first byte's.
@@ -584,13 +583,6 @@ impl AsFd for Connection {
 const IN_PROGRESS: i32 = 115;
 const NO_TLS: &str =
     "the server closed the connection in the TLS handshake. Does it speak TLS on this port?";
-
-fn is_nothing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
-}
 
 /// What TLS refuses, with what to do.
 fn refused_by_tls(error: &rustls::Error) -> String {

@@ -27,7 +27,7 @@ use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::poller::{Poller, Ready};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::wait;
-use delaylab_model::probe::StampRequest;
+use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::request::{HttpRequest, Request, Trust};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{Nanos, SECOND};
@@ -68,7 +68,6 @@ pub struct ServerChannel {
     events: VecDeque<QueueEvent>,
     queue: ErrorQueue,
     failures: BTreeMap<String, u64>,
-    facts: Vec<String>,
     /// Keeps the kernel stamping arrivals: it begins only some time after the first socket has asked for it.
     _stamping: Option<DatagramSocket>,
 }
@@ -122,7 +121,6 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         events: VecDeque::new(),
         queue: ErrorQueue::new(),
         failures: BTreeMap::new(),
-        facts: facts(request),
         _stamping: stamping,
     };
     // A handshake alone is its own first try: a port that is closed is a result.
@@ -160,16 +158,13 @@ fn tls(request: &Request, settings: &Settings<'_>) -> Result<Option<Tls>, OpenEr
     }
 }
 
-/// What who reads the results is to know.
-fn facts(request: &Request) -> Vec<String> {
-    match request {
-        Request::Http(HttpRequest {
-            trust: Trust::Anyone,
-            ..
-        }) => vec![
+/// Said of every result: nobody knows who answered.
+fn unverified(probe: &Probe) -> Option<String> {
+    match &probe.request {
+        Some(Request::Http(http)) if http.trust == Trust::Anyone => Some(
             "certificates were not verified (--insecure): nobody knows who answered".to_owned(),
-        ],
-        _ => Vec::new(),
+        ),
+        _ => None,
     }
 }
 
@@ -374,7 +369,10 @@ impl Channel for ServerChannel {
             1 => format!("1 request failed: {why}"),
             count => format!("{count} requests failed: {why}"),
         });
-        self.facts.drain(..).chain(failures).collect()
+        unverified(&self.terms.probe)
+            .into_iter()
+            .chain(failures)
+            .collect()
     }
 
     fn socket(&self) -> BorrowedFd<'_> {

@@ -170,8 +170,10 @@ impl Secured {
     pub fn take(&mut self, mut bytes: &[u8], plain: &mut Vec<u8>) -> Result<(), rustls::Error> {
         self.follow(bytes);
         while !bytes.is_empty() {
-            // It reads from a slice, which does not fail.
-            let _ = self.connection.read_tls(&mut bytes);
+            // Behind the peer's last word (close_notify) nothing is taken, whatever comes.
+            if !matches!(self.connection.read_tls(&mut bytes), Ok(taken) if taken > 0) {
+                return Ok(());
+            }
             let state = self.connection.process_new_packets()?;
             let begin = plain.len();
             plain.resize(begin + state.plaintext_bytes_to_read(), 0);
@@ -221,5 +223,57 @@ impl Secured {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use rustls::{ServerConfig, ServerConnection};
+
+    fn server() -> ServerConnection {
+        let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![key.cert.der().clone()],
+                key.signing_key.serialize_der().try_into().unwrap(),
+            )
+            .unwrap();
+        ServerConnection::new(Arc::new(config)).unwrap()
+    }
+
+    /// What follows the server's last word ends nothing, and is not waited for without end.
+    #[test]
+    fn bytes_behind_the_last_word_are_left() {
+        let mut server = server();
+        let tls = Tls::new("localhost", &Trust::Anyone, b"http/1.1").unwrap();
+        let mut secured = tls.begin().unwrap();
+        let mut plain = Vec::new();
+        while secured.is_handshaking() || server.is_handshaking() {
+            let mut out = Vec::new();
+            secured.pour(&mut out);
+            server.read_tls(&mut &out[..]).unwrap();
+            server.process_new_packets().unwrap();
+            let mut back = Vec::new();
+            while server.wants_write() {
+                server.write_tls(&mut back).unwrap();
+            }
+            secured.take(&back, &mut plain).unwrap();
+        }
+        io::Write::write_all(&mut server.writer(), b"reply").unwrap();
+        server.send_close_notify();
+        let mut last = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut last).unwrap();
+        }
+        last.extend_from_slice(b"\x17\x03\x03\x00\x02no and more");
+        secured.take(&last[..5], &mut plain).unwrap();
+        secured.take(&last[5..], &mut plain).unwrap();
+        secured.take(b"more", &mut plain).unwrap();
+        assert_eq!(plain, b"reply");
     }
 }
