@@ -56,6 +56,13 @@ pub fn ignore_requests_to_end() {
     }
 }
 
+/// Asks a process to end (SIGTERM). The caller has started it and not waited for it yet: its number is nobody else's.
+pub fn ask_to_end(pid: u32) -> io::Result<()> {
+    let pid = libc::pid_t::try_from(pid).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: takes two numbers and touches no memory.
+    check(unsafe { libc::kill(pid, libc::SIGTERM) }).map(drop)
+}
+
 /// May this user write here? Asks, and writes nothing.
 pub fn may_write(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else {

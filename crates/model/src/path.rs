@@ -10,6 +10,7 @@
 //! | `queueing` | disciplines, buffers and token buckets |
 //! | `pause`, `flow_control` | when a switch, or who sends to it, waits |
 //! | `abr`, `atm` | end systems and switches of ATM |
+//! | [`server`] | a server of any make at a host |
 //! | `built` | what is built of all that is written |
 
 mod abr;
@@ -18,6 +19,7 @@ mod built;
 mod flow_control;
 mod pause;
 mod queueing;
+pub mod server;
 mod switch;
 mod topology;
 
@@ -31,6 +33,7 @@ pub use pause::Pause;
 pub use queueing::{CoDel, Discipline, NearEmpty, Pool, Red, TokenBucket};
 use schemars::JsonSchema;
 use serde::Deserialize;
+pub use server::{HostServer, Software};
 use std::collections::BTreeMap;
 pub use switch::{Impair, Reset, Switch};
 pub use topology::{ACCESS, Framing, Line, Link, Node, NodeKind, Topology};
@@ -92,4 +95,7 @@ pub struct Path {
     /// Links between them.
     #[serde(default)]
     pub link: Vec<Link>,
+    /// testbed, sim: servers at hosts, for probes of method http, dns and tcp-connect.
+    #[serde(default)]
+    pub server: Vec<HostServer>,
 }

@@ -12,6 +12,7 @@
 //! | [`build`] | a testbed that stands: built, entered, taken down; what others left behind |
 //! | [`soft_switch`] | the disciplines of crate `switch` in real time |
 //! | [`reflectors`] | who answers at each host |
+//! | [`servers`] | web and name servers at hosts |
 //! | [`kernel_queues`] | what the kernel's queues hold over time |
 //! | [`rootless`] | being allowed to build one |
 //! | `seen` | what the soft switches saw, as hops and series |
@@ -26,6 +27,7 @@ pub mod layout;
 pub mod reflectors;
 pub mod rootless;
 mod seen;
+pub mod servers;
 pub mod soft_switch;
 pub mod step;
 pub mod world;

@@ -5,6 +5,8 @@ use crate::kernel_queues::KernelQueues;
 use crate::layout::{self, Layout};
 use crate::reflectors::{ReflectorError, Reflectors};
 use crate::seen;
+use crate::servers::wanted::{self, Wanted};
+use crate::servers::{ServerError, Servers};
 use crate::soft_switch::probes::{Probes, Watched};
 use delaylab_live::load;
 use delaylab_live::prober::error::RunError;
@@ -13,7 +15,7 @@ use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
 use delaylab_model::load::Direction;
 use delaylab_model::method::Method;
-use delaylab_model::probe::{Family, Probe};
+use delaylab_model::probe::Family;
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
@@ -32,6 +34,9 @@ pub enum TestbedError {
     /// A host in it does not answer.
     #[error(transparent)]
     Reflector(#[from] ReflectorError),
+    /// A server in it does not answer.
+    #[error(transparent)]
+    Server(#[from] ServerError),
     /// The soft switch gave up.
     #[error("the soft switch broke off: {0}")]
     Switch(io::Error),
@@ -54,6 +59,7 @@ pub struct Testbed {
 /// A testbed and who answers in it. They end in this order.
 #[derive(Debug)]
 struct Site {
+    servers: Option<Servers>,
     reflectors: Reflectors,
     standing: Standing,
 }
@@ -65,11 +71,12 @@ impl Testbed {
     }
 
     /// The testbed of the trial before if it is the same, else a new one. Reflectors answer in it.
-    fn stand(&mut self, layout: &Layout) -> Result<&Standing, TestbedError> {
+    fn stand(&mut self, trial: &Trial, layout: &Layout) -> Result<&Site, TestbedError> {
         let is_the_same = |site: &Site| *site.standing.structure() == layout.structure;
         let mut site = match self.site.take().filter(is_the_same) {
             Some(site) => site,
             None => Site {
+                servers: None,
                 reflectors: Reflectors::default(),
                 standing: Standing::build(layout.structure.clone())?,
             },
@@ -78,7 +85,14 @@ impl Testbed {
             let place = layout.structure.hosts[to].1.place;
             site.reflectors.answer_at(place, &site.standing)?;
         }
-        Ok(&self.site.insert(site).standing)
+        let wanted = Wanted::of(trial, &layout.structure);
+        let are_these = |servers: &Servers| *servers.wanted() == wanted;
+        // Those of the trial before end first: they may have the same ports.
+        site.servers = site.servers.take().filter(are_these);
+        if site.servers.is_none() && !wanted.servers.is_empty() {
+            site.servers = Some(Servers::start(wanted, &site.standing)?);
+        }
+        Ok(self.site.insert(site))
     }
 }
 
@@ -91,24 +105,13 @@ impl From<TestbedError> for WorldError {
     }
 }
 
-/// A testbed's hosts have reflectors alone.
-fn no_server(probe: &Probe) -> Option<Refusal> {
-    matches!(probe.method, Method::Http | Method::Dns).then(|| Refusal {
-        field: format!("probe.{}.method", probe.name),
-        reason: format!(
-            "{} asks a server, and a testbed's hosts have none: use the world live, or `delaylab testbed up` and `exec`",
-            probe.method
-        ),
-    })
-}
-
 impl World for Testbed {
     fn refusals(&self, trial: &Trial) -> Vec<Refusal> {
         let mut refusals = layout::refusals(trial);
         let anywhere = SocketAddr::from(([10, 82, 0, 1], DEFAULT_PORT));
         refusals.extend(self.live.probe_refusals(trial, target(anywhere.ip())));
         refusals.extend(trial.loads.iter().flat_map(load::refusals));
-        refusals.extend(trial.probes.iter().filter_map(no_server));
+        refusals.extend(wanted::refusals(trial));
         refusals
     }
 
@@ -125,9 +128,15 @@ impl Testbed {
         sink: &mut dyn Sink,
     ) -> Result<TrialFacts, TestbedError> {
         let layout = layout::lay_out(trial).map_err(TestbedError::Refused)?;
-        let standing = self.stand(&layout)?;
+        let site = self.stand(trial, &layout)?;
+        let standing = &site.standing;
         let switches = standing.start_switches(&layout.devices, trial.seed)?;
-        let runs = probe_runs(trial, &layout, standing);
+        let mut runs = probe_runs(trial, &layout, standing);
+        for placed in &mut runs {
+            if let Some(servers) = &site.servers {
+                servers.at_home(&mut placed.run.probe);
+            }
+        }
         let ports = frame_ports(trial, &layout, standing);
         let loads = stream_runs(trial, &layout, standing);
         let queues = KernelQueues::watch(&layout.kernel_ports, standing);

@@ -57,19 +57,20 @@ impl Site {
         let path = &trial.path;
         let mut routes = Routes::new(&self.network);
         let mut flow = 0..;
-        let mut next = |said, class, route, field: &str| {
+        let mut next = |said: [Option<&String>; 2], class, route, field: &str| {
             let ends = self.ends(path, flow.next().unwrap_or(0), said, class, route, field)?;
             check(&mut routes, &self.network, &ends, field).map(|()| ends)
         };
         let mut probes = Vec::new();
         for probe in &trial.probes {
             let field = format!("probe.{}", probe.name);
-            probes.push(next([&probe.from, &probe.to], probe.dscp, None, &field)?);
+            let said = [probe.from.as_ref(), path.destination_of(probe)];
+            probes.push(next(said, probe.dscp, None, &field)?);
         }
         let mut loads = Vec::new();
         for load in &trial.loads {
             let field = format!("load.{}", load.name);
-            let said = [&load.from, &load.to];
+            let said = [load.from.as_ref(), load.to.as_ref()];
             if let Some(second) = load.second_direction() {
                 return refuse(format!("{field}.{second}"), SECOND_DIRECTION);
             }
@@ -89,7 +90,7 @@ impl Site {
         &self,
         path: &Path,
         flow: usize,
-        said: [&Option<String>; 2],
+        said: [Option<&String>; 2],
         class: Dscp,
         route: Option<&String>,
         field: &str,

@@ -1,7 +1,11 @@
 //! Questions to name servers and what of their answers counts here (RFC 1035).
 
 use delaylab_model::request::Question;
-use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, TYPE};
+use simple_dns::rdata::{A, RData};
+use simple_dns::{
+    CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, ResourceRecord, TYPE,
+};
+use std::net::Ipv4Addr;
 
 /// The longest answer that fits a datagram, as the question says (RFC 6891; as the flag day of 2020 has it).
 pub const MOST_DATAGRAM: u16 = 1232;
@@ -69,20 +73,40 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
     })
 }
 
+/// What a server that knows one address answers to every question, for this many seconds. `None`: it was no question.
+pub fn reply(question: &[u8], address: Ipv4Addr, ttl: u32) -> Option<Vec<u8>> {
+    let packet = Packet::parse(question).ok()?;
+    if packet.has_flags(PacketFlag::RESPONSE) {
+        return None;
+    }
+    let asked = packet.questions.first()?;
+    let is_address = asked.qtype == QTYPE::TYPE(TYPE::A);
+    let name = asked.qname.clone().into_owned();
+    let mut packet = packet.into_reply();
+    if is_address {
+        let address = RData::A(A {
+            address: address.to_bits(),
+        });
+        packet
+            .answers
+            .push(ResourceRecord::new(name, CLASS::IN, ttl, address));
+    }
+    packet.build_bytes_vec().ok()
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
-    use simple_dns::rdata::{A, RData};
-    use simple_dns::{RCODE, ResourceRecord};
+    use simple_dns::RCODE;
 
     fn asked(text: &str) -> Question {
         text.parse().unwrap()
     }
 
     /// What a server makes of a question.
-    fn reply(question: &[u8], ttls: &[u32]) -> Vec<u8> {
+    fn reply_with(question: &[u8], ttls: &[u32]) -> Vec<u8> {
         let packet = Packet::parse(question).unwrap();
         let name = packet.questions[0].qname.clone().into_owned();
         let mut packet = packet.into_reply();
@@ -109,7 +133,7 @@ mod tests {
         for text in kinds.chain([". NS".to_owned()]) {
             let text = text.as_str();
             let sent = question(&asked(text), 77).unwrap();
-            let answered = answer(&reply(&sent, &[300, 60]), &asked(text)).unwrap();
+            let answered = answer(&reply_with(&sent, &[300, 60]), &asked(text)).unwrap();
             let expected = Answered {
                 id: 77,
                 code: 0,
@@ -120,7 +144,7 @@ mod tests {
             assert_eq!(answered, expected, "{text}");
         }
         let sent = question(&asked("a.b"), 1).unwrap();
-        let none = answer(&reply(&sent, &[]), &asked("a.b")).unwrap();
+        let none = answer(&reply_with(&sent, &[]), &asked("a.b")).unwrap();
         assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
     }
 
@@ -128,17 +152,34 @@ mod tests {
     fn questions_and_answers_to_others_are_no_answers() {
         let sent = question(&asked("a.b"), 1).unwrap();
         assert_eq!(answer(&sent, &asked("a.b")), None);
-        assert_eq!(answer(&reply(&sent, &[1]), &asked("a.c")), None);
-        assert_eq!(answer(&reply(&sent, &[1]), &asked("a.b AAAA")), None);
-        assert!(answer(&reply(&sent, &[1]), &asked("A.B")).is_some());
+        assert_eq!(answer(&reply_with(&sent, &[1]), &asked("a.c")), None);
+        assert_eq!(answer(&reply_with(&sent, &[1]), &asked("a.b AAAA")), None);
+        assert!(answer(&reply_with(&sent, &[1]), &asked("A.B")).is_some());
         assert_eq!(framed(&[1, 2, 3]), [0, 3, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_server_of_one_address_answers_every_question() {
+        let address = Ipv4Addr::new(192, 0, 2, 7);
+        let sent = question(&asked("a.b"), 9).unwrap();
+        let replied = reply(&sent, address, 30).unwrap();
+        let answered = answer(&replied, &asked("a.b")).unwrap();
+        assert_eq!(
+            (answered.id, answered.answers, answered.ttl),
+            (9, 1, Some(30))
+        );
+        let sent = question(&asked("a.b AAAA"), 9).unwrap();
+        let none = answer(&reply(&sent, address, 30).unwrap(), &asked("a.b AAAA")).unwrap();
+        assert_eq!((none.code, none.answers), (0, 0));
+        assert_eq!(reply(&replied, address, 30), None);
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0_usize..40, byte in any::<u8>()) {
             let _ = answer(&bytes, &asked("a.b"));
-            let mut near = reply(&question(&asked("a.b"), 1).unwrap(), &[1]);
+            let _ = reply(&bytes, Ipv4Addr::LOCALHOST, 1);
+            let mut near = reply_with(&question(&asked("a.b"), 1).unwrap(), &[1]);
             let at = at % near.len();
             near[at] = byte;
             let _ = answer(&near, &asked("a.b"));

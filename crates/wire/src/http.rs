@@ -30,6 +30,55 @@ pub fn request(verb: &str, path: &str, authority: &str, close: bool) -> Vec<u8> 
     text.into_bytes()
 }
 
+/// What a server is asked for: the path, and how many bytes the request has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// As it stands in the request line.
+    pub path: String,
+    /// The head alone?
+    pub head_only: bool,
+    /// Bytes up to the end of its head. Requests with a body are not read.
+    pub bytes: usize,
+    /// May another request follow on the connection?
+    pub keeps: bool,
+}
+
+/// Reads the first request of these bytes; `None` where it has not come whole.
+///
+/// # Errors
+/// They are no request, or its head is too long.
+pub fn asked(bytes: &[u8]) -> Result<Option<Asked>, HttpError> {
+    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => {
+            let close = request.headers.iter().any(|field| {
+                field.name.eq_ignore_ascii_case("connection")
+                    && field.value.eq_ignore_ascii_case(b"close")
+            });
+            Ok(Some(Asked {
+                path: request.path.unwrap_or_default().to_owned(),
+                head_only: request.method == Some("HEAD"),
+                bytes: length,
+                keeps: request.version == Some(1) && !close,
+            }))
+        }
+        Ok(httparse::Status::Partial) if bytes.len() < MOST_HEAD => Ok(None),
+        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
+            Err(HttpError::HeadTooLong)
+        }
+        Err(_) => Err(HttpError::NotHttp),
+    }
+}
+
+/// The head of a reply with a body of so many bytes.
+pub fn reply_head(body: u64, keeps: bool) -> String {
+    let connection = if keeps { "keep-alive" } else { "close" };
+    format!(
+        "HTTP/1.1 200 OK\r\nServer: delaylab\r\nContent-Type: text/plain\r\nContent-Length: {body}\r\nConnection: {connection}\r\n\r\n"
+    )
+}
+
 /// Why bytes are no reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HttpError {

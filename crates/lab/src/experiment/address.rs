@@ -106,7 +106,7 @@ fn each_entry(table: &Table) -> impl Iterator<Item = Key> {
 fn is_list(place: &[Key]) -> bool {
     matches!(
         names(place).as_slice(),
-        ["probe" | "load" | "case" | "finding" | "figure"] | ["path", "node" | "link"]
+        ["probe" | "load" | "case" | "finding" | "figure"] | ["path", "node" | "link" | "server"]
     )
 }
 

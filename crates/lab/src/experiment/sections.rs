@@ -177,7 +177,7 @@ impl Setup {
         let table = root.table()?;
         let path = section(table, "path", problems);
         if let Some(Value::Table(path)) = table.get("path").map(|node| &node.value) {
-            for key in ["node", "link"] {
+            for key in ["node", "link", "server"] {
                 let nodes = path.get(key).and_then(Node::array).unwrap_or_default();
                 problems.extend(same_names(&format!("path.{key}"), nodes));
             }

@@ -79,7 +79,7 @@ impl Path {
         let path = self;
         let fields = given! { path, but target:
             topology pairs senders hops leaves spines hosts ports framing rate propagation line mtu
-            shaper abr route queue remark switch host node link
+            shaper abr route queue remark switch host node link server
         };
         let used = fields.into_iter().filter(|(_, used)| *used);
         used.map(|(name, _)| name).collect()

@@ -1,0 +1,171 @@
+//! A server of any make at a host of a path that is built: what probes of method `http`, `dns` and `tcp-connect` ask there.
+
+use crate::method::Method;
+use crate::path::Path;
+use crate::probe::Probe;
+use crate::quantity::{Duration, Size};
+use crate::request::Request;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What answers every question and every request by itself, where nothing else is written.
+pub const PAGE_SIZE: u64 = 1024;
+
+/// `[[path.server]]`: a server at a host, on the usual ports of what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostServer {
+    /// Its name in URLs (`http://web/10KiB`) and in `forward`.
+    pub name: String,
+    /// The host that it is on.
+    pub at: String,
+    /// What it is. delaylab's own by default, which is the only one in `sim`.
+    #[serde(default)]
+    pub software: Software,
+    /// delaylab: how long it works on each request. Nothing by default.
+    pub think: Option<Duration>,
+    /// How many requests it works on at once: processes of nginx, threads of haproxy and unbound. 1 by default: others wait.
+    pub workers: Option<u32>,
+    /// nginx, haproxy, unbound: the name of the server that it asks in its turn. Without one nginx has pages, and
+    /// unbound answers every name.
+    pub forward: Option<String>,
+}
+
+/// The programs that can be a server.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Software {
+    /// Delaylab's own: pages and names after a think time, that many at once. What a simulation has.
+    #[default]
+    Delaylab,
+    /// A web server, by HTTP on port 80 and by HTTPS on port 443; pages under `/gzip/` are compressed for each request
+    /// that accepts it.
+    Nginx,
+    /// A proxy of HTTP on port 80.
+    Haproxy,
+    /// A name server on port 53.
+    Unbound,
+}
+
+impl Software {
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Software::Delaylab => "delaylab",
+            Software::Nginx => "nginx",
+            Software::Haproxy => "haproxy",
+            Software::Unbound => "unbound",
+        }
+    }
+
+    /// The TCP ports on which it listens.
+    pub const fn ports(self) -> &'static [u16] {
+        match self {
+            Software::Delaylab => &[53, 80],
+            Software::Nginx => &[80, 443],
+            Software::Haproxy => &[80],
+            Software::Unbound => &[53],
+        }
+    }
+
+    /// Can it ask another server in its turn?
+    pub const fn forwards(self) -> bool {
+        !matches!(self, Software::Delaylab)
+    }
+}
+
+impl fmt::Display for Software {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl HostServer {
+    /// How many requests it works on at once.
+    pub fn workers(&self) -> u32 {
+        self.workers.unwrap_or(1)
+    }
+
+    /// Does it listen on this port?
+    pub fn has_port(&self, port: u16) -> bool {
+        self.software.ports().contains(&port)
+    }
+}
+
+/// The bytes of the page of this path: its last segment says how many, as in `/10KiB`; else [`PAGE_SIZE`].
+pub fn page_size(path: &str) -> u64 {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let last = path.rsplit('/').next().unwrap_or_default();
+    last.parse().map_or(PAGE_SIZE, |Size(bytes)| bytes)
+}
+
+impl Path {
+    /// The server that a probe asks: the one of its URL's host, or at its destination and port.
+    pub fn server_of(&self, probe: &Probe) -> Option<&HostServer> {
+        let request = probe.request.as_ref()?;
+        let named = match request {
+            Request::Http(http) => self.server.iter().find(|it| it.name == http.url.host),
+            _ => None,
+        };
+        let there = |server: &&HostServer| {
+            Some(&server.at) == probe.to.as_ref() && server.has_port(request.port())
+        };
+        named.or_else(|| self.server.iter().find(there))
+    }
+
+    /// The host that a probe goes to where the file names it: by `to`, or by the server that it asks.
+    pub fn destination_of<'a>(&'a self, probe: &'a Probe) -> Option<&'a String> {
+        let by_server = || Some(&self.server_of(probe)?.at);
+        probe.to.as_ref().or_else(by_server)
+    }
+
+    /// Every probe that asks this server.
+    pub fn asked_by<'a>(
+        &'a self,
+        server: &'a HostServer,
+        probes: &'a [Probe],
+    ) -> impl Iterator<Item = &'a Probe> {
+        let asks = |probe: &&Probe| {
+            self.server_of(probe)
+                .is_some_and(|asked| asked.name == server.name)
+        };
+        probes.iter().filter(asks)
+    }
+}
+
+/// Methods that nothing but a server answers: of the others, a host's kernel or reflector.
+pub const fn needs_server(method: Method) -> bool {
+    matches!(method, Method::Http | Method::Dns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_path_says_how_large_its_page_is() {
+        for (path, size) in [
+            ("/", PAGE_SIZE),
+            ("/10KiB", 10 << 10),
+            ("/gzip/1MiB?a=2B", 1 << 20),
+            ("/20B/about", PAGE_SIZE),
+            ("", PAGE_SIZE),
+        ] {
+            assert_eq!(page_size(path), size, "{path}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! HAProxy before another web server.
+
+use super::program::{Program, Setting};
+
+/// HAProxy, told so.
+pub fn program(setting: &Setting<'_>) -> Program {
+    let behind = setting.placed.forward.unwrap_or(setting.placed.address);
+    let text = format!(
+        "global
+    nbthread {}
+    maxconn 4096
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 1h
+    timeout server 1m
+frontend asked
+    bind {}:80
+    default_backend behind
+backend behind
+    server behind {behind}:80
+",
+        setting.placed.server.workers(),
+        setting.placed.address,
+    );
+    Program {
+        command: "haproxy",
+        package: "haproxy",
+        arguments: ["-db", "-f"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([setting.file("haproxy.cfg")])
+            .collect(),
+        files: vec![("haproxy.cfg".to_owned(), text.into_bytes())],
+    }
+}

@@ -1,0 +1,186 @@
+//! Servers at hosts of a testbed: real ones of this machine's packages, and delaylab's own.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`wanted`] | what a trial wants of a server: its pages, its names, whom it asks |
+//! | [`identity`] | certificates of a testbed's own authority |
+//! | [`nginx`], [`haproxy`], [`unbound`] | how each program is told so |
+//! | [`program`] | a program that runs in a namespace, until it is dropped |
+//! | [`own`] | delaylab's own |
+//!
+//! Another program is one more file here, and a line in `Servers::start_all` and in [`Software`].
+
+mod haproxy;
+mod identity;
+mod nginx;
+mod own;
+mod program;
+mod unbound;
+pub mod wanted;
+
+use crate::build::Standing;
+use delaylab_kernel::owned_name;
+use delaylab_model::path::Software;
+use delaylab_model::probe::Probe;
+use delaylab_model::request::{Request, Trust};
+use identity::Identity;
+use own::Own;
+use program::{Running, Setting};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use wanted::Wanted;
+
+/// Sets of servers that this process has started.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+/// The file with the certificate of the testbed's own authority.
+const AUTHORITY: &str = "authority.pem";
+
+/// Why a server does not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// Its program is not here.
+    #[error(
+        "server `{name}`: `{command}` is missing: install the package {package} (`apt-get install {package}`)"
+    )]
+    Missing {
+        /// The server.
+        name: String,
+        /// The program.
+        command: &'static str,
+        /// Where it is in.
+        package: &'static str,
+    },
+    /// It ended before it listened.
+    #[error("server `{name}`: {command} ended before it listened: {said}")]
+    Ended {
+        /// The server.
+        name: String,
+        /// The program.
+        command: &'static str,
+        /// What it said, the last of it.
+        said: String,
+    },
+    /// It does not listen.
+    #[error("server `{name}`: {command} does not listen on port {port} after {} s", program::PATIENCE.as_secs())]
+    Silent {
+        /// The server.
+        name: String,
+        /// The program.
+        command: &'static str,
+        /// The port.
+        port: u16,
+    },
+    /// The kernel or the disk said no.
+    #[error("server `{name}`: cannot {what}: {source}")]
+    Io {
+        /// The server.
+        name: String,
+        /// What was tried.
+        what: &'static str,
+        /// What it said.
+        source: io::Error,
+    },
+    /// There is no room for its files.
+    #[error("cannot write {}: {source}", folder.display())]
+    Folder {
+        /// Where they would be.
+        folder: PathBuf,
+        /// What the disk said.
+        source: io::Error,
+    },
+    /// No certificate could be made.
+    #[error("cannot make a certificate for the servers of the testbed: {0}")]
+    Certificate(#[from] rcgen::Error),
+}
+
+/// Servers that answer until this is dropped.
+#[derive(Debug)]
+pub struct Servers {
+    wanted: Wanted,
+    // They end before their folder is removed.
+    programs: Vec<Running>,
+    own: Vec<Own>,
+    folder: Folder,
+}
+
+impl Servers {
+    /// Starts what a trial wants, and returns once all of it listens.
+    ///
+    /// # Errors
+    /// Names the server. What was started until then ends.
+    pub fn start(wanted: Wanted, standing: &Standing) -> Result<Self, ServerError> {
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-servers-{number}", owned_name::of_this_process());
+        let identity = Identity::new(&wanted.names)?;
+        let mut servers = Self {
+            wanted,
+            programs: Vec::new(),
+            own: Vec::new(),
+            folder: Folder(std::env::temp_dir().join(name)),
+        };
+        servers.start_all(&identity, standing)?;
+        Ok(servers)
+    }
+
+    fn start_all(&mut self, identity: &Identity, standing: &Standing) -> Result<(), ServerError> {
+        let folder = &self.folder.0;
+        let written = std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(folder.join(AUTHORITY), &identity.authority));
+        written.map_err(|source| ServerError::Folder {
+            folder: folder.clone(),
+            source,
+        })?;
+        // Who is asked by others in their turn comes first: some look whether it is there.
+        let (asking, asked): (Vec<_>, Vec<_>) =
+            (self.wanted.servers.iter()).partition(|placed| placed.forward.is_some());
+        for placed in asked.into_iter().chain(asking) {
+            let enter = standing.enter(placed.place);
+            let setting = Setting {
+                placed,
+                wanted: &self.wanted,
+                identity,
+                folder: &folder.join(&placed.server.name),
+            };
+            let program = match placed.server.software {
+                Software::Delaylab => {
+                    self.own.push(Own::start(placed, &enter)?);
+                    continue;
+                }
+                Software::Nginx => nginx::program(&setting),
+                Software::Haproxy => haproxy::program(&setting),
+                Software::Unbound => unbound::program(&setting),
+            };
+            self.programs
+                .push(Running::start(program, &setting, &enter)?);
+        }
+        Ok(())
+    }
+
+    /// What they were started for.
+    pub const fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// Makes of a probe's request what it is in the testbed: addresses are known, so that no name is looked up, and the
+    /// testbed's own authority is believed.
+    pub fn at_home(&self, probe: &mut Probe) {
+        if let Some(Request::Http(http)) = &mut probe.request {
+            http.resolves = false;
+            if http.url.tls && http.trust == Trust::System {
+                http.trust = Trust::File(self.folder.0.join(AUTHORITY).display().to_string());
+            }
+        }
+    }
+}
+
+/// A folder that goes with this.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // One that was never made cannot be removed.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

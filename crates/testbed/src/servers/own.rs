@@ -1,0 +1,262 @@
+//! delaylab's own server: pages on port 80 and names on port 53, each after a think time, so many at once.
+
+use super::ServerError;
+use super::wanted::Placed;
+use delaylab_kernel::clock;
+use delaylab_live::world::Enter;
+use delaylab_model::path::server::page_size;
+use delaylab_wire::{dns, http};
+use socket2::SockRef;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Where pages are.
+const WEB: u16 = 80;
+/// What every name has.
+const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+/// How long that may be kept, in seconds.
+const TTL: u32 = 60;
+/// The kernel wakes no sleeper sooner than this after its time: the rest is spent awake.
+const SLACK: Duration = Duration::from_micros(200);
+/// How often who waits for a datagram looks whether it is to end.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// Answers until it is dropped.
+#[derive(Debug)]
+pub struct Own {
+    shared: Arc<Shared>,
+    listeners: Vec<TcpListener>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// What all threads know.
+#[derive(Debug)]
+struct Shared {
+    think: Duration,
+    free: Mutex<u32>,
+    freed: Condvar,
+    stop: AtomicBool,
+    /// Connections that are there, to be ended with the rest.
+    open: Mutex<HashMap<u64, TcpStream>>,
+}
+
+impl Shared {
+    /// Works on one request, once a worker is free.
+    fn work(&self) {
+        let lock = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.freed.wait_while(lock(), |free| *free == 0);
+        *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
+        think(self.think);
+        *lock() += 1;
+        self.freed.notify_one();
+    }
+
+    fn open(&self) -> MutexGuard<'_, HashMap<u64, TcpStream>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ends(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Exactly so long: a sleep alone would be longer by what the kernel takes to wake it.
+fn think(time: Duration) {
+    let until = clock::monotonic() + time.as_nanos() as i64;
+    if let Some(sleep) = time.checked_sub(SLACK) {
+        std::thread::sleep(sleep);
+    }
+    while clock::monotonic() < until {
+        std::hint::spin_loop();
+    }
+}
+
+impl Own {
+    /// Starts it, and returns once it listens.
+    ///
+    /// # Errors
+    /// It cannot have its ports.
+    pub fn start(placed: &Placed, enter: &Enter) -> Result<Self, ServerError> {
+        let server = &placed.server;
+        let io = |what| {
+            move |source| ServerError::Io {
+                name: server.name.clone(),
+                what,
+                source,
+            }
+        };
+        let (web, names, datagrams) = open(placed.address, enter).map_err(io("have its ports"))?;
+        let shared = Arc::new(Shared {
+            think: Duration::from_nanos(server.think.map_or(0, |think| think.0.unsigned_abs())),
+            free: Mutex::new(server.workers()),
+            freed: Condvar::new(),
+            stop: AtomicBool::new(false),
+            open: Mutex::default(),
+        });
+        let mut own = Self {
+            shared: shared.clone(),
+            listeners: Vec::new(),
+            threads: Vec::new(),
+        };
+        for (listener, answer) in [(web, answer_pages as Answer), (names, answer_names)] {
+            own.listeners
+                .push(listener.try_clone().map_err(io("keep its socket"))?);
+            let shared = shared.clone();
+            own.spawn(move || accept(&listener, &shared, answer))
+                .map_err(io("start its thread"))?;
+        }
+        own.spawn(move || answer_datagrams(&datagrams, &shared))
+            .map_err(io("start its thread"))?;
+        Ok(own)
+    }
+
+    fn spawn(&mut self, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let thread = std::thread::Builder::new().name("server".to_owned());
+        self.threads.push(thread.spawn(act)?);
+        Ok(())
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        for listener in &self.listeners {
+            // Who accepts on it wakes up.
+            let _ = SockRef::from(listener).shutdown(Shutdown::Both);
+        }
+        for (_, stream) in self.shared.open().drain() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// On a thread of its own: this one stays where it is.
+fn open(address: Ipv4Addr, enter: &Enter) -> io::Result<(TcpListener, TcpListener, UdpSocket)> {
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| {
+            enter()?;
+            let datagrams = UdpSocket::bind((address, dns_port()))?;
+            datagrams.set_read_timeout(Some(GLANCE))?;
+            Ok((
+                TcpListener::bind((address, WEB))?,
+                TcpListener::bind((address, dns_port()))?,
+                datagrams,
+            ))
+        });
+        opened
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+const fn dns_port() -> u16 {
+    delaylab_model::request::DNS_PORT
+}
+
+/// What is done on a connection.
+type Answer = fn(&mut TcpStream, &Shared) -> io::Result<()>;
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
+    for number in 0.. {
+        let Ok((mut stream, _)) = listener.accept() else {
+            return;
+        };
+        let Ok(kept) = stream.try_clone() else {
+            continue;
+        };
+        shared.open().insert(number, kept);
+        if shared.ends() {
+            return;
+        }
+        let shared = shared.clone();
+        let thread = std::thread::Builder::new().name("server".to_owned());
+        // One that cannot be had leaves the connection without an answer, which the probe records.
+        let _ = thread.spawn(move || {
+            let _ = stream.set_nodelay(true);
+            // Who asks may go at any time.
+            let _ = answer(&mut stream, &shared);
+            let _ = stream.shutdown(Shutdown::Both);
+            shared.open().remove(&number);
+        });
+    }
+}
+
+fn answer_pages(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut came = Vec::new();
+    loop {
+        while let Some(asked) = http::asked(&came).map_err(io::Error::other)? {
+            came.drain(..asked.bytes);
+            shared.work();
+            let body = page_size(&asked.path);
+            let mut reply = http::reply_head(body, asked.keeps).into_bytes();
+            if !asked.head_only {
+                reply.resize(reply.len() + body as usize, b'.');
+            }
+            stream.write_all(&reply)?;
+            if !asked.keeps {
+                return Ok(());
+            }
+        }
+        more(stream, &mut came)?;
+    }
+}
+
+fn answer_names(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+    let mut came = Vec::new();
+    loop {
+        while let Some((length, rest)) = came.split_first_chunk::<{ dns::LENGTH }>() {
+            let length = usize::from(u16::from_be_bytes(*length));
+            let Some(question) = rest.get(..length) else {
+                break;
+            };
+            let reply = dns::reply(question, ADDRESS, TTL);
+            came.drain(..dns::LENGTH + length);
+            shared.work();
+            let reply = reply.ok_or(io::ErrorKind::InvalidData)?;
+            stream.write_all(&dns::framed(&reply))?;
+        }
+        more(stream, &mut came)?;
+    }
+}
+
+/// What comes next on the connection.
+fn more(stream: &mut TcpStream, came: &mut Vec<u8>) -> io::Result<()> {
+    let mut buffer = [0; 4096];
+    match stream.read(&mut buffer)? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        length => {
+            came.extend_from_slice(&buffer[..length]);
+            Ok(())
+        }
+    }
+}
+
+/// One after the other where one works at a time; else each on a thread of its own.
+fn answer_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
+    let mut buffer = [0; 1 << 16];
+    while !shared.ends() {
+        let Ok((length, from)) = socket.recv_from(&mut buffer) else {
+            continue;
+        };
+        let Some(reply) = dns::reply(&buffer[..length], ADDRESS, TTL) else {
+            continue;
+        };
+        let Ok(socket) = socket.try_clone() else {
+            continue;
+        };
+        let shared = shared.clone();
+        let thread = std::thread::Builder::new().name("server".to_owned());
+        let _ = thread.spawn(move || {
+            shared.work();
+            let _ = socket.send_to(&reply, from);
+        });
+    }
+}

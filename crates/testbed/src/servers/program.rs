@@ -1,0 +1,254 @@
+//! A program that runs in a namespace, until it is dropped.
+
+use super::ServerError;
+use super::identity::Identity;
+use super::wanted::{Placed, Wanted};
+use delaylab_live::world::Enter;
+use std::fs::{self, File};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a program may take to listen.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// How long one may take to end.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// How often it is looked at.
+const GLANCE: Duration = Duration::from_millis(5);
+/// What is shown of what it said.
+const LAST_WORDS: usize = 400;
+
+/// What a server's configuration is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// The server.
+    pub placed: &'a Placed,
+    /// What all servers of the trial are asked for.
+    pub wanted: &'a Wanted,
+    /// What it shows who asks by TLS.
+    pub identity: &'a Identity,
+    /// Where its files are, and nobody else's.
+    pub folder: &'a Path,
+}
+
+impl Setting<'_> {
+    /// A file in its folder, as its configuration names it.
+    pub fn file(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+}
+
+/// How a server is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// Its command.
+    pub command: &'static str,
+    /// The package of Debian that has it.
+    pub package: &'static str,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Files in its folder, by their names.
+    pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// A program that listens.
+#[derive(Debug)]
+pub struct Running {
+    stop: Option<Sender<()>>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Starts it, and returns once it listens on all its ports.
+    ///
+    /// # Errors
+    /// It is not here, ends, or does not listen.
+    pub fn start(
+        program: Program,
+        setting: &Setting<'_>,
+        enter: &Enter,
+    ) -> Result<Self, ServerError> {
+        let name = &setting.placed.server.name;
+        write(&program, setting.folder).map_err(|source| ServerError::Io {
+            name: name.clone(),
+            what: "write its files",
+            source,
+        })?;
+        let job = Job {
+            name: name.clone(),
+            said: setting.folder.join("said"),
+            at: setting.placed.address.into(),
+            ports: setting.placed.server.software.ports(),
+            program,
+        };
+        let (ready, is_ready) = channel();
+        let (stop, stopped) = channel();
+        let enter = enter.clone();
+        // The kernel ends the program when this thread ends, whatever becomes of the rest.
+        let keeper = std::thread::Builder::new()
+            .name("server".to_owned())
+            .spawn(move || job.keep(&enter, &ready, &stopped));
+        let keeper = keeper.map_err(|source| ServerError::Io {
+            name: name.clone(),
+            what: "start its thread",
+            source,
+        })?;
+        let running = Self {
+            stop: Some(stop),
+            keeper: Some(keeper),
+        };
+        match is_ready.recv() {
+            Ok(Ok(())) => Ok(running),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(ServerError::Io {
+                name: name.clone(),
+                what: "start it",
+                source: io::Error::other("its thread ended"),
+            }),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}
+
+fn write(program: &Program, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (name, content) in &program.files {
+        fs::write(folder.join(name), content)?;
+    }
+    Ok(())
+}
+
+/// What the thread does that the program's life hangs on.
+struct Job {
+    name: String,
+    program: Program,
+    /// Where it says what it says.
+    said: std::path::PathBuf,
+    at: IpAddr,
+    ports: &'static [u16],
+}
+
+impl Job {
+    fn keep(&self, enter: &Enter, ready: &Sender<Result<(), ServerError>>, stopped: &Receiver<()>) {
+        let started = enter().map_err(|source| self.io("enter its namespace", source));
+        let mut child = match started.and_then(|()| self.spawn()) {
+            Ok(child) => child,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+        let listens = self.wait(&mut child);
+        let goes_on = listens.is_ok();
+        let _ = ready.send(listens);
+        if goes_on {
+            // Until the other end is dropped.
+            let _ = stopped.recv();
+        }
+        end(&mut child);
+    }
+
+    fn io(&self, what: &'static str, source: io::Error) -> ServerError {
+        ServerError::Io {
+            name: self.name.clone(),
+            what,
+            source,
+        }
+    }
+
+    fn spawn(&self) -> Result<Child, ServerError> {
+        let failed = |error| self.io("start it", error);
+        let said = File::create(&self.said).map_err(failed)?;
+        let missing = || ServerError::Missing {
+            name: self.name.clone(),
+            command: self.program.command,
+            package: self.program.package,
+        };
+        let path = which(self.program.command).ok_or_else(missing)?;
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--pdeathsig", "TERM"])
+            .arg(path)
+            .args(&self.program.arguments);
+        command
+            .stdin(Stdio::null())
+            .stdout(said.try_clone().map_err(failed)?)
+            .stderr(said);
+        command.spawn().map_err(failed)
+    }
+
+    /// Until it listens on all its ports.
+    fn wait(&self, child: &mut Child) -> Result<(), ServerError> {
+        let until = Instant::now() + PATIENCE;
+        for &port in self.ports {
+            let there = SocketAddr::new(self.at, port);
+            while TcpStream::connect_timeout(&there, PATIENCE).is_err() {
+                if let Ok(Some(_)) = child.try_wait() {
+                    return Err(ServerError::Ended {
+                        name: self.name.clone(),
+                        command: self.program.command,
+                        said: last_words(&self.said),
+                    });
+                }
+                if Instant::now() > until {
+                    return Err(ServerError::Silent {
+                        name: self.name.clone(),
+                        command: self.program.command,
+                        port,
+                    });
+                }
+                std::thread::sleep(GLANCE);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Asks it to end, and ends it where it does not.
+fn end(child: &mut Child) {
+    let _ = delaylab_kernel::process::ask_to_end(child.id());
+    let until = Instant::now() + FAREWELL;
+    while Instant::now() < until {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return;
+        }
+        std::thread::sleep(GLANCE);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn last_words(said: &Path) -> String {
+    let said = fs::read(said).unwrap_or_default();
+    let said = String::from_utf8_lossy(&said);
+    let said = said.trim();
+    let from = said
+        .char_indices()
+        .rev()
+        .nth(LAST_WORDS)
+        .map_or(0, |(at, _)| at);
+    match said {
+        "" => "it said nothing".to_owned(),
+        _ => said[from..].to_owned(),
+    }
+}
+
+/// A command in the search path, or where Debian has programs for root.
+fn which(command: &str) -> Option<std::path::PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let mut files = folders.map(|folder| folder.join(command));
+    files.find(|file| file.is_file())
+}
