@@ -1,7 +1,7 @@
 # delaylab: what there is to do here. `make` alone prints this list.
 #
 #   make accept ONLY=rate          one of busy, rate, memory, capture, load, frames, simulation, records,
-#                                  samples, serve, testbed, calibration
+#                                  samples, serve, testbed, calibration, planted, servers
 #   make accept SECONDS=10         a quick look
 #   make accept ROUNDS=9           more repeats
 

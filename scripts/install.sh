@@ -19,14 +19,15 @@ needs() { # purpose: command=package of each that it needs
         needs demo
         # c++: libFuzzer is compiled.
         printf '%s\n' c++=build-essential tcpdump=tcpdump ping=iputils-ping python3=python3 unshare=util-linux mount=mount \
-            node=nodejs npm=npm iperf3=iperf3 jq=jq rsvg-convert=librsvg2-bin
+            node=nodejs npm=npm iperf3=iperf3 jq=jq rsvg-convert=librsvg2-bin nginx=nginx-light unbound=unbound haproxy=haproxy
         # Without windows it starts sooner.
         command -v chromium >/dev/null || echo chromium-headless-shell=chromium-headless-shell
         # Debian keeps what makes virtual environments apart.
         python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
         ;;
     accept) printf '%s\n' ip=iproute2 ping=iputils-ping irtt=irtt sockperf=sockperf tcpdump=tcpdump python3=python3 \
-        iperf3=iperf3 trafgen=netsniff-ng chromium=chromium ;;
+        iperf3=iperf3 trafgen=netsniff-ng chromium=chromium nginx=nginx-light unbound=unbound curl=curl \
+        httping=httping wrk=wrk hey=hey dnsperf=dnsperf ;;
     *)
         say "usage: scripts/install.sh [demo|test|accept]"
         exit 2

@@ -150,13 +150,17 @@ pub struct ProbeSection {
     pub url: Option<String>,
     /// http: how. GET by default.
     pub verb: Option<Verb>,
-    /// http: a connection for each request. Kept by default.
+    /// http, dns by TCP: a connection for each request. Kept by default.
     pub fresh: Option<bool>,
     /// https: a PEM file with the authorities whose certificates are believed. Those of this host by default.
     pub ca_file: Option<String>,
     /// https: do not verify certificates.
     pub insecure: Option<bool>,
-    /// dns: the name and the type asked for, `"example.org AAAA"`.
+    /// http: fields of the request's head, such as `"Accept-Encoding: gzip"`.
+    #[serde(default)]
+    pub headers: Vec<String>,
+    /// dns: the name and the type asked for, `"example.org AAAA"`. `*.example.org` is another name in each question, which
+    /// no cache knows.
     pub question: Option<String>,
     /// dns: what carries it. udp by default.
     pub transport: Option<DnsTransport>,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::net::Ipv6Addr;
 use std::str::FromStr;
@@ -78,6 +79,60 @@ pub struct HttpRequest {
     pub resolves: bool,
     /// https: whose certificates are believed.
     pub trust: Trust,
+    /// Fields of its head besides those that every request has.
+    pub headers: Vec<Header>,
+}
+
+/// A field of a request's head (RFC 9110 §5), as in `Accept-Encoding: gzip`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Why a text is no [`Header`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// It cannot be read.
+    #[error("`{0}` is no field of a request: write it like `Accept-Encoding: gzip`")]
+    Malformed(String),
+    /// Every request has it already, or it would say that more comes.
+    #[error("`{0}` follows from the URL and the other options")]
+    Taken(String),
+}
+
+impl FromStr for Header {
+    type Err = HeaderError;
+
+    fn from_str(text: &str) -> Result<Self, HeaderError> {
+        const TAKEN: [&str; 5] = [
+            "Host",
+            "Connection",
+            "Content-Length",
+            "Transfer-Encoding",
+            "Upgrade",
+        ];
+        let malformed = || HeaderError::Malformed(text.to_owned());
+        let (name, value) = text.split_once(':').ok_or_else(malformed)?;
+        let name = http::HeaderName::from_str(name).map_err(|_| malformed())?;
+        let value = http::HeaderValue::from_str(value.trim()).map_err(|_| malformed())?;
+        let value = value.to_str().map_err(|_| malformed())?.to_owned();
+        if let Some(taken) = TAKEN.into_iter().find(|taken| name == *taken) {
+            return Err(HeaderError::Taken(taken.to_owned()));
+        }
+        Ok(Self {
+            name: name.to_string(),
+            value,
+        })
+    }
+}
+
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.value)
+    }
 }
 
 /// The method of a request (RFC 9110 §9.3).
@@ -241,6 +296,8 @@ pub struct DnsRequest {
     pub question: Question,
     /// What carries it.
     pub transport: DnsTransport,
+    /// By TCP: is each question asked on a connection of its own?
+    pub fresh: bool,
     /// The port of the server.
     pub port: u16,
 }
@@ -252,7 +309,7 @@ pub enum DnsTransport {
     /// A packet each way: network and server cannot be told apart.
     #[default]
     Udp,
-    /// A connection that is kept (RFC 7766).
+    /// A connection, kept (RFC 7766) or of its own for each question.
     Tcp,
 }
 
@@ -278,7 +335,8 @@ impl fmt::Display for DnsTransport {
 /// The usual port of name servers.
 pub const DNS_PORT: u16 = 53;
 
-/// A name and the type of record asked for: `example.org AAAA`.
+/// A name and the type of record asked for: `example.org AAAA`. In `*.example.org` the first label is another one in each
+/// question, so that no cache knows the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The name, without the dot at its end; empty is the root.
@@ -348,6 +406,17 @@ impl Question {
             name: name.to_owned(),
             kind,
         })
+    }
+
+    /// The question of this number: where the name begins with `*`, each has a label of its own, 16 digits long.
+    pub fn numbered(&self, number: u64) -> Cow<'_, Self> {
+        match self.name.strip_prefix("*.") {
+            None => Cow::Borrowed(self),
+            Some(rest) => Cow::Owned(Self {
+                name: format!("{number:016x}.{rest}"),
+                kind: self.kind,
+            }),
+        }
     }
 
     /// The types that can be asked for, by number.
@@ -437,6 +506,33 @@ mod tests {
         ] {
             let error = text.parse::<Url>().unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_star_is_another_label_in_each_question() {
+        let question: Question = "*.example.org".parse().unwrap();
+        assert_eq!(
+            question.numbered(0x2a).to_string(),
+            "000000000000002a.example.org A"
+        );
+        let other: Question = "a.*.org".parse().unwrap();
+        assert_eq!(*other.numbered(1), other);
+    }
+
+    #[test]
+    fn a_header_is_read_and_what_is_none_is_said() {
+        let header: Header = "Accept-Encoding:  gzip ".parse().unwrap();
+        assert_eq!(header.to_string(), "accept-encoding: gzip");
+        for wrong in [
+            "gzip",
+            "a b: c",
+            "X: a\r\nHost: b",
+            ": x",
+            "host: example.org",
+            "connection: close",
+        ] {
+            assert!(wrong.parse::<Header>().is_err(), "{wrong}");
         }
     }
 

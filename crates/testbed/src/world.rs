@@ -87,10 +87,9 @@ impl Testbed {
         }
         let wanted = Wanted::of(trial, &layout.structure);
         let are_these = |servers: &Servers| *servers.wanted() == wanted;
-        // Those of the trial before end first: they may have the same ports.
-        site.servers = site.servers.take().filter(are_these);
-        if site.servers.is_none() && !wanted.servers.is_empty() {
-            site.servers = Some(Servers::start(wanted, &site.standing)?);
+        if !wanted.servers.is_empty() && !site.servers.as_ref().is_some_and(are_these) {
+            let before = site.servers.take();
+            site.servers = Some(Servers::start(wanted, &site.standing, before)?);
         }
         Ok(self.site.insert(site))
     }

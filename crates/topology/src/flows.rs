@@ -55,6 +55,9 @@ impl Site {
     /// Where each probe and each stream of each load goes.
     pub(crate) fn flows(&self, trial: &Trial) -> Result<(Vec<Ends>, Vec<Vec<Ends>>), Refusal> {
         let path = &trial.path;
+        for server in &path.server {
+            self.host(&server.at, &format!("path.server.{}.at", server.name))?;
+        }
         let mut routes = Routes::new(&self.network);
         let mut flow = 0..;
         let mut next = |said: [Option<&String>; 2], class, route, field: &str| {

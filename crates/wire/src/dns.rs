@@ -11,6 +11,8 @@ use std::net::Ipv4Addr;
 pub const MOST_DATAGRAM: u16 = 1232;
 /// The bytes that say how long a message on a connection is (RFC 1035 §4.2.2).
 pub const LENGTH: usize = 2;
+/// Where the text of the first label of a question's name begins: behind the header and the label's length (RFC 1035 §4.1).
+pub const FIRST_LABEL: usize = 13;
 
 /// The question in words of the wire, with this number. `None`: its name is none.
 pub fn question(question: &Question, id: u16) -> Option<Vec<u8>> {

@@ -2,6 +2,7 @@
 //!
 //! What a server sends is not kept: bytes are counted. Nothing that comes makes it take more memory than [`MOST_HEAD`].
 
+use delaylab_model::request::Header;
 use std::fmt::Write;
 
 /// The most bytes of a reply's head, as many servers have it.
@@ -13,16 +14,25 @@ pub const MOST_REPLY: u64 = 1 << 30;
 /// The most bytes of a line that begins a chunk.
 const MOST_CHUNK_LINE: usize = 256;
 
-/// A request: method, path and host as they are to stand in it.
+/// A request: method, path, host and more fields as they are to stand in it.
 ///
-/// The caller has seen to it that none of them has a line break: [`delaylab_model::request::Url`] is read so.
-pub fn request(verb: &str, path: &str, authority: &str, close: bool) -> Vec<u8> {
+/// The caller has seen to it that none of them has a line break: [`delaylab_model::request::Url`] and [`Header`] are read so.
+pub fn request(
+    verb: &str,
+    path: &str,
+    authority: &str,
+    headers: &[Header],
+    close: bool,
+) -> Vec<u8> {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = write!(
         text,
         "{verb} {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: delaylab\r\nAccept: */*\r\n"
     );
+    for header in headers {
+        let _ = write!(text, "{header}\r\n");
+    }
     if close {
         text.push_str("Connection: close\r\n");
     }

@@ -12,10 +12,19 @@ pub struct ServerArgs {
     #[arg(long, help_heading = "What to ask a server")]
     pub head: bool,
 
-    /// http: a new connection for each request: the name, the TCP and the TLS handshake are part of each response
+    /// http, dns by TCP: a new connection for each request: the name, the TCP and the TLS handshake are part of each response
     /// [default: connections are kept]
     #[arg(long, help_heading = "What to ask a server")]
     pub fresh: bool,
+
+    /// http: a field of the request's head, such as 'Accept-Encoding: gzip'; can be repeated
+    #[arg(
+        short = 'H',
+        long = "header",
+        value_name = "NAME: VALUE",
+        help_heading = "What to ask a server"
+    )]
+    pub headers: Vec<String>,
 
     /// https: believe the authorities in this PEM file [default: those that this host trusts]
     #[arg(long, value_name = "FILE", help_heading = "What to ask a server")]
@@ -39,7 +48,8 @@ pub struct ServerArgs {
     #[arg(long, help_heading = "What to ask a server")]
     pub no_handshakes: bool,
 
-    /// dns: the name and the type asked for: 'example.org AAAA'
+    /// dns: the name and the type asked for: 'example.org AAAA'. '*.example.org' is another name in each question, which no
+    /// cache knows
     #[arg(long, value_name = "NAME TYPE", help_heading = "What to ask a server")]
     pub question: Option<String>,
 

@@ -76,7 +76,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
 }
 
 /// Fields of the experiment, and what they are on the command line; the size apart, which has two flags.
-const FLAGS: [(&str, &str); 12] = [
+const FLAGS: [(&str, &str); 14] = [
     ("reply_payload", "--reply-size"),
     ("ttl", "-t"),
     ("timeout", "-W"),
@@ -85,7 +85,9 @@ const FLAGS: [(&str, &str); 12] = [
     ("pacing", "-i"),
     ("host.condition", "--condition"),
     ("ca_file", "--cacert"),
+    ("headers", "--header"),
     ("insecure", "--insecure"),
+    ("fresh", "--fresh"),
     ("question", "--question"),
     ("transport", "--transport"),
     ("close", "--close"),

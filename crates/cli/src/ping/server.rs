@@ -45,6 +45,10 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
             ),
         ),
         ("insecure", json!(server.insecure.then_some(true))),
+        (
+            "headers",
+            json!((!server.headers.is_empty()).then_some(&server.headers)),
+        ),
         ("question", json!(server.question)),
         ("transport", json!(server.transport)),
         ("close", json!(server.close)),
@@ -129,7 +133,7 @@ impl Asked {
             return Err(Failed::usage("which name? --question 'example.org AAAA'"));
         }
         self.set("port", json!(port));
-        let kept = args.server.transport == Some(DnsTransport::Tcp);
+        let kept = args.server.transport == Some(DnsTransport::Tcp) && !args.server.fresh;
         self.port_of_kept = kept.then_some(port.unwrap_or(DNS_PORT));
         Ok(())
     }

@@ -20,6 +20,180 @@ pub fn root() -> Result<(), String> {
     }
 }
 
+/// Servers of this machine's packages, and delaylab's own: 20 ms for a page that a proxy fetches, too.
+const SERVERS: &str = r#"
+name = "bed"
+title = "Servers"
+world = "testbed"
+
+[[probe]]
+name = "own"
+method = "http"
+url = "http://own/2KiB"
+fresh = true
+pacing = { wait = "10ms" }
+count = 15
+[[probe]]
+name = "proxy"
+method = "http"
+url = "http://proxy/2KiB"
+pacing = { wait = "10ms" }
+count = 15
+[[probe]]
+name = "nginx"
+method = "http"
+url = "https://web/gzip/10KiB"
+headers = ["Accept-Encoding: gzip"]
+fresh = true
+pacing = { wait = "10ms" }
+count = 15
+[[probe]]
+name = "cached"
+method = "dns"
+question = "www.example.test"
+to = "b4"
+pacing = { wait = "10ms" }
+count = 15
+[[probe]]
+name = "unknown"
+method = "dns"
+question = "*.example.test AAAA"
+transport = "tcp"
+fresh = true
+to = "b4"
+pacing = { wait = "10ms" }
+count = 15
+[[probe]]
+name = "port"
+method = "tcp-connect"
+port = 443
+to = "b2"
+pacing = { wait = "10ms" }
+count = 15
+
+[path]
+topology = "pairs-on-a-trunk"
+pairs = 5
+rate = "100Mbit/s"
+
+[path.switch]
+discipline = "fifo"
+buffer = "64KiB"
+
+[[path.server]]
+name = "own"
+at = "b1"
+think = "20ms"
+workers = 4
+[[path.server]]
+name = "web"
+at = "b2"
+software = "nginx"
+[[path.server]]
+name = "proxy"
+at = "b3"
+software = "haproxy"
+forward = "own"
+[[path.server]]
+name = "resolver"
+at = "b4"
+software = "unbound"
+forward = "authority"
+[[path.server]]
+name = "authority"
+at = "b5"
+software = "delaylab"
+think = "10ms"
+workers = 4
+"#;
+
+/// Real servers in namespaces: what each is asked it answers, what it thinks is its own, and none is left behind.
+#[test]
+fn servers_answer_in_a_testbed() {
+    for server in ["nginx", "haproxy", "unbound"] {
+        let there = ["/usr/sbin", "/usr/bin"].map(|folder| format!("{folder}/{server}"));
+        if !there.iter().any(|file| std::path::Path::new(file).exists()) {
+            skip!("{server} is not installed (scripts/install.sh test)");
+        }
+    }
+    let mut bed = or_skip!(Bed::new(SERVERS));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    bed.look(
+        "names = trials['probe_name'].to_list()\n\
+         records = records.with_columns(pl.col('probe').replace_strict(dict(enumerate(names))).alias('name'))\n\
+         lost = records.filter(pl.col('to_t_recv').is_null())\n\
+         assert lost.is_empty(), lost.select('name', 'outcome')\n\
+         answers = {row['name']: row['answer'] for row in records.unique('name').to_dicts()}\n\
+         assert answers['own'] == answers['proxy'] == answers['nginx'] == '200', answers\n\
+         assert answers['cached'] == answers['unknown'] == 'NOERROR', answers\n\
+         assert answers['port'] == 'open', answers\n\
+         server = records.with_columns((pl.col('t_first') - pl.col('t_ack')).alias('server'))\n\
+         least = {row['name']: row['server'] for row in server.group_by('name').agg(pl.col('server').min()).to_dicts()}\n\
+         assert 19e6 < least['own'] < 26e6 and 9e6 < least['unknown'] < 16e6, least\n\
+         small = records.filter((pl.col('name') == 'nginx') & (pl.col('reply_bytes') > 9000))\n\
+         assert small.is_empty(), 'a page was not compressed'\n",
+    );
+    let folders = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten();
+    let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let left: Vec<_> = names
+        .filter(|name| {
+            name.contains("-servers-") && delaylab_kernel::owned_name::is_left_over(name)
+        })
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// What cannot be had is said by its field, with what to write instead.
+#[test]
+fn servers_that_cannot_be_had_are_refused() {
+    let scratch = Scratch::new();
+    for (from, to, said) in [
+        (
+            "at = \"b1\"",
+            "at = \"b9\"",
+            "there is no node `b9`: there are a1",
+        ),
+        (
+            "forward = \"own\"",
+            "forward = \"wob\"",
+            "no [[path.server]] is called `wob`",
+        ),
+        (
+            "forward = \"own\"",
+            "workers = 2",
+            "a proxy asks another server: name it",
+        ),
+        (
+            "forward = \"own\"",
+            "forward = \"resolver\"",
+            "`resolver` does not answer what haproxy asks",
+        ),
+        (
+            "software = \"nginx\"",
+            "software = \"nginx\"\nthink = \"1ms\"",
+            "nginx takes as long as it takes",
+        ),
+        (
+            "at = \"b3\"",
+            "at = \"b2\"",
+            "has its port on the same host",
+        ),
+        (
+            "to = \"b4\"",
+            "to = \"b2\"",
+            "no server of `b2` has the port",
+        ),
+        ("/2KiB", "/2GiB", "its page is larger than 64 MiB"),
+        ("workers = 4", "workers = 0", "1 to 256 work at once"),
+    ] {
+        scratch.file("bed.toml", &SERVERS.replacen(from, to, 1));
+        let checked = ran(&scratch, "check bed.toml");
+        assert_eq!(checked.code, 2, "{to}: {}", checked.stdout);
+        assert!(checked.stderr.contains(said), "{to}: {}", checked.stderr);
+    }
+}
+
 /// A run in a testbed, whose tables a few lines of Python look at.
 struct Bed {
     scratch: Scratch,
@@ -42,10 +216,11 @@ impl Bed {
         )
     }
 
-    /// `records`, `hops`, `series` and `trials` are frames of polars.
+    /// `records`, `hops`, `series` and `trials` are frames of polars, or `None` where the run has no such table.
     fn look(&mut self, script: &str) {
-        let before = "import sys, polars as pl\n\
-             table = lambda name: pl.read_parquet(sys.argv[1] + '/' + name + '.parquet')\n\
+        let before = "import os, sys, polars as pl\n\
+             file = lambda name: sys.argv[1] + '/' + name + '.parquet'\n\
+             table = lambda name: pl.read_parquet(file(name)) if os.path.exists(file(name)) else None\n\
              records, trials, hops, series = map(table, ['records', 'trials', 'hops', 'series'])\n";
         let looked = Ran::to_end(
             self.python

@@ -35,7 +35,9 @@ const ENTRIES: &[Entry] = entries! {
     "examples/incast"
     "examples/l4s"
     "examples/pfc"
+    "examples/resolver"
     "examples/switch-chain"
+    "examples/web-response"
     "validation/efci-robustness"
     "validation/eprca-variants"
     "validation/kernel-tcp"
@@ -43,6 +45,7 @@ const ENTRIES: &[Entry] = entries! {
     "validation/ns3-dumbbell"
     "validation/ns3-ensembles"
     "validation/pfc-headroom"
+    "validation/planted-servers"
     "validation/soft-switch"
 };
 

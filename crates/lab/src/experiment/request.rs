@@ -4,7 +4,9 @@ use super::probe::{Wrong, wrong};
 use delaylab_model::experiment::ProbeSection;
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;
-use delaylab_model::request::{DNS_PORT, DnsRequest, HttpRequest, Question, Request, Trust, Url};
+use delaylab_model::request::{
+    DNS_PORT, DnsRequest, DnsTransport, HttpRequest, Question, Request, Trust, Url,
+};
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -22,12 +24,13 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
 /// Each field of a request, whose it is, and whether it is there.
 fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
     use Method::{Dns, Http, TcpConnect};
-    let fields: [(&str, &[Method], bool); 9] = [
+    let fields: [(&str, &[Method], bool); 10] = [
         ("url", &[Http], section.url.is_some()),
         ("verb", &[Http], section.verb.is_some()),
-        ("fresh", &[Http], section.fresh.is_some()),
+        ("fresh", &[Http, Dns], section.fresh.is_some()),
         ("ca_file", &[Http], section.ca_file.is_some()),
         ("insecure", &[Http], section.insecure.is_some()),
+        ("headers", &[Http], !section.headers.is_empty()),
         ("question", &[Dns], section.question.is_some()),
         ("transport", &[Dns], section.transport.is_some()),
         ("port", &[TcpConnect, Dns], section.port.is_some()),
@@ -110,6 +113,8 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         (None, true) => Trust::Anyone,
         (None, false) => Trust::System,
     };
+    let headers = section.headers.iter();
+    let headers = headers.map(|text| read("headers", text, "a name, a colon and a value"));
     let fresh = section.fresh.unwrap_or(false);
     let is_name = url.host.parse::<IpAddr>().is_err();
     let there = path
@@ -122,6 +127,7 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         verb: section.verb.unwrap_or_default(),
         fresh,
         trust,
+        headers: headers.collect::<Result<_, _>>()?,
     }))
 }
 
@@ -131,9 +137,20 @@ fn dns(section: &ProbeSection) -> Result<Request, Wrong> {
         return wrong("method", "dns asks for nothing", help);
     };
     let question: Question = read("question", question, "a name and a type")?;
+    let transport = section.transport.unwrap_or_default();
+    let fresh = section.fresh.unwrap_or(false);
+    if fresh && transport == DnsTransport::Udp {
+        let what = "a question by UDP has no connection";
+        return wrong(
+            "fresh",
+            what,
+            "write `transport = \"tcp\"`, or leave it out",
+        );
+    }
     Ok(Request::Dns(DnsRequest {
         question,
-        transport: section.transport.unwrap_or_default(),
+        transport,
+        fresh,
         port: port(section)?.unwrap_or(DNS_PORT),
     }))
 }

@@ -4,6 +4,7 @@ use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::open::{self, Settings};
+use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::record::Answer;
@@ -12,6 +13,7 @@ use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::FromServer;
 use delaylab_traffic::prober::sequence::widen;
 use delaylab_wire::dns;
+use std::borrow::Cow;
 use std::io;
 
 /// The longest message that a server may send all the same.
@@ -19,10 +21,28 @@ const LONGEST: usize = 4096;
 /// A server that may have to ask others first is waited for so long before it is said that none answers.
 const PATIENCE: [Nanos; 3] = [SECOND, 2 * SECOND, 4 * SECOND];
 
+/// The number of the question that is asked before all others.
+const FIRST: u64 = u16::MAX as u64;
+/// The bytes of a label of its own.
+const UNIQUE: usize = 16;
+
 /// Questions and answers.
 #[derive(Debug)]
 pub struct Dns {
-    asked: Question,
+    question: Question,
+    /// Of the first one, where each has a name of its own.
+    first: u64,
+}
+
+impl Dns {
+    fn asked(&self, seq: u64) -> Cow<'_, Question> {
+        self.question.numbered(self.first.wrapping_add(seq))
+    }
+}
+
+/// A number that names asked for earlier, by this program or another, did not have: a cache may still know them.
+pub(super) fn first_number() -> u64 {
+    clock::monotonic().unsigned_abs()
 }
 
 /// Opens a socket, and sees to it that something answers.
@@ -37,13 +57,15 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
         });
     };
     let format = Dns {
-        asked: request.question.clone(),
+        question: request.question.clone(),
+        first: first_number(),
     };
     let socket = open::udp_socket(settings)?;
-    let question = dns::question(&format.asked, u16::MAX).ok_or_else(|| OpenError::Setting {
-        field: "question",
-        reason: format!("`{}` cannot be asked for", format.asked.name),
-    })?;
+    let question =
+        dns::question(&format.asked(FIRST), FIRST as u16).ok_or_else(|| OpenError::Setting {
+            field: "question",
+            reason: format!("`{}` cannot be asked for", format.question.name),
+        })?;
     if !answers(settings, &socket, &format, &question)? && !settings.stop.is_asked() {
         return Err(OpenError::Server {
             target: settings.target,
@@ -66,7 +88,7 @@ fn answers(
     let mut buffer = vec![0; LONGEST];
     for patience in PATIENCE {
         let told = exchange(socket, question, &mut buffer, patience, |packet| {
-            dns::answer(packet, &format.asked)
+            dns::answer(packet, &format.asked(FIRST))
         });
         let told = told.map_err(|source| no_server(settings, socket, source))?;
         if told.is_some() || settings.stop.is_asked() {
@@ -92,13 +114,21 @@ impl Format for Dns {
         if let Some(id) = packet.first_chunk_mut() {
             *id = (seq as u16).to_be_bytes();
         }
+        // The label of its own stands where the other's stood, and is as long.
+        let asked = self.asked(seq);
+        if let Cow::Owned(asked) = &asked
+            && let Some(label) = packet.get_mut(dns::FIRST_LABEL..dns::FIRST_LABEL + UNIQUE)
+        {
+            label.copy_from_slice(&asked.name.as_bytes()[..UNIQUE]);
+        }
     }
 
     fn parse(&mut self, packet: &[u8], _: &[u8], last: u64) -> Parsed {
-        let Some(answered) = dns::answer(packet, &self.asked) else {
+        let id = packet.first_chunk().map(|id| u16::from_be_bytes(*id));
+        let Some(seq) = id.and_then(|id| widen(last, id.into(), 16)) else {
             return Parsed::Rejected;
         };
-        let Some(seq) = widen(last, answered.id.into(), 16) else {
+        let Some(answered) = dns::answer(packet, &self.asked(seq)) else {
             return Parsed::Rejected;
         };
         let server = FromServer {

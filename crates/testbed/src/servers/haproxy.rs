@@ -1,7 +1,12 @@
 //! HAProxy before another web server.
 
-use super::program::{Program, Setting};
+use super::program::{Program, Setting, Tool};
 
+/// Its command.
+pub const TOOL: Tool = Tool {
+    command: "haproxy",
+    package: "haproxy",
+};
 /// HAProxy, told so.
 pub fn program(setting: &Setting<'_>) -> Program {
     let behind = setting.placed.forward.unwrap_or(setting.placed.address);
@@ -24,8 +29,7 @@ backend behind
         setting.placed.address,
     );
     Program {
-        command: "haproxy",
-        package: "haproxy",
+        tool: TOOL,
         arguments: ["-db", "-f"]
             .map(str::to_owned)
             .into_iter()

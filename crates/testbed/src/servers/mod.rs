@@ -8,7 +8,8 @@
 //! | [`program`] | a program that runs in a namespace, until it is dropped |
 //! | [`own`] | delaylab's own |
 //!
-//! Another program is one more file here, and a line in `Servers::start_all` and in [`Software`].
+//! Another program is one more file here, and a line in `Servers::start_all`, in [`missing`] and in
+//! [`Software`].
 
 mod haproxy;
 mod identity;
@@ -20,11 +21,11 @@ pub mod wanted;
 
 use crate::build::Standing;
 use delaylab_kernel::owned_name;
-use delaylab_model::path::Software;
+use delaylab_model::path::{HostServer, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Request, Trust};
 use identity::Identity;
-use own::Own;
+use own::{Datagrams, Own};
 use program::{Running, Setting};
 use std::io;
 use std::path::PathBuf;
@@ -94,6 +95,20 @@ pub enum ServerError {
     Certificate(#[from] rcgen::Error),
 }
 
+/// The programs that these servers need and that are not here.
+pub fn missing<'a>(servers: impl IntoIterator<Item = &'a HostServer>) -> Vec<ServerError> {
+    let needed = servers.into_iter().filter_map(|server| {
+        let tool = match server.software {
+            Software::Delaylab => return None,
+            Software::Nginx => nginx::TOOL,
+            Software::Haproxy => haproxy::TOOL,
+            Software::Unbound => unbound::TOOL,
+        };
+        tool.find(&server.name).err()
+    });
+    needed.collect()
+}
+
 /// Servers that answer until this is dropped.
 #[derive(Debug)]
 pub struct Servers {
@@ -101,15 +116,21 @@ pub struct Servers {
     // They end before their folder is removed.
     programs: Vec<Running>,
     own: Vec<Own>,
+    datagrams: Datagrams,
     folder: Folder,
 }
 
 impl Servers {
-    /// Starts what a trial wants, and returns once all of it listens.
+    /// Starts what a trial wants, once what was there before has ended, and returns when all of it listens.
     ///
     /// # Errors
     /// Names the server. What was started until then ends.
-    pub fn start(wanted: Wanted, standing: &Standing) -> Result<Self, ServerError> {
+    pub fn start(
+        wanted: Wanted,
+        standing: &Standing,
+        before: Option<Self>,
+    ) -> Result<Self, ServerError> {
+        let datagrams = before.map_or_else(Datagrams::new, |before| before.datagrams);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-servers-{number}", owned_name::of_this_process());
         let identity = Identity::new(&wanted.names)?;
@@ -117,6 +138,7 @@ impl Servers {
             wanted,
             programs: Vec::new(),
             own: Vec::new(),
+            datagrams,
             folder: Folder(std::env::temp_dir().join(name)),
         };
         servers.start_all(&identity, standing)?;
@@ -144,7 +166,8 @@ impl Servers {
             };
             let program = match placed.server.software {
                 Software::Delaylab => {
-                    self.own.push(Own::start(placed, &enter)?);
+                    let own = Own::start(placed, &enter, &mut self.datagrams)?;
+                    self.own.push(own);
                     continue;
                 }
                 Software::Nginx => nginx::program(&setting),

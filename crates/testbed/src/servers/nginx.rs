@@ -1,10 +1,15 @@
 //! nginx as a web server, or as a proxy of one.
 
-use super::program::{Program, Setting};
+use super::program::{Program, Setting, Tool};
 use delaylab_model::path::server::page_size;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+/// Its command.
+pub const TOOL: Tool = Tool {
+    command: "nginx",
+    package: "nginx-light",
+};
 /// What pages are full of: text compresses as pages do.
 const WORDS: &[u8] = b"delay jitter queue buffer window packet switch host path clock loss rate ";
 
@@ -35,8 +40,7 @@ pub fn program(setting: &Setting<'_>) -> Program {
         setting.file("nginx.conf"),
     ];
     Program {
-        command: "nginx",
-        package: "nginx-light",
+        tool: TOOL,
         arguments: words.chain(rest).collect(),
         files,
     }

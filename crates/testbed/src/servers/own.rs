@@ -5,9 +5,11 @@ use super::wanted::Placed;
 use delaylab_kernel::clock;
 use delaylab_live::world::Enter;
 use delaylab_model::path::server::page_size;
+use delaylab_model::request::DNS_PORT;
 use delaylab_wire::{dns, http};
 use socket2::SockRef;
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,7 +83,11 @@ impl Own {
     ///
     /// # Errors
     /// It cannot have its ports.
-    pub fn start(placed: &Placed, enter: &Enter) -> Result<Self, ServerError> {
+    pub fn start(
+        placed: &Placed,
+        enter: &Enter,
+        bound: &mut Datagrams,
+    ) -> Result<Self, ServerError> {
         let server = &placed.server;
         let io = |what| {
             move |source| ServerError::Io {
@@ -90,7 +96,7 @@ impl Own {
                 source,
             }
         };
-        let (web, names, datagrams) = open(placed.address, enter).map_err(io("have its ports"))?;
+        let (web, names, datagrams) = open(placed, enter, bound).map_err(io("have its ports"))?;
         let shared = Arc::new(Shared {
             think: Duration::from_nanos(server.think.map_or(0, |think| think.0.unsigned_abs())),
             free: Mutex::new(server.workers()),
@@ -138,27 +144,37 @@ impl Drop for Own {
     }
 }
 
+/// Sockets for datagrams by namespace, each bound once for all servers of a testbed: a thread that has taken a copy of all
+/// descriptors meanwhile keeps it bound after it has been closed here.
+pub type Datagrams = BTreeMap<usize, UdpSocket>;
+
 /// On a thread of its own: this one stays where it is.
-fn open(address: Ipv4Addr, enter: &Enter) -> io::Result<(TcpListener, TcpListener, UdpSocket)> {
+fn open(
+    placed: &Placed,
+    enter: &Enter,
+    bound: &mut Datagrams,
+) -> io::Result<(TcpListener, TcpListener, UdpSocket)> {
+    let (address, names) = (placed.address, (placed.address, DNS_PORT));
+    let open = || {
+        enter()?;
+        let datagrams = match bound.entry(placed.place) {
+            Entry::Occupied(there) => there.into_mut(),
+            Entry::Vacant(none) => none.insert(UdpSocket::bind(names)?),
+        };
+        datagrams.set_read_timeout(Some(GLANCE))?;
+        let datagrams = datagrams.try_clone()?;
+        Ok((
+            TcpListener::bind((address, WEB))?,
+            TcpListener::bind(names)?,
+            datagrams,
+        ))
+    };
     std::thread::scope(|scope| {
-        let opened = scope.spawn(|| {
-            enter()?;
-            let datagrams = UdpSocket::bind((address, dns_port()))?;
-            datagrams.set_read_timeout(Some(GLANCE))?;
-            Ok((
-                TcpListener::bind((address, WEB))?,
-                TcpListener::bind((address, dns_port()))?,
-                datagrams,
-            ))
-        });
+        let opened = scope.spawn(open);
         opened
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-const fn dns_port() -> u16 {
-    delaylab_model::request::DNS_PORT
 }
 
 /// What is done on a connection.

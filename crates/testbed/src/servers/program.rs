@@ -7,7 +7,7 @@ use delaylab_live::world::Enter;
 use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -42,13 +42,38 @@ impl Setting<'_> {
     }
 }
 
+/// A command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tool {
+    /// Its name.
+    pub command: &'static str,
+    /// The package of Debian that has it.
+    pub package: &'static str,
+}
+
+impl Tool {
+    /// Where it is: in the search path, or where Debian has programs for root.
+    ///
+    /// # Errors
+    /// This server needs it, and it is not here.
+    pub fn find(self, name: &str) -> Result<PathBuf, ServerError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+        let mut files = folders.map(|folder| folder.join(self.command));
+        let missing = || ServerError::Missing {
+            name: name.to_owned(),
+            command: self.command,
+            package: self.package,
+        };
+        files.find(|file| file.is_file()).ok_or_else(missing)
+    }
+}
+
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Its command.
-    pub command: &'static str,
-    /// The package of Debian that has it.
-    pub package: &'static str,
+    pub tool: Tool,
     /// Its arguments.
     pub arguments: Vec<String>,
     /// Files in its folder, by their names.
@@ -135,7 +160,7 @@ struct Job {
     name: String,
     program: Program,
     /// Where it says what it says.
-    said: std::path::PathBuf,
+    said: PathBuf,
     at: IpAddr,
     ports: &'static [u16],
 }
@@ -171,12 +196,7 @@ impl Job {
     fn spawn(&self) -> Result<Child, ServerError> {
         let failed = |error| self.io("start it", error);
         let said = File::create(&self.said).map_err(failed)?;
-        let missing = || ServerError::Missing {
-            name: self.name.clone(),
-            command: self.program.command,
-            package: self.program.package,
-        };
-        let path = which(self.program.command).ok_or_else(missing)?;
+        let path = self.program.tool.find(&self.name)?;
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "TERM"])
@@ -198,14 +218,14 @@ impl Job {
                 if let Ok(Some(_)) = child.try_wait() {
                     return Err(ServerError::Ended {
                         name: self.name.clone(),
-                        command: self.program.command,
+                        command: self.program.tool.command,
                         said: last_words(&self.said),
                     });
                 }
                 if Instant::now() > until {
                     return Err(ServerError::Silent {
                         name: self.name.clone(),
-                        command: self.program.command,
+                        command: self.program.tool.command,
                         port,
                     });
                 }
@@ -243,12 +263,4 @@ fn last_words(said: &Path) -> String {
         "" => "it said nothing".to_owned(),
         _ => said[from..].to_owned(),
     }
-}
-
-/// A command in the search path, or where Debian has programs for root.
-fn which(command: &str) -> Option<std::path::PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-    let mut files = folders.map(|folder| folder.join(command));
-    files.find(|file| file.is_file())
 }

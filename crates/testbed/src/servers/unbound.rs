@@ -1,7 +1,12 @@
 //! Unbound: a resolver that asks another server, or one that answers every name by itself.
 
-use super::program::{Program, Setting};
+use super::program::{Program, Setting, Tool};
 
+/// Its command.
+pub const TOOL: Tool = Tool {
+    command: "unbound",
+    package: "unbound",
+};
 /// Unbound, told so.
 pub fn program(setting: &Setting<'_>) -> Program {
     let answers = match setting.placed.forward {
@@ -26,6 +31,7 @@ pub fn program(setting: &Setting<'_>) -> Program {
     verbosity: 0
     do-daemonize: no
     do-ip6: no
+    incoming-num-tcp: 1000
     module-config: \"iterator\"
     unblock-lan-zones: yes
     local-zone: \"test.\" nodefault
@@ -38,8 +44,7 @@ pub fn program(setting: &Setting<'_>) -> Program {
         setting.file(""),
     );
     Program {
-        command: "unbound",
-        package: "unbound",
+        tool: TOOL,
         arguments: ["-d", "-p", "-c"]
             .map(str::to_owned)
             .into_iter()

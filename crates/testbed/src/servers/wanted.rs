@@ -7,7 +7,6 @@ use delaylab_model::probe::Probe;
 use delaylab_model::request::{HttpRequest, Request};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
-use delaylab_topology::Built;
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
@@ -88,41 +87,18 @@ fn last_segment(http: &HttpRequest) -> &str {
     path.rsplit('/').next().unwrap_or_default()
 }
 
-/// Servers that cannot be had, and requests that nobody would answer. None where the path itself cannot be built.
+/// Servers that cannot be had, and requests that nobody would answer. That their hosts are there is known.
 pub fn refusals(trial: &Trial) -> Vec<Refusal> {
-    let Ok(built) = delaylab_topology::build(trial) else {
-        return Vec::new();
-    };
     let servers = trial.path.server.iter();
-    let servers = servers.filter_map(|server| of_server(server, &trial.path, &built).err());
+    let servers = servers.filter_map(|server| of_server(server, &trial.path).err());
     let probes = trial.probes.iter();
     servers
         .chain(probes.filter_map(|probe| of_probe(probe, trial).err()))
         .collect()
 }
 
-fn of_server(server: &HostServer, path: &Path, built: &Built) -> Result<(), Refusal> {
+fn of_server(server: &HostServer, path: &Path) -> Result<(), Refusal> {
     let field = |name: &str| format!("path.server.{}.{name}", server.name);
-    let network = &built.network;
-    let hosts = || {
-        network
-            .nodes
-            .iter()
-            .zip(0..)
-            .filter(|(_, id)| network.is_host(*id))
-    };
-    if !hosts().any(|(node, _)| node.name == server.at) {
-        let names: Vec<_> = hosts()
-            .map(|(node, _)| node.name.as_str())
-            .take(8)
-            .collect();
-        let what = format!(
-            "there is no host `{}`: there are {}",
-            server.at,
-            names.join(", ")
-        );
-        return refuse(field("at"), what);
-    }
     if server.think.is_some() && server.software != Software::Delaylab {
         let what = format!(
             "{} takes as long as it takes: a think time is for delaylab's own server",

@@ -1,5 +1,6 @@
 //! What is said on a connection: the bytes of a request, and where its reply ends. No input or output.
 
+use crate::prober::dns::first_number;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{DnsRequest, HttpRequest, Question, Request, Verb};
 use delaylab_wire::{dns, http};
@@ -13,7 +14,11 @@ pub(super) enum Dialogue {
         request: Vec<u8>,
         head_only: bool,
     },
-    Dns(Question),
+    Dns {
+        question: Question,
+        /// Of the first one, where each has a name of its own.
+        first: u64,
+    },
 }
 
 /// Reads one reply.
@@ -44,7 +49,10 @@ impl Dialogue {
         match request {
             Request::Connect { .. } => Dialogue::Connect,
             Request::Http(request) => Self::http(request),
-            Request::Dns(DnsRequest { question, .. }) => Dialogue::Dns(question.clone()),
+            Request::Dns(DnsRequest { question, .. }) => Dialogue::Dns {
+                question: question.clone(),
+                first: first_number(),
+            },
         }
     }
 
@@ -52,7 +60,13 @@ impl Dialogue {
         let url = &request.url;
         let verb = request.verb.to_string();
         Dialogue::Http {
-            request: http::request(&verb, &url.path, &url.authority(), request.fresh),
+            request: http::request(
+                &verb,
+                &url.path,
+                &url.authority(),
+                &request.headers,
+                request.fresh,
+            ),
             head_only: request.verb == Verb::Head,
         }
     }
@@ -63,8 +77,9 @@ impl Dialogue {
             Dialogue::Connect => Vec::new(),
             Dialogue::Http { request, .. } => request.clone(),
             // A name that was read has a form on the wire.
-            Dialogue::Dns(asked) => {
-                dns::framed(&dns::question(asked, seq as u16).unwrap_or_default())
+            Dialogue::Dns { question, first } => {
+                let asked = question.numbered(first.wrapping_add(seq));
+                dns::framed(&dns::question(&asked, seq as u16).unwrap_or_default())
             }
         }
     }
@@ -74,8 +89,8 @@ impl Dialogue {
         Some(match self {
             Dialogue::Connect => return None,
             Dialogue::Http { head_only, .. } => Reading::Http(http::Reader::new(*head_only)),
-            Dialogue::Dns(asked) => Reading::Dns {
-                asked: asked.clone(),
+            Dialogue::Dns { question, first } => Reading::Dns {
+                asked: question.numbered(first.wrapping_add(seq)).into_owned(),
                 id: seq as u16,
                 kept: Vec::new(),
             },

@@ -93,7 +93,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
     let fresh = match request {
         Request::Connect { .. } => true,
         Request::Http(http) => http.fresh,
-        Request::Dns(_) => false,
+        Request::Dns(dns) => dns.fresh,
     };
     let poller = Poller::new().map_err(failed("epoll"))?;
     let resolver = resolver(request, settings.target).map_err(failed("a thread for names"))?;
