@@ -27,7 +27,7 @@ def measure(arena, options):
     idle = {trial["probe"]: trial for trial in trials if planted_ways(trial) == 0 and think(trial) == 0}
     server = [of_server(trial, idle[trial["probe"]]) for trial in trials]
     path = [of_path(trial, network(idle[trial["probe"]])) for trial in trials]
-    rows = [Heading("planted delays: where they are seen, least of each trial", "cases", "wrong", ratio=False)]
+    rows = [Heading("planted delays: where they are seen", "cases", "wrong", ratio=False)]
     for name, cases in ("server's time or its bounds", server), ("network's time", [case for case in path if case]):
         rows += by_size(name, cases)
     return rows
@@ -52,7 +52,10 @@ def planted_ways(trial):
 
 
 def bounds(trial):
-    return [trial["stats"]["server"][bound]["min_ns"] for bound in ("least", "most")]
+    """The lower one at its least, as whatever else happens adds to it; the upper one at its median, as that of one
+    request is by the shortest round trip of its own connection, which a busy machine can lengthen."""
+    server = trial["stats"]["server"]
+    return server["least"]["min_ns"], server["most"]["p50_ns"]
 
 
 def of_server(trial, idle):

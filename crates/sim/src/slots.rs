@@ -29,6 +29,8 @@ pub enum Event {
     Control(u32),
     /// A port asks for a pause again.
     Refresh(u32),
+    /// A server's next reply is ready.
+    Server(u32),
 }
 
 /// How many there are of each.
@@ -40,6 +42,7 @@ pub struct Slots {
     switches: u32,
     /// Ports with flow control: all or none.
     controls: u32,
+    servers: u32,
 }
 
 impl Slots {
@@ -50,6 +53,7 @@ impl Slots {
         flows: usize,
         switches: usize,
         controls: usize,
+        servers: usize,
     ) -> Self {
         Self {
             ports: ports as u32,
@@ -57,13 +61,15 @@ impl Slots {
             flows: flows as u32,
             switches: switches as u32,
             controls: controls as u32,
+            servers: servers as u32,
         }
     }
 
     /// All together.
     pub const fn count(&self) -> usize {
         let controls = 2 * self.controls;
-        (2 * self.ports + 2 * self.hosts + 3 * self.flows + 2 * self.switches + controls) as usize
+        let others = controls + self.servers;
+        (2 * self.ports + 2 * self.hosts + 3 * self.flows + 2 * self.switches + others) as usize
     }
 
     /// Where this event's time is kept.
@@ -84,6 +90,9 @@ impl Slots {
             Event::Reset(switch) => flows + 3 * self.flows + switch,
             Event::Control(port) => flows + 3 * self.flows + self.switches + port,
             Event::Refresh(port) => flows + 3 * self.flows + self.switches + self.controls + port,
+            Event::Server(server) => {
+                flows + 3 * self.flows + self.switches + 2 * self.controls + server
+            }
         }
     }
 
@@ -94,9 +103,13 @@ impl Slots {
         }
         let slot = slot - self.switches;
         if slot < self.controls {
-            Event::Control(slot)
+            return Event::Control(slot);
+        }
+        let slot = slot - self.controls;
+        if slot < self.controls {
+            Event::Refresh(slot)
         } else {
-            Event::Refresh(slot - self.controls)
+            Event::Server(slot - self.controls)
         }
     }
 
@@ -140,7 +153,7 @@ mod tests {
 
     #[test]
     fn every_slot_is_one_event() {
-        let slots = Slots::new(3, 2, 4, 2, 3);
+        let slots = Slots::new(3, 2, 4, 2, 3, 2);
         for slot in 0..slots.count() as u32 {
             assert_eq!(slots.slot(slots.event(slot)), slot);
         }

@@ -12,6 +12,7 @@
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
 //! | [`rates`] | explicit rates keep queues short and lines busy |
+//! | [`servers`] | servers with a think time |
 //! | [`tcp`] | TCP loads through switches that drop and mark |
 //! | [`two_paths`] | classes beside a congested trunk |
 //! | [`transfers`] | finite transfers, and what many of them at once do |
@@ -29,6 +30,7 @@ mod hosts;
 mod oracles;
 mod procedures;
 mod rates;
+mod servers;
 mod tcp;
 mod transfers;
 mod two_paths;

@@ -5,7 +5,7 @@ use crate::kernel_queues::KernelQueues;
 use crate::layout::{self, Layout};
 use crate::reflectors::{ReflectorError, Reflectors};
 use crate::seen;
-use crate::servers::wanted::{self, Wanted};
+use crate::servers::wanted::Wanted;
 use crate::servers::{ServerError, Servers};
 use crate::soft_switch::probes::{Probes, Watched};
 use delaylab_live::load;
@@ -110,7 +110,6 @@ impl World for Testbed {
         let anywhere = SocketAddr::from(([10, 82, 0, 1], DEFAULT_PORT));
         refusals.extend(self.live.probe_refusals(trial, target(anywhere.ip())));
         refusals.extend(trial.loads.iter().flat_map(load::refusals));
-        refusals.extend(wanted::refusals(trial));
         refusals
     }
 

@@ -7,6 +7,7 @@ use crate::line::known_lines;
 use crate::listed::listed;
 use crate::named::named;
 use crate::network::Network;
+use crate::servers::known_servers;
 use delaylab_model::path::Framing;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
@@ -46,6 +47,7 @@ pub fn build(trial: &Trial) -> Result<Built, Refusal> {
     few_ports(&site.network)?;
     known_lines(path, &site.network)?;
     known_routes(path, &site.network)?;
+    known_servers(trial, &site.network)?;
     let (probes, loads) = site.flows(trial)?;
     Ok(Built {
         network: site.network,

@@ -1,7 +1,7 @@
 //! Where probes and loads go: from which host to which, and by which link.
 
 use crate::classes::class_route;
-use crate::network::{Kind, Network, NodeId};
+use crate::network::{Network, NodeId};
 use crate::routes::Routes;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Direction, SECOND_DIRECTION};
@@ -55,9 +55,6 @@ impl Site {
     /// Where each probe and each stream of each load goes.
     pub(crate) fn flows(&self, trial: &Trial) -> Result<(Vec<Ends>, Vec<Vec<Ends>>), Refusal> {
         let path = &trial.path;
-        for server in &path.server {
-            self.host(&server.at, &format!("path.server.{}.at", server.name))?;
-        }
         let mut routes = Routes::new(&self.network);
         let mut flow = 0..;
         let mut next = |said: [Option<&String>; 2], class, route, field: &str| {
@@ -103,7 +100,7 @@ impl Site {
             Usual::Said => None,
         };
         let end = |which: usize, name: &str| match said[which] {
-            Some(host) => self.host(host, &format!("{field}.{name}")),
+            Some(host) => self.network.host(host, &format!("{field}.{name}")),
             None => match usual {
                 Some(pair) => Ok(pair[which]),
                 None => refuse(
@@ -121,28 +118,6 @@ impl Site {
             back: two_paths.then(|| "return".to_owned()),
         };
         Ok(ends)
-    }
-
-    fn host(&self, name: &str, field: &str) -> Result<NodeId, Refusal> {
-        let network = &self.network;
-        match network.named(name) {
-            Some(node) if network.is_host(node) => Ok(node),
-            Some(_) => refuse(
-                field,
-                format!("`{name}` forwards and does not send: name a host"),
-            ),
-            None => {
-                let hosts = network
-                    .nodes
-                    .iter()
-                    .filter(|node| matches!(node.kind, Kind::Host(_)));
-                let names: Vec<_> = hosts.map(|node| node.name.as_str()).take(8).collect();
-                refuse(
-                    field,
-                    format!("there is no node `{name}`: there are {}", names.join(", ")),
-                )
-            }
-        }
     }
 }
 

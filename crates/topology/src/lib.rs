@@ -16,6 +16,7 @@
 //! | `named` | topologies by name |
 //! | `listed` | nodes and links one by one |
 //! | `line` | what links are like |
+//! | `servers` | servers at hosts, and the probes that ask them |
 #![forbid(unsafe_code)]
 
 pub mod build;
@@ -28,6 +29,7 @@ mod named;
 pub mod network;
 pub mod queues;
 pub mod routes;
+mod servers;
 pub mod time;
 
 pub use build::{Built, build};

@@ -4,6 +4,7 @@
 
 use delaylab_model::Picos;
 use delaylab_model::path::{HostCosts, Switch};
+use delaylab_model::world::{Refusal, refuse};
 
 /// A node's number.
 pub type NodeId = u32;
@@ -98,6 +99,31 @@ impl Network {
                 egress: numbers[end],
                 ingress: numbers[1 - end],
             });
+        }
+    }
+
+    /// The host of this name.
+    ///
+    /// # Errors
+    /// There is none; names the field that says so.
+    pub(crate) fn host(&self, name: &str, field: &str) -> Result<NodeId, Refusal> {
+        match self.named(name) {
+            Some(node) if self.is_host(node) => Ok(node),
+            Some(_) => refuse(
+                field,
+                format!("`{name}` forwards and does not send: name a host"),
+            ),
+            None => {
+                let hosts = self
+                    .nodes
+                    .iter()
+                    .filter(|node| matches!(node.kind, Kind::Host(_)));
+                let names: Vec<_> = hosts.map(|node| node.name.as_str()).take(8).collect();
+                refuse(
+                    field,
+                    format!("there is no node `{name}`: there are {}", names.join(", ")),
+                )
+            }
         }
     }
 

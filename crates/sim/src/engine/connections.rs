@@ -188,6 +188,10 @@ impl<E: EventSet> Engine<E> {
         if let Some(connection) = self.connection(flow) {
             connection.sender.on_ack(now, ack);
             connection.note_window(now);
+            let (probe, acknowledged) = (connection.probe, connection.sender.acknowledged());
+            if let Some((probe, false)) = probe {
+                self.request_acknowledged(probe, acknowledged);
+            }
             self.pump(flow);
         }
     }
@@ -208,6 +212,18 @@ impl<E: EventSet> Engine<E> {
         let ack = self
             .connection(flow)
             .and_then(|connection| connection.receiver.on_timeout(now));
+        if let Some(ack) = ack {
+            self.acknowledge(flow, ack);
+        }
+        self.arm_receiver(flow);
+    }
+
+    /// An acknowledgement that is held back goes now.
+    pub(super) fn acknowledge_now(&mut self, flow: u32) {
+        let held_back = self
+            .connection(flow)
+            .and_then(|connection| connection.receiver.next_timeout());
+        let ack = held_back.and_then(|at| self.connection(flow)?.receiver.on_timeout(at));
         if let Some(ack) = ack {
             self.acknowledge(flow, ack);
         }

@@ -11,6 +11,7 @@
 //! | `links` | units leave ports, travel, and come to queues or hosts |
 //! | `hosts` | packets go through CPUs and network cards |
 //! | `probes` | probes send, reflectors answer, records become whole |
+//! | `servers` | servers answer in the place of reflectors, after a think time |
 //! | `frames` | a tester's frames |
 //! | `connections` | TCP |
 //! | `loads` | packets that nobody answers |
@@ -44,6 +45,7 @@ mod probes;
 mod rates;
 mod refusals;
 mod sections;
+mod servers;
 mod set_up;
 mod shares;
 mod tcp_load;
@@ -64,7 +66,7 @@ use crate::unit::Unit;
 use crossbars::CellTimes;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::path::{Framing, Pause};
-use delaylab_model::record::Record;
+use delaylab_model::record::{Answer, Record};
 use delaylab_model::{Nanos, Picos};
 use delaylab_switch::credit::Downstream;
 use delaylab_switch::explicit_rate::ExplicitRate;
@@ -74,6 +76,7 @@ use delaylab_traffic::prober::Prober;
 use delaylab_traffic::tcp;
 use flow_control::Control;
 use frames::FrameStream;
+use servers::Server;
 use shares::Shares;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -197,6 +200,17 @@ struct ProbeFlow {
     ip_size: u32,
     /// The switch sends packets back: nobody reflects them.
     loopback: bool,
+    /// What answers in the place of a reflector.
+    server: Option<Serves>,
+}
+
+/// The server that a probe asks.
+#[derive(Debug, Clone, Copy)]
+struct Serves {
+    /// Its number.
+    server: u32,
+    /// The IP packet of a datagram that replies, or the bytes of a reply on a connection.
+    reply: u32,
 }
 
 /// A probe over TCP: a connection each way.
@@ -213,6 +227,14 @@ struct TcpProbe {
     asked: u64,
     answered: u64,
     stamps: VecDeque<TcpStamps>,
+    /// What answers in the place of a reflector.
+    server: Option<Serves>,
+    /// What every reply of it says.
+    answers: Answer,
+    /// Requests that have been acknowledged.
+    acknowledged: u64,
+    /// From a request's leaving its socket to its acknowledgement, the shortest.
+    least_round_trip: Option<Nanos>,
 }
 
 impl Flow {
@@ -229,6 +251,8 @@ impl Flow {
 /// What is known of a request that is not answered yet.
 #[derive(Default, Clone, Copy)]
 struct TcpStamps {
+    sched: Option<Nanos>,
+    t_first: Option<Nanos>,
     r_rx: Option<Nanos>,
     r_user: Option<Nanos>,
     r_tx: Option<Nanos>,
@@ -328,6 +352,7 @@ pub struct Engine<E> {
     nics: Vec<Nic>,
     /// Of each host.
     hosts: Vec<Cpu>,
+    servers: Vec<Server>,
     channels: Vec<Channel>,
     /// The ports of every channel's links, one channel after the other.
     ways: Vec<u32>,
@@ -424,6 +449,7 @@ impl<E: EventSet> Engine<E> {
                 Event::Reset(switch) => self.reset(switch),
                 Event::Control(port) => self.told(port),
                 Event::Refresh(port) => self.refresh(port),
+                Event::Server(server) => self.server_replies(server),
             }
         }
         Ran::Slice

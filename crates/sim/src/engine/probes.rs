@@ -2,15 +2,17 @@
 //! very [`Prober`](delaylab_traffic::prober::Prober) that live probes use.
 
 use super::links::mix;
-use super::{Channel, Engine, Flow, ProbeFlow, TcpProbe};
+use super::sections::DATAGRAM_HEADERS;
+use super::servers::Work;
+use super::{Channel, Engine, Flow, ProbeFlow, Serves, TcpProbe};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
 use crate::packet::{Content, Echo, Packet, PacketId};
 use crate::slots::Event;
-use delaylab_model::record::Record;
+use delaylab_model::record::{Answer, Record};
 use delaylab_model::trial::StampPoint;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
-use delaylab_traffic::prober::{Prober, Reply, Step};
+use delaylab_traffic::prober::{FromServer, Prober, Reply, Step};
 
 /// Records count whole nanoseconds: what has begun counts, so that stamps keep their order.
 pub(crate) fn nanos(at: Picos) -> Nanos {
@@ -127,13 +129,28 @@ impl<E: EventSet> Engine<E> {
 
     /// The reflector has read a packet and answers it; without a reflector it is its own reply.
     pub(super) fn request_read(&mut self, host: u32, mut echo: Echo, packet: &Packet) {
-        let Some(ProbeFlow { loopback, back, .. }) = self.datagrams(echo.flow) else {
+        let Some(ProbeFlow {
+            loopback,
+            back,
+            server,
+            ..
+        }) = self.datagrams(echo.flow)
+        else {
             return;
         };
         if *loopback {
             return self.reply_read(echo, packet);
         }
-        let back = *back;
+        let (back, server) = (*back, *server);
+        if let Some(Serves { server, reply }) = server {
+            let work = Work::Datagram {
+                host,
+                back,
+                ip_size: reply,
+                echo,
+            };
+            return self.asked(server, work);
+        }
         echo.r_user = self.now;
         let reply = self.packet(back, packet.ip_size, Content::Reply(echo));
         self.submit(host, Job::Send(reply));
@@ -149,19 +166,27 @@ impl<E: EventSet> Engine<E> {
         let Some(probe) = self.datagrams(echo.flow) else {
             return;
         };
-        let reflected = |at: Picos| (!probe.loopback).then(|| nanos(at));
+        let is_reflected = !probe.loopback && probe.server.is_none();
+        let reflected = |at: Picos| is_reflected.then(|| nanos(at));
         let reply = Reply {
             seq: echo.seq,
             t_recv,
             t_rx: Some(nanos(echo.t_rx)),
             r_rx: reflected(echo.r_rx),
             r_user: reflected(echo.r_user),
-            r_dscp: (!probe.loopback).then_some(dscp),
+            r_dscp: is_reflected.then_some(dscp),
             reply_dscp: Some(dscp),
             reply_ecn: Some(ecn),
+            server: probe.server.map(|serves| {
+                Box::new(FromServer {
+                    answer: Some(Answer::Code(0)),
+                    reply_bytes: Some(u64::from(serves.reply - DATAGRAM_HEADERS)),
+                    ..FromServer::default()
+                })
+            }),
             ..Reply::default()
         };
-        if !probe.loopback {
+        if is_reflected {
             probe.asking.prober.follow_up(echo.seq, nanos(echo.r_tx));
         }
         probe.asking.prober.reply(&reply);
@@ -195,6 +220,25 @@ impl<E: EventSet> Engine<E> {
         self.write(requests, bytes);
     }
 
+    /// So many bytes of a probe's requests have been acknowledged.
+    pub(super) fn request_acknowledged(&mut self, flow: u32, bytes: u64) {
+        let now = nanos(self.now);
+        let Flow::TcpProbe(probe) = &mut self.flows[flow as usize] else {
+            return;
+        };
+        if probe.server.is_none() {
+            return;
+        }
+        for seq in probe.acknowledged..bytes / probe.request {
+            let sched = probe.exchange(seq).and_then(|stamps| stamps.sched);
+            let trip = sched.map(|sched| now - sched);
+            probe.least_round_trip = probe.least_round_trip.into_iter().chain(trip).min();
+            probe.asking.prober.stamped(seq, StampPoint::TAck, now);
+        }
+        probe.acknowledged = probe.acknowledged.max(bytes / probe.request);
+        self.schedule(flow);
+    }
+
     /// Something of a probe over TCP has been read: by its reflector, or by itself.
     pub(super) fn stream_read(&mut self, flow: u32, delivered: u64, is_reply: bool) {
         let now = self.now;
@@ -206,6 +250,14 @@ impl<E: EventSet> Engine<E> {
                 probe.answer(nanos(now));
             }
             return self.schedule(flow);
+        }
+        if let Some(Serves { server, .. }) = probe.server {
+            let asked = delivered / probe.request - probe.asked;
+            probe.asked += asked;
+            for _ in 0..asked {
+                self.asked(server, Work::Stream { flow });
+            }
+            return;
         }
         let mut replies = 0;
         while probe.request * (probe.asked + 1) <= delivered {
@@ -235,11 +287,22 @@ impl<E: EventSet> Engine<E> {
             return;
         };
         let size = if is_reply { probe.reply } else { probe.request };
+        if is_reply && point == StreamPoint::Arrives {
+            // Those whose first byte is in the segment.
+            for seq in bytes.0.div_ceil(size)..bytes.1.div_ceil(size) {
+                if let Some(stamps) = probe.exchange(seq) {
+                    stamps.t_first.get_or_insert(at);
+                }
+            }
+        }
         // Those whose last byte is in the segment.
         for seq in bytes.0 / size..bytes.1 / size {
             match (point, is_reply) {
                 (StreamPoint::Sched, false) => {
-                    probe.asking.prober.stamped(seq, StampPoint::TSched, at)
+                    if let Some(stamps) = probe.exchange(seq) {
+                        stamps.sched.get_or_insert(at);
+                    }
+                    probe.asking.prober.stamped(seq, StampPoint::TSched, at);
                 }
                 (StreamPoint::Leaves, false) => {
                     probe.asking.prober.stamped(seq, StampPoint::TTx, at)
@@ -303,6 +366,23 @@ impl TcpProbe {
         let stamps = self.stamps.pop_front().unwrap_or_default();
         let seq = self.answered;
         self.answered += 1;
+        if let Some(serves) = self.server {
+            let server = FromServer {
+                t_first: stamps.t_first,
+                least_round_trip: self.least_round_trip,
+                answer: Some(self.answers),
+                reply_bytes: Some(u64::from(serves.reply)),
+                connection: Some(0),
+                ..FromServer::default()
+            };
+            return self.asking.prober.reply(&Reply {
+                seq,
+                t_recv,
+                t_rx: stamps.t_rx,
+                server: Some(Box::new(server)),
+                ..Reply::default()
+            });
+        }
         if let Some(r_tx) = stamps.r_tx {
             self.asking.prober.follow_up(seq, r_tx);
         }

@@ -7,9 +7,12 @@ use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{LoadKind, OUT_OF_PLACE};
-use delaylab_model::path::{Discipline, Framing, HostCosts, Path, Switch as SwitchSection};
+use delaylab_model::path::{
+    Discipline, Framing, HostCosts, Path, Software, Switch as SwitchSection,
+};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
+use delaylab_model::request::Request;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO};
@@ -31,6 +34,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
     };
     let checks = [
         of_the_path(trial),
+        of_the_servers(&trial.path),
         of_the_probes(trial, built.mtu),
         of_the_loads(trial, built.mtu),
         of_the_switches(trial, &built),
@@ -89,12 +93,8 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             of_frames(trial, probe, frames)?;
             continue;
         }
-        if probe.method.asks_server() {
-            let what = format!(
-                "{} asks a real server: use the world live. A server as a host with a think time is not simulated",
-                probe.method
-            );
-            return refuse(field("method"), what);
+        if let Some(request) = &probe.request {
+            of_request(probe, request)?;
         }
         let size = probe.method.ip_size(false, probe.payload);
         if let Some(size) = size.filter(|&size| size > mtu) {
@@ -121,6 +121,47 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
         if probe.ttl.is_some() {
             return refuse(field("ttl"), "nothing counts hops down in the simulation");
         }
+    }
+    Ok(())
+}
+
+/// What a simulated server cannot be asked.
+fn of_request(probe: &Probe, request: &Request) -> Result<(), Refusal> {
+    let field = |name: &str| format!("probe.{}.{name}", probe.name);
+    let (fresh, tls) = match request {
+        Request::Connect { .. } => (true, false),
+        Request::Http(http) => (http.fresh, http.url.tls),
+        Request::Dns(dns) => (dns.fresh, false),
+    };
+    if tls {
+        return refuse(
+            field("url"),
+            "nothing is encrypted in a simulation: ask by http://",
+        );
+    }
+    if fresh {
+        let what = "simulated requests go on a connection that is there: handshakes are for the worlds live and testbed";
+        let of = match request {
+            Request::Connect { .. } => "method",
+            _ => "fresh",
+        };
+        return refuse(field(of), what);
+    }
+    Ok(())
+}
+
+/// Servers that are not simulated.
+fn of_the_servers(path: &Path) -> Result<(), Refusal> {
+    for server in &path.server {
+        let field = |name: &str| format!("path.server.{}.{name}", server.name);
+        if server.software != Software::Delaylab {
+            let what = format!(
+                "{} is a real program: simulate it by a `think` time under [[in.sim.path.server]] with `software = \"delaylab\"`",
+                server.software
+            );
+            return refuse(field("software"), what);
+        }
+        in_time(field("think"), server.think)?;
     }
     Ok(())
 }

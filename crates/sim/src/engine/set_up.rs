@@ -5,12 +5,13 @@ use super::explicit::{Outlet, explicit_rates, of_the_interval, of_the_least_rate
 use super::frames::FrameStream;
 use super::guarded::{controls_of, limits_of};
 use super::refusals::refusals;
-use super::sections::{TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
+use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
+use super::servers::{Server, sizes};
 use super::shares::Shares;
 use super::tcp_load::settings_of;
 use super::{
     Asking, Barrier, Channel, Connection, Engine, Far, Flow, Load, MOST_SERIES, Near, Node, Port,
-    PortSeries, ProbeFlow, Serving, TcpProbe, Transfers,
+    PortSeries, ProbeFlow, Serves, Serving, TcpProbe, Transfers,
 };
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;
@@ -24,9 +25,12 @@ use delaylab_model::Picos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
+use delaylab_model::method::Method;
 use delaylab_model::path::{Credit, Discipline, FlowControl, FlowControlKind, Pause};
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Duration;
+use delaylab_model::record::Answer;
+use delaylab_model::request::Request;
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
 use delaylab_stats::random::SplitMix;
@@ -255,7 +259,19 @@ impl<'a> Maker<'a> {
         }
         let index = self.flows.len() as u16;
         let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
-        let ip_size = probe.method.ip_size(false, probe.payload);
+        let serves = self.serves(probe);
+        let (request, reply) = match &probe.request {
+            Some(asked) => sizes(asked),
+            None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),
+        };
+        let on_stream = probe
+            .request
+            .as_ref()
+            .is_some_and(Request::is_asked_on_stream);
+        let ip_size = match &probe.request {
+            Some(_) => (!on_stream).then_some(request + DATAGRAM_HEADERS),
+            None => probe.method.ip_size(false, request),
+        };
         let loopback = ends.from == ends.to;
         let prober = Prober::new(Config {
             trial: self.trial.id,
@@ -271,8 +287,8 @@ impl<'a> Maker<'a> {
             timeout: probe.timeout,
             expected: Expected {
                 departures: true,
-                follow_ups: !loopback,
-                acks: false,
+                follow_ups: !loopback && serves.is_none(),
+                acks: on_stream,
             },
         });
         let asking = Asking {
@@ -288,11 +304,15 @@ impl<'a> Maker<'a> {
                 back,
                 ip_size,
                 loopback,
+                server: serves.map(|server| Serves {
+                    server,
+                    reply: reply + DATAGRAM_HEADERS,
+                }),
             })),
             None => Flow::TcpProbe(Box::new(TcpProbe {
                 asking,
-                request: u64::from(probe.payload.max(1)),
-                reply: u64::from(probe.reply_payload.unwrap_or(probe.payload).max(1)),
+                request: u64::from(request.max(1)),
+                reply: u64::from(reply.max(1)),
                 requests: 0,
                 replies: 0,
                 channels: [out, back],
@@ -300,9 +320,25 @@ impl<'a> Maker<'a> {
                 asked: 0,
                 answered: 0,
                 stamps: VecDeque::new(),
+                server: serves.map(|server| Serves { server, reply }),
+                answers: match probe.method {
+                    Method::Http => Answer::Status(200),
+                    _ => Answer::Code(0),
+                },
+                acknowledged: 0,
+                least_round_trip: None,
             })),
         });
         Ok(())
+    }
+
+    /// The number of the server that a probe asks.
+    fn serves(&self, probe: &Probe) -> Option<u32> {
+        let path = &self.trial.path;
+        let asked = path.server_of(probe)?;
+        let mut servers = path.server.iter().zip(0..);
+        let (_, number) = servers.find(|(server, _)| server.name == asked.name)?;
+        Some(number)
     }
 
     /// The two connections of a probe over TCP.
@@ -656,6 +692,7 @@ impl<'a> Maker<'a> {
             self.flows.len(),
             self.switches.len(),
             controls.len(),
+            self.trial.path.server.len(),
         );
         let probes_left = self.trial.probes.len();
         let counts_queues = !self.counted_ports().is_empty();
@@ -680,6 +717,7 @@ impl<'a> Maker<'a> {
             switches: self.switches,
             nics: self.nics,
             hosts: self.hosts,
+            servers: self.trial.path.server.iter().map(Server::new).collect(),
             channels: self.channels,
             ways: self.ways,
             packets: Arena::default(),

@@ -200,6 +200,11 @@ impl Sender {
         self.window.ssthresh
     }
 
+    /// Bytes that the receiver has acknowledged, from the first on.
+    pub const fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
     /// Bytes sent and neither acknowledged nor given up by a time-out.
     pub fn in_flight(&self) -> u64 {
         let selective = self.selective.as_ref();
