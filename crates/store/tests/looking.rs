@@ -5,6 +5,8 @@ use delaylab_model::SECOND;
 use delaylab_store::run::Run;
 use delaylab_store::run::tail::Tail;
 use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
 
 #[test]
 fn every_record_of_a_running_trial_is_handed_over_once() {
@@ -95,6 +97,43 @@ fn a_trial_has_its_rows_in_whatever_order_trials_are_read() {
         assert_eq!(run.hops(Some(trial)), hops.collect::<Vec<_>>(), "{trial}");
     }
     assert_eq!(read(&run, Some(3)), []);
+}
+
+/// A run under way has a file for each trial, and more of them than a process may hold open.
+#[test]
+fn the_parts_of_a_run_are_opened_one_after_the_other() {
+    const TRIALS: u32 = 9;
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    for number in 0..TRIALS {
+        let mut trial = writer.begin_trial(number).unwrap();
+        trial.records(&as_they_come(number, 100)).unwrap();
+        let rows = [row(number, 0), row(number, 1)];
+        trial.finish(&rows, &noise_of).unwrap();
+    }
+    let run = Run::open(writer.folder()).unwrap();
+    assert_eq!(run.problems(), [] as [String; 0]);
+    let mut rows = 0;
+    for batch in run.records(None, &[]) {
+        rows += batch.num_rows() as u64;
+        let open = open_files_in(run.folder());
+        assert!(open <= 2, "{open} files are open at once");
+    }
+    assert_eq!(rows, run.record_count());
+    let last = run.record_count() - 150;
+    let mut some = 0;
+    run.for_each_record_in(150..last, &["seq"], |_| {
+        some += 1;
+        assert!(some % 100 > 0 || open_files_in(run.folder()) <= 2);
+    });
+    assert_eq!(some, last - 150);
+}
+
+/// How many files of a folder this process holds open.
+fn open_files_in(folder: &Path) -> usize {
+    let descriptors = fs::read_dir("/proc/self/fd").unwrap();
+    let files = descriptors.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    files.filter(|file| file.starts_with(folder)).count()
 }
 
 proptest! {

@@ -9,7 +9,6 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
 use arrow_schema::SchemaRef;
 use parquet::errors::ParquetError;
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,7 +107,7 @@ pub struct Batches<'a> {
     run: &'a Run,
     trial: Option<u32>,
     columns: Option<Vec<String>>,
-    steps: VecDeque<Step>,
+    steps: Box<dyn Iterator<Item = Step> + Send + 'a>,
     reader: Option<Reader>,
     path: PathBuf,
 }
@@ -116,7 +115,7 @@ pub struct Batches<'a> {
 impl<'a> Batches<'a> {
     pub(super) fn new(
         run: &'a Run,
-        steps: Vec<Step>,
+        steps: impl IntoIterator<Item = Step, IntoIter: Send + 'a>,
         trial: Option<u32>,
         columns: &[&str],
     ) -> Self {
@@ -126,7 +125,7 @@ impl<'a> Batches<'a> {
             run,
             trial,
             columns: (!columns.is_empty()).then(|| wanted.map(str::to_owned).collect()),
-            steps: steps.into(),
+            steps: Box::new(steps.into_iter()),
             reader: None,
             path: PathBuf::new(),
         }
@@ -138,7 +137,7 @@ impl<'a> Batches<'a> {
     }
 
     fn open_next(&mut self) -> Option<()> {
-        let step = self.steps.pop_front()?;
+        let step = self.steps.next()?;
         self.path = step.path().to_owned();
         // A pass over all trials reads each row group once, and keeps none.
         let recent = self.trial.and_then(|_| self.run.recent());

@@ -42,7 +42,7 @@ impl Run {
         if !self.trials.is_empty() {
             tables.push(TRIALS);
         }
-        let others = every_table!(R => (R::TABLE, !self.steps::<R>(None).is_empty()));
+        let others = every_table!(R => (R::TABLE, self.steps::<R>(None).next().is_some()));
         tables.extend(
             others
                 .into_iter()

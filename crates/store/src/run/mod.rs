@@ -20,6 +20,7 @@ use crate::writer::FORMAT;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::SchemaRef;
 pub use batches::Batches;
 use batches::Step;
 use delaylab_model::Nanos;
@@ -325,7 +326,7 @@ impl Run {
 
     /// Opens every table once, so that what is damaged is known before anything is read.
     fn check_tables(&self) {
-        every_table!(R => self.steps::<R>(None));
+        every_table!(R => self.steps::<R>(None).for_each(drop));
     }
 
     /// Holds the packets against the trials' own counts, where both can be read. What another tool measured may have
@@ -496,8 +497,7 @@ impl Run {
 
     /// How many records it holds, without those of interrupted trials.
     pub fn record_count(&self) -> u64 {
-        let steps = self.steps::<Record>(None);
-        steps.iter().map(Step::rows).sum()
+        self.steps::<Record>(None).map(|step| step.rows()).sum()
     }
 
     /// Records of one trial, or of all in their order, with these columns (none named: all), as Arrow
@@ -528,20 +528,18 @@ impl Run {
         columns: &[&str],
         mut take: impl FnMut(&Record),
     ) {
-        let mut steps = Vec::new();
-        let mut first = 0;
-        for step in self.steps::<Record>(None) {
-            if matches!(step, Step::Journal(_)) {
-                continue;
-            }
+        let recorded = self.steps::<Record>(None);
+        let recorded = recorded.filter(|step| !matches!(step, Step::Journal(_)));
+        let steps = recorded.scan(0, move |first, step| {
             let count = step.rows();
-            let from = rows.start.max(first);
-            let to = rows.end.min(first + count);
-            if from < to {
-                steps.push(step.part(from - first..to - first));
-            }
-            first += count;
-        }
+            let from = rows.start.max(*first);
+            let to = rows.end.min(*first + count);
+            let part = (from < to).then(|| step.part(from - *first..to - *first));
+            let is_wanted = *first < rows.end;
+            *first += count;
+            is_wanted.then_some(part)
+        });
+        let steps = steps.flatten();
         let batches = Batches::new(self, steps, None, columns);
         self.each_batch(batches, |_, rows| rows.iter().for_each(&mut take));
     }
@@ -687,22 +685,31 @@ impl Run {
         }
     }
 
-    /// The row groups and journals that may have rows of this trial, in the order of the trials.
-    fn steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
+    /// The row groups and journals that may have rows of this trial, in the order of the trials. A file is opened when
+    /// its turn comes: a run under way may have more of them than a process may hold open.
+    fn steps<R: Row>(&self, trial: Option<u32>) -> impl Iterator<Item = Step> + Send + use<'_, R> {
         let known = part::schema::<R>();
-        let mut steps = Vec::new();
-        for path in self.parquet_files(R::TABLE, trial) {
-            match Step::row_groups(&path, &known, trial, self.recent()) {
-                Ok(found) => steps.extend(found),
-                Err(_) if !regular::exists(&path) && R::IS_OPTIONAL => {}
-                Err(_) if !regular::exists(&path) => self.note(&path, "missing"),
-                Err(error) => self.note(&path, &error.to_string()),
-            }
-        }
-        if !self.is_joined() {
-            steps.extend(self.journal_steps::<R>(trial));
-        }
-        steps
+        let files = self.parquet_files(R::TABLE, trial);
+        let journals = match self.is_joined() {
+            true => Vec::new(),
+            false => self.journal_steps::<R>(trial),
+        };
+        let row_groups = files
+            .into_iter()
+            .flat_map(move |path| self.row_groups::<R>(&path, &known, trial));
+        row_groups.chain(journals)
+    }
+
+    /// Those of one file; what is wrong with it is noted.
+    fn row_groups<R: Row>(&self, path: &Path, known: &SchemaRef, trial: Option<u32>) -> Vec<Step> {
+        let what = match Step::row_groups(path, known, trial, self.recent()) {
+            Ok(steps) => return steps,
+            Err(_) if !regular::exists(path) && R::IS_OPTIONAL => return Vec::new(),
+            Err(_) if !regular::exists(path) => "missing".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        self.note(path, &what);
+        Vec::new()
     }
 
     /// Trials that are being recorded.
