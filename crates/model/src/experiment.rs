@@ -6,7 +6,7 @@ use crate::method::Method;
 use crate::path::Path;
 use crate::probe::{DontFragment, Family, Fill, HostCondition, StampRequest, WaitMode};
 use crate::quantity::{Class, Duration, Share, Size};
-use crate::request::{Close, DnsTransport, Verb};
+use crate::request::{Close, DnsTransport, HttpVersion, Verb};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -150,6 +150,8 @@ pub struct ProbeSection {
     pub url: Option<String>,
     /// http: how. GET by default.
     pub verb: Option<Verb>,
+    /// http: which version. 1.1 by default, and with https what the server chooses of 2 and 1.1.
+    pub http: Option<HttpVersion>,
     /// http: a connection for each request. Kept by default.
     pub fresh: Option<bool>,
     /// https: a PEM file with the authorities whose certificates are believed. Those of this host by default.

@@ -37,7 +37,7 @@ impl Request {
         match self {
             Request::Connect { .. } => false,
             Request::Http(_) => true,
-            Request::Dns(dns) => matches!(dns.transport, DnsTransport::Tcp),
+            Request::Dns(dns) => !matches!(dns.transport, DnsTransport::Udp),
         }
     }
 }
@@ -47,7 +47,13 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Request::Connect { port, .. } => write!(f, "a handshake with port {port}"),
-            Request::Http(http) => write!(f, "{} {}", http.verb, http.url),
+            Request::Http(http) => {
+                write!(f, "{} {}", http.verb, http.url)?;
+                match http.version {
+                    HttpVersion::Two => f.write_str(" by HTTP/2"),
+                    HttpVersion::One | HttpVersion::Best => Ok(()),
+                }
+            }
             Request::Dns(dns) => write!(f, "{} by {}", dns.question, dns.transport),
         }
     }
@@ -64,13 +70,15 @@ pub enum Close {
     Rst,
 }
 
-/// A request of HTTP/1.1 without a body.
+/// A request of HTTP without a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// What is asked for, and whether by TLS. Redirects are not followed.
     pub url: Url,
     /// How.
     pub verb: Verb,
+    /// Which HTTP.
+    pub version: HttpVersion,
     /// Is each request made on a connection of its own? Otherwise connections are kept, and one more is made where a
     /// request is due while all of them wait.
     pub fresh: bool,
@@ -78,6 +86,36 @@ pub struct HttpRequest {
     pub resolves: bool,
     /// https: whose certificates are believed.
     pub trust: Trust,
+}
+
+/// Which HTTP a server is asked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum HttpVersion {
+    /// HTTP/1.1 (RFC 9112).
+    #[serde(rename = "1.1")]
+    One,
+    /// HTTP/2 (RFC 9113); without TLS with prior knowledge.
+    #[serde(rename = "2")]
+    Two,
+    /// What the server chooses of both, by TLS (ALPN, RFC 7301).
+    #[serde(rename = "best")]
+    Best,
+}
+
+impl HttpVersion {
+    /// Where nobody says: by TLS the server chooses, as browsers let it; otherwise nothing can be chosen.
+    pub const fn usual(tls: bool) -> Self {
+        if tls { Self::Best } else { Self::One }
+    }
+
+    /// The protocols that are offered by TLS, the best first (RFC 7301, RFC 9113 §3.2).
+    pub const fn offers(self) -> &'static [&'static [u8]] {
+        match self {
+            HttpVersion::One => &[b"http/1.1"],
+            HttpVersion::Two => &[b"h2"],
+            HttpVersion::Best => &[b"h2", b"http/1.1"],
+        }
+    }
 }
 
 /// The method of a request (RFC 9110 §9.3).

@@ -2,7 +2,7 @@
 
 use super::values;
 use clap::Args;
-use delaylab_model::request::{Close, DnsTransport};
+use delaylab_model::request::{Close, DnsTransport, HttpVersion};
 use std::path::PathBuf;
 
 /// Flags of `ping` for servers of any make.
@@ -11,6 +11,11 @@ pub struct ServerArgs {
     /// http: ask for the head of the page alone (HEAD)
     #[arg(long, help_heading = "What to ask a server")]
     pub head: bool,
+
+    /// http: 1.1, 2 (without TLS with prior knowledge), or best: by TLS, what the server chooses of both [default: 1.1;
+    /// with https best]
+    #[arg(long, value_name = "VERSION", value_parser = values::http_version(), help_heading = "What to ask a server")]
+    pub http: Option<HttpVersion>,
 
     /// http: a new connection for each request: the name, the TCP and the TLS handshake are part of each response
     /// [default: connections are kept]

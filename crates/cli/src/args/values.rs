@@ -4,7 +4,7 @@ use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
-use delaylab_model::request::{Close, DnsTransport};
+use delaylab_model::request::{Close, DnsTransport, HttpVersion};
 use delaylab_model::units::{self, UnitError};
 use delaylab_runner::target::AddressFamily;
 
@@ -131,6 +131,10 @@ names! {
         "do" => DontFragment::Do, "want" => DontFragment::Want, "dont" => DontFragment::Dont,
         "probe" => DontFragment::Probe,
     }
+}
+names! {
+    /// Versions of HTTP.
+    http_version -> HttpVersion { "1.1" => HttpVersion::One, "2" => HttpVersion::Two, "best" => HttpVersion::Best }
 }
 names! {
     /// What carries a question to a name server.

@@ -76,7 +76,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
 }
 
 /// Fields of the experiment, and what they are on the command line; the size apart, which has two flags.
-const FLAGS: [(&str, &str); 12] = [
+const FLAGS: [(&str, &str); 13] = [
     ("reply_payload", "--reply-size"),
     ("ttl", "-t"),
     ("timeout", "-W"),
@@ -84,6 +84,7 @@ const FLAGS: [(&str, &str); 12] = [
     ("stamps", "--stamps"),
     ("pacing", "-i"),
     ("host.condition", "--condition"),
+    ("http", "--http"),
     ("ca_file", "--cacert"),
     ("insecure", "--insecure"),
     ("question", "--question"),

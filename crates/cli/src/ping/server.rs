@@ -33,6 +33,7 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
     let fields = vec![
         ("url", Value::Null),
         ("verb", json!(server.head.then_some(Verb::Head))),
+        ("http", json!(server.http)),
         ("fresh", json!(server.fresh.then_some(true))),
         (
             "ca_file",

@@ -4,7 +4,9 @@ use super::probe::{Wrong, wrong};
 use delaylab_model::experiment::ProbeSection;
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;
-use delaylab_model::request::{DNS_PORT, DnsRequest, HttpRequest, Question, Request, Trust, Url};
+use delaylab_model::request::{
+    DNS_PORT, DnsRequest, HttpRequest, HttpVersion, Question, Request, Trust, Url,
+};
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -22,9 +24,10 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
 /// Each field of a request, whose it is, and whether it is there.
 fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
     use Method::{Dns, Http, TcpConnect};
-    let fields: [(&str, &[Method], bool); 9] = [
+    let fields: [(&str, &[Method], bool); 10] = [
         ("url", &[Http], section.url.is_some()),
         ("verb", &[Http], section.verb.is_some()),
+        ("http", &[Http], section.http.is_some()),
         ("fresh", &[Http], section.fresh.is_some()),
         ("ca_file", &[Http], section.ca_file.is_some()),
         ("insecure", &[Http], section.insecure.is_some()),
@@ -110,6 +113,13 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         (None, true) => Trust::Anyone,
         (None, false) => Trust::System,
     };
+    let version = match section.http {
+        Some(HttpVersion::Best) if !url.tls => {
+            let what = "over http:// no version is negotiated";
+            return wrong("http", what, "write \"1.1\" or \"2\"");
+        }
+        asked => asked.unwrap_or(HttpVersion::usual(url.tls)),
+    };
     let fresh = section.fresh.unwrap_or(false);
     let is_name = url.host.parse::<IpAddr>().is_err();
     let there = path
@@ -120,6 +130,7 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         resolves: fresh && is_name && there,
         url,
         verb: section.verb.unwrap_or_default(),
+        version,
         fresh,
         trust,
     }))

@@ -147,11 +147,17 @@ fn resolver(request: &Request, target: SocketAddr) -> io::Result<Option<Resolver
 
 fn tls(request: &Request, settings: &Settings<'_>) -> Result<Option<Tls>, OpenError> {
     match request {
-        Request::Http(HttpRequest { url, trust, .. }) if url.tls => {
-            let tls = Tls::new(&url.host, trust, b"http/1.1").map_err(|why| OpenError::Server {
-                target: settings.target,
-                why,
-            })?;
+        Request::Http(HttpRequest {
+            url,
+            trust,
+            version,
+            ..
+        }) if url.tls => {
+            let tls =
+                Tls::new(&url.host, trust, version.offers()).map_err(|why| OpenError::Server {
+                    target: settings.target,
+                    why,
+                })?;
             Ok(Some(tls))
         }
         _ => Ok(None),
@@ -298,15 +304,18 @@ impl Channel for ServerChannel {
             && let Some(idle) = self.connections.iter_mut().find(|each| each.is_idle())
         {
             // What fails here fails again when it is sent, and is told there.
-            let _ = idle.prepare(seq, &self.terms);
+            let _ = idle.prepare(seq);
         }
     }
 
     fn transmit(&mut self) -> io::Result<()> {
         let seq = self.seq;
-        let idle = (self.connections.iter_mut()).find(|each| each.is_idle());
-        if let Some(idle) = idle.filter(|_| !self.fresh) {
-            return idle.ask(seq, &self.terms);
+        let connections = &self.connections;
+        // What is sealed for one connection and not sent would be missing in its stream.
+        let prepared = connections.iter().position(|each| each.is_prepared(seq));
+        let idle = prepared.or_else(|| connections.iter().position(Connection::is_idle));
+        if let Some(at) = idle.filter(|_| !self.fresh) {
+            return self.connections[at].ask(seq);
         }
         match &self.resolver {
             Some(resolver) => resolver.ask(seq),

@@ -22,8 +22,8 @@ pub(super) struct Tls {
 pub(super) type NoTls = String;
 
 impl Tls {
-    /// For a server of this name or address, which speaks one of these protocols.
-    pub fn new(host: &str, trust: &Trust, protocol: &[u8]) -> Result<Self, NoTls> {
+    /// For a server of this name or address, which is offered these protocols, the best first.
+    pub fn new(host: &str, trust: &Trust, protocols: &[&[u8]]) -> Result<Self, NoTls> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("`{host}` is no name that a certificate can have"))?;
         let provider = Arc::new(ring::default_provider());
@@ -42,7 +42,7 @@ impl Tls {
                 .with_root_certificates(of_file(path)?)
                 .with_no_client_auth(),
         };
-        config.alpn_protocols = vec![protocol.to_vec()];
+        config.alpn_protocols = protocols.iter().map(|each| each.to_vec()).collect();
         Ok(Self {
             config: Arc::new(config),
             name,
@@ -148,6 +148,11 @@ pub(super) struct Secured {
 }
 
 impl Secured {
+    /// The protocol that the server chose of those that it was offered (ALPN, RFC 7301).
+    pub fn chosen(&self) -> Option<&[u8]> {
+        self.connection.alpn_protocol()
+    }
+
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
@@ -250,7 +255,7 @@ mod tests {
     #[test]
     fn bytes_behind_the_last_word_are_left() {
         let mut server = server();
-        let tls = Tls::new("localhost", &Trust::Anyone, b"http/1.1").unwrap();
+        let tls = Tls::new("localhost", &Trust::Anyone, &[b"http/1.1"]).unwrap();
         let mut secured = tls.begin().unwrap();
         let mut plain = Vec::new();
         while secured.is_handshaking() || server.is_handshaking() {
