@@ -154,14 +154,16 @@ pub struct ProbeSection {
     pub http: Option<HttpVersion>,
     /// http: a connection for each request. Kept by default.
     pub fresh: Option<bool>,
-    /// https: a PEM file with the authorities whose certificates are believed. Those of this host by default.
+    /// https, dns by TLS: a PEM file with the authorities whose certificates are believed. Those of this host by default.
     pub ca_file: Option<String>,
-    /// https: do not verify certificates.
+    /// https, dns by TLS: do not verify certificates.
     pub insecure: Option<bool>,
     /// dns: the name and the type asked for, `"example.org AAAA"`.
     pub question: Option<String>,
     /// dns: what carries it. udp by default.
     pub transport: Option<DnsTransport>,
+    /// dns by TLS: the name that the server's certificate is to have. The target's by default.
+    pub tls_name: Option<String>,
     /// tcp-connect, dns: the port of the server.
     pub port: Option<u16>,
     /// tcp-connect: how its connection is ended. fin by default.

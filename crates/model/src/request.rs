@@ -281,6 +281,10 @@ pub struct DnsRequest {
     pub transport: DnsTransport,
     /// The port of the server.
     pub port: u16,
+    /// tls: the name or address that its certificate is to have; `None`: the address that is asked.
+    pub tls_name: Option<String>,
+    /// tls: whose certificates are believed.
+    pub trust: Trust,
 }
 
 /// What carries a question (RFC 1035 §4.2).
@@ -292,17 +296,28 @@ pub enum DnsTransport {
     Udp,
     /// A connection that is kept (RFC 7766).
     Tcp,
+    /// The same by TLS (RFC 7858).
+    Tls,
 }
 
 impl DnsTransport {
     /// Every one.
-    pub const ALL: [DnsTransport; 2] = [DnsTransport::Udp, DnsTransport::Tcp];
+    pub const ALL: [DnsTransport; 3] = [DnsTransport::Udp, DnsTransport::Tcp, DnsTransport::Tls];
 
     /// The name in flags and files.
     pub const fn name(self) -> &'static str {
         match self {
             DnsTransport::Udp => "udp",
             DnsTransport::Tcp => "tcp",
+            DnsTransport::Tls => "tls",
+        }
+    }
+
+    /// The usual port of name servers (RFC 1035 §4.2, RFC 7858 §3.1).
+    pub const fn usual_port(self) -> u16 {
+        match self {
+            DnsTransport::Udp | DnsTransport::Tcp => 53,
+            DnsTransport::Tls => 853,
         }
     }
 }
@@ -312,9 +327,6 @@ impl fmt::Display for DnsTransport {
         f.write_str(self.name())
     }
 }
-
-/// The usual port of name servers.
-pub const DNS_PORT: u16 = 53;
 
 /// A name and the type of record asked for: `example.org AAAA`.
 #[derive(Debug, Clone, PartialEq, Eq)]

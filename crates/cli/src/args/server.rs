@@ -22,11 +22,11 @@ pub struct ServerArgs {
     #[arg(long, help_heading = "What to ask a server")]
     pub fresh: bool,
 
-    /// https: believe the authorities in this PEM file [default: those that this host trusts]
+    /// https, dns by TLS: believe the authorities in this PEM file [default: those that this host trusts]
     #[arg(long, value_name = "FILE", help_heading = "What to ask a server")]
     pub cacert: Option<PathBuf>,
 
-    /// https: do not verify certificates; the output says so
+    /// https, dns by TLS: do not verify certificates; the output says so
     #[arg(
         short = 'k',
         long,
@@ -48,9 +48,14 @@ pub struct ServerArgs {
     #[arg(long, value_name = "NAME TYPE", help_heading = "What to ask a server")]
     pub question: Option<String>,
 
-    /// dns: udp, or tcp on a connection that is kept, which tells network and server apart [default: udp]
+    /// dns: udp, or tcp or tls on a connection that is kept, which tells network and server apart [default: udp, or as the
+    /// URL says]
     #[arg(long, value_parser = values::dns_transport(), help_heading = "What to ask a server")]
     pub transport: Option<DnsTransport>,
+
+    /// dns by TLS: the name that the server's certificate is to have [default: the target's]
+    #[arg(long, value_name = "NAME", help_heading = "What to ask a server")]
+    pub tls_name: Option<String>,
 
     /// tcp-connect: end each connection in order (fin) or at once (rst) [default: fin]
     #[arg(long, value_parser = values::close(), help_heading = "What to ask a server")]

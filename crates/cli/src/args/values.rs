@@ -138,7 +138,7 @@ names! {
 }
 names! {
     /// What carries a question to a name server.
-    dns_transport -> DnsTransport { "udp" => DnsTransport::Udp, "tcp" => DnsTransport::Tcp }
+    dns_transport -> DnsTransport { "udp" => DnsTransport::Udp, "tcp" => DnsTransport::Tcp, "tls" => DnsTransport::Tls }
 }
 names! {
     /// Ways to end a connection.

@@ -76,7 +76,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
 }
 
 /// Fields of the experiment, and what they are on the command line; the size apart, which has two flags.
-const FLAGS: [(&str, &str); 13] = [
+const FLAGS: [(&str, &str); 14] = [
     ("reply_payload", "--reply-size"),
     ("ttl", "-t"),
     ("timeout", "-W"),
@@ -89,6 +89,7 @@ const FLAGS: [(&str, &str); 13] = [
     ("insecure", "--insecure"),
     ("question", "--question"),
     ("transport", "--transport"),
+    ("tls_name", "--tls-name"),
     ("close", "--close"),
 ];
 

@@ -7,7 +7,7 @@ use crate::harness::scratch::Scratch;
 use crate::harness::web_server::{Identity, Truth, WebServer};
 use crate::or_skip;
 use serde_json::Value;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -396,6 +396,66 @@ fn a_name_server_is_asked() {
             "network and server are one part"
         );
     }
+}
+
+/// Answers questions by TLS, each of which has its length in front.
+fn name_server_by_tls(identity: Identity) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let identity = Arc::new(identity);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let identity = identity.clone();
+            std::thread::spawn(move || {
+                let mut stream = identity.secure(stream);
+                let mut length = [0; 2];
+                while stream.read_exact(&mut length).is_ok() {
+                    let mut answer = vec![0; u16::from_be_bytes(length).into()];
+                    stream.read_exact(&mut answer).unwrap();
+                    answer[2] |= 0x80;
+                    let answer = [&length[..], &answer].concat();
+                    let _ = stream.write_all(&answer).and_then(|()| stream.flush());
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_name_server_is_asked_by_tls() {
+    let identity = Identity::new("dns.example.org", false);
+    let scratch = Scratch::new();
+    let authority = scratch.path("authority.pem");
+    std::fs::write(&authority, &identity.authority).unwrap();
+    let authority = format!("--cacert {}", authority.display());
+    let port = name_server_by_tls(identity);
+    let asked = format!("127.0.0.1:{port}/example.org?type=AAAA -i 20ms -c 10");
+    let named = "--tls-name dns.example.org";
+    for words in [
+        format!("tls://{asked} {authority} {named}"),
+        format!("dns+tls://{asked} {authority} {named}"),
+        format!("dns://{asked} --transport tls {authority} {named}"),
+    ] {
+        let document = document(&words);
+        for record in records(&document) {
+            assert_eq!(record["answer"], "NOERROR", "{words}: {record}");
+            assert_eq!(record["connection"], 0, "{record}");
+            for stamp in ["t_tx_ns", "t_ack_ns", "t_first_ns"] {
+                assert!(!record[stamp].is_null(), "{stamp}: {record}");
+            }
+        }
+    }
+    let unverified = document(&format!("tls://{asked} --insecure"));
+    let warnings = unverified["warnings"].to_string();
+    assert!(warnings.contains("not verified"), "{warnings}");
+    // The address is what the certificate is held against where no name is given.
+    let said = refused(&format!("tls://{asked} {authority}"));
+    assert!(said.contains("of another name"), "{said}");
+    let said = refused(&format!("tls://{asked} --transport tcp"));
+    assert!(said.contains("TLS is to carry it"), "{said}");
+    let said = refused(&format!("dns://{asked} --transport tcp {named}"));
+    assert!(said.contains("no certificates"), "{said}");
 }
 
 #[test]

@@ -72,6 +72,13 @@ impl Identity {
     }
 }
 
+impl Identity {
+    /// The server's side of TLS on a connection.
+    pub fn secure(&self, stream: TcpStream) -> StreamOwned<ServerConnection, TcpStream> {
+        StreamOwned::new(ServerConnection::new(self.config.clone()).unwrap(), stream)
+    }
+}
+
 impl WebServer {
     /// On a free port of loopback.
     pub fn local(identity: Option<&Identity>) -> Self {

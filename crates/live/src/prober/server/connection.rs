@@ -622,7 +622,7 @@ fn refused_by_tls(error: &rustls::Error) -> String {
                 "its certificate has expired. To measure it all the same: --insecure".to_owned()
             }
             Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
-                "its certificate is of another name. Ask by that name (--resolve NAME:PORT:ADDRESS), or --insecure".to_owned()
+                "its certificate is of another name. Ask by that name (--resolve NAME:PORT:ADDRESS; dns: --tls-name NAME), or --insecure".to_owned()
             }
             Bad::UnknownIssuer => {
                 "nobody that this host trusts has signed its certificate. Name the authority's file with --cacert, or --insecure"
@@ -634,7 +634,7 @@ fn refused_by_tls(error: &rustls::Error) -> String {
             other => format!("its certificate is not accepted: {other}"),
         },
         rustls::Error::InvalidMessage(_) => {
-            "what it sent is not TLS. Is this the port for https?".to_owned()
+            "what it sent is not TLS. Does it speak TLS on this port?".to_owned()
         }
         rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol) => {
             "the server speaks none of the protocols that were offered (ALPN). Is it another version (--http 1.1, --http 2)?".to_owned()

@@ -28,7 +28,7 @@ use delaylab_kernel::poller::{Poller, Ready};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::wait;
 use delaylab_model::probe::{Probe, StampRequest};
-use delaylab_model::request::{HttpRequest, Request, Trust};
+use delaylab_model::request::{DnsTransport, Request, Trust};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::Reply;
@@ -146,32 +146,33 @@ fn resolver(request: &Request, target: SocketAddr) -> io::Result<Option<Resolver
 }
 
 fn tls(request: &Request, settings: &Settings<'_>) -> Result<Option<Tls>, OpenError> {
-    match request {
-        Request::Http(HttpRequest {
-            url,
-            trust,
-            version,
-            ..
-        }) if url.tls => {
-            let tls =
-                Tls::new(&url.host, trust, version.offers()).map_err(|why| OpenError::Server {
-                    target: settings.target,
-                    why,
-                })?;
-            Ok(Some(tls))
+    let address = || settings.target.ip().to_string();
+    let made = match request {
+        Request::Http(http) if http.url.tls => {
+            Tls::new(&http.url.host, &http.trust, http.version.offers())
         }
-        _ => Ok(None),
-    }
+        // Of protocols nothing is said: few name servers know that of RFC 7858, and its port says it.
+        Request::Dns(dns) if dns.transport == DnsTransport::Tls => {
+            let name = dns.tls_name.clone().unwrap_or_else(address);
+            Tls::new(&name, &dns.trust, &[])
+        }
+        _ => return Ok(None),
+    };
+    let target = settings.target;
+    made.map(Some)
+        .map_err(|why| OpenError::Server { target, why })
 }
 
 /// Said of every result: nobody knows who answered.
 fn unverified(probe: &Probe) -> Option<String> {
-    match &probe.request {
-        Some(Request::Http(http)) if http.trust == Trust::Anyone => Some(
-            "certificates were not verified (--insecure): nobody knows who answered".to_owned(),
-        ),
-        _ => None,
-    }
+    let trust = match &probe.request {
+        Some(Request::Http(http)) => &http.trust,
+        Some(Request::Dns(dns)) => &dns.trust,
+        _ => return None,
+    };
+    (*trust == Trust::Anyone).then(|| {
+        "certificates were not verified (--insecure): nobody knows who answered".to_owned()
+    })
 }
 
 impl ServerChannel {
