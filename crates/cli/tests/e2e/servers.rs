@@ -267,6 +267,26 @@ fn http2_tells_the_server_apart() {
         let document = document(&format!("{} -c 10", plain_url("body/20")));
         close(stage(&document, "transfer"), median(plain.truths()))
     });
+    for (words, http, alpn) in [
+        (plain_url("think/0"), "2", None),
+        (secure_url("think/0"), "2", Some("h2")),
+        (
+            secure_url("think/0") + " --http 1.1",
+            "1.1",
+            Some("http/1.1"),
+        ),
+    ] {
+        let document = document(&format!("{words} --fresh -c 3"));
+        let negotiated = document["negotiated"].as_array().unwrap();
+        assert_eq!(negotiated.len(), 1, "{negotiated:?}");
+        assert_eq!(negotiated[0]["http"], http);
+        assert_eq!(negotiated[0]["alpn"].as_str(), alpn);
+        let tls = negotiated[0]["tls"]
+            .as_str()
+            .zip(negotiated[0]["cipher"].as_str());
+        assert_eq!(tls.is_some(), alpn.is_some());
+        assert!(tls.is_none_or(|(version, cipher)| version == "1.3" && cipher.starts_with("TLS_")));
+    }
     let page = document(&format!("{} -c 3", secure_url("page/100000")));
     for record in records(&page) {
         assert!(

@@ -16,6 +16,7 @@ use delaylab_kernel::stream::StreamSocket;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{Close, Request};
+use delaylab_model::trial::Negotiated;
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_traffic::prober::{FromServer, Refused, Reply};
 use socket2::SockRef;
@@ -162,6 +163,8 @@ pub(super) struct Connection {
     /// The sealed bytes of the next request.
     sealed: Option<u64>,
     conversation: Conversation,
+    /// What it came to, until somebody takes it.
+    negotiated: Option<Negotiated>,
     plain: Vec<u8>,
     beside: Ancillary,
     /// The stamp of the first byte of the record that comes.
@@ -212,6 +215,7 @@ impl Connection {
             stamps: RequestStamps::default(),
             sealed: None,
             conversation: Conversation::silent(),
+            negotiated: None,
             plain: Vec::new(),
             beside: Ancillary::default(),
             record_at: None,
@@ -234,6 +238,11 @@ impl Connection {
     /// Are the bytes of this request ready on it? Then it is to be asked here.
     pub fn is_prepared(&self, seq: u64) -> bool {
         self.is_idle() && self.sealed == Some(seq)
+    }
+
+    /// What it has come to, once.
+    pub const fn take_negotiated(&mut self) -> Option<Negotiated> {
+        self.negotiated.take()
     }
 
     pub const fn is_over(&self) -> bool {
@@ -411,6 +420,8 @@ impl Connection {
     fn ready(&mut self, terms: &Terms) -> Result<Went, Failed> {
         let chosen = self.tls.as_ref().and_then(Secured::chosen);
         self.conversation = terms.dialogue.begin(chosen).map_err(Failed::broken)?;
+        let http = self.conversation.http_version();
+        self.negotiated = negotiated(http, self.tls.as_ref());
         // By TLS a server of HTTP/2 may speak first (RFC 9113 §3.4).
         if !self.conversation.take_unasked(&self.plain) {
             return Err(Failed::garbled("the server spoke before it was asked"));
@@ -605,6 +616,21 @@ impl Connection {
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+/// `None`: there is nothing to negotiate, as in DNS by TCP.
+fn negotiated(http: Option<&str>, tls: Option<&Secured>) -> Option<Negotiated> {
+    let http = http.map(str::to_owned);
+    match tls {
+        Some(tls) => Some(Negotiated {
+            http,
+            ..tls.negotiated()
+        }),
+        None => http.map(|http| Negotiated {
+            http: Some(http),
+            ..Negotiated::default()
+        }),
     }
 }
 

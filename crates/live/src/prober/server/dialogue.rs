@@ -210,6 +210,15 @@ impl Conversation {
         }
     }
 
+    /// The version of HTTP that is spoken.
+    pub const fn http_version(&self) -> Option<&'static str> {
+        match &self.protocol {
+            Protocol::Http1 { .. } => Some("1.1"),
+            Protocol::Http2(_) => Some("2"),
+            Protocol::Silent | Protocol::Dns { .. } => None,
+        }
+    }
+
     /// Has the reply begun to come?
     pub const fn has_begun(&self) -> bool {
         self.begun

@@ -29,7 +29,7 @@ use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::wait;
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::request::{DnsTransport, Request, Trust};
-use delaylab_model::trial::RecordFacts;
+use delaylab_model::trial::{Negotiated, RecordFacts};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::Reply;
 use dialogue::Dialogue;
@@ -68,6 +68,7 @@ pub struct ServerChannel {
     events: VecDeque<QueueEvent>,
     queue: ErrorQueue,
     failures: BTreeMap<String, u64>,
+    negotiated: Vec<Negotiated>,
     /// Keeps the kernel stamping arrivals: it begins only some time after the first socket has asked for it.
     _stamping: Option<DatagramSocket>,
 }
@@ -121,6 +122,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         events: VecDeque::new(),
         queue: ErrorQueue::new(),
         failures: BTreeMap::new(),
+        negotiated: Vec::new(),
         _stamping: stamping,
     };
     // A handshake alone is its own first try: a port that is closed is a result.
@@ -199,7 +201,10 @@ impl ServerChannel {
                 }));
             }
             match self.connections[begun].go_on(&self.terms) {
-                Went::Ready => break,
+                Went::Ready => {
+                    self.note_negotiated(begun);
+                    break;
+                }
                 Went::Failed(_, failed) => return Err(wrong(failed.why)),
                 _ => self
                     .watch(begun)
@@ -238,6 +243,7 @@ impl ServerChannel {
     fn go_on(&mut self, at: usize) -> bool {
         let went = self.connections[at].go_on(&self.terms);
         let any = !matches!(went, Went::Nowhere);
+        self.note_negotiated(at);
         match went {
             Went::Replied(reply) => self.replies.push_back(Decoded::Reply(reply, None)),
             Went::Failed(Some(seq), failed) => self.fail(seq, failed),
@@ -251,6 +257,15 @@ impl ServerChannel {
             let _ = self.watch(at);
         }
         any
+    }
+
+    /// Notes what a connection came to, where no other has come to the same.
+    fn note_negotiated(&mut self, at: usize) {
+        if let Some(negotiated) = self.connections[at].take_negotiated()
+            && !self.negotiated.contains(&negotiated)
+        {
+            self.negotiated.push(negotiated);
+        }
     }
 
     fn fail(&mut self, seq: u64, failed: Failed) {
@@ -371,6 +386,10 @@ impl Channel for ServerChannel {
         let given_up = |each: &Connection| each.asked().is_some_and(|seq| seq < over);
         self.connections.retain(|each| !given_up(each));
         Ok(())
+    }
+
+    fn negotiated(&mut self) -> Vec<Negotiated> {
+        std::mem::take(&mut self.negotiated)
     }
 
     fn warnings(&mut self) -> Vec<String> {
