@@ -6,7 +6,7 @@ use crate::method::Method;
 use crate::path::Path;
 use crate::probe::{DontFragment, Family, Fill, HostCondition, StampRequest, WaitMode};
 use crate::quantity::{Class, Duration, Share, Size};
-use crate::request::{Close, DnsTransport, Verb};
+use crate::request::{Close, DnsTransport, HttpVersion, Verb};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
@@ -150,11 +150,13 @@ pub struct ProbeSection {
     pub url: Option<String>,
     /// http: how. GET by default.
     pub verb: Option<Verb>,
-    /// http, dns by TCP: a connection for each request. Kept by default.
+    /// http: which version. 1.1 by default, and with https what the server chooses of 2 and 1.1.
+    pub http: Option<HttpVersion>,
+    /// http, dns by TCP and TLS: a connection for each request. Kept by default.
     pub fresh: Option<bool>,
-    /// https: a PEM file with the authorities whose certificates are believed. Those of this host by default.
+    /// https, dns by TLS: a PEM file with the authorities whose certificates are believed. Those of this host by default.
     pub ca_file: Option<String>,
-    /// https: do not verify certificates.
+    /// https, dns by TLS: do not verify certificates.
     pub insecure: Option<bool>,
     /// http: fields of the request's head, such as `"Accept-Encoding: gzip"`.
     #[serde(default)]
@@ -164,6 +166,8 @@ pub struct ProbeSection {
     pub question: Option<String>,
     /// dns: what carries it. udp by default.
     pub transport: Option<DnsTransport>,
+    /// dns by TLS: the name that the server's certificate is to have. The target's by default.
+    pub tls_name: Option<String>,
     /// tcp-connect, dns: the port of the server.
     pub port: Option<u16>,
     /// tcp-connect: how its connection is ended. fin by default.

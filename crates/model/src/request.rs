@@ -38,7 +38,7 @@ impl Request {
         match self {
             Request::Connect { .. } => false,
             Request::Http(_) => true,
-            Request::Dns(dns) => matches!(dns.transport, DnsTransport::Tcp),
+            Request::Dns(dns) => !matches!(dns.transport, DnsTransport::Udp),
         }
     }
 }
@@ -48,7 +48,13 @@ impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Request::Connect { port, .. } => write!(f, "a handshake with port {port}"),
-            Request::Http(http) => write!(f, "{} {}", http.verb, http.url),
+            Request::Http(http) => {
+                write!(f, "{} {}", http.verb, http.url)?;
+                match http.version {
+                    HttpVersion::Two => f.write_str(" by HTTP/2"),
+                    HttpVersion::One | HttpVersion::Best => Ok(()),
+                }
+            }
             Request::Dns(dns) => write!(f, "{} by {}", dns.question, dns.transport),
         }
     }
@@ -65,13 +71,15 @@ pub enum Close {
     Rst,
 }
 
-/// A request of HTTP/1.1 without a body.
+/// A request of HTTP without a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpRequest {
     /// What is asked for, and whether by TLS. Redirects are not followed.
     pub url: Url,
     /// How.
     pub verb: Verb,
+    /// Which HTTP.
+    pub version: HttpVersion,
     /// Is each request made on a connection of its own? Otherwise connections are kept, and one more is made where a
     /// request is due while all of them wait.
     pub fresh: bool,
@@ -132,6 +140,36 @@ impl FromStr for Header {
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.name, self.value)
+    }
+}
+
+/// Which HTTP a server is asked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum HttpVersion {
+    /// HTTP/1.1 (RFC 9112).
+    #[serde(rename = "1.1")]
+    One,
+    /// HTTP/2 (RFC 9113); without TLS with prior knowledge.
+    #[serde(rename = "2")]
+    Two,
+    /// What the server chooses of both, by TLS (ALPN, RFC 7301).
+    #[serde(rename = "best")]
+    Best,
+}
+
+impl HttpVersion {
+    /// Where nobody says: by TLS the server chooses, as browsers let it; otherwise nothing can be chosen.
+    pub const fn usual(tls: bool) -> Self {
+        if tls { Self::Best } else { Self::One }
+    }
+
+    /// The protocols that are offered by TLS, the best first (RFC 7301, RFC 9113 §3.2).
+    pub const fn offers(self) -> &'static [&'static [u8]] {
+        match self {
+            HttpVersion::One => &[b"http/1.1"],
+            HttpVersion::Two => &[b"h2"],
+            HttpVersion::Best => &[b"h2", b"http/1.1"],
+        }
     }
 }
 
@@ -300,6 +338,10 @@ pub struct DnsRequest {
     pub fresh: bool,
     /// The port of the server.
     pub port: u16,
+    /// tls: the name or address that its certificate is to have; `None`: the address that is asked.
+    pub tls_name: Option<String>,
+    /// tls: whose certificates are believed.
+    pub trust: Trust,
 }
 
 /// What carries a question (RFC 1035 §4.2).
@@ -311,17 +353,28 @@ pub enum DnsTransport {
     Udp,
     /// A connection, kept (RFC 7766) or of its own for each question.
     Tcp,
+    /// The same by TLS (RFC 7858).
+    Tls,
 }
 
 impl DnsTransport {
     /// Every one.
-    pub const ALL: [DnsTransport; 2] = [DnsTransport::Udp, DnsTransport::Tcp];
+    pub const ALL: [DnsTransport; 3] = [DnsTransport::Udp, DnsTransport::Tcp, DnsTransport::Tls];
 
     /// The name in flags and files.
     pub const fn name(self) -> &'static str {
         match self {
             DnsTransport::Udp => "udp",
             DnsTransport::Tcp => "tcp",
+            DnsTransport::Tls => "tls",
+        }
+    }
+
+    /// The usual port of name servers (RFC 1035 §4.2, RFC 7858 §3.1).
+    pub const fn usual_port(self) -> u16 {
+        match self {
+            DnsTransport::Udp | DnsTransport::Tcp => 53,
+            DnsTransport::Tls => 853,
         }
     }
 }
@@ -331,9 +384,6 @@ impl fmt::Display for DnsTransport {
         f.write_str(self.name())
     }
 }
-
-/// The usual port of name servers.
-pub const DNS_PORT: u16 = 53;
 
 /// A name and the type of record asked for: `example.org AAAA`. In `*.example.org` the first label is another one in each
 /// question, so that no cache knows the name.

@@ -9,6 +9,7 @@ use crate::probe::{HostCondition, Probe};
 use crate::series::KeptSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -356,6 +357,33 @@ impl LostInHost {
     }
 }
 
+/// What a connection to a server came to.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Negotiated {
+    /// Version of HTTP: `1.1`, `2`.
+    pub http: Option<String>,
+    /// Version of TLS: `1.2`, `1.3`.
+    pub tls: Option<String>,
+    /// Cipher suite, as IANA names it.
+    pub cipher: Option<String>,
+    /// The protocol that the server chose by TLS (ALPN, RFC 7301).
+    pub alpn: Option<String>,
+}
+
+/// For people: `HTTP/2, TLS 1.3 (TLS_AES_256_GCM_SHA384), ALPN h2`.
+impl fmt::Display for Negotiated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let http = self.http.as_ref().map(|version| format!("HTTP/{version}"));
+        let cipher = self.cipher.as_ref().map(|cipher| format!(" ({cipher})"));
+        let cipher = cipher.unwrap_or_default();
+        let tls = self.tls.as_ref();
+        let tls = tls.map(|version| format!("TLS {version}{cipher}"));
+        let alpn = self.alpn.as_ref().map(|chosen| format!("ALPN {chosen}"));
+        let said: Vec<_> = [http, tls, alpn].into_iter().flatten().collect();
+        f.write_str(&said.join(", "))
+    }
+}
+
 /// What came of one probe of a trial, beside its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProbeFacts {
@@ -379,6 +407,9 @@ pub struct ProbeFacts {
     pub ran: Vec<Ran>,
     /// Whose the threads are that had a CPU instead; empty where nobody looked.
     pub processes: Vec<Process>,
+    /// What was negotiated with the server, once for all connections that have the same; empty where there is nothing to
+    /// negotiate.
+    pub negotiated: Vec<Negotiated>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
     /// Why the trial is not what its experiment meant, as sentences. None: it is valid.

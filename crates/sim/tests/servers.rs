@@ -5,7 +5,9 @@ use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::record::{Answer, Record};
-use delaylab_model::request::{DnsRequest, DnsTransport, HttpRequest, Request, Trust, Verb};
+use delaylab_model::request::{
+    DnsRequest, DnsTransport, HttpRequest, HttpVersion, Request, Trust, Verb,
+};
 
 /// Of `think`, with so many workers, 1 ms from its clients.
 fn path(think: &str, workers: u32) -> String {
@@ -36,6 +38,8 @@ fn name(transport: DnsTransport) -> Request {
         transport,
         fresh: false,
         port: 53,
+        tls_name: None,
+        trust: Trust::System,
     })
 }
 
@@ -43,6 +47,7 @@ fn page(url: &str) -> Request {
     Request::Http(HttpRequest {
         url: url.parse().unwrap(),
         verb: Verb::Get,
+        version: HttpVersion::One,
         fresh: false,
         resolves: false,
         trust: Trust::System,

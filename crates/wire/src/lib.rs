@@ -16,6 +16,7 @@
 //! | [`icmp_extension`], [`mpls`] | what stands behind the quote (RFC 4884): label stacks (RFC 4950) |
 //! | [`test_frame`] | signed frames of a tester |
 //! | [`http`] | HTTP/1.1: a request, and where its reply ends |
+//! | [`http2`] | HTTP/2: frames, heads, and one connection of them |
 //! | [`dns`] | a question to a name server, and what counts of its answer |
 //! | [`auth`] | keys and tags: HMAC-SHA-256 truncated to 128 bits |
 //!
@@ -30,6 +31,7 @@ pub mod dns;
 pub mod echo;
 mod field;
 pub mod http;
+pub mod http2;
 pub mod icmp_error;
 pub mod icmp_extension;
 pub mod ip;

@@ -14,6 +14,7 @@
 //! | [`finding_check`] | checks of findings, limits of comparisons, selectors |
 //! | [`frame`] | frames that a soft switch forwards |
 //! | [`guard`] | what requests to a server of runs say of who asks |
+//! | [`http2_reply`] | replies by HTTP/2 |
 //! | [`http_reply`] | replies of web servers |
 //! | [`import`] | files of other tools |
 //! | [`journal`] | the rows of a trial under way |
@@ -45,6 +46,7 @@ pub mod experiment_set;
 pub mod finding_check;
 pub mod frame;
 pub mod guard;
+pub mod http2_reply;
 pub mod http_reply;
 pub mod import;
 pub mod journal;
@@ -113,6 +115,7 @@ targets! {
     finding_check: 15_000,
     frame: 350_000,
     guard: 200_000,
+    http2_reply: 100_000,
     http_reply: 100_000,
     import: 2_000,
     journal: 60,

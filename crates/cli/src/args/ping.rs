@@ -35,7 +35,7 @@ Examples:
   delaylab ping 192.0.2.1 --method udp --load rrul      the same up, down and both ways at once"
 )]
 pub struct PingArgs {
-    /// Host name or address; an http:// or https:// URL asks a web server for it, dns://SERVER/NAME?type=AAAA a name server
+    /// Host name or address; an http:// or https:// URL asks a web server for it, dns://SERVER/NAME?type=AAAA (by TLS: tls://) a name server
     #[arg(required_unless_present = "save", value_name = "TARGET")]
     pub target: Option<String>,
 
@@ -45,7 +45,7 @@ pub struct PingArgs {
     #[arg(long, value_parser = values::method(), help_heading = "What to send")]
     pub method: Option<Method>,
 
-    /// Port of the reflector [default: 8862; stamp: 862] or, for tcp-connect and dns, of the server [default: dns: 53]
+    /// Port of the reflector [default: 8862; stamp: 862] or, for tcp-connect and dns, of the server [default: dns: 53, by TLS 853]
     #[arg(long, help_heading = "What to send")]
     pub port: Option<u16>,
 
@@ -225,7 +225,7 @@ impl PingArgs {
     pub fn method(&self) -> Method {
         let by_scheme = || match self.target().split_once("://")?.0 {
             "http" | "https" => Some(Method::Http),
-            "dns" => Some(Method::Dns),
+            "dns" | "dns+tls" | "tls" => Some(Method::Dns),
             _ => None,
         };
         self.method.or_else(by_scheme).unwrap_or_default()

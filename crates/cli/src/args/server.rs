@@ -2,7 +2,7 @@
 
 use super::values;
 use clap::Args;
-use delaylab_model::request::{Close, DnsTransport};
+use delaylab_model::request::{Close, DnsTransport, HttpVersion};
 use std::path::PathBuf;
 
 /// Flags of `ping` for servers of any make.
@@ -12,7 +12,12 @@ pub struct ServerArgs {
     #[arg(long, help_heading = "What to ask a server")]
     pub head: bool,
 
-    /// http, dns by TCP: a new connection for each request: the name, the TCP and the TLS handshake are part of each response
+    /// http: 1.1, 2 (without TLS with prior knowledge), or best: by TLS, what the server chooses of both [default: 1.1;
+    /// with https best]
+    #[arg(long, value_name = "VERSION", value_parser = values::http_version(), help_heading = "What to ask a server")]
+    pub http: Option<HttpVersion>,
+
+    /// http, dns by TCP and TLS: a new connection for each request: the name, the TCP and the TLS handshake are part of each response
     /// [default: connections are kept]
     #[arg(long, help_heading = "What to ask a server")]
     pub fresh: bool,
@@ -26,11 +31,11 @@ pub struct ServerArgs {
     )]
     pub headers: Vec<String>,
 
-    /// https: believe the authorities in this PEM file [default: those that this host trusts]
+    /// https, dns by TLS: believe the authorities in this PEM file [default: those that this host trusts]
     #[arg(long, value_name = "FILE", help_heading = "What to ask a server")]
     pub cacert: Option<PathBuf>,
 
-    /// https: do not verify certificates; the output says so
+    /// https, dns by TLS: do not verify certificates; the output says so
     #[arg(
         short = 'k',
         long,
@@ -53,9 +58,14 @@ pub struct ServerArgs {
     #[arg(long, value_name = "NAME TYPE", help_heading = "What to ask a server")]
     pub question: Option<String>,
 
-    /// dns: udp, or tcp on a connection that is kept, which tells network and server apart [default: udp]
+    /// dns: udp, or tcp or tls on a connection that is kept, which tells network and server apart [default: udp, or as the
+    /// URL says]
     #[arg(long, value_parser = values::dns_transport(), help_heading = "What to ask a server")]
     pub transport: Option<DnsTransport>,
+
+    /// dns by TLS: the name that the server's certificate is to have [default: the target's]
+    #[arg(long, value_name = "NAME", help_heading = "What to ask a server")]
+    pub tls_name: Option<String>,
 
     /// tcp-connect: end each connection in order (fin) or at once (rst) [default: fin]
     #[arg(long, value_parser = values::close(), help_heading = "What to ask a server")]

@@ -4,7 +4,7 @@ use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
-use delaylab_model::request::{Close, DnsTransport};
+use delaylab_model::request::{Close, DnsTransport, HttpVersion};
 use delaylab_model::units::{self, UnitError};
 use delaylab_runner::target::AddressFamily;
 
@@ -133,8 +133,12 @@ names! {
     }
 }
 names! {
+    /// Versions of HTTP.
+    http_version -> HttpVersion { "1.1" => HttpVersion::One, "2" => HttpVersion::Two, "best" => HttpVersion::Best }
+}
+names! {
     /// What carries a question to a name server.
-    dns_transport -> DnsTransport { "udp" => DnsTransport::Udp, "tcp" => DnsTransport::Tcp }
+    dns_transport -> DnsTransport { "udp" => DnsTransport::Udp, "tcp" => DnsTransport::Tcp, "tls" => DnsTransport::Tls }
 }
 names! {
     /// Ways to end a connection.

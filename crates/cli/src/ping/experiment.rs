@@ -76,7 +76,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
 }
 
 /// Fields of the experiment, and what they are on the command line; the size apart, which has two flags.
-const FLAGS: [(&str, &str); 14] = [
+const FLAGS: [(&str, &str); 16] = [
     ("reply_payload", "--reply-size"),
     ("ttl", "-t"),
     ("timeout", "-W"),
@@ -84,12 +84,14 @@ const FLAGS: [(&str, &str); 14] = [
     ("stamps", "--stamps"),
     ("pacing", "-i"),
     ("host.condition", "--condition"),
+    ("http", "--http"),
     ("ca_file", "--cacert"),
     ("headers", "--header"),
     ("insecure", "--insecure"),
     ("fresh", "--fresh"),
     ("question", "--question"),
     ("transport", "--transport"),
+    ("tls_name", "--tls-name"),
     ("close", "--close"),
 ];
 

@@ -3,7 +3,7 @@
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use delaylab_model::method::Method;
-use delaylab_model::request::{DNS_PORT, DnsTransport, Url, Verb};
+use delaylab_model::request::{DnsTransport, Url, Verb};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -33,6 +33,7 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
     let fields = vec![
         ("url", Value::Null),
         ("verb", json!(server.head.then_some(Verb::Head))),
+        ("http", json!(server.http)),
         ("fresh", json!(server.fresh.then_some(true))),
         (
             "ca_file",
@@ -51,6 +52,7 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
         ),
         ("question", json!(server.question)),
         ("transport", json!(server.transport)),
+        ("tls_name", json!(server.tls_name)),
         ("close", json!(server.close)),
     ];
     let mut asked = Asked {
@@ -103,10 +105,19 @@ impl Asked {
         Ok(())
     }
 
-    /// `dns://SERVER:PORT/NAME?type=TYPE`, as RFC 4501 has it.
+    /// `dns://SERVER:PORT/NAME?type=TYPE`, as RFC 4501 has it; by TLS `tls://` or `dns+tls://`.
     fn of_name(&mut self, args: &PingArgs) -> Result<(), Failed> {
         let mut port = args.port;
-        if let Some(rest) = args.target().strip_prefix("dns://") {
+        let mut transport = args.server.transport;
+        if let Some((scheme, rest)) = args.target().split_once("://") {
+            if scheme != "dns" {
+                if transport.is_some_and(|asked| asked != DnsTransport::Tls) {
+                    let what = "--transport: the URL says that TLS is to carry it";
+                    return Err(Failed::usage(what));
+                }
+                transport = Some(DnsTransport::Tls);
+                self.set("transport", json!(transport));
+            }
             let (server, name) = rest.split_once('/').unwrap_or((rest, ""));
             let (name, query) = name.split_once('?').unwrap_or((name, ""));
             let of_type = |pair: &str| {
@@ -133,8 +144,9 @@ impl Asked {
             return Err(Failed::usage("which name? --question 'example.org AAAA'"));
         }
         self.set("port", json!(port));
-        let kept = args.server.transport == Some(DnsTransport::Tcp) && !args.server.fresh;
-        self.port_of_kept = kept.then_some(port.unwrap_or(DNS_PORT));
+        let kept =
+            transport.filter(|transport| *transport != DnsTransport::Udp && !args.server.fresh);
+        self.port_of_kept = kept.map(|transport| port.unwrap_or(transport.usual_port()));
         Ok(())
     }
 

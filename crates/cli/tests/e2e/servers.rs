@@ -7,6 +7,7 @@ use crate::harness::scratch::Scratch;
 use crate::harness::web_server::{Identity, Truth, WebServer};
 use crate::or_skip;
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -231,6 +232,119 @@ fn hostile_servers_are_recorded() {
     }
 }
 
+/// By HTTP/2 the same is told as by HTTP/1.1, without TLS and by it, on kept connections and fresh ones.
+#[test]
+fn http2_tells_the_server_apart() {
+    let identity = Identity::new("localhost", false);
+    let plain = WebServer::local(None);
+    let secure = WebServer::local(Some(&identity));
+    let plain_url = |path: &str| format!("http://{}/{path} --http 2 {ONE_BY_ONE}", plain.at);
+    let secure_url = |path: &str| {
+        let port = secure.at.port();
+        format!("https://localhost:{port}/{path} -4 -k {ONE_BY_ONE}")
+    };
+    for path in ["think/20", "think/0"] {
+        for (words, server) in [(plain_url(path), &plain), (secure_url(path), &secure)] {
+            for kept in ["", "--fresh"] {
+                let document = document(&format!("{words} {kept} -c 10"));
+                assert_bounds_hold(&document, &server.truths());
+                for record in records(&document) {
+                    assert_eq!(record["answer"], "200", "{words} {kept}: {record}");
+                    let stamps = ["t_tx_ns", "t_ack_ns", "t_first_ns", "t_rx_ns"];
+                    let stamps = stamps.map(|name| record[name].as_i64().unwrap());
+                    assert!(stamps[0] <= stamps[1] && stamps[2] <= stamps[3], "{record}");
+                }
+                let connections = records(&document).iter();
+                let connections: std::collections::BTreeSet<_> = connections
+                    .map(|record| record["connection"].as_u64().unwrap())
+                    .collect();
+                assert_eq!(connections.len(), if kept.is_empty() { 1 } else { 10 });
+            }
+        }
+    }
+    in_one_of_three(|| {
+        plain.truths();
+        let document = document(&format!("{} -c 10", plain_url("body/20")));
+        close(stage(&document, "transfer"), median(plain.truths()))
+    });
+    for (words, http, alpn) in [
+        (plain_url("think/0"), "2", None),
+        (secure_url("think/0"), "2", Some("h2")),
+        (
+            secure_url("think/0") + " --http 1.1",
+            "1.1",
+            Some("http/1.1"),
+        ),
+    ] {
+        let document = document(&format!("{words} --fresh -c 3"));
+        let negotiated = document["negotiated"].as_array().unwrap();
+        assert_eq!(negotiated.len(), 1, "{negotiated:?}");
+        assert_eq!(negotiated[0]["http"], http);
+        assert_eq!(negotiated[0]["alpn"].as_str(), alpn);
+        let tls = negotiated[0]["tls"]
+            .as_str()
+            .zip(negotiated[0]["cipher"].as_str());
+        assert_eq!(tls.is_some(), alpn.is_some());
+        assert!(tls.is_none_or(|(version, cipher)| version == "1.3" && cipher.starts_with("TLS_")));
+    }
+    let page = document(&format!("{} -c 3", secure_url("page/100000")));
+    for record in records(&page) {
+        assert!(
+            record["reply_bytes"].as_u64().unwrap() > 100_000,
+            "{record}"
+        );
+    }
+}
+
+/// What HTTP/2 has besides replies is answered, or is an outcome and a sentence.
+#[test]
+fn hostile_servers_of_http2_are_recorded() {
+    let server = WebServer::local(None);
+    for (path, outcome, said) in [
+        ("ping", "ok", ""),
+        ("away", "ok", ""),
+        ("refuse", "refused", "REFUSED_STREAM"),
+        ("push", "corrupt", "pushes"),
+        ("garbage", "corrupt", "RFC 9113"),
+        ("head", "corrupt", "longer than 64 KiB"),
+        ("close", "refused", "closed the connection"),
+        ("silent", "lost", ""),
+    ] {
+        let words = format!("http://{}/{path} --http 2 -i 50ms -c 3 -W 300ms", server.at);
+        let document = document(&words);
+        let records = records(&document);
+        assert_eq!(records.len(), 3, "{words}");
+        for record in records {
+            assert_eq!(record["outcome"], outcome, "{words}: {record}");
+        }
+        let connections: std::collections::BTreeSet<_> = records
+            .iter()
+            .filter_map(|record| record["connection"].as_u64())
+            .collect();
+        match path {
+            "ping" => assert_eq!(connections.len(), 1),
+            // A server that goes away is asked on another connection.
+            "away" => assert_eq!(connections.len(), 3),
+            _ => {}
+        }
+        let warnings = document["warnings"].to_string();
+        assert!(warnings.contains(said), "{words}: {warnings}");
+    }
+    // A server that speaks HTTP/1 alone.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            // It stays open until who asked goes.
+            std::thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
+        }
+    });
+    let document = document(&format!("http://{at}/ --http 2 --fresh -i 50ms -c 2"));
+    let warnings = document["warnings"].to_string();
+    assert!(warnings.contains("--http 1.1"), "{warnings}");
+}
+
 #[test]
 fn a_handshake_is_answered_by_any_port() {
     let server = WebServer::local(None);
@@ -304,6 +418,66 @@ fn a_name_server_is_asked() {
     }
 }
 
+/// Answers questions by TLS, each of which has its length in front.
+fn name_server_by_tls(identity: Identity) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let identity = Arc::new(identity);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let identity = identity.clone();
+            std::thread::spawn(move || {
+                let mut stream = identity.secure(stream);
+                let mut length = [0; 2];
+                while stream.read_exact(&mut length).is_ok() {
+                    let mut answer = vec![0; u16::from_be_bytes(length).into()];
+                    stream.read_exact(&mut answer).unwrap();
+                    answer[2] |= 0x80;
+                    let answer = [&length[..], &answer].concat();
+                    let _ = stream.write_all(&answer).and_then(|()| stream.flush());
+                }
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn a_name_server_is_asked_by_tls() {
+    let identity = Identity::new("dns.example.org", false);
+    let scratch = Scratch::new();
+    let authority = scratch.path("authority.pem");
+    std::fs::write(&authority, &identity.authority).unwrap();
+    let authority = format!("--cacert {}", authority.display());
+    let port = name_server_by_tls(identity);
+    let asked = format!("127.0.0.1:{port}/example.org?type=AAAA -i 20ms -c 10");
+    let named = "--tls-name dns.example.org";
+    for words in [
+        format!("tls://{asked} {authority} {named}"),
+        format!("dns+tls://{asked} {authority} {named}"),
+        format!("dns://{asked} --transport tls {authority} {named}"),
+    ] {
+        let document = document(&words);
+        for record in records(&document) {
+            assert_eq!(record["answer"], "NOERROR", "{words}: {record}");
+            assert_eq!(record["connection"], 0, "{record}");
+            for stamp in ["t_tx_ns", "t_ack_ns", "t_first_ns"] {
+                assert!(!record[stamp].is_null(), "{stamp}: {record}");
+            }
+        }
+    }
+    let unverified = document(&format!("tls://{asked} --insecure"));
+    let warnings = unverified["warnings"].to_string();
+    assert!(warnings.contains("not verified"), "{warnings}");
+    // The address is what the certificate is held against where no name is given.
+    let said = refused(&format!("tls://{asked} {authority}"));
+    assert!(said.contains("of another name"), "{said}");
+    let said = refused(&format!("tls://{asked} --transport tcp"));
+    assert!(said.contains("TLS is to carry it"), "{said}");
+    let said = refused(&format!("dns://{asked} --transport tcp {named}"));
+    assert!(said.contains("no certificates"), "{said}");
+}
+
 #[test]
 fn what_cannot_be_asked_is_said() {
     let free = TcpListener::bind("127.0.0.1:0")
@@ -336,6 +510,10 @@ fn what_cannot_be_asked_is_said() {
         (
             "http://127.0.0.1/ -s 100B -c 1".to_owned(),
             "follows from what it asks",
+        ),
+        (
+            "http://127.0.0.1/ --http best -c 1".to_owned(),
+            "no version is negotiated",
         ),
         (
             "http://127.0.0.1/ --port 81 -c 1".to_owned(),

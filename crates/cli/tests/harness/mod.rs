@@ -9,10 +9,12 @@
 //! | [`stages`] | the stages of a response, computed anew from a record's stamps |
 //! | [`routers`] | a network of the test's imagination, behind a TUN device |
 //! | [`forwarder`] | a path that delays, drops and repeats as the test says |
+//! | [`http2_server`] | the same by HTTP/2 |
 //! | [`web_server`] | a web server that does as the path of a request says, and knows how long it took |
 //! | [`scratch`] | a directory, gone with the test |
 
 pub mod forwarder;
+pub mod http2_server;
 pub mod netns;
 pub mod process;
 pub mod pty;

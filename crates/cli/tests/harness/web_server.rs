@@ -10,7 +10,10 @@
 //! | `/reset`, `/close` | ends the connection in the middle, without a reply |
 //! | `/head` | a head that does not end |
 //! | `/silent` | nothing |
+//!
+//! By HTTP/2 it does what [`super::http2_server`] has.
 
+use super::http2_server;
 use delaylab_kernel::clock;
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
@@ -52,7 +55,7 @@ impl Identity {
         let key = KeyPair::generate().unwrap();
         let certificate = own.signed_by(&key, &issuer).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
+        let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
@@ -61,10 +64,18 @@ impl Identity {
                 PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
             )
             .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Self {
             config: Arc::new(config),
             authority: issuer.pem(),
         }
+    }
+}
+
+impl Identity {
+    /// The server's side of TLS on a connection.
+    pub fn secure(&self, stream: TcpStream) -> StreamOwned<ServerConnection, TcpStream> {
+        StreamOwned::new(ServerConnection::new(self.config.clone()).unwrap(), stream)
     }
 }
 
@@ -122,7 +133,12 @@ fn answer_all(
     let mut came = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        while let Some(end) = came.windows(4).position(|four| four == b"\r\n\r\n") {
+        if came.starts_with(http2_server::PREFACE) {
+            return http2_server::answer_all(&mut stream, &came, told);
+        }
+        // The preface has an empty line in it, too.
+        let preface = http2_server::PREFACE.starts_with(&came);
+        while !preface && let Some(end) = came.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&came[..end]).into_owned();
             came.drain(..end + 4);
             answer(&head, &mut stream, raw, told)?;

@@ -5,7 +5,7 @@ use delaylab_model::experiment::ProbeSection;
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::request::{
-    DNS_PORT, DnsRequest, DnsTransport, HttpRequest, Question, Request, Trust, Url,
+    DnsRequest, DnsTransport, HttpRequest, HttpVersion, Question, Request, Trust, Url,
 };
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
     match section.method {
         Method::TcpConnect => connect(section).map(Some),
         Method::Http => http(section, path).map(Some),
-        Method::Dns => dns(section).map(Some),
+        Method::Dns => dns(section, path).map(Some),
         _ => Ok(None),
     }
 }
@@ -24,15 +24,17 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
 /// Each field of a request, whose it is, and whether it is there.
 fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
     use Method::{Dns, Http, TcpConnect};
-    let fields: [(&str, &[Method], bool); 10] = [
+    let fields: [(&str, &[Method], bool); 12] = [
         ("url", &[Http], section.url.is_some()),
         ("verb", &[Http], section.verb.is_some()),
+        ("http", &[Http], section.http.is_some()),
         ("fresh", &[Http, Dns], section.fresh.is_some()),
-        ("ca_file", &[Http], section.ca_file.is_some()),
-        ("insecure", &[Http], section.insecure.is_some()),
         ("headers", &[Http], !section.headers.is_empty()),
+        ("ca_file", &[Http, Dns], section.ca_file.is_some()),
+        ("insecure", &[Http, Dns], section.insecure.is_some()),
         ("question", &[Dns], section.question.is_some()),
         ("transport", &[Dns], section.transport.is_some()),
+        ("tls_name", &[Dns], section.tls_name.is_some()),
         ("port", &[TcpConnect, Dns], section.port.is_some()),
         ("close", &[TcpConnect], section.close.is_some()),
     ];
@@ -94,24 +96,13 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         return wrong("method", "http asks for nothing", help);
     };
     let url: Url = read("url", url, "an http:// or https:// URL")?;
-    let trust = match (&section.ca_file, section.insecure.unwrap_or(false)) {
-        (Some(_), true) => {
-            let what = "certificates are not verified: the authorities of a file say nothing";
-            return wrong("ca_file", what, "leave `insecure` out");
+    let trust = trust(section, url.tls, "http:// has", "ask for an https:// URL")?;
+    let version = match section.http {
+        Some(HttpVersion::Best) if !url.tls => {
+            let what = "over http:// no version is negotiated";
+            return wrong("http", what, "write \"1.1\" or \"2\"");
         }
-        (Some(_), false) if !url.tls => {
-            return wrong(
-                "ca_file",
-                "http:// has no certificates",
-                "ask for an https:// URL",
-            );
-        }
-        (None, true) if !url.tls => {
-            return wrong("insecure", "http:// has no certificates", "leave it out");
-        }
-        (Some(file), false) => Trust::File(file.clone()),
-        (None, true) => Trust::Anyone,
-        (None, false) => Trust::System,
+        asked => asked.unwrap_or(HttpVersion::usual(url.tls)),
     };
     let headers = section.headers.iter();
     let headers = headers.map(|text| read("headers", text, "a name, a colon and a value"));
@@ -125,13 +116,30 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
         resolves: fresh && is_name && there,
         url,
         verb: section.verb.unwrap_or_default(),
+        version,
         fresh,
         trust,
         headers: headers.collect::<Result<_, _>>()?,
     }))
 }
 
-fn dns(section: &ProbeSection) -> Result<Request, Wrong> {
+/// Whose certificates are believed; `without` says why there are none, and `help` how there would be.
+fn trust(section: &ProbeSection, tls: bool, without: &str, help: &str) -> Result<Trust, Wrong> {
+    let none = format!("{without} no certificates");
+    match (&section.ca_file, section.insecure.unwrap_or(false)) {
+        (Some(_), true) => {
+            let what = "certificates are not verified: the authorities of a file say nothing";
+            wrong("ca_file", what, "leave `insecure` out")
+        }
+        (Some(_), false) if !tls => wrong("ca_file", none, help),
+        (None, true) if !tls => wrong("insecure", none, "leave it out"),
+        (Some(file), false) => Ok(Trust::File(file.clone())),
+        (None, true) => Ok(Trust::Anyone),
+        (None, false) => Ok(Trust::System),
+    }
+}
+
+fn dns(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
     let Some(question) = &section.question else {
         let help = "write `question = \"example.org AAAA\"`";
         return wrong("method", "dns asks for nothing", help);
@@ -147,10 +155,22 @@ fn dns(section: &ProbeSection) -> Result<Request, Wrong> {
             "write `transport = \"tcp\"`, or leave it out",
         );
     }
+    let tls = transport == DnsTransport::Tls;
+    let without = format!("dns by {transport} has");
+    if section.tls_name.is_some() && !tls {
+        return wrong(
+            "tls_name",
+            format!("{without} no certificates"),
+            "write `transport = \"tls\"`",
+        );
+    }
+    let named = section.tls_name.as_ref().or(path.target.as_ref());
     Ok(Request::Dns(DnsRequest {
         question,
         transport,
         fresh,
-        port: port(section)?.unwrap_or(DNS_PORT),
+        port: port(section)?.unwrap_or(transport.usual_port()),
+        tls_name: named.filter(|_| tls).cloned(),
+        trust: trust(section, tls, &without, "write `transport = \"tls\"`")?,
     }))
 }

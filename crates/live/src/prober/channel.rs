@@ -5,7 +5,7 @@
 
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;
-use delaylab_model::trial::{RecordFacts, StampPoint};
+use delaylab_model::trial::{Negotiated, RecordFacts, StampPoint};
 use delaylab_traffic::prober::epoch::Epoch;
 use delaylab_traffic::prober::{Refused, Reply};
 use delaylab_wire::control::Account;
@@ -48,6 +48,11 @@ pub trait Channel {
     /// Packets that were sent without stamps of their departure because their numbers were in doubt.
     fn unstamped(&self) -> u64 {
         0
+    }
+
+    /// What was negotiated with the server, once for all connections that have the same.
+    fn negotiated(&mut self) -> Vec<Negotiated> {
+        Vec::new()
     }
 
     /// What was found out beside the records, as sentences for who reads them.

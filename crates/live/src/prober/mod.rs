@@ -283,6 +283,7 @@ fn carry_out(
         path_mtu: ran.path_mtu,
         strays: prober.strays(),
         rejected: ran.rejected,
+        negotiated: channel.negotiated(),
         warnings,
         flaws,
         ..ProbeFacts::default()

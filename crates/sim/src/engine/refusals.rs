@@ -12,7 +12,7 @@ use delaylab_model::path::{
 };
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
-use delaylab_model::request::Request;
+use delaylab_model::request::{DnsTransport, HttpVersion, Request};
 use delaylab_model::trial::Trial;
 use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO};
@@ -128,16 +128,23 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
 /// What a simulated server cannot be asked.
 fn of_request(probe: &Probe, request: &Request) -> Result<(), Refusal> {
     let field = |name: &str| format!("probe.{}.{name}", probe.name);
+    if let Request::Http(http) = request
+        && http.version == HttpVersion::Two
+    {
+        let what = "simulated requests are those of HTTP/1.1: leave it out";
+        return refuse(field("http"), what);
+    }
     let (fresh, tls) = match request {
-        Request::Connect { .. } => (true, false),
-        Request::Http(http) => (http.fresh, http.url.tls),
-        Request::Dns(dns) => (dns.fresh, false),
+        Request::Connect { .. } => (true, None),
+        Request::Http(http) => (http.fresh, http.url.tls.then_some("url")),
+        Request::Dns(dns) => {
+            let tls = dns.transport == DnsTransport::Tls;
+            (dns.fresh, tls.then_some("transport"))
+        }
     };
-    if tls {
-        return refuse(
-            field("url"),
-            "nothing is encrypted in a simulation: ask by http://",
-        );
+    if let Some(of) = tls {
+        let what = "nothing is encrypted in a simulation: ask by http:// or by tcp";
+        return refuse(field(of), what);
     }
     if fresh {
         let what = "simulated requests go on a connection that is there: handshakes are for the worlds live and testbed";

@@ -87,7 +87,7 @@ pub(super) fn sizes(request: &Request) -> (u32, u32) {
             let reply = dns::reply(&question, Ipv4Addr::UNSPECIFIED, 0).unwrap_or_default();
             let length = match asked.transport {
                 DnsTransport::Udp => 0,
-                DnsTransport::Tcp => dns::LENGTH,
+                DnsTransport::Tcp | DnsTransport::Tls => dns::LENGTH,
             };
             let bytes = |message: Vec<u8>| (message.len() + length) as u32;
             (bytes(question), bytes(reply))

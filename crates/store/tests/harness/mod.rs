@@ -10,8 +10,8 @@ use delaylab_model::rows::Rows;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
-    Delivery, LossDirection, LostInHost, ProbeFacts, RecordFacts, ReflectorClock, Residence,
-    StampPoint,
+    Delivery, LossDirection, LostInHost, Negotiated, ProbeFacts, RecordFacts, ReflectorClock,
+    Residence, StampPoint,
 };
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -235,6 +235,10 @@ fn facts(trial: u32) -> ProbeFacts {
             (StampPoint::TRxHw, Delivery::Unsupported),
         ],
         realtime_offset: 1_795_268_000_000_000_123,
+        negotiated: vec![Negotiated {
+            http: Some("2".to_owned()),
+            ..Negotiated::default()
+        }],
         loss: (trial == 0).then_some(LossDirection {
             forward: 1,
             back: 2,

@@ -21,12 +21,19 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         note("sender", Paint::Plain, &[lateness(ping)]),
         note("variation", Paint::Plain, &variation(ping, style.verbose)),
         note("stamps", Paint::Plain, &[stamps(ping)]),
+        note("negotiated", Paint::Plain, &negotiated(ping)),
         note("path MTU", Paint::Plain, &path_mtu(ping, style.verbose)),
         note("clock", Paint::Warning, &[clock_events(ping)]),
         note("quantiles", Paint::Plain, &[quantile_error(ping)]),
         note("warning", Paint::Warning, &ping.facts.warnings),
     ]
     .concat()
+}
+
+/// With the server, where there is something to negotiate.
+fn negotiated(ping: &Ping<'_>) -> Vec<String> {
+    let each = ping.facts.negotiated.iter();
+    each.map(ToString::to_string).collect()
 }
 
 /// Lines with a label at the left of the first. Nothing, where there is nothing to say.

@@ -5,7 +5,7 @@ use super::wanted::Placed;
 use delaylab_kernel::clock;
 use delaylab_live::world::Enter;
 use delaylab_model::path::server::page_size;
-use delaylab_model::request::DNS_PORT;
+use delaylab_model::request::DnsTransport;
 use delaylab_wire::{dns, http};
 use socket2::SockRef;
 use std::collections::btree_map::Entry;
@@ -19,6 +19,8 @@ use std::time::Duration;
 
 /// Where pages are.
 const WEB: u16 = 80;
+/// Where names are.
+const DNS_PORT: u16 = DnsTransport::Udp.usual_port();
 /// What every name has.
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 /// How long that may be kept, in seconds.

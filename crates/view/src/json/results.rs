@@ -4,7 +4,7 @@ use super::Stats;
 use crate::ping::Ping;
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
-use delaylab_model::trial::{Delivery, ProbeFacts, RecordFacts};
+use delaylab_model::trial::{Delivery, Negotiated, ProbeFacts, RecordFacts};
 use delaylab_stats::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,6 +19,9 @@ pub struct Results<'a> {
     pub stamps: BTreeMap<&'static str, Delivery>,
     /// What a reader needs to know to read the packets.
     pub facts: Facts,
+    /// What was negotiated with the server, once for all connections that have the same.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub negotiated: &'a [Negotiated],
     /// What to check before trusting the figures.
     pub warnings: &'a [String],
     /// What came of each condition of `--fail-if`.
@@ -69,6 +72,7 @@ impl<'a> Results<'a> {
                 .map(|&(point, delivery)| (point.name(), delivery))
                 .collect(),
             facts: Facts::new(facts),
+            negotiated: &facts.negotiated,
             warnings: &facts.warnings,
             fail_if: conditions.iter().map(Condition::new).collect(),
         }

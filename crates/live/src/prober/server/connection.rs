@@ -1,6 +1,6 @@
 //! One connection: how far it is set up, which request waits for its reply on it, and its stamps.
 
-use super::dialogue::{Dialogue, Reading, Said};
+use super::dialogue::{Broken, Conversation, Dialogue, Said};
 use super::stamps::RequestStamps;
 use super::tls::{Secured, Tls};
 use crate::prober::channel::QueueEvent;
@@ -16,6 +16,7 @@ use delaylab_kernel::stream::StreamSocket;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{Close, Request};
+use delaylab_model::trial::Negotiated;
 use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_traffic::prober::{FromServer, Refused, Reply};
 use socket2::SockRef;
@@ -26,8 +27,6 @@ use std::time::Duration;
 
 /// One read, once the first byte of a reply is there.
 const READ: usize = 64 << 10;
-/// The first read of a reply is so short that its stamp is the first byte's.
-const FIRST: usize = 1;
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +74,14 @@ impl Failed {
         Self {
             corrupt: true,
             ..Self::new(errno::PROTOCOL, why)
+        }
+    }
+
+    /// There is no reply.
+    fn broken(broken: Broken) -> Self {
+        match broken {
+            Broken::Garbled(why) => Self::garbled(why),
+            Broken::Refused(why) => Self::new(errno::RESET, why),
         }
     }
 
@@ -155,12 +162,13 @@ pub(super) struct Connection {
     pub stamps: RequestStamps,
     /// The sealed bytes of the next request.
     sealed: Option<u64>,
-    reading: Option<Reading>,
+    conversation: Conversation,
+    /// What it came to, until somebody takes it.
+    negotiated: Option<Negotiated>,
     plain: Vec<u8>,
     beside: Ancillary,
     /// The stamp of the first byte of the record that comes.
     record_at: Option<Nanos>,
-    first: Option<Nanos>,
     retransmits: u32,
 }
 
@@ -206,11 +214,11 @@ impl Connection {
             written: 0,
             stamps: RequestStamps::default(),
             sealed: None,
-            reading: None,
+            conversation: Conversation::silent(),
+            negotiated: None,
             plain: Vec::new(),
             beside: Ancillary::default(),
             record_at: None,
-            first: None,
             retransmits: 0,
         })
     }
@@ -220,8 +228,21 @@ impl Connection {
         self.set_up.t_resolved = Some(at);
     }
 
+    /// Can a request be asked on it?
     pub const fn is_idle(&self) -> bool {
+        // What the server is told beside requests has gone.
         matches!(self.state, State::Idle)
+            && (self.sealed.is_some() || self.written >= self.out.len())
+    }
+
+    /// Are the bytes of this request ready on it? Then it is to be asked here.
+    pub fn is_prepared(&self, seq: u64) -> bool {
+        self.is_idle() && self.sealed == Some(seq)
+    }
+
+    /// What it has come to, once.
+    pub const fn take_negotiated(&mut self) -> Option<Negotiated> {
+        self.negotiated.take()
     }
 
     pub const fn is_over(&self) -> bool {
@@ -244,11 +265,14 @@ impl Connection {
     }
 
     /// Makes the bytes of a request ready, so that [`Self::ask`] only sends.
-    pub fn prepare(&mut self, seq: u64, terms: &Terms) -> io::Result<()> {
-        if self.sealed == Some(seq) {
+    pub fn prepare(&mut self, seq: u64) -> io::Result<()> {
+        if self.sealed.is_some() {
+            // What was made ready for a request that was never sent does for this one: replies are told apart by their
+            // connection, and what is sealed cannot be taken back.
+            self.sealed = Some(seq);
             return Ok(());
         }
-        let request = terms.dialogue.request(seq);
+        let request = self.conversation.request(seq);
         self.out.clear();
         self.written = 0;
         match &mut self.tls {
@@ -263,13 +287,12 @@ impl Connection {
     }
 
     /// Sends what was prepared.
-    pub fn ask(&mut self, seq: u64, terms: &Terms) -> io::Result<()> {
-        self.prepare(seq, terms)?;
+    pub fn ask(&mut self, seq: u64) -> io::Result<()> {
+        self.prepare(seq)?;
         self.sealed = None;
         self.seq = Some(seq);
-        self.reading = terms.dialogue.reading(seq);
         self.state = State::Asked;
-        (self.first, self.record_at) = (None, None);
+        self.record_at = None;
         self.stamps.asking(seq, self.out.len());
         self.flush()
     }
@@ -295,7 +318,7 @@ impl Connection {
         let went = match self.state {
             State::Connecting => self.connected(terms),
             State::Securing => self.secure(terms),
-            State::Idle => self.idle(terms),
+            State::Idle => self.idle(),
             State::Asked => self.read_reply(),
             State::Over => Ok(Went::Nowhere),
         };
@@ -395,6 +418,14 @@ impl Connection {
     }
 
     fn ready(&mut self, terms: &Terms) -> Result<Went, Failed> {
+        let chosen = self.tls.as_ref().and_then(Secured::chosen);
+        self.conversation = terms.dialogue.begin(chosen).map_err(Failed::broken)?;
+        let http = self.conversation.http_version();
+        self.negotiated = negotiated(http, self.tls.as_ref());
+        // By TLS a server of HTTP/2 may speak first (RFC 9113 §3.4).
+        if !self.conversation.take_unasked(&self.plain) {
+            return Err(Failed::garbled("the server spoke before it was asked"));
+        }
         self.state = State::Idle;
         let _ = self.socket.set_stamping(terms.flags);
         self.stamps.restart();
@@ -402,11 +433,10 @@ impl Connection {
             self.set_up = FromServer::default();
             return Ok(Went::Ready);
         };
-        self.prepare(seq, terms)
+        self.prepare(seq)
             .map_err(|error| Failed::from_error(&error))?;
         self.set_up.t_send = Some(clock::monotonic());
-        self.ask(seq, terms)
-            .map_err(|error| Failed::from_error(&error))?;
+        self.ask(seq).map_err(|error| Failed::from_error(&error))?;
         Ok(Went::On)
     }
 
@@ -438,25 +468,53 @@ impl Connection {
         }
     }
 
-    /// Nobody asked: only its end, or what TLS has to say, can come.
-    fn idle(&mut self, _: &Terms) -> Result<Went, Failed> {
-        let mut buffer = [0; 4096];
-        self.plain.clear();
-        match self.socket.receive(&mut buffer, Blocking::No) {
-            Ok((0, _)) => {}
-            Ok((length, _)) => {
-                if let Some(tls) = &mut self.tls
-                    && tls.take(&buffer[..length], &mut self.plain).is_ok()
-                    && self.plain.is_empty()
-                {
-                    return Ok(Went::On);
-                }
-            }
-            Err(error) if is_nothing(&error) => return Ok(Went::Nowhere),
-            Err(_) => {}
+    /// Nobody asked: only its end, or what TLS and HTTP/2 have to say, can come.
+    fn idle(&mut self) -> Result<Went, Failed> {
+        if self.sealed.is_none() && self.flush().is_err() {
+            self.state = State::Over;
+            return Ok(Went::On);
         }
-        self.state = State::Over;
+        let mut buffer = [0; 4096];
+        let goes_on = match self.socket.receive(&mut buffer, Blocking::No) {
+            Ok((0, _)) => false,
+            Ok((length, _)) => self.take_unasked(&buffer[..length]),
+            Err(error) if is_nothing(&error) => return Ok(Went::Nowhere),
+            Err(_) => false,
+        };
+        if !goes_on || self.tell().is_err() {
+            self.state = State::Over;
+        }
         Ok(Went::On)
+    }
+
+    fn take_unasked(&mut self, bytes: &[u8]) -> bool {
+        let Some(tls) = &mut self.tls else {
+            return self.conversation.take_unasked(bytes);
+        };
+        self.plain.clear();
+        tls.take(bytes, &mut self.plain).is_ok() && self.conversation.take_unasked(&self.plain)
+    }
+
+    /// Tells the server what it must be told beside requests. Behind a request that is ready it waits, or it would overtake
+    /// what is sealed.
+    fn tell(&mut self) -> io::Result<()> {
+        if self.sealed.is_some() || self.written < self.out.len() {
+            return Ok(());
+        }
+        let unsent = self.conversation.unsent();
+        if unsent.is_empty() {
+            return Ok(());
+        }
+        self.out.clear();
+        self.written = 0;
+        match &mut self.tls {
+            None => self.out = unsent,
+            Some(tls) => {
+                tls.seal(&unsent)?;
+                tls.pour(&mut self.out);
+            }
+        }
+        self.flush()
     }
 
     fn read_reply(&mut self) -> Result<Went, Failed> {
@@ -464,10 +522,10 @@ impl Connection {
         let mut buffer = [0; READ];
         let mut went = Went::Nowhere;
         loop {
-            let most = match (&self.tls, self.first) {
-                (_, Some(_)) => READ,
-                (None, None) => FIRST,
-                (Some(tls), None) => tls.wants().min(READ),
+            let most = match (&self.tls, self.conversation.has_begun()) {
+                (_, true) => READ,
+                (None, false) => self.conversation.wants(),
+                (Some(tls), false) => tls.wants().min(READ),
             };
             let (length, beside) = match self.socket.receive(&mut buffer[..most], Blocking::No) {
                 Ok(received) => received,
@@ -480,6 +538,8 @@ impl Connection {
                 0 => Some(self.closed()?),
                 _ => self.take(&buffer[..length])?,
             };
+            // One that is gone says so when it is read.
+            let _ = self.tell();
             if let Some(said) = said {
                 return Ok(Went::Replied(self.replied(said)));
             }
@@ -490,8 +550,8 @@ impl Connection {
     fn take(&mut self, bytes: &[u8]) -> Result<Option<Said>, Failed> {
         let plain = match &mut self.tls {
             None => {
-                self.first = self.first.or(self.beside.software);
-                return self.read(|reading| reading.take(bytes));
+                let said = self.conversation.take(bytes, self.beside.software);
+                return said.map_err(Failed::broken);
             }
             Some(tls) => {
                 if tls.is_beginning() {
@@ -506,35 +566,15 @@ impl Connection {
         if plain.is_empty() {
             return Ok(None);
         }
-        self.first = self.first.or(self.record_at).or(self.beside.software);
-        let said = self.read(|reading| reading.take(&plain));
+        let at = self.record_at.or(self.beside.software);
+        let said = self.conversation.take(&plain, at);
         self.plain = plain;
-        said
+        said.map_err(Failed::broken)
     }
 
     fn closed(&mut self) -> Result<Said, Failed> {
-        let begun = self.first.is_some();
         self.state = State::Over;
-        let said = self.read(|reading| reading.closed().map(Some));
-        match said {
-            Ok(Some(said)) => Ok(said),
-            Ok(None) => Err(Failed::new(
-                errno::RESET,
-                "the server closed the connection",
-            )),
-            Err(failed) if begun => Err(failed),
-            Err(failed) => Err(Failed::new(errno::RESET, failed.why)),
-        }
-    }
-
-    fn read(
-        &mut self,
-        take: impl FnOnce(&mut Reading) -> Result<Option<Said>, String>,
-    ) -> Result<Option<Said>, Failed> {
-        match &mut self.reading {
-            Some(reading) => take(reading).map_err(Failed::garbled),
-            None => Ok(None),
-        }
+        self.conversation.closed().map_err(Failed::broken)
     }
 
     fn replied(&mut self, said: Said) -> Reply {
@@ -546,7 +586,7 @@ impl Connection {
         self.retransmits = total.unwrap_or(self.retransmits);
         let least = info.and_then(|info| info.least_rtt_us);
         let server = FromServer {
-            t_first: self.first,
+            t_first: self.conversation.first(),
             least_round_trip: least.map(|rtt| Nanos::from(rtt) * MICROSECOND),
             answer: Some(said.answer),
             reply_bytes: Some(said.bytes),
@@ -579,6 +619,21 @@ impl AsFd for Connection {
     }
 }
 
+/// `None`: there is nothing to negotiate, as in DNS by TCP.
+fn negotiated(http: Option<&str>, tls: Option<&Secured>) -> Option<Negotiated> {
+    let http = http.map(str::to_owned);
+    match tls {
+        Some(tls) => Some(Negotiated {
+            http,
+            ..tls.negotiated()
+        }),
+        None => http.map(|http| Negotiated {
+            http: Some(http),
+            ..Negotiated::default()
+        }),
+    }
+}
+
 /// EINPROGRESS of Linux.
 const IN_PROGRESS: i32 = 115;
 const NO_TLS: &str =
@@ -593,7 +648,7 @@ fn refused_by_tls(error: &rustls::Error) -> String {
                 "its certificate has expired. To measure it all the same: --insecure".to_owned()
             }
             Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
-                "its certificate is of another name. Ask by that name (--resolve NAME:PORT:ADDRESS), or --insecure".to_owned()
+                "its certificate is of another name. Ask by that name (--resolve NAME:PORT:ADDRESS; dns: --tls-name NAME), or --insecure".to_owned()
             }
             Bad::UnknownIssuer => {
                 "nobody that this host trusts has signed its certificate. Name the authority's file with --cacert, or --insecure"
@@ -605,7 +660,10 @@ fn refused_by_tls(error: &rustls::Error) -> String {
             other => format!("its certificate is not accepted: {other}"),
         },
         rustls::Error::InvalidMessage(_) => {
-            "what it sent is not TLS. Is this the port for https?".to_owned()
+            "what it sent is not TLS. Does it speak TLS on this port?".to_owned()
+        }
+        rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol) => {
+            "the server speaks none of the protocols that were offered (ALPN). Is it another version (--http 1.1, --http 2)?".to_owned()
         }
         other => format!("TLS: {other}"),
     }

@@ -28,8 +28,8 @@ use delaylab_kernel::poller::{Poller, Ready};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::wait;
 use delaylab_model::probe::{Probe, StampRequest};
-use delaylab_model::request::{HttpRequest, Request, Trust};
-use delaylab_model::trial::RecordFacts;
+use delaylab_model::request::{DnsTransport, Request, Trust};
+use delaylab_model::trial::{Negotiated, RecordFacts};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::Reply;
 use dialogue::Dialogue;
@@ -68,6 +68,7 @@ pub struct ServerChannel {
     events: VecDeque<QueueEvent>,
     queue: ErrorQueue,
     failures: BTreeMap<String, u64>,
+    negotiated: Vec<Negotiated>,
     /// Keeps the kernel stamping arrivals: it begins only some time after the first socket has asked for it.
     _stamping: Option<DatagramSocket>,
 }
@@ -121,6 +122,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         events: VecDeque::new(),
         queue: ErrorQueue::new(),
         failures: BTreeMap::new(),
+        negotiated: Vec::new(),
         _stamping: stamping,
     };
     // A handshake alone is its own first try: a port that is closed is a result.
@@ -146,26 +148,33 @@ fn resolver(request: &Request, target: SocketAddr) -> io::Result<Option<Resolver
 }
 
 fn tls(request: &Request, settings: &Settings<'_>) -> Result<Option<Tls>, OpenError> {
-    match request {
-        Request::Http(HttpRequest { url, trust, .. }) if url.tls => {
-            let tls = Tls::new(&url.host, trust, b"http/1.1").map_err(|why| OpenError::Server {
-                target: settings.target,
-                why,
-            })?;
-            Ok(Some(tls))
+    let address = || settings.target.ip().to_string();
+    let made = match request {
+        Request::Http(http) if http.url.tls => {
+            Tls::new(&http.url.host, &http.trust, http.version.offers())
         }
-        _ => Ok(None),
-    }
+        // Of protocols nothing is said: few name servers know that of RFC 7858, and its port says it.
+        Request::Dns(dns) if dns.transport == DnsTransport::Tls => {
+            let name = dns.tls_name.clone().unwrap_or_else(address);
+            Tls::new(&name, &dns.trust, &[])
+        }
+        _ => return Ok(None),
+    };
+    let target = settings.target;
+    made.map(Some)
+        .map_err(|why| OpenError::Server { target, why })
 }
 
 /// Said of every result: nobody knows who answered.
 fn unverified(probe: &Probe) -> Option<String> {
-    match &probe.request {
-        Some(Request::Http(http)) if http.trust == Trust::Anyone => Some(
-            "certificates were not verified (--insecure): nobody knows who answered".to_owned(),
-        ),
-        _ => None,
-    }
+    let trust = match &probe.request {
+        Some(Request::Http(http)) => &http.trust,
+        Some(Request::Dns(dns)) => &dns.trust,
+        _ => return None,
+    };
+    (*trust == Trust::Anyone).then(|| {
+        "certificates were not verified (--insecure): nobody knows who answered".to_owned()
+    })
 }
 
 impl ServerChannel {
@@ -192,7 +201,10 @@ impl ServerChannel {
                 }));
             }
             match self.connections[begun].go_on(&self.terms) {
-                Went::Ready => break,
+                Went::Ready => {
+                    self.note_negotiated(begun);
+                    break;
+                }
                 Went::Failed(_, failed) => return Err(wrong(failed.why)),
                 _ => self
                     .watch(begun)
@@ -231,6 +243,7 @@ impl ServerChannel {
     fn go_on(&mut self, at: usize) -> bool {
         let went = self.connections[at].go_on(&self.terms);
         let any = !matches!(went, Went::Nowhere);
+        self.note_negotiated(at);
         match went {
             Went::Replied(reply) => self.replies.push_back(Decoded::Reply(reply, None)),
             Went::Failed(Some(seq), failed) => self.fail(seq, failed),
@@ -244,6 +257,15 @@ impl ServerChannel {
             let _ = self.watch(at);
         }
         any
+    }
+
+    /// Notes what a connection came to, where no other has come to the same.
+    fn note_negotiated(&mut self, at: usize) {
+        if let Some(negotiated) = self.connections[at].take_negotiated()
+            && !self.negotiated.contains(&negotiated)
+        {
+            self.negotiated.push(negotiated);
+        }
     }
 
     fn fail(&mut self, seq: u64, failed: Failed) {
@@ -298,15 +320,18 @@ impl Channel for ServerChannel {
             && let Some(idle) = self.connections.iter_mut().find(|each| each.is_idle())
         {
             // What fails here fails again when it is sent, and is told there.
-            let _ = idle.prepare(seq, &self.terms);
+            let _ = idle.prepare(seq);
         }
     }
 
     fn transmit(&mut self) -> io::Result<()> {
         let seq = self.seq;
-        let idle = (self.connections.iter_mut()).find(|each| each.is_idle());
-        if let Some(idle) = idle.filter(|_| !self.fresh) {
-            return idle.ask(seq, &self.terms);
+        let connections = &self.connections;
+        // What is sealed for one connection and not sent would be missing in its stream.
+        let prepared = connections.iter().position(|each| each.is_prepared(seq));
+        let idle = prepared.or_else(|| connections.iter().position(Connection::is_idle));
+        if let Some(at) = idle.filter(|_| !self.fresh) {
+            return self.connections[at].ask(seq);
         }
         match &self.resolver {
             Some(resolver) => resolver.ask(seq),
@@ -361,6 +386,10 @@ impl Channel for ServerChannel {
         let given_up = |each: &Connection| each.asked().is_some_and(|seq| seq < over);
         self.connections.retain(|each| !given_up(each));
         Ok(())
+    }
+
+    fn negotiated(&mut self) -> Vec<Negotiated> {
+        std::mem::take(&mut self.negotiated)
     }
 
     fn warnings(&mut self) -> Vec<String> {

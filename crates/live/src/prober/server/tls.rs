@@ -1,12 +1,14 @@
 //! TLS on a connection: whose certificates are believed, and bytes in and out. No input or output of its own.
 
 use delaylab_model::request::Trust;
+use delaylab_model::trial::Negotiated;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    CipherSuite, ClientConfig, ClientConnection, DigitallySignedStruct, ProtocolVersion,
+    RootCertStore, SignatureScheme,
 };
 use std::io;
 use std::sync::Arc;
@@ -22,8 +24,8 @@ pub(super) struct Tls {
 pub(super) type NoTls = String;
 
 impl Tls {
-    /// For a server of this name or address, which speaks one of these protocols.
-    pub fn new(host: &str, trust: &Trust, protocol: &[u8]) -> Result<Self, NoTls> {
+    /// For a server of this name or address, which is offered these protocols, the best first.
+    pub fn new(host: &str, trust: &Trust, protocols: &[&[u8]]) -> Result<Self, NoTls> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("`{host}` is no name that a certificate can have"))?;
         let provider = Arc::new(ring::default_provider());
@@ -42,7 +44,7 @@ impl Tls {
                 .with_root_certificates(of_file(path)?)
                 .with_no_client_auth(),
         };
-        config.alpn_protocols = vec![protocol.to_vec()];
+        config.alpn_protocols = protocols.iter().map(|each| each.to_vec()).collect();
         Ok(Self {
             config: Arc::new(config),
             name,
@@ -129,6 +131,11 @@ impl ServerCertVerifier for Anyone {
     }
 }
 
+/// IANA's name; that of rustls has the version in those of TLS 1.3.
+fn iana_name(suite: CipherSuite) -> String {
+    format!("{suite:?}").replacen("TLS13_", "TLS_", 1)
+}
+
 /// Bytes of a record's header (RFC 8446 §5.1).
 const HEADER: usize = 5;
 
@@ -148,6 +155,29 @@ pub(super) struct Secured {
 }
 
 impl Secured {
+    /// The protocol that the server chose of those that it was offered (ALPN, RFC 7301).
+    pub fn chosen(&self) -> Option<&[u8]> {
+        self.connection.alpn_protocol()
+    }
+
+    /// What the handshake came to.
+    pub fn negotiated(&self) -> Negotiated {
+        let version = self.connection.protocol_version();
+        let suite = self.connection.negotiated_cipher_suite();
+        Negotiated {
+            http: None,
+            tls: version.map(|version| match version {
+                ProtocolVersion::TLSv1_2 => "1.2".to_owned(),
+                ProtocolVersion::TLSv1_3 => "1.3".to_owned(),
+                other => format!("{other:?}"),
+            }),
+            cipher: suite.map(|suite| iana_name(suite.suite())),
+            alpn: self
+                .chosen()
+                .map(|chosen| String::from_utf8_lossy(chosen).into_owned()),
+        }
+    }
+
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
@@ -250,7 +280,7 @@ mod tests {
     #[test]
     fn bytes_behind_the_last_word_are_left() {
         let mut server = server();
-        let tls = Tls::new("localhost", &Trust::Anyone, b"http/1.1").unwrap();
+        let tls = Tls::new("localhost", &Trust::Anyone, &[b"http/1.1"]).unwrap();
         let mut secured = tls.begin().unwrap();
         let mut plain = Vec::new();
         while secured.is_handshaking() || server.is_handshaking() {

@@ -1,0 +1,2 @@
+#![no_main]
+delaylab_fuzz::fuzz!(http2_reply);
