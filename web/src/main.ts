@@ -2,10 +2,11 @@
 // page, which calls it.
 import "./bare";
 import { svg } from "./draw";
+import { unpackSpecifications } from "./gzip";
 import { startPage } from "./page";
 
 Object.assign(globalThis, { delaylab: { svg } });
 
 if (typeof document !== "undefined") {
-  startPage(document);
+  void unpackSpecifications(document).then(() => startPage(document));
 }

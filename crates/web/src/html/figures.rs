@@ -1,8 +1,8 @@
 //! The figures. Each is in the page twice: as a still picture for readers and printers without
 //! scripts, and as the specification from which the script draws it again with tooltips.
 
-use super::embedded::json;
-use super::packed::packed;
+use super::embedded::{json, packed};
+use super::packed::columns;
 use super::{filter, section as titled};
 use delaylab_figure::Drawing;
 use delaylab_figure::svg::Artist;
@@ -123,9 +123,20 @@ pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> Markup {
             div class="drawing" { (artist.still(drawing)) }
             figcaption { (drawing.about) }
         }
-        script type="application/json" id={ "spec-" (drawing.name) } {
-            (json(&compact(&drawing.spec)))
-        }
+        (specification(drawing))
+    }
+}
+
+/// What the figure is drawn of; packed where that is shorter (`web/src/gzip.ts` unpacks it).
+fn specification(drawing: &Drawing) -> Markup {
+    let text = json(&compact(&drawing.spec)).into_string();
+    let short = packed(&text);
+    let (kind, content) = match short.len() < text.len() {
+        true => ("application/gzip", short),
+        false => ("application/json", text),
+    };
+    html! {
+        script type=(kind) id={ "spec-" (drawing.name) } { (PreEscaped(content)) }
     }
 }
 
@@ -133,7 +144,7 @@ pub(super) fn figure(drawing: &Drawing, artist: &Stills) -> Markup {
 fn compact(spec: &Value) -> Value {
     let mut spec = spec.clone();
     if let Value::Array(rows) = spec["data"]["values"].take() {
-        spec["data"] = packed(&rows);
+        spec["data"] = columns(&rows);
     }
     spec
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// `{rows: COUNT, columns: {NAME: [VALUE…] or {words: [WORD…], at: [PLACE…]}}}`; null where a row has no value.
-pub(super) fn packed(rows: &[Value]) -> Value {
+pub(super) fn columns(rows: &[Value]) -> Value {
     let mut columns = BTreeMap::<&str, Vec<&Value>>::new();
     for (at, row) in rows.iter().enumerate() {
         for (name, value) in row.as_object().into_iter().flatten() {
@@ -53,6 +53,6 @@ mod tests {
             "t": [1, null, 3],
             "who": { "words": [null, "cc"], "at": [0, 0, 1] },
         }});
-        assert_eq!(packed(&rows), expected);
+        assert_eq!(columns(&rows), expected);
     }
 }
