@@ -144,6 +144,33 @@ fn servers_answer_in_a_testbed() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// A segment that overtook a lost one came before the bytes in front of it: the reply came with the last of both.
+#[test]
+fn a_reply_with_a_lost_segment_has_no_stage_below_zero() {
+    let lossy = SERVERS
+        .split("[[probe]]")
+        .take(2)
+        .collect::<Vec<_>>()
+        .join("[[probe]]")
+        .replace("/2KiB", "/6KiB")
+        .replace("fresh = true\n", "")
+        .replace("wait = \"10ms\"", "every = \"5ms\"")
+        .replace("count = 15", "count = 300")
+        + "[path]\ntopology = \"pairs-on-a-trunk\"\npairs = 1\nrate = \"100Mbit/s\"\n\
+           switch = { discipline = \"fifo\", buffer = \"64KiB\", impair = { loss = \"3%\" } }\n\
+           server = [{ name = \"own\", at = \"b1\" }]\n";
+    let mut bed = or_skip!(Bed::new(&lossy));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    bed.look(
+        "whole = records.filter(pl.col('to_t_recv').is_not_null())\n\
+         steps = ['to_t_send', 'to_t_sched', 'to_t_tx', 'to_t_rx']\n\
+         t_rx = sum((pl.col(step).fill_null(0) for step in steps), pl.col('t_intended'))\n\
+         before = whole.filter(t_rx < pl.col('t_first'))\n\
+         assert len(whole) > 250 and before.is_empty(), before.select('seq', t_rx - pl.col('t_first'))\n",
+    );
+}
+
 /// What cannot be had is said by its field, with what to write instead.
 #[test]
 fn servers_that_cannot_be_had_are_refused() {

@@ -378,7 +378,8 @@ impl TcpProbe {
             return self.asking.prober.reply(&Reply {
                 seq,
                 t_recv,
-                t_rx: stamps.t_rx,
+                // A segment that overtook a lost one came before the bytes in front of it.
+                t_rx: stamps.t_rx.max(stamps.t_first),
                 server: Some(Box::new(server)),
                 ..Reply::default()
             });

@@ -3,10 +3,10 @@
 //! | module | holds |
 //! |---|---|
 //! | [`wanted`] | what a trial wants of a server: its pages, its names, whom it asks |
-//! | [`identity`] | certificates of a testbed's own authority |
-//! | [`nginx`], [`haproxy`], [`unbound`] | how each program is told so |
-//! | [`program`] | a program that runs in a namespace, until it is dropped |
-//! | [`own`] | delaylab's own |
+//! | `identity` | certificates of a testbed's own authority |
+//! | `nginx`, `haproxy`, `unbound` | how each program is told so |
+//! | `program` | a program that runs in a namespace, until it is dropped |
+//! | `own` | delaylab's own |
 //!
 //! Another program is one more file here, and a line in `Servers::start_all`, in [`missing`] and in
 //! [`Software`].

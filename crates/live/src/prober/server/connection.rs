@@ -167,6 +167,9 @@ pub(super) struct Connection {
     negotiated: Option<Negotiated>,
     plain: Vec<u8>,
     beside: Ancillary,
+    /// The latest stamps of what has come of the reply, software and hardware: a segment that overtook a lost one came
+    /// before the bytes in front of it.
+    latest: [Option<Nanos>; 2],
     /// The stamp of the first byte of the record that comes.
     record_at: Option<Nanos>,
     retransmits: u32,
@@ -218,6 +221,7 @@ impl Connection {
             negotiated: None,
             plain: Vec::new(),
             beside: Ancillary::default(),
+            latest: [None; 2],
             record_at: None,
             retransmits: 0,
         })
@@ -533,7 +537,7 @@ impl Connection {
                 Err(error) => return Err(Failed::from_error(&error)),
             };
             went = Went::On;
-            self.beside = beside;
+            self.note_arrival(beside);
             let said = match length {
                 0 => Some(self.closed()?),
                 _ => self.take(&buffer[..length])?,
@@ -544,6 +548,15 @@ impl Connection {
                 return Ok(Went::Replied(self.replied(said)));
             }
         }
+    }
+
+    fn note_arrival(&mut self, beside: Ancillary) {
+        if !self.conversation.has_begun() {
+            self.latest = [None; 2];
+        }
+        let now = [beside.software, beside.hardware];
+        self.latest = std::array::from_fn(|of| self.latest[of].max(now[of]));
+        self.beside = beside;
     }
 
     /// What came of a reply.
@@ -595,8 +608,8 @@ impl Connection {
         };
         Reply {
             seq: self.seq.take().unwrap_or(0),
-            t_rx: self.beside.software,
-            t_rx_hw: self.beside.hardware,
+            t_rx: self.latest[0],
+            t_rx_hw: self.latest[1],
             retransmits,
             server: Some(Box::new(server)),
             ..Reply::default()
