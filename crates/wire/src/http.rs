@@ -397,6 +397,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_is_read_back() {
+        let gzip = "Accept-Encoding: gzip".parse().unwrap();
+        let kept = request("GET", "/a?b", "host", &[gzip], false);
+        let closing = request("HEAD", "/", "host", &[], true);
+        let both = [kept.clone(), closing.clone()].concat();
+        let first = asked(&both).unwrap().unwrap();
+        assert_eq!((first.path.as_str(), first.head_only), ("/a?b", false));
+        assert_eq!((first.bytes, first.keeps), (kept.len(), true));
+        let second = asked(&both[first.bytes..]).unwrap().unwrap();
+        assert_eq!((second.path.as_str(), second.head_only), ("/", true));
+        assert_eq!((second.bytes, second.keeps), (closing.len(), false));
+        for end in 0..kept.len() {
+            assert_eq!(asked(&kept[..end]), Ok(None));
+        }
+        assert_eq!(asked(b"\x16\x03\x01"), Err(HttpError::NotHttp));
+        let endless = format!("GET / HTTP/1.1\r\nX: {}", "y".repeat(MOST_HEAD));
+        assert_eq!(asked(endless.as_bytes()), Err(HttpError::HeadTooLong));
+        let head = reply_head(9, true) + "123456789";
+        let whole = read(head.as_bytes(), 7, false).unwrap().unwrap();
+        assert_eq!((whole.status, whole.reusable), (200, true));
+    }
+
+    #[test]
     fn a_reply_until_the_connection_is_closed_ends_there_and_no_other_does() {
         let mut reader = Reader::new(false);
         assert_eq!(reader.take(b"HTTP/1.1 200 OK\r\n\r\nabc"), Ok(None));
@@ -465,6 +488,7 @@ mod tests {
             piece in 1_usize..20,
         ) {
             let all = [head.as_bytes(), &bytes].concat();
+            let _ = asked(&all);
             let whole = read(&all, usize::MAX, false);
             let in_pieces = read(&all, piece, false);
             let known = |read: &Result<Option<Whole>, HttpError>| {

@@ -553,6 +553,14 @@ fn explain_names_the_server() {
     let scratch = Scratch::new();
     let words = format!("http://{}/think/25 -i 60ms -c 40", server.at);
     in_one_of_three(|| names("time in the server", &explained(None, &scratch, &words)));
+    // The page says what was asked for, and where.
+    let page = scratch.path("page.html");
+    let mut report = delaylab(None);
+    report.arg("report").arg(scratch.path("runs/latest"));
+    let ran = Ran::to_end(report.arg("-o").arg(&page));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let asked = format!("GET http://{}/think/25 (127.0.0.1)", server.at);
+    assert!(std::fs::read_to_string(page).unwrap().contains(&asked));
 }
 
 /// Does the first sentence say so?

@@ -48,6 +48,12 @@ fresh = true
 pacing = { wait = "10ms" }
 count = 15
 [[probe]]
+name = "apache"
+method = "http"
+url = "http://other/2KiB"
+pacing = { wait = "10ms" }
+count = 15
+[[probe]]
 name = "cached"
 method = "dns"
 question = "www.example.test"
@@ -73,7 +79,7 @@ count = 15
 
 [path]
 topology = "pairs-on-a-trunk"
-pairs = 5
+pairs = 7
 rate = "100Mbit/s"
 
 [path.switch]
@@ -89,6 +95,10 @@ workers = 4
 name = "web"
 at = "b2"
 software = "nginx"
+[[path.server]]
+name = "other"
+at = "b6"
+software = "apache"
 [[path.server]]
 name = "proxy"
 at = "b3"
@@ -110,7 +120,7 @@ workers = 4
 /// Real servers in namespaces: what each is asked it answers, what it thinks is its own, and none is left behind.
 #[test]
 fn servers_answer_in_a_testbed() {
-    for server in ["nginx", "haproxy", "unbound"] {
+    for server in ["nginx", "apache2", "haproxy", "unbound"] {
         let there = ["/usr/sbin", "/usr/bin"].map(|folder| format!("{folder}/{server}"));
         if !there.iter().any(|file| std::path::Path::new(file).exists()) {
             skip!("{server} is not installed (scripts/install.sh test)");
@@ -125,7 +135,7 @@ fn servers_answer_in_a_testbed() {
          lost = records.filter(pl.col('to_t_recv').is_null())\n\
          assert lost.is_empty(), lost.select('name', 'outcome')\n\
          answers = {row['name']: row['answer'] for row in records.unique('name').to_dicts()}\n\
-         assert answers['own'] == answers['proxy'] == answers['nginx'] == '200', answers\n\
+         assert answers['own'] == answers['proxy'] == answers['nginx'] == answers['apache'] == '200', answers\n\
          assert answers['cached'] == answers['unknown'] == 'NOERROR', answers\n\
          assert answers['port'] == 'open', answers\n\
          server = records.with_columns((pl.col('t_first') - pl.col('t_ack')).alias('server'))\n\

@@ -25,7 +25,7 @@ pub struct HostServer {
     pub software: Software,
     /// delaylab: how long it works on each request. Nothing by default.
     pub think: Option<Duration>,
-    /// How many requests it works on at once: processes of nginx, threads of haproxy and unbound. 1 by default: others wait.
+    /// How many requests it works on at once: processes of nginx, threads of the others. 1 by default: others wait.
     pub workers: Option<u32>,
     /// nginx, haproxy, unbound: the name of the server that it asks in its turn. Without one nginx has pages, and
     /// unbound answers every name.
@@ -55,6 +55,8 @@ pub enum Software {
     /// A web server, by HTTP on port 80 and by HTTPS on port 443; pages under `/gzip/` are compressed for each request
     /// that accepts it.
     Nginx,
+    /// A web server, by HTTP on port 80.
+    Apache,
     /// A proxy of HTTP on port 80.
     Haproxy,
     /// A name server on port 53.
@@ -67,6 +69,7 @@ impl Software {
         match self {
             Software::Delaylab => "delaylab",
             Software::Nginx => "nginx",
+            Software::Apache => "apache",
             Software::Haproxy => "haproxy",
             Software::Unbound => "unbound",
         }
@@ -77,14 +80,14 @@ impl Software {
         match self {
             Software::Delaylab => &[53, 80],
             Software::Nginx => &[80, 443],
-            Software::Haproxy => &[80],
+            Software::Apache | Software::Haproxy => &[80],
             Software::Unbound => &[53],
         }
     }
 
     /// Can it ask another server in its turn?
     pub const fn forwards(self) -> bool {
-        !matches!(self, Software::Delaylab)
+        !matches!(self, Software::Delaylab | Software::Apache)
     }
 }
 

@@ -4,17 +4,20 @@
 //! |---|---|
 //! | [`wanted`] | what a trial wants of a server: its pages, its names, whom it asks |
 //! | `identity` | certificates of a testbed's own authority |
-//! | `nginx`, `haproxy`, `unbound` | how each program is told so |
+//! | `pages` | what web servers have |
+//! | `nginx`, `apache`, `haproxy`, `unbound` | how each program is told so |
 //! | `program` | a program that runs in a namespace, until it is dropped |
 //! | `own` | delaylab's own |
 //!
 //! Another program is one more file here, and a line in `Servers::start_all`, in [`missing`] and in
 //! [`Software`].
 
+mod apache;
 mod haproxy;
 mod identity;
 mod nginx;
 mod own;
+mod pages;
 mod program;
 mod unbound;
 pub mod wanted;
@@ -101,6 +104,7 @@ pub fn missing<'a>(servers: impl IntoIterator<Item = &'a HostServer>) -> Vec<Ser
         let tool = match server.software {
             Software::Delaylab => return None,
             Software::Nginx => nginx::TOOL,
+            Software::Apache => apache::TOOL,
             Software::Haproxy => haproxy::TOOL,
             Software::Unbound => unbound::TOOL,
         };
@@ -171,6 +175,7 @@ impl Servers {
                     continue;
                 }
                 Software::Nginx => nginx::program(&setting),
+                Software::Apache => apache::program(&setting),
                 Software::Haproxy => haproxy::program(&setting),
                 Software::Unbound => unbound::program(&setting),
             };

@@ -1,8 +1,8 @@
 //! nginx as a web server, or as a proxy of one.
 
+use super::pages;
 use super::program::{Program, Setting, Tool};
 use delaylab_model::path::server::page_size;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Its command.
@@ -10,17 +10,9 @@ pub const TOOL: Tool = Tool {
     command: "nginx",
     package: "nginx-light",
 };
-/// What pages are full of: text compresses as pages do.
-const WORDS: &[u8] = b"delay jitter queue buffer window packet switch host path clock loss rate ";
 
 /// nginx, told so.
 pub fn program(setting: &Setting<'_>) -> Program {
-    let sizes: BTreeSet<u64> = setting
-        .wanted
-        .pages
-        .iter()
-        .map(|page| page_size(page))
-        .collect();
     let mut files = vec![
         ("nginx.conf".to_owned(), configuration(setting).into_bytes()),
         (
@@ -32,7 +24,7 @@ pub fn program(setting: &Setting<'_>) -> Program {
             setting.identity.key.clone().into_bytes(),
         ),
     ];
-    files.extend(sizes.into_iter().map(|size| (size.to_string(), page(size))));
+    files.extend(pages::files(setting.wanted));
     let words = ["-e", "stderr", "-p"].map(str::to_owned).into_iter();
     let rest = [
         setting.file(""),
@@ -44,19 +36,6 @@ pub fn program(setting: &Setting<'_>) -> Program {
         arguments: words.chain(rest).collect(),
         files,
     }
-}
-
-/// Text of no great variety, none of it like the next: a generator that begins anew for each page.
-fn page(size: u64) -> Vec<u8> {
-    let mut state: u32 = 1;
-    let mut text = Vec::with_capacity(size as usize);
-    while (text.len() as u64) < size {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let from = (state >> 16) as usize % (WORDS.len() - 8);
-        text.extend_from_slice(&WORDS[from..from + 8]);
-    }
-    text.truncate(size as usize);
-    text
 }
 
 fn configuration(setting: &Setting<'_>) -> String {
@@ -117,9 +96,7 @@ http {{
 /// Of each page: under `/gzip/` it is compressed for who accepts it.
 fn locations(setting: &Setting<'_>) -> String {
     let mut text = String::new();
-    // Other texts say no size, and could say something to nginx.
-    let plain = |page: &&String| page.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    for page in setting.wanted.pages.iter().filter(plain) {
+    for page in pages::named(setting.wanted) {
         let size = page_size(page);
         let _ = writeln!(
             text,

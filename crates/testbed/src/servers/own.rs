@@ -184,16 +184,19 @@ type Answer = fn(&mut TcpStream, &Shared) -> io::Result<()>;
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
     for number in 0.. {
-        let Ok((mut stream, _)) = listener.accept() else {
+        let accepted = listener.accept();
+        if shared.ends() {
             return;
+        }
+        let Ok((mut stream, _)) = accepted else {
+            // As where there are too many files: later there may be fewer.
+            std::thread::sleep(GLANCE);
+            continue;
         };
         let Ok(kept) = stream.try_clone() else {
             continue;
         };
         shared.open().insert(number, kept);
-        if shared.ends() {
-            return;
-        }
         let shared = shared.clone();
         let thread = std::thread::Builder::new().name("server".to_owned());
         // One that cannot be had leaves the connection without an answer, which the probe records.

@@ -7,6 +7,7 @@ use delaylab_live::world::Enter;
 use std::fs::{self, File};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -202,6 +203,8 @@ impl Job {
             .args(["--pdeathsig", "TERM"])
             .arg(path)
             .args(&self.program.arguments);
+        // What stops this program from the terminal is not for the servers, which are asked until the last reply.
+        command.process_group(0);
         command
             .stdin(Stdio::null())
             .stdout(said.try_clone().map_err(failed)?)

@@ -19,6 +19,7 @@ use delaylab_lab::procedure;
 use delaylab_lab::run::recorder::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
+use delaylab_model::request::Request;
 use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
 use delaylab_procedure::bench::is_step;
@@ -195,6 +196,22 @@ fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
     cases.collect()
 }
 
+/// Where it was asked; of servers also for what, where that is one thing.
+fn target(run: &Run, resolved: Option<&Resolved>) -> Option<String> {
+    let host = run.environment()["target"].as_str()?;
+    let trials = resolved.iter().flat_map(|resolved| &resolved.planned);
+    let probes = trials.flat_map(|planned| &planned.trial.probes);
+    let requests = probes.filter_map(|probe| probe.request.as_ref());
+    let asked: BTreeSet<_> = requests
+        .filter(|request| !matches!(request, Request::Connect { .. }))
+        .map(Request::to_string)
+        .collect();
+    Some(match asked.first() {
+        Some(request) if asked.len() == 1 => format!("{request} ({host})"),
+        _ => host.to_owned(),
+    })
+}
+
 /// What was asked, and where.
 pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
     let text = |of: fn(&Resolved) -> &String| resolved.map(of).cloned().unwrap_or_default();
@@ -203,7 +220,7 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         title: text(|resolved| &resolved.title),
         about: text(|resolved| &resolved.about),
         world: run.world().unwrap_or("unknown world").to_owned(),
-        target: run.environment()["target"].as_str().map(str::to_owned),
+        target: target(run, resolved),
         host: host(&run.environment()["host"]),
         seed: resolved.map(|resolved| resolved.seed),
         started: to_the_second(run.started_utc().unwrap_or("at an unknown time")),
