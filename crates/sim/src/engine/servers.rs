@@ -8,7 +8,7 @@ use crate::slots::Event;
 use delaylab_model::Picos;
 use delaylab_model::path::HostServer;
 use delaylab_model::path::server::page_size;
-use delaylab_model::request::{DnsTransport, Request};
+use delaylab_model::request::{DnsTransport, Request, Verb};
 use delaylab_topology::time::picos;
 use delaylab_wire::{dns, http};
 use std::collections::VecDeque;
@@ -78,7 +78,11 @@ pub(super) fn sizes(request: &Request) -> (u32, u32) {
                 asked.fresh,
             );
             let body = page_size(&url.path);
-            let reply = http::reply_head(body, true).len() as u64 + body;
+            let head_alone = http::reply_head(body, true).len() as u64;
+            let reply = match asked.verb {
+                Verb::Get => head_alone + body,
+                Verb::Head => head_alone,
+            };
             (head.len() as u32, u32::try_from(reply).unwrap_or(u32::MAX))
         }
         Request::Dns(asked) => {
