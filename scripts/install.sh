@@ -83,8 +83,29 @@ install_packages() { # package...
         exit 3
     fi
     say "missing: $*"
+    without_services "$as_root"
     $as_root apt-get update -qq
     $as_root DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    # Nor at the next start of the machine.
+    local package
+    for package in "$@"; do
+        case $package in
+        nginx-light | apache2 | haproxy | unbound)
+            [ ! -d /run/systemd/system ] || $as_root systemctl disable --quiet "${package%-light}"
+            ;;
+        esac
+    done
+}
+
+# Testbeds start servers of their own: none of the packages is to take this machine's ports. A policy that is there already
+# decides itself.
+without_services() { # the words that run as root
+    local policy=/usr/sbin/policy-rc.d
+    [ ! -e "$policy" ] || return 0
+    # shellcheck disable=SC2064 # these words, and not those of later
+    trap "$1 rm -f $policy" EXIT
+    printf '#!/bin/sh\nexit 101\n' | $1 tee "$policy" >/dev/null
+    $1 chmod 755 "$policy"
 }
 
 main() {
