@@ -5,16 +5,12 @@ propagations there and four back, asked in three ways.
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 
-from .arena import CouldNotMeasure
 from .table import Heading, Row, time
-from .tools import DELAYLAB
+from .tools import DELAYLAB, done
 
 COMMANDS = ("tc",)
-TIME_OUT_S = 1200
 # What a stage may be off by.
 SHARE, LEAST_NS = 0.05, 50_000
 STAGES = {"connect", "forward_path+return_path"}
@@ -34,12 +30,8 @@ def measure(arena, options):
 
 
 def run(folder):
-    print("planted: 64 trials", file=sys.stderr)
-    ran = subprocess.run([DELAYLAB, "run", "planted-servers", "--json", "--quiet", "-o", folder], capture_output=True,
-                         text=True, timeout=TIME_OUT_S, check=False)
-    if ran.returncode:
-        raise CouldNotMeasure(f"delaylab run planted-servers: {ran.stderr.strip()}")
-    lines = map(json.loads, ran.stdout.splitlines())
+    printed = done("planted", "64 trials", [DELAYLAB, "run", "planted-servers", "--json", "--quiet", "-o", folder])
+    lines = map(json.loads, printed.splitlines())
     return (line for line in lines if line["kind"] == "trial")
 
 

@@ -1,19 +1,18 @@
 """Web and name servers of Debian, asked by curl, httping, hey, wrk and dnsperf, and by delaylab in the same rounds.
 
 nginx and Unbound run in `b`. What the others can say (connecting, the first byte, a whole answer) is compared, and
-what a request costs the client in CPU time; that the network is told from the server only delaylab says.
+CPU time of the client for each request. None of the others separates the network from the server.
 """
 
 import contextlib
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
-import time as clock
 
 from .arena import CouldNotMeasure
+from .load import started
 from .table import Heading, compared, per_second
 from .table import time as duration
 from .tools import DELAYLAB
@@ -47,7 +46,7 @@ remote-control:
 def measure(arena, options):
     rounds = options.rounds or 3
     found = {}
-    with tempfile.TemporaryDirectory() as folder, started(arena, pathlib.Path(folder)):
+    with tempfile.TemporaryDirectory() as folder, serving(arena, pathlib.Path(folder)):
         for number in range(rounds):
             print(f"servers: round {number + 1} of {rounds}", file=sys.stderr)
             for name, ask in ASKED.items():
@@ -62,24 +61,15 @@ def measure(arena, options):
 
 
 @contextlib.contextmanager
-def started(arena, folder):
+def serving(arena, folder):
     files = {"nginx": WEB.format(folder=folder, address=arena.server, page="x" * 1000),
              "unbound": NAMES.format(folder=folder, address=arena.server)}
     for name, text in files.items():
         (folder / name).write_text(text)
-    commands = [["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx")],
-                ["unbound", "-d", "-p", "-c", str(folder / "unbound")]]
-    processes = [arena.start(arena.b, command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                 for command in commands]
-    try:
-        clock.sleep(1)
-        for process, command in zip(processes, commands):
-            if process.poll() is not None:
-                raise CouldNotMeasure(f"`{' '.join(command)}` ended with {process.returncode}")
+    nginx = ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx")]
+    unbound = ["unbound", "-d", "-p", "-c", str(folder / "unbound")]
+    with started(arena, nginx), started(arena, unbound):
         yield
-    finally:
-        for process in processes:
-            arena.end(process)
 
 
 def delaylab(arena, *words):

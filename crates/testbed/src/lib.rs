@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`layout`] | what a path section becomes: namespaces, addresses, routes, queues |
 //! | [`step`] | one command, to be printed or carried out |
+//! | [`tool`] | a command that is needed, and its package |
 //! | [`build`] | a testbed that stands: built, entered, taken down; what others left behind |
 //! | [`soft_switch`] | the disciplines of crate `switch` in real time |
 //! | [`reflectors`] | who answers at each host |
@@ -30,4 +31,5 @@ mod seen;
 pub mod servers;
 pub mod soft_switch;
 pub mod step;
+pub mod tool;
 pub mod world;

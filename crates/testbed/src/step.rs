@@ -1,9 +1,9 @@
 //! One command that builds a part of a testbed.
 
+use crate::tool::{Missing, Tool};
 use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{offload, process};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -30,13 +30,8 @@ pub enum Step {
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     /// The command is not here.
-    #[error("`{command}` is missing: install the package {package} (`apt-get install {package}`)")]
-    Missing {
-        /// Which one.
-        command: &'static str,
-        /// Where it is in.
-        package: &'static str,
-    },
+    #[error(transparent)]
+    Missing(#[from] Missing),
     /// It said no.
     #[error("`{step}` failed: {said}")]
     Failed {
@@ -66,26 +61,24 @@ impl fmt::Display for Step {
     }
 }
 
-/// A command and the package that has it.
-type Tool = (&'static str, &'static str);
-const IP: Tool = ("ip", "iproute2");
-const TC: Tool = ("tc", "iproute2");
-const NFT: Tool = ("nft", "nftables");
+const IP: Tool = Tool {
+    command: "ip",
+    package: "iproute2",
+};
+const TC: Tool = Tool {
+    command: "tc",
+    package: "iproute2",
+};
+const NFT: Tool = Tool {
+    command: "nft",
+    package: "nftables",
+};
 
 /// The commands that these steps need and that are not in the search path, each once.
 pub fn missing<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<StepError> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
     let needed: BTreeSet<Tool> = steps.into_iter().flat_map(Step::tools).copied().collect();
-    let missing = needed
-        .into_iter()
-        .filter(|(command, _)| !is_in(&path, command));
-    missing
-        .map(|(command, package)| StepError::Missing { command, package })
-        .collect()
-}
-
-fn is_in(path: &OsStr, command: &str) -> bool {
-    std::env::split_paths(path).any(|folder| folder.join(command).is_file())
+    let missing = needed.into_iter().filter(|tool| !tool.is_in_path());
+    missing.map(|tool| Missing(tool).into()).collect()
 }
 
 impl Step {
@@ -137,17 +130,14 @@ impl Step {
         }
     }
 
-    fn run(&self, (command, package): Tool, words: &[&str]) -> Result<String, StepError> {
-        let ran = run(command, words).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => StepError::Missing { command, package },
+    fn run(&self, tool: Tool, words: &[&str]) -> Result<String, StepError> {
+        let ran = run(tool.command, words).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => Missing(tool).into(),
             _ => self.failed(error),
         });
         match ran? {
             Ok(printed) => Ok(printed),
-            Err(said) if said.contains("exec of \"nft\" failed") => {
-                let (command, package) = NFT;
-                Err(StepError::Missing { command, package })
-            }
+            Err(said) if said.contains("exec of \"nft\" failed") => Err(Missing(NFT).into()),
             Err(said) => Err(self.failed(said)),
         }
     }
@@ -203,16 +193,6 @@ fn content(file: &mut File) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_is_looked_for_where_it_would_be_run_from() {
-        let nowhere = std::env::temp_dir().join("no-such-folder");
-        assert!(!is_in(nowhere.as_os_str(), "ip"));
-        let own = std::env::current_exe().unwrap_or_default();
-        let (folder, name) = (own.parent(), own.file_name().and_then(|name| name.to_str()));
-        let both = std::env::join_paths([Some(nowhere.as_path()), folder].into_iter().flatten());
-        assert!(is_in(&both.unwrap_or_default(), name.unwrap_or_default()));
-    }
 
     #[test]
     fn rules_need_the_command_that_enters_a_namespace_too() {

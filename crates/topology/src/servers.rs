@@ -26,10 +26,6 @@ pub(crate) fn known_servers(trial: &Trial, network: &Network) -> Result<(), Refu
         .try_for_each(|probe| of_probe(probe, trial))
 }
 
-fn named<'a>(path: &'a Path, name: &str) -> Option<&'a HostServer> {
-    path.server.iter().find(|server| server.name == name)
-}
-
 fn of_server(server: &HostServer, path: &Path) -> Result<(), Refusal> {
     let field = |name: &str| format!("path.server.{}.{name}", server.name);
     if server.think.is_some() && server.software != Software::Delaylab {
@@ -74,7 +70,7 @@ fn of_server(server: &HostServer, path: &Path) -> Result<(), Refusal> {
         let what = format!("{} asks nobody: leave it out", server.software);
         return refuse(field("forward"), what);
     }
-    match named(path, forward) {
+    match path.server_named(forward) {
         None => refuse(
             field("forward"),
             format!("no [[path.server]] is called `{forward}`"),

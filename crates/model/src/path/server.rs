@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What answers every question and every request by itself, where nothing else is written.
-pub const PAGE_SIZE: u64 = 1024;
+/// Bytes of a page whose path says no size.
+const PAGE_SIZE: u64 = 1024;
 
 /// `[[path.server]]`: a server at a host, on the usual ports of what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -109,19 +109,30 @@ impl HostServer {
     }
 }
 
-/// The bytes of the page of this path: its last segment says how many, as in `/10KiB`; else [`PAGE_SIZE`].
-pub fn page_size(path: &str) -> u64 {
+/// The last segment of a path, without the query.
+pub fn page_name(path: &str) -> &str {
     let path = path.split(['?', '#']).next().unwrap_or_default();
-    let last = path.rsplit('/').next().unwrap_or_default();
-    last.parse().map_or(PAGE_SIZE, |Size(bytes)| bytes)
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// The bytes of the page of this path: its last segment says how many, as in `/10KiB`; else 1 KiB.
+pub fn page_size(path: &str) -> u64 {
+    page_name(path)
+        .parse()
+        .map_or(PAGE_SIZE, |Size(bytes)| bytes)
 }
 
 impl Path {
+    /// The server of this name.
+    pub fn server_named(&self, name: &str) -> Option<&HostServer> {
+        self.server.iter().find(|server| server.name == name)
+    }
+
     /// The server that a probe asks: the one of its URL's host, or at its destination and port.
     pub fn server_of(&self, probe: &Probe) -> Option<&HostServer> {
         let request = probe.request.as_ref()?;
         let named = match request {
-            Request::Http(http) => self.server.iter().find(|it| it.name == http.url.host),
+            Request::Http(http) => self.server_named(&http.url.host),
             _ => None,
         };
         let there = |server: &&HostServer| {
@@ -134,19 +145,6 @@ impl Path {
     pub fn destination_of<'a>(&'a self, probe: &'a Probe) -> Option<&'a String> {
         let by_server = || Some(&self.server_of(probe)?.at);
         probe.to.as_ref().or_else(by_server)
-    }
-
-    /// Every probe that asks this server.
-    pub fn asked_by<'a>(
-        &'a self,
-        server: &'a HostServer,
-        probes: &'a [Probe],
-    ) -> impl Iterator<Item = &'a Probe> {
-        let asks = |probe: &&Probe| {
-            self.server_of(probe)
-                .is_some_and(|asked| asked.name == server.name)
-        };
-        probes.iter().filter(asks)
     }
 }
 

@@ -211,6 +211,8 @@ struct Serves {
     server: u32,
     /// The IP packet of a datagram that replies, or the bytes of a reply on a connection.
     reply: u32,
+    /// What every reply says.
+    answer: Answer,
 }
 
 /// A probe over TCP: a connection each way.
@@ -229,8 +231,6 @@ struct TcpProbe {
     stamps: VecDeque<TcpStamps>,
     /// What answers in the place of a reflector.
     server: Option<Serves>,
-    /// What every reply of it says.
-    answers: Answer,
     /// Requests that have been acknowledged.
     acknowledged: u64,
     /// From a request's leaving its socket to its acknowledgement, the shortest.

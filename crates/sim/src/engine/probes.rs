@@ -9,7 +9,7 @@ use crate::cpu::Job;
 use crate::event_set::EventSet;
 use crate::packet::{Content, Echo, Packet, PacketId};
 use crate::slots::Event;
-use delaylab_model::record::{Answer, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::StampPoint;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 use delaylab_traffic::prober::{FromServer, Prober, Reply, Step};
@@ -142,7 +142,7 @@ impl<E: EventSet> Engine<E> {
             return self.reply_read(echo, packet);
         }
         let (back, server) = (*back, *server);
-        if let Some(Serves { server, reply }) = server {
+        if let Some(Serves { server, reply, .. }) = server {
             let work = Work::Datagram {
                 host,
                 back,
@@ -179,7 +179,7 @@ impl<E: EventSet> Engine<E> {
             reply_ecn: Some(ecn),
             server: probe.server.map(|serves| {
                 Box::new(FromServer {
-                    answer: Some(Answer::Code(0)),
+                    answer: Some(serves.answer),
                     reply_bytes: Some(u64::from(serves.reply - DATAGRAM_HEADERS)),
                     ..FromServer::default()
                 })
@@ -370,7 +370,7 @@ impl TcpProbe {
             let server = FromServer {
                 t_first: stamps.t_first,
                 least_round_trip: self.least_round_trip,
-                answer: Some(self.answers),
+                answer: Some(serves.answer),
                 reply_bytes: Some(u64::from(serves.reply)),
                 connection: Some(0),
                 ..FromServer::default()

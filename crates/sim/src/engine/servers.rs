@@ -1,4 +1,4 @@
-//! Servers at hosts: each works so long on a request, on so many at once, in the order in which they come.
+//! Servers at hosts: first come, first served, by a number of workers, with the same service time for each request.
 
 use super::{Engine, Flow};
 use crate::cpu::Job;

@@ -259,7 +259,17 @@ impl<'a> Maker<'a> {
         }
         let index = self.flows.len() as u16;
         let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
-        let serves = self.serves(probe);
+        let server = self.number_of_server(probe);
+        let serves = |reply| {
+            Some(Serves {
+                server: server?,
+                reply,
+                answer: match probe.method {
+                    Method::Http => Answer::Status(200),
+                    _ => Answer::Code(0),
+                },
+            })
+        };
         let (request, reply) = match &probe.request {
             Some(asked) => sizes(asked),
             None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),
@@ -287,7 +297,7 @@ impl<'a> Maker<'a> {
             timeout: probe.timeout,
             expected: Expected {
                 departures: true,
-                follow_ups: !loopback && serves.is_none(),
+                follow_ups: !loopback && server.is_none(),
                 acks: on_stream,
             },
         });
@@ -304,10 +314,7 @@ impl<'a> Maker<'a> {
                 back,
                 ip_size,
                 loopback,
-                server: serves.map(|server| Serves {
-                    server,
-                    reply: reply + DATAGRAM_HEADERS,
-                }),
+                server: serves(reply + DATAGRAM_HEADERS),
             })),
             None => Flow::TcpProbe(Box::new(TcpProbe {
                 asking,
@@ -320,11 +327,7 @@ impl<'a> Maker<'a> {
                 asked: 0,
                 answered: 0,
                 stamps: VecDeque::new(),
-                server: serves.map(|server| Serves { server, reply }),
-                answers: match probe.method {
-                    Method::Http => Answer::Status(200),
-                    _ => Answer::Code(0),
-                },
+                server: serves(reply),
                 acknowledged: 0,
                 least_round_trip: None,
             })),
@@ -333,7 +336,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The number of the server that a probe asks.
-    fn serves(&self, probe: &Probe) -> Option<u32> {
+    fn number_of_server(&self, probe: &Probe) -> Option<u32> {
         let path = &self.trial.path;
         let asked = path.server_of(probe)?;
         let mut servers = path.server.iter().zip(0..);

@@ -1,21 +1,25 @@
 //! Apache as a web server, on port 80 alone.
 
 use super::pages;
-use super::program::{Program, Setting, Tool};
+use super::program::{Kind, Program, Setting};
+use crate::tool::Tool;
 use delaylab_model::path::server::page_size;
 use std::fmt::Write;
 
-/// Its command.
-pub const TOOL: Tool = Tool {
-    command: "apache2",
-    package: "apache2",
+/// How it is had and run.
+pub const KIND: Kind = Kind {
+    tool: Tool {
+        command: "apache2",
+        package: "apache2",
+    },
+    program,
 };
 
 /// Where Debian has its modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
 
-/// Apache, told so: one process, with as many threads as it is to work at once.
-pub fn program(setting: &Setting<'_>) -> Program {
+/// Its configuration and arguments: one process, with as many threads as it is to work at once.
+fn program(setting: &Setting<'_>) -> Program {
     let (workers, folder) = (setting.placed.server.workers(), setting.file(""));
     let mut text = format!(
         "ServerRoot {folder}
@@ -57,7 +61,6 @@ DocumentRoot {folder}
     }
     let _ = writeln!(text, "AliasMatch \"^/\" \"{folder}{}\"", page_size(""));
     Program {
-        tool: TOOL,
         arguments: ["-D", "FOREGROUND", "-f"]
             .map(str::to_owned)
             .into_iter()

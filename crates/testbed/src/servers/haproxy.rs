@@ -1,14 +1,18 @@
 //! HAProxy before another web server.
 
-use super::program::{Program, Setting, Tool};
+use super::program::{Kind, Program, Setting};
+use crate::tool::Tool;
 
-/// Its command.
-pub const TOOL: Tool = Tool {
-    command: "haproxy",
-    package: "haproxy",
+/// How it is had and run.
+pub const KIND: Kind = Kind {
+    tool: Tool {
+        command: "haproxy",
+        package: "haproxy",
+    },
+    program,
 };
-/// HAProxy, told so.
-pub fn program(setting: &Setting<'_>) -> Program {
+/// Its configuration and arguments.
+fn program(setting: &Setting<'_>) -> Program {
     let behind = setting.placed.forward.unwrap_or(setting.placed.address);
     let text = format!(
         "global
@@ -29,7 +33,6 @@ backend behind
         setting.placed.address,
     );
     Program {
-        tool: TOOL,
         arguments: ["-db", "-f"]
             .map(str::to_owned)
             .into_iter()

@@ -5,12 +5,11 @@
 //! | [`wanted`] | what a trial wants of a server: its pages, its names, whom it asks |
 //! | `identity` | certificates of a testbed's own authority |
 //! | `pages` | what web servers have |
-//! | `nginx`, `apache`, `haproxy`, `unbound` | how each program is told so |
+//! | `nginx`, `apache`, `haproxy`, `unbound` | the configuration of each program |
 //! | `program` | a program that runs in a namespace, until it is dropped |
 //! | `own` | delaylab's own |
 //!
-//! Another program is one more file here, and a line in `Servers::start_all`, in [`missing`] and in
-//! [`Software`].
+//! Another program is one more file here, and a line in `kind` and in [`Software`].
 
 mod apache;
 mod haproxy;
@@ -23,13 +22,14 @@ mod unbound;
 pub mod wanted;
 
 use crate::build::Standing;
+use crate::tool::Missing;
 use delaylab_kernel::owned_name;
 use delaylab_model::path::{HostServer, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Request, Trust};
 use identity::Identity;
 use own::{Datagrams, Own};
-use program::{Running, Setting};
+use program::{Kind, Running, Setting};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -44,16 +44,12 @@ const AUTHORITY: &str = "authority.pem";
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Its program is not here.
-    #[error(
-        "server `{name}`: `{command}` is missing: install the package {package} (`apt-get install {package}`)"
-    )]
+    #[error("server `{name}`: {missing}")]
     Missing {
         /// The server.
         name: String,
-        /// The program.
-        command: &'static str,
-        /// Where it is in.
-        package: &'static str,
+        /// Which, and where it is had.
+        missing: Missing,
     },
     /// It ended before it listened.
     #[error("server `{name}`: {command} ended before it listened: {said}")]
@@ -98,17 +94,31 @@ pub enum ServerError {
     Certificate(#[from] rcgen::Error),
 }
 
+impl ServerError {
+    fn missing(name: &str, missing: Missing) -> Self {
+        Self::Missing {
+            name: name.to_owned(),
+            missing,
+        }
+    }
+}
+
+/// The program of a server; `None` is delaylab's own.
+const fn kind(software: Software) -> Option<Kind> {
+    Some(match software {
+        Software::Delaylab => return None,
+        Software::Nginx => nginx::KIND,
+        Software::Apache => apache::KIND,
+        Software::Haproxy => haproxy::KIND,
+        Software::Unbound => unbound::KIND,
+    })
+}
+
 /// The programs that these servers need and that are not here.
 pub fn missing<'a>(servers: impl IntoIterator<Item = &'a HostServer>) -> Vec<ServerError> {
     let needed = servers.into_iter().filter_map(|server| {
-        let tool = match server.software {
-            Software::Delaylab => return None,
-            Software::Nginx => nginx::TOOL,
-            Software::Apache => apache::TOOL,
-            Software::Haproxy => haproxy::TOOL,
-            Software::Unbound => unbound::TOOL,
-        };
-        tool.find(&server.name).err()
+        let missing = kind(server.software)?.tool.find().err()?;
+        Some(ServerError::missing(&server.name, missing))
     });
     needed.collect()
 }
@@ -168,19 +178,16 @@ impl Servers {
                 identity,
                 folder: &folder.join(&placed.server.name),
             };
-            let program = match placed.server.software {
-                Software::Delaylab => {
+            match kind(placed.server.software) {
+                None => {
                     let own = Own::start(placed, &enter, &mut self.datagrams)?;
                     self.own.push(own);
-                    continue;
                 }
-                Software::Nginx => nginx::program(&setting),
-                Software::Apache => apache::program(&setting),
-                Software::Haproxy => haproxy::program(&setting),
-                Software::Unbound => unbound::program(&setting),
-            };
-            self.programs
-                .push(Running::start(program, &setting, &enter)?);
+                Some(kind) => {
+                    let running = Running::start(kind, &setting, &enter)?;
+                    self.programs.push(running);
+                }
+            }
         }
         Ok(())
     }

@@ -1,18 +1,22 @@
 //! nginx as a web server, or as a proxy of one.
 
 use super::pages;
-use super::program::{Program, Setting, Tool};
+use super::program::{Kind, Program, Setting};
+use crate::tool::Tool;
 use delaylab_model::path::server::page_size;
 use std::fmt::Write;
 
-/// Its command.
-pub const TOOL: Tool = Tool {
-    command: "nginx",
-    package: "nginx-light",
+/// How it is had and run.
+pub const KIND: Kind = Kind {
+    tool: Tool {
+        command: "nginx",
+        package: "nginx-light",
+    },
+    program,
 };
 
-/// nginx, told so.
-pub fn program(setting: &Setting<'_>) -> Program {
+/// Its configuration and arguments.
+fn program(setting: &Setting<'_>) -> Program {
     let mut files = vec![
         ("nginx.conf".to_owned(), configuration(setting).into_bytes()),
         (
@@ -32,7 +36,6 @@ pub fn program(setting: &Setting<'_>) -> Program {
         setting.file("nginx.conf"),
     ];
     Program {
-        tool: TOOL,
         arguments: words.chain(rest).collect(),
         files,
     }

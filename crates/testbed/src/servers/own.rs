@@ -124,8 +124,7 @@ impl Own {
     }
 
     fn spawn(&mut self, act: impl FnOnce() + Send + 'static) -> io::Result<()> {
-        let thread = std::thread::Builder::new().name("server".to_owned());
-        self.threads.push(thread.spawn(act)?);
+        self.threads.push(thread(act)?);
         Ok(())
     }
 }
@@ -179,6 +178,12 @@ fn open(
     })
 }
 
+fn thread(act: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name("server".to_owned())
+        .spawn(act)
+}
+
 /// What is done on a connection.
 type Answer = fn(&mut TcpStream, &Shared) -> io::Result<()>;
 
@@ -198,9 +203,8 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
         };
         shared.open().insert(number, kept);
         let shared = shared.clone();
-        let thread = std::thread::Builder::new().name("server".to_owned());
         // One that cannot be had leaves the connection without an answer, which the probe records.
-        let _ = thread.spawn(move || {
+        let _ = thread(move || {
             let _ = stream.set_nodelay(true);
             // Who asks may go at any time.
             let _ = answer(&mut stream, &shared);
@@ -260,7 +264,7 @@ fn more(stream: &mut TcpStream, came: &mut Vec<u8>) -> io::Result<()> {
     }
 }
 
-/// One after the other where one works at a time; else each on a thread of its own.
+/// Each on a thread of its own, which waits until one of the workers is free.
 fn answer_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
     let mut buffer = [0; 1 << 16];
     while !shared.ends() {
@@ -274,8 +278,7 @@ fn answer_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
             continue;
         };
         let shared = shared.clone();
-        let thread = std::thread::Builder::new().name("server".to_owned());
-        let _ = thread.spawn(move || {
+        let _ = thread(move || {
             shared.work();
             let _ = socket.send_to(&reply, from);
         });

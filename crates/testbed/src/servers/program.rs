@@ -3,6 +3,7 @@
 use super::ServerError;
 use super::identity::Identity;
 use super::wanted::{Placed, Wanted};
+use crate::tool::Tool;
 use delaylab_live::world::Enter;
 use std::fs::{self, File};
 use std::io;
@@ -43,38 +44,18 @@ impl Setting<'_> {
     }
 }
 
-/// A command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tool {
-    /// Its name.
-    pub command: &'static str,
-    /// The package of Debian that has it.
-    pub package: &'static str,
-}
-
-impl Tool {
-    /// Where it is: in the search path, or where Debian has programs for root.
-    ///
-    /// # Errors
-    /// This server needs it, and it is not here.
-    pub fn find(self, name: &str) -> Result<PathBuf, ServerError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
-        let mut files = folders.map(|folder| folder.join(self.command));
-        let missing = || ServerError::Missing {
-            name: name.to_owned(),
-            command: self.command,
-            package: self.package,
-        };
-        files.find(|file| file.is_file()).ok_or_else(missing)
-    }
+/// A program that can be a server.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its command.
+    pub tool: Tool,
+    /// Its configuration for a server.
+    pub program: fn(&Setting<'_>) -> Program,
 }
 
 /// How a server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Its command.
-    pub tool: Tool,
     /// Its arguments.
     pub arguments: Vec<String>,
     /// Files in its folder, by their names.
@@ -93,11 +74,8 @@ impl Running {
     ///
     /// # Errors
     /// It is not here, ends, or does not listen.
-    pub fn start(
-        program: Program,
-        setting: &Setting<'_>,
-        enter: &Enter,
-    ) -> Result<Self, ServerError> {
+    pub fn start(kind: Kind, setting: &Setting<'_>, enter: &Enter) -> Result<Self, ServerError> {
+        let program = (kind.program)(setting);
         let name = &setting.placed.server.name;
         write(&program, setting.folder).map_err(|source| ServerError::Io {
             name: name.clone(),
@@ -109,7 +87,8 @@ impl Running {
             said: setting.folder.join("said"),
             at: setting.placed.address.into(),
             ports: setting.placed.server.software.ports(),
-            program,
+            tool: kind.tool,
+            arguments: program.arguments,
         };
         let (ready, is_ready) = channel();
         let (stop, stopped) = channel();
@@ -159,7 +138,8 @@ fn write(program: &Program, folder: &Path) -> io::Result<()> {
 /// What the thread does that the program's life hangs on.
 struct Job {
     name: String,
-    program: Program,
+    tool: Tool,
+    arguments: Vec<String>,
     /// Where it says what it says.
     said: PathBuf,
     at: IpAddr,
@@ -197,12 +177,13 @@ impl Job {
     fn spawn(&self) -> Result<Child, ServerError> {
         let failed = |error| self.io("start it", error);
         let said = File::create(&self.said).map_err(failed)?;
-        let path = self.program.tool.find(&self.name)?;
+        let missing = |missing| ServerError::missing(&self.name, missing);
+        let path = self.tool.find().map_err(missing)?;
         let mut command = Command::new("setpriv");
         command
             .args(["--pdeathsig", "TERM"])
             .arg(path)
-            .args(&self.program.arguments);
+            .args(&self.arguments);
         // What stops this program from the terminal is not for the servers, which are asked until the last reply.
         command.process_group(0);
         command
@@ -221,14 +202,14 @@ impl Job {
                 if let Ok(Some(_)) = child.try_wait() {
                     return Err(ServerError::Ended {
                         name: self.name.clone(),
-                        command: self.program.tool.command,
+                        command: self.tool.command,
                         said: last_words(&self.said),
                     });
                 }
                 if Instant::now() > until {
                     return Err(ServerError::Silent {
                         name: self.name.clone(),
-                        command: self.program.tool.command,
+                        command: self.tool.command,
                         port,
                     });
                 }

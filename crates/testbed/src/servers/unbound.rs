@@ -1,14 +1,18 @@
 //! Unbound: a resolver that asks another server, or one that answers every name by itself.
 
-use super::program::{Program, Setting, Tool};
+use super::program::{Kind, Program, Setting};
+use crate::tool::Tool;
 
-/// Its command.
-pub const TOOL: Tool = Tool {
-    command: "unbound",
-    package: "unbound",
+/// How it is had and run.
+pub const KIND: Kind = Kind {
+    tool: Tool {
+        command: "unbound",
+        package: "unbound",
+    },
+    program,
 };
-/// Unbound, told so.
-pub fn program(setting: &Setting<'_>) -> Program {
+/// Its configuration and arguments.
+fn program(setting: &Setting<'_>) -> Program {
     let answers = match setting.placed.forward {
         Some(behind) => format!("forward-zone:\n    name: \".\"\n    forward-addr: {behind}\n"),
         None => {
@@ -44,7 +48,6 @@ pub fn program(setting: &Setting<'_>) -> Program {
         setting.file(""),
     );
     Program {
-        tool: TOOL,
         arguments: ["-d", "-p", "-c"]
             .map(str::to_owned)
             .into_iter()

@@ -1,7 +1,8 @@
 //! What a trial wants of its servers.
 
 use crate::layout::Structure;
-use delaylab_model::path::{HostServer, Path};
+use delaylab_model::path::HostServer;
+use delaylab_model::path::server::page_name;
 use delaylab_model::request::{HttpRequest, Request};
 use delaylab_model::trial::Trial;
 use std::collections::BTreeSet;
@@ -40,7 +41,7 @@ impl Wanted {
         };
         let servers = trial.path.server.iter().filter_map(|server| {
             let forward = server.forward.as_ref();
-            let forward = forward.and_then(|name| host(&named(&trial.path, name)?.at));
+            let forward = forward.and_then(|name| host(&trial.path.server_named(name)?.at));
             let host = host(&server.at)?;
             Some(Placed {
                 server: server.clone(),
@@ -52,15 +53,11 @@ impl Wanted {
         Self {
             servers: servers.collect(),
             pages: pages(trial)
-                .map(|http| last_segment(http).to_owned())
+                .map(|http| page_name(&http.url.path).to_owned())
                 .collect(),
             names: pages(trial).map(|http| http.url.host.clone()).collect(),
         }
     }
-}
-
-fn named<'a>(path: &'a Path, name: &str) -> Option<&'a HostServer> {
-    path.server.iter().find(|server| server.name == name)
 }
 
 fn pages(trial: &Trial) -> impl Iterator<Item = &HttpRequest> {
@@ -72,9 +69,4 @@ fn pages(trial: &Trial) -> impl Iterator<Item = &HttpRequest> {
         Request::Http(http) => Some(http),
         _ => None,
     })
-}
-
-fn last_segment(http: &HttpRequest) -> &str {
-    let path = http.url.path.split('?').next().unwrap_or_default();
-    path.rsplit('/').next().unwrap_or_default()
 }
