@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`args`] | the command line |
 //! | [`ping`], [`trace`], [`reflect`], [`doctor`] | commands for one question |
-//! | [`experiment`] | commands for experiments: list, check, run, resume, report |
+//! | [`experiment`] | commands for experiments: list, check, run, resume, merge, report |
 //! | [`explain`] | why packets of a run were late |
 //! | [`calibrate`] | a measured path as a model, and what would change |
 //! | [`serve`] | runs as pages, on a port of this host |
@@ -65,6 +65,7 @@ fn main() -> ExitCode {
         Command::Check(args) => experiment::check::run(&args),
         Command::Run(args) => experiment::run::run(&args),
         Command::Resume(args) => experiment::resume::run(&args),
+        Command::Merge(args) => experiment::merge::run(&args),
         Command::Report(args) => experiment::report::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),

@@ -23,6 +23,7 @@
 //! | [`request`] | what a server is asked |
 //! | [`rows`] | what a trial brings beside its records |
 //! | [`series`] | something that has a value at any time |
+//! | [`shard`] | a run's trials, divided among several processes or machines |
 //! | [`stop`] | the handle that ends what is under way |
 //! | [`stream_report`] | what a stream of load did |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
@@ -53,6 +54,7 @@ pub mod record;
 pub mod request;
 pub mod rows;
 pub mod series;
+pub mod shard;
 pub mod stop;
 pub mod stream_report;
 pub mod tcp;

@@ -3,6 +3,7 @@
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_live::condition::{Applied, Measure, Options};
 use delaylab_model::probe::HostCondition;
+use delaylab_model::shard::Shard;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -18,26 +19,64 @@ struct Environment<'a> {
     target: Option<&'a str>,
     /// This host.
     host: HostInfo,
+    /// Which share of the run's trials it carries out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<Shard>,
+    /// The runs that it was made of.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    merged: &'a [MergedPart],
     /// How far each condition of the experiment goes here.
     conditions: BTreeMap<&'static str, Vec<Measure>>,
+}
+
+/// A run that another was made of.
+#[derive(Debug, Serialize)]
+pub struct MergedPart {
+    /// The name of its folder.
+    pub run: String,
+    /// Which shard it was.
+    pub shard: Option<String>,
+    /// When it began.
+    pub started_utc: Option<String>,
+    /// The host that carried it out.
+    pub host: Value,
+}
+
+/// Of a run that was asked for in these words and made of these.
+pub fn of_parts(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
+    written(&Environment {
+        delaylab: env!("CARGO_PKG_VERSION"),
+        supplied,
+        target: None,
+        host: HostInfo::read(),
+        shard: None,
+        merged,
+        conditions: BTreeMap::new(),
+    })
 }
 
 /// Of a run that was asked for in these words and puts this host into these conditions.
 pub fn document(
     supplied: Vec<String>,
     target: Option<&str>,
+    shard: Option<Shard>,
     conditions: &[HostCondition],
 ) -> Value {
-    let environment = Environment {
+    written(&Environment {
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,
         target,
         host: HostInfo::read(),
+        shard,
+        merged: &[],
         conditions: conditions
             .iter()
             .map(|&condition| (condition.name(), measures(condition)))
             .collect(),
-    };
+    })
+}
+
+fn written(environment: &Environment<'_>) -> Value {
     serde_json::to_value(environment).unwrap_or(Value::Null)
 }
 

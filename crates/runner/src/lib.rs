@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`mod@resolve`] | from a name to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
+//! | [`shard`] | a run in shares, and one run of them |
 //! | [`worlds`] | opens the world of a run: the one place that knows which worlds there are |
 //! | `live_target` | the live world's target, or a reflector of the run's own |
 //! | [`own_reflector`] | a reflector for runs without a target |
@@ -32,5 +33,6 @@ pub mod own_reflector;
 pub mod resolve;
 pub mod run;
 pub mod run_folder;
+pub mod shard;
 pub mod target;
 pub mod worlds;

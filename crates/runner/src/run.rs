@@ -3,6 +3,7 @@
 use crate::environment;
 use crate::error::RunnerError;
 use crate::run_folder;
+use crate::shard::{self, Share};
 use crate::worlds::{OpenWorld, RunOptions};
 use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
@@ -13,6 +14,7 @@ use delaylab_lab::stored::Stored;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
+use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -61,6 +63,8 @@ struct Prepared {
     done: usize,
     stop: Stop,
     stop_means: StopMeans,
+    /// The share of the design's trials that these are, if it is a shard.
+    shard: Option<Shard>,
     /// The words in which it was asked for.
     supplied: Vec<String>,
 }
@@ -73,9 +77,16 @@ impl Prepared {
         done: &BTreeSet<u32>,
         recorded: Option<Run>,
     ) -> Result<Self, RunnerError> {
+        if let Some(share) = &options.share {
+            share.check(&resolved)?;
+        }
         let world = OpenWorld::open(&resolved, options)?;
         let planned = world.aimed(&resolved, options)?;
-        let plan = plan(&resolved, &planned, &world, done, recorded)?;
+        let planned = match &options.share {
+            None => planned,
+            Some(share) => share.of(planned)?,
+        };
+        let plan = plan(&resolved, &planned, world.at_once(), done, recorded)?;
         Ok(Self {
             resolved,
             world,
@@ -84,6 +95,7 @@ impl Prepared {
             done: done.len(),
             stop: options.stop.clone(),
             stop_means: options.stop_means,
+            shard: options.share.as_ref().and_then(Share::shard),
             supplied: options.supplied.clone(),
         })
     }
@@ -172,15 +184,21 @@ impl Started<Nowhere> {
             planned,
             supplied,
             world,
+            shard,
             ..
         } = &self.prepared;
         let conditions = conditions(resolved, planned);
         let new = NewRun {
-            name: &resolved.name,
+            name: &shard::name(&resolved.name, *shard),
             world: resolved.world.name(),
             started: Some(SystemTime::now()),
             experiment: &resolved.toml,
-            environment: &environment::document(supplied.clone(), world.target_name(), &conditions),
+            environment: &environment::document(
+                supplied.clone(),
+                world.target_name(),
+                *shard,
+                &conditions,
+            ),
         };
         Ok(Started {
             keep: RunWriter::create(runs, &new)?,
@@ -193,6 +211,11 @@ impl<K: Keep> Started<K> {
     /// What it carries out.
     pub fn resolved(&self) -> &Resolved {
         &self.prepared.resolved
+    }
+
+    /// Which shard of the design it is, if it is one.
+    pub fn shard(&self) -> Option<Shard> {
+        self.prepared.shard
     }
 
     /// Its trials with where they go, in the order of the design.
@@ -229,6 +252,11 @@ impl<K: Keep> Started<K> {
 }
 
 impl Recorded {
+    /// Where it is recorded.
+    pub fn folder(&self) -> &Path {
+        self.keep.folder()
+    }
+
     /// Judges the findings, joins the tables and gives the run its final name.
     ///
     /// # Errors
@@ -260,11 +288,11 @@ impl Recorded {
     }
 }
 
-/// Which trial comes next, when these are done and recorded.
-fn plan(
+/// Which trial comes next, when these are done and recorded. At most `at_once` are under way at the same time.
+pub(crate) fn plan(
     resolved: &Resolved,
     planned: &[Planned],
-    world: &OpenWorld,
+    at_once: usize,
     done: &BTreeSet<u32>,
     recorded: Option<Run>,
 ) -> Result<AnyPlan, RunnerError> {
@@ -273,7 +301,7 @@ fn plan(
         let plan = plan.map_err(|error| RunnerError::usage(error.to_string()))?;
         return Ok(Box::new(plan));
     }
-    let (planned, at_once) = (planned.to_vec(), world.at_once());
+    let planned = planned.to_vec();
     Ok(match &resolved.stop {
         None => Box::new(FactorialPlan::new(planned, done, at_once)),
         Some(rule) => {

@@ -2,6 +2,7 @@
 
 use crate::error::RunnerError;
 use crate::live_target::LiveTarget;
+use crate::shard::Share;
 use crate::target::{AddressFamily, LoadChoice};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::run::StopMeans;
@@ -43,6 +44,8 @@ pub struct RunOptions {
     pub on_condition: Option<fn(&[Measure])>,
     /// sim: trials at the same time; `None`: one for each CPU.
     pub threads: Option<NonZeroUsize>,
+    /// sim: carry out only these trials, and leave an unfinished run for [`shard::merge`](crate::shard::merge).
+    pub share: Option<Share>,
     /// Ends it early.
     pub stop: Stop,
     /// What it is then.

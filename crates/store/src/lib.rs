@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`writer`] | [`writer::RunWriter`] and [`writer::TrialWriter`]: a run as it is recorded |
 //! | [`known_trial`] | [`known_trial::KnownTrial`]: a trial of which everything is known beforehand |
+//! | [`adopt`] | trials of one unfinished run, taken over by another |
 //! | [`resume`] | taking up a run that was killed |
 //! | [`run`] | [`run::Run`]: reading a run, finished or not, damaged or not |
 //! | [`run::tail`] | the records of a run in progress, as they come |
@@ -25,6 +26,7 @@
 //! files are read at all.
 #![forbid(unsafe_code)]
 
+pub mod adopt;
 mod digest;
 pub mod disk;
 mod durable;

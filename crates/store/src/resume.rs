@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 pub struct Resumed {
     /// The experiment file, as resolved.
     pub experiment: String,
+    /// Where it ran; null if that cannot be read.
+    pub environment: Value,
     /// Trials that are recorded.
     pub done: BTreeSet<u32>,
     /// Trials that had begun. Their rows are kept apart; they are to be repeated.
@@ -73,16 +75,20 @@ impl RunWriter {
             folder: Folder(partial.to_owned()),
             disk,
         };
-        check_format(&writer.folder)?;
-        let resumed = tidy(&*writer.disk, &writer.folder)?;
+        let environment = environment(&writer.folder);
+        check_format(&writer.folder, &environment)?;
+        let resumed = tidy(&*writer.disk, &writer.folder, environment)?;
         Ok((writer, resumed))
     }
 }
 
-/// A format that cannot be read is taken for ours: the file may be damaged, and the rows are not in it.
-fn check_format(folder: &Folder) -> Result<(), ResumeError> {
+fn environment(folder: &Folder) -> Value {
     let text = regular::text(&folder.file(ENVIRONMENT)).unwrap_or_default();
-    let environment: Value = serde_json::from_str(&text).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// A format that cannot be read is taken for ours: the file may be damaged, and the rows are not in it.
+fn check_format(folder: &Folder, environment: &Value) -> Result<(), ResumeError> {
     match environment["run"]["format"].as_u64() {
         Some(format) if format != FORMAT => Err(ResumeError::Format {
             path: folder.0.clone(),
@@ -93,7 +99,7 @@ fn check_format(folder: &Folder) -> Result<(), ResumeError> {
 }
 
 /// Brings the folder into the state between two trials.
-fn tidy(disk: &dyn Disk, folder: &Folder) -> Result<Resumed, StoreError> {
+fn tidy(disk: &dyn Disk, folder: &Folder, environment: Value) -> Result<Resumed, StoreError> {
     let path = folder.file(EXPERIMENT);
     let experiment = regular::text(&path).map_err(StoreError::at(&path))?;
     remove_unfinished(disk, &folder.0)?;
@@ -107,6 +113,7 @@ fn tidy(disk: &dyn Disk, folder: &Folder) -> Result<Resumed, StoreError> {
     durable::sync_folder(disk, &folder.0)?;
     Ok(Resumed {
         experiment,
+        environment,
         done,
         interrupted,
         damaged,

@@ -2,6 +2,7 @@
 
 use super::load::LoadServerArgs;
 use clap::Args;
+use delaylab_model::shard::Shard;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -93,7 +94,8 @@ Examples:
   delaylab run wait-time-jitter --quick                    against a reflector of its own
   delaylab run wait-time-jitter --quick --tui              the same, to watch
   delaylab run packet-size-latency --target 192.0.2.1      against `delaylab reflect` there
-  delaylab run my.toml --set host.condition=quiet -o /data/runs")]
+  delaylab run my.toml --set host.condition=quiet -o /data/runs
+  delaylab run my.toml --world sim --shard 3/16            one of 16 processes, on any machine")]
 pub struct RunArgs {
     /// Which, and how.
     #[command(flatten)]
@@ -114,6 +116,11 @@ pub struct RunArgs {
     /// In sim: number of trials at once [default: one for each CPU]; results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+
+    /// In sim: carry out only this share of the trials, the third of 16 as 3/16, here or on another machine;
+    /// `delaylab merge` makes one run of all
+    #[arg(long, value_name = "N/SHARDS")]
+    pub shard: Option<Shard>,
 
     /// Show the current trial live, full screen: distribution, anatomy, recent responses, excursions (q stops,
     /// ? shows keys)
@@ -178,6 +185,25 @@ pub struct ResumeArgs {
     /// ? shows keys)
     #[arg(long, conflicts_with_all = ["quiet", "json"])]
     pub tui: bool,
+
+    /// How it is shown.
+    #[command(flatten)]
+    pub shown: ShownArgs,
+}
+
+/// Make one run of the shards of an experiment (`delaylab run --shard`)
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The run is the same, byte for byte in every table, as if one process had carried out all trials. The shards stay as \
+they are. A trial may be in more than one of them, as where a shard was killed and run again.
+
+Examples:
+  delaylab merge runs/my-shard-*
+  delaylab merge /shared/my-shard-* -o runs")]
+pub struct MergeArgs {
+    /// The shards: directories (NAME-shard-N-of-SHARDS-TIME.partial) or names
+    #[arg(required = true, value_name = "RUN")]
+    pub shards: Vec<String>,
 
     /// How it is shown.
     #[command(flatten)]

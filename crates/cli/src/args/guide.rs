@@ -3,7 +3,7 @@
 use clap::Command;
 
 /// The page of each command, in the repository's folder `docs`.
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 23] = [
     ("ping", "ping.md"),
     ("trace", "trace.md"),
     ("reflect", "reflect.md"),
@@ -12,6 +12,7 @@ const PAGES: [(&str, &str); 22] = [
     ("check", "experiments.md"),
     ("run", "experiments.md"),
     ("resume", "experiments.md"),
+    ("merge", "clusters.md"),
     ("report", "experiments.md"),
     ("explain", "explain.md"),
     ("calibrate", "calibrate.md"),

@@ -61,6 +61,8 @@ pub enum Command {
     Run(Box<experiment::RunArgs>),
     /// Resume an interrupted run
     Resume(experiment::ResumeArgs),
+    /// Make one run of the shards of an experiment (`delaylab run --shard`)
+    Merge(experiment::MergeArgs),
     /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
     /// Explain what is slow in a run and why packets were late: worst cause first, with evidence and remedy

@@ -6,6 +6,7 @@ use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
+use delaylab_model::shard::Shard;
 use delaylab_runner::run::{Finished, Recorded};
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
@@ -48,6 +49,32 @@ pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
         None
     };
     Ok(Concluded { data, judged, page })
+}
+
+/// Says where a shard is whose trials are all recorded.
+///
+/// # Errors
+/// It cannot be printed.
+pub fn shard(
+    recorded: &Recorded,
+    shard: Shard,
+    trials: usize,
+    shown: &ShownArgs,
+) -> Result<(), Failed> {
+    let folder = shortest(recorded.folder());
+    if shown.json {
+        return terminal::document(&Line::shard(shard, trials, &folder, &supplied()));
+    }
+    let of = shard.of();
+    let all = folder
+        .rsplit_once(&format!("-shard-{}-of-{of}-", shard.number()))
+        .map_or_else(
+            || "SHARD…".to_owned(),
+            |(name, _)| format!("{name}-shard-*-of-{of}-*"),
+        );
+    terminal::print(format!(
+        "Shard {shard}: {trials} trials are recorded in {folder}\nOnce all {of} are: delaylab merge {all}\n"
+    ))
 }
 
 impl Concluded {

@@ -1,9 +1,9 @@
-//! Experiments: `delaylab list`, `check`, `run`, `resume` and `report`.
+//! Experiments: `delaylab list`, `check`, `run`, `resume`, `merge` and `report`.
 //!
 //! | module | does |
 //! |---|---|
 //! | [`choose`] | what was typed of an experiment or a run |
-//! | [`list`], [`check`], [`run`], [`resume`], [`report`] | the commands |
+//! | [`list`], [`check`], [`run`], [`resume`], [`merge`], [`report`] | the commands |
 //! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
 //! | [`export`] | one figure or table of a run in a file |
@@ -15,6 +15,7 @@ pub mod conclude;
 mod expected;
 mod export;
 pub mod list;
+pub mod merge;
 mod progress;
 pub mod report;
 pub mod resume;

@@ -1,6 +1,6 @@
 //! `delaylab resume`.
 
-use super::run::{carry_out, catch_stop, with_load};
+use super::run::{carry_out_and_show, catch_stop, with_load};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
@@ -9,6 +9,7 @@ use crate::tui;
 use delaylab_lab::experiment::Source;
 use delaylab_runner::resolve;
 use delaylab_runner::run::Started;
+use delaylab_runner::shard::{self, Share};
 use delaylab_runner::worlds::RunOptions;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::writer::RunWriter;
@@ -39,9 +40,10 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         // Load was allowed when the run was started.
         allow_load: true,
         threads: args.threads,
+        share: shard::of_run(&folder, &resumed.environment)?.map(Share::Shard),
         ..with_load(&args.load)
     };
     catch_stop()?;
     let started = Started::resume(resolved, &options, writer, &resumed.done)?;
-    carry_out(started, args.tui, &args.shown)?.show(&args.shown)
+    carry_out_and_show(started, args.tui, &args.shown)
 }

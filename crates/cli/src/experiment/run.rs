@@ -14,6 +14,7 @@ use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_lab::run::{StopMeans, Watch};
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
+use delaylab_runner::shard::Share;
 use delaylab_runner::target::{AddressFamily, LoadChoice};
 use delaylab_runner::worlds::RunOptions;
 use std::path::PathBuf;
@@ -31,10 +32,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
         key: key::read(args.key_file.as_deref())?,
         allow_load: args.allow_load,
         threads: args.threads,
+        share: args.shard.map(Share::Shard),
         ..with_load(&args.load)
     };
     let started = start(resolved, &options, &args.shown)?;
-    carry_out(started, args.tui, &args.shown)?.show(&args.shown)
+    carry_out_and_show(started, args.tui, &args.shown)
 }
 
 /// What this program wants of every run: it is the reflector of runs without a target, and Ctrl-C stops them.
@@ -49,6 +51,7 @@ pub fn options() -> RunOptions {
         watches_noise: true,
         on_condition: None,
         threads: None,
+        share: None,
         stop: signals::stop(),
         stop_means: StopMeans::Interrupted,
         supplied: supplied(),
@@ -104,20 +107,44 @@ pub fn catch_stop() -> Result<(), Failed> {
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))
 }
 
+/// Every trial that is left, and what came of them; of a shard, where it is.
+pub fn carry_out_and_show(
+    started: Started,
+    in_live_view: bool,
+    shown: &ShownArgs,
+) -> Result<(), Failed> {
+    let Some(shard) = started.shard() else {
+        return carry_out(started, in_live_view, shown)?.show(shown);
+    };
+    let trials = started.planned().len();
+    let mut display = display(&started, in_live_view, shown)?;
+    let recorded = every_trial(started, &mut display)?;
+    conclude::shard(&recorded, shard, trials, shown)
+}
+
 /// Every trial that is left, and the conclusion; followed by people, in a live view if they want it, or by programs.
 pub fn carry_out(
     started: Started,
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    let mut display = if in_live_view {
-        let name = &started.resolved().name;
-        ProgressDisplay::live(Tui::open(format!("delaylab run {name}"))?)
-    } else {
-        ProgressDisplay::new(shown)
-    };
+    let mut display = display(&started, in_live_view, shown)?;
     let recorded = every_trial(started, &mut display)?;
     conclude::run(recorded, !shown.no_report)
+}
+
+fn display(
+    started: &Started,
+    in_live_view: bool,
+    shown: &ShownArgs,
+) -> Result<ProgressDisplay, Failed> {
+    if !in_live_view {
+        return Ok(ProgressDisplay::new(shown));
+    }
+    let name = &started.resolved().name;
+    Ok(ProgressDisplay::live(Tui::open(format!(
+        "delaylab run {name}"
+    ))?))
 }
 
 fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Recorded, Failed> {

@@ -28,6 +28,7 @@
 //! | [`saved`] | a ping that is saved is a run |
 //! | [`scripted`] | `ping` in scripts: conditions, one line, full disks |
 //! | [`servers`] | servers of any make: network or server? |
+//! | [`shards`] | a simulation in shards is the same run |
 //! | [`simulations`] | simulations are the same every time |
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
 //! | [`trace`] | paths by class, through invented routers and real ones |
@@ -61,6 +62,7 @@ mod refusals;
 mod saved;
 mod scripted;
 mod servers;
+mod shards;
 mod simulations;
 mod testbeds;
 mod trace;

@@ -5,6 +5,7 @@ use super::{Levels, Published, Results, SystemInfo, levels, some_seed};
 use crate::run::RunData;
 use delaylab_lab::finding::Judged;
 use delaylab_model::method::Method;
+use delaylab_model::shard::Shard;
 use delaylab_stats::summary::Summary;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
@@ -19,6 +20,8 @@ pub enum Line<'a> {
     Trial(Box<Trial<'a>>),
     /// The run, which is over.
     Run(Box<Run<'a>>),
+    /// A shard, whose trials are all recorded.
+    Shard(Box<ShardOver<'a>>),
 }
 
 impl Published for Line<'_> {
@@ -44,6 +47,20 @@ pub struct Trial<'a> {
     results: Results<'a>,
     /// Why the trial is not what its experiment meant. None: it is valid.
     flaws: &'a [String],
+}
+
+/// A share of a run's trials that is recorded.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ShardOver<'a> {
+    /// Which one of how many: `3/16`.
+    #[schemars(with = "String")]
+    shard: Shard,
+    /// How many trials it has.
+    trials: usize,
+    /// Where it is.
+    folder: &'a str,
+    /// The command line as typed.
+    supplied: &'a [String],
 }
 
 /// A run that is over.
@@ -99,6 +116,16 @@ impl<'a> Line<'a> {
             flaws: &row.facts.flaws,
         };
         Self::Trial(Box::new(trial))
+    }
+
+    /// Of a shard that is recorded in this folder, when these words asked for it.
+    pub fn shard(shard: Shard, trials: usize, folder: &'a str, supplied: &'a [String]) -> Self {
+        Self::Shard(Box::new(ShardOver {
+            shard,
+            trials,
+            folder,
+            supplied,
+        }))
     }
 
     /// Of a run that is over, which this host measured when these words asked for it.

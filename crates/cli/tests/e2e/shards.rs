@@ -1,0 +1,239 @@
+//! A simulation in shards is the same run, byte for byte, as if one process had carried it out.
+
+use crate::harness::process::{Process, inside, ran};
+use crate::harness::scratch::Scratch;
+use nix::sys::signal::Signal;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Ten trials, a second of simulated time each.
+const TEN: &str = r#"
+name = "ten"
+title = "Ten trials"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = { poisson = "5ms" }
+duration = "1s"
+
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 1
+
+[path]
+topology = "pairs-on-a-trunk"
+rate = "20Mbit/s"
+propagation = "2ms"
+
+[path.switch]
+discipline = "fifo"
+buffer = "64KiB"
+
+[sweep]
+streams = { set = "load.bulk.streams", to = [0, 2] }
+
+[design]
+repeats = 5
+
+[[finding]]
+id = "1"
+says = "Load makes responses wait"
+check = "p50(response | streams=2) > p50(response | streams=0)"
+"#;
+
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("ten.toml", TEN);
+    scratch
+}
+
+fn ok(scratch: &Scratch, words: &str) -> String {
+    let done = ran(scratch, words);
+    assert_eq!(done.code, 0, "{words}: {}", done.stderr);
+    done.stdout
+}
+
+fn refused(scratch: &Scratch, words: &str) -> String {
+    let done = ran(scratch, words);
+    assert_eq!(done.code, 2, "{words}: {}", done.stderr);
+    done.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Every table and what was found, by name.
+fn tables(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = fs::read_dir(run)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let held = files.filter(|path| {
+        path.extension().is_some_and(|end| end == "parquet") || path.ends_with("findings.json")
+    });
+    held.map(|path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, fs::read(&path).unwrap())
+    })
+    .collect()
+}
+
+fn whole() -> BTreeMap<String, Vec<u8>> {
+    let scratch = scratch();
+    ok(&scratch, "run ten.toml -q --no-report");
+    let tables = tables(&scratch.path("runs/latest"));
+    assert!(tables.len() > 5, "{:?}", tables.keys());
+    tables
+}
+
+/// The shards in `runs`, as they are given to `merge`.
+fn shards(scratch: &Scratch) -> Vec<PathBuf> {
+    let all = fs::read_dir(scratch.path("runs")).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    let mut shards: Vec<_> = all
+        .filter(|path| path.to_string_lossy().contains("-shard-"))
+        .collect();
+    shards.sort();
+    shards
+}
+
+fn merge(shards: &[PathBuf]) -> String {
+    let names: Vec<_> = shards
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    format!("merge {} -q --no-report", names.join(" "))
+}
+
+#[test]
+fn any_number_of_shards_in_any_order_is_the_same_run() {
+    let undivided = whole();
+    // Of twelve, two have no trial.
+    for of in [1, 2, 7, 12] {
+        let scratch = scratch();
+        for number in (1..=of).rev() {
+            let said = ok(&scratch, &format!("run ten.toml -q --shard {number}/{of}"));
+            assert!(said.contains(&format!("Shard {number}/{of}: ")), "{said}");
+            assert!(
+                said.contains(&format!("delaylab merge runs/ten-shard-*-of-{of}-*")),
+                "{said}"
+            );
+        }
+        let mut shards = shards(&scratch);
+        assert_eq!(shards.len(), of);
+        let by = of / 2;
+        shards.rotate_left(by);
+        ok(&scratch, &merge(&shards));
+        assert!(
+            tables(&scratch.path("runs/latest")) == undivided,
+            "{of} shards"
+        );
+        assert_eq!(ran(&scratch, "verify latest").code, 0);
+        // They stay, and may be merged again.
+        ok(&scratch, &merge(&shards));
+        assert!(
+            tables(&scratch.path("runs/latest")) == undivided,
+            "{of} shards again"
+        );
+    }
+}
+
+/// One is killed: it is resumed as the shard that it was, or run again beside what is left of it.
+#[test]
+fn a_shard_that_was_killed_is_resumed_or_repeated() {
+    let undivided = whole();
+    for repeated in [false, true] {
+        let scratch = scratch();
+        ok(&scratch, "run ten.toml -q --shard 2/2");
+        let words = "run ten.toml -q --shard 1/2 --threads 1 --set probe.echo.duration=1s";
+        let mut process = Process::start(inside(&scratch, words).stdout(Stdio::null()));
+        let first = loop {
+            let found = shards(&scratch)
+                .into_iter()
+                .find(|path| path.to_string_lossy().contains("-1-of-2-"));
+            match found.filter(|path| fs::read_dir(path.join("parts")).unwrap().next().is_some()) {
+                Some(first) => break first,
+                None => std::thread::sleep(Duration::from_millis(1)),
+            }
+        };
+        process.signal(Signal::SIGKILL);
+        process.child.wait().unwrap();
+        if repeated {
+            ok(&scratch, "run ten.toml -q --shard 1/2");
+        } else {
+            ok(&scratch, &format!("resume {} -q", first.display()));
+        }
+        ok(&scratch, &merge(&shards(&scratch)));
+        assert!(
+            tables(&scratch.path("runs/latest")) == undivided,
+            "repeated: {repeated}"
+        );
+    }
+}
+
+#[test]
+fn what_is_missing_or_does_not_belong_is_named_and_leaves_nothing() {
+    let scratch = scratch();
+    for number in [1, 3] {
+        ok(&scratch, &format!("run ten.toml -q --shard {number}/3"));
+    }
+    let said = refused(&scratch, &merge(&shards(&scratch)));
+    assert!(said.contains("3 of 10 trials are missing"), "{said}");
+    assert!(
+        said.contains("shard 2/3 is not among them: `delaylab run … --shard 2/3`"),
+        "{said}"
+    );
+    ok(&scratch, "run ten.toml -q --shard 2/3 --seed 7");
+    let said = refused(&scratch, &merge(&shards(&scratch)));
+    assert!(said.contains("is of another experiment"), "{said}");
+    assert!(said.contains("`seed = 7` in place of `seed = 1`"), "{said}");
+    let left = fs::read_dir(scratch.path("runs")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    let merged = left.iter().filter(|name| {
+        let name = name.to_string_lossy();
+        name.contains("ten-") && !name.contains("-shard-")
+    });
+    assert_eq!(merged.count(), 0, "{left:?}");
+    ok(&scratch, "run ten.toml -q --no-report");
+    let said = refused(&scratch, "merge latest");
+    assert!(said.contains("this run is complete"), "{said}");
+}
+
+#[test]
+fn a_part_that_changed_is_no_part_of_a_run() {
+    let scratch = scratch();
+    ok(&scratch, "run ten.toml -q --shard 1/1");
+    let shards = shards(&scratch);
+    let records = shards[0].join("parts/records-3.parquet");
+    let mut bytes = fs::read(&records).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&records, bytes).unwrap();
+    let done = ran(&scratch, &merge(&shards));
+    assert_eq!(done.code, 3, "{}", done.stderr);
+    assert!(done.stderr.contains("records-3.parquet"), "{}", done.stderr);
+    ok(&scratch, &format!("resume {} -q", shards[0].display()));
+    ok(&scratch, &merge(&shards));
+}
+
+#[test]
+fn what_cannot_be_divided_is_refused() {
+    let scratch = scratch();
+    for (words, why) in [
+        ("run ten.toml --shard 4/3", "no shard: write NUMBER/SHARDS"),
+        (
+            "run wait-time-jitter --quick --shard 1/2",
+            "only simulations are divided",
+        ),
+        (
+            "run ten.toml --shard 1/2 --set design.repeats=2 --set design.stop={of=\"mean(response)\",within=\"2%\",at_most=9}",
+            "design.stop decides by the results of each round",
+        ),
+    ] {
+        let said = refused(&scratch, words);
+        assert!(said.contains(why), "{words}: {said}");
+    }
+}

@@ -1,0 +1,376 @@
+//! A run in shares, each carried out by a process of its own, on any machine, and made one run of.
+//!
+//! ```text
+//! RunOptions { share: Some(Share::Shard(3/16)) }     a process carries out its share and leaves an unfinished run
+//! merge(&folders, &options, runs)?                   one run of all of them: the same bytes as of one process
+//! Gathered::create(…)?.next_round()?, .add(&donor)?  the same for whoever hands trials out as results come in
+//! ```
+//!
+//! Only simulations are divided: trials on a real path, or on this machine's processors, would disturb each other.
+
+use crate::environment::{self, MergedPart};
+use crate::error::RunnerError;
+use crate::resolve;
+use crate::run::{self, Started};
+use crate::run_folder::{self, shortest};
+use crate::worlds::RunOptions;
+use delaylab_lab::experiment::{Resolved, Source};
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Planned;
+use delaylab_model::shard::Shard;
+use delaylab_store::adopt::{AdoptError, Donor};
+use delaylab_store::writer::{NewRun, RunWriter};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// How many of many an error names.
+const NAMED: usize = 5;
+
+/// Which trials of an experiment a process carries out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Share {
+    /// One of equal parts.
+    Shard(Shard),
+    /// Those with these numbers.
+    Trials(BTreeSet<u32>),
+}
+
+impl Share {
+    /// Fails where the experiment cannot be divided so.
+    pub(crate) fn check(&self, resolved: &Resolved) -> Result<(), RunnerError> {
+        match self {
+            Share::Shard(_) => divisible_beforehand(resolved),
+            Share::Trials(_) => divisible(resolved),
+        }
+    }
+
+    /// Its trials, of all of a design.
+    ///
+    /// # Errors
+    /// The experiment has no such trial.
+    pub(crate) fn of(&self, planned: Vec<Planned>) -> Result<Vec<Planned>, RunnerError> {
+        match self {
+            Share::Shard(shard) => {
+                let all = planned.into_iter().enumerate();
+                let own = all.filter(|(place, _)| shard.has(*place));
+                Ok(own.map(|(_, planned)| planned).collect())
+            }
+            Share::Trials(numbers) => {
+                let own = planned.into_iter();
+                let own: Vec<_> = own.filter(|it| numbers.contains(&it.trial.id)).collect();
+                match own.len() == numbers.len() {
+                    true => Ok(own),
+                    false => Err(RunnerError::usage(
+                        "not every one of these trials is in the experiment: their numbers are of another one",
+                    )),
+                }
+            }
+        }
+    }
+
+    /// The shard, if it is one.
+    pub(crate) fn shard(&self) -> Option<Shard> {
+        match self {
+            Share::Shard(shard) => Some(*shard),
+            Share::Trials(_) => None,
+        }
+    }
+}
+
+/// Fails where the trials of an experiment cannot be carried out apart from each other.
+fn divisible(resolved: &Resolved) -> Result<(), RunnerError> {
+    if resolved.world != WorldName::Sim {
+        return Err(RunnerError::usage(format!(
+            "only simulations are divided into shards, and this is world `{}`: its trials share a path or this \
+             machine's processors, and would disturb each other. `--world sim` simulates it, if its path is described",
+            resolved.world
+        )));
+    }
+    match &resolved.procedure {
+        None => Ok(()),
+        Some(procedure) => Err(RunnerError::usage(format!(
+            "the procedure `{}` chooses each trial by what came of the one before it: there is nothing to divide. Run it \
+             as a whole",
+            procedure.name
+        ))),
+    }
+}
+
+/// The same, and before anything is known of their results.
+fn divisible_beforehand(resolved: &Resolved) -> Result<(), RunnerError> {
+    divisible(resolved)?;
+    match &resolved.stop {
+        None => Ok(()),
+        Some(_) => Err(RunnerError::usage(
+            "design.stop decides by the results of each round which trials follow, and shards do not know each other's. \
+             Give `design.repeats` in its place; `delaylab.sweep` of the Python package divides each round",
+        )),
+    }
+}
+
+/// What a shard's run is called: `small-shard-3-of-16`.
+pub(crate) fn name(experiment: &str, shard: Option<Shard>) -> String {
+    match shard {
+        None => experiment.to_owned(),
+        Some(shard) => format!("{experiment}-shard-{}-of-{}", shard.number(), shard.of()),
+    }
+}
+
+/// The shard that an unfinished run is, by its `environment.json`.
+///
+/// # Errors
+/// It says something that is no shard.
+pub fn of_run(folder: &Path, environment: &Value) -> Result<Option<Shard>, RunnerError> {
+    let said = environment.get("shard").filter(|said| !said.is_null());
+    let read = said.map(|said| serde_json::from_value(said.clone()));
+    read.transpose().map_err(|error| {
+        RunnerError::environment(format!("{}/environment.json: {error}", folder.display()))
+    })
+}
+
+/// A run whose trials come from elsewhere.
+pub struct Gathered {
+    resolved: Resolved,
+    writer: RunWriter,
+    done: BTreeSet<u32>,
+}
+
+impl Gathered {
+    /// Makes its folder in `runs`.
+    ///
+    /// # Errors
+    /// The experiment cannot be divided, or nothing can be written.
+    pub fn create(
+        resolved: Resolved,
+        supplied: Vec<String>,
+        runs: &Path,
+    ) -> Result<Self, RunnerError> {
+        divisible(&resolved)?;
+        Self::with_parts(resolved, supplied, SystemTime::now(), &[], runs)
+    }
+
+    fn with_parts(
+        resolved: Resolved,
+        supplied: Vec<String>,
+        started: SystemTime,
+        merged: &[MergedPart],
+        runs: &Path,
+    ) -> Result<Self, RunnerError> {
+        let new = NewRun {
+            name: &resolved.name,
+            world: resolved.world.name(),
+            started: Some(started),
+            experiment: &resolved.toml,
+            environment: &environment::of_parts(supplied, merged),
+        };
+        Ok(Self {
+            writer: RunWriter::create(runs, &new)?,
+            done: BTreeSet::new(),
+            resolved,
+        })
+    }
+
+    /// What is carried out.
+    pub fn resolved(&self) -> &Resolved {
+        &self.resolved
+    }
+
+    /// Where it is recorded.
+    pub fn folder(&self) -> &Path {
+        self.writer.folder()
+    }
+
+    /// The trials that may be carried out now, apart from each other. None: there are no more.
+    ///
+    /// # Errors
+    /// What is recorded cannot be read.
+    pub fn next_round(&self) -> Result<Vec<u32>, RunnerError> {
+        let recorded = match self.done.is_empty() {
+            true => None,
+            false => Some(run_folder::open(self.writer.folder())?),
+        };
+        let planned = &self.resolved.planned;
+        let mut plan = run::plan(&self.resolved, planned, usize::MAX, &self.done, recorded)?;
+        let next = plan.next_trials().into_iter();
+        Ok(next.map(|planned| planned.trial.id).collect())
+    }
+
+    /// Takes over what another run has recorded of its trials.
+    ///
+    /// # Errors
+    /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
+    pub fn add(&mut self, donor: &Donor) -> Result<(), RunnerError> {
+        same_experiment(&self.resolved.toml, donor)?;
+        same_version(env!("CARGO_PKG_VERSION"), donor)?;
+        self.writer.adopt(donor, donor.trials())?;
+        self.done.extend(donor.trials());
+        Ok(())
+    }
+
+    /// A run of which these trials are done.
+    ///
+    /// # Errors
+    /// What is recorded cannot be read.
+    pub fn started(self, options: &RunOptions) -> Result<Started, RunnerError> {
+        Started::resume(self.resolved, options, self.writer, &self.done)
+    }
+}
+
+/// Makes one run in `runs` of the shards in these folders, which stay as they are.
+///
+/// # Errors
+/// Trials are missing, differ, or are of different experiments or versions; nothing is left in `runs` then.
+pub fn merge(
+    folders: &[PathBuf],
+    options: &RunOptions,
+    runs: &Path,
+) -> Result<Started, RunnerError> {
+    let donors = folders
+        .iter()
+        .map(|folder| Donor::open(folder))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = donors.first() else {
+        return Err(RunnerError::usage("there is nothing to merge"));
+    };
+    let resolved = resolve::again(Source {
+        name: first.folder().join("experiment.toml").display().to_string(),
+        text: first.experiment().to_owned(),
+    })?;
+    divisible_beforehand(&resolved)?;
+    for donor in &donors {
+        same_experiment(first.experiment(), donor)?;
+        same_version(env!("CARGO_PKG_VERSION"), donor)?;
+    }
+    once_each(&donors)?;
+    all_there(&resolved, &donors)?;
+    let merged: Vec<_> = donors.iter().map(part).collect();
+    let started = donors.iter().filter_map(Donor::started).min();
+    let started = started.unwrap_or_else(SystemTime::now);
+    let supplied = options.supplied.clone();
+    let mut gathered = Gathered::with_parts(resolved, supplied, started, &merged, runs)?;
+    let added = donors.iter().try_for_each(|donor| gathered.add(donor));
+    if let Err(error) = added {
+        // All of it is in the shards.
+        let _ = gathered.writer.discard();
+        return Err(error);
+    }
+    gathered.started(options)
+}
+
+fn part(donor: &Donor) -> MergedPart {
+    let environment = donor.environment();
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    MergedPart {
+        run: (donor.folder().file_name())
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        shard: text(&environment["shard"]),
+        started_utc: text(&environment["run"]["started_utc"]),
+        host: environment["host"].clone(),
+    }
+}
+
+fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
+    if donor.experiment() == experiment {
+        return Ok(());
+    }
+    let lines = experiment.lines().zip(donor.experiment().lines());
+    let differing = lines.clone().find(|(one, other)| one != other);
+    let how = differing.map_or_else(String::new, |(one, other)| {
+        format!(": `{other}` in place of `{one}`")
+    });
+    Err(RunnerError::usage(format!(
+        "{} is of another experiment, or of another --set, --seed or --quick{how}",
+        shortest(donor.folder())
+    )))
+}
+
+fn same_version(version: &str, donor: &Donor) -> Result<(), RunnerError> {
+    let theirs = donor.environment()["delaylab"].as_str().unwrap_or("?");
+    if theirs == version {
+        return Ok(());
+    }
+    Err(RunnerError::usage(format!(
+        "{} was simulated by delaylab {theirs}, and this is {version}: simulations of two versions are not one run. Run \
+         that shard again by this version",
+        shortest(donor.folder())
+    )))
+}
+
+/// A trial that is in two shards, as where one was killed and run again, is the same in both.
+fn once_each(donors: &[Donor]) -> Result<(), AdoptError> {
+    let mut seen = BTreeMap::<u32, &Donor>::new();
+    for donor in donors {
+        for &trial in donor.trials() {
+            match seen.get(&trial) {
+                Some(other) => other.agrees_with(donor, trial)?,
+                None => drop(seen.insert(trial, donor)),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn all_there(resolved: &Resolved, donors: &[Donor]) -> Result<(), RunnerError> {
+    let have: BTreeSet<u32> = donors.iter().flat_map(Donor::trials).copied().collect();
+    let missing: Vec<usize> = (0..)
+        .zip(&resolved.planned)
+        .filter(|(_, planned)| !have.contains(&planned.trial.id))
+        .map(|(place, _)| place)
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut remedies = Vec::new();
+    let mut unmet = missing.clone();
+    for donor in donors {
+        if let Some(shard) = of_run(donor.folder(), donor.environment())? {
+            let before = unmet.len();
+            unmet.retain(|&place| !shard.has(place));
+            if unmet.len() < before {
+                let folder = shortest(donor.folder());
+                remedies.push(format!(
+                    "{folder} is not at its end: `delaylab resume {folder}`"
+                ));
+            }
+        }
+    }
+    remedies.extend(absent_shards(donors, &unmet)?);
+    let more = remedies.len().saturating_sub(NAMED);
+    remedies.truncate(NAMED);
+    if more > 0 {
+        remedies.push(format!("and {more} more"));
+    }
+    Err(RunnerError::usage(format!(
+        "{} of {} trials are missing. {}",
+        missing.len(),
+        resolved.planned.len(),
+        remedies.join("; ")
+    )))
+}
+
+/// The shards that have the trials at these places, as far as they are in as many shards as those that are there.
+fn absent_shards(donors: &[Donor], places: &[usize]) -> Result<Vec<String>, RunnerError> {
+    let mut of = None;
+    for donor in donors {
+        of = of.or(of_run(donor.folder(), donor.environment())?.map(Shard::of));
+    }
+    let Some(of) = of else { return Ok(Vec::new()) };
+    let shards = (1..=of).filter_map(|number| Shard::new(number, of).ok());
+    let absent = shards.filter(|shard| places.iter().any(|&place| shard.has(place)));
+    Ok(absent
+        .map(|shard| format!("shard {shard} is not among them: `delaylab run … --shard {shard}`"))
+        .collect())
+}
+
+impl From<AdoptError> for RunnerError {
+    fn from(error: AdoptError) -> Self {
+        match error {
+            AdoptError::Store(error) => error.into(),
+            other => Self::usage(other.to_string()),
+        }
+    }
+}
