@@ -45,7 +45,11 @@ impl Frame {
         Ok(())
     }
 
-    fn batch(&self) -> Result<RecordBatch, ExportError> {
+    /// The same as an Arrow batch.
+    ///
+    /// # Errors
+    /// Columns have different lengths.
+    pub fn batch(&self) -> Result<RecordBatch, ExportError> {
         let column = |(name, values): &(String, Values)| {
             let array: ArrayRef = match values {
                 Values::Text(texts) => Arc::new(StringArray::from_iter_values(texts)),

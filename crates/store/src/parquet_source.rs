@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Rows of a batch: so few that they stay in the CPU's cache.
 const BATCH: usize = 2048;
+/// Rows of a batch that is handed on as a whole: each costs whoever takes it something.
+const LARGE_BATCH: usize = 65_536;
 
 /// An open file, of which the footer is read.
 #[derive(Debug)]
@@ -84,12 +86,31 @@ impl ParquetSource {
         columns: Option<&[String]>,
         rows: Range<u64>,
     ) -> Result<Batches, ParquetError> {
+        self.batches_of(BATCH, group, columns, rows)
+    }
+
+    /// The rows of a row group, in few batches.
+    pub(crate) fn large_batches(
+        &self,
+        group: usize,
+        columns: Option<&[String]>,
+    ) -> Result<Batches, ParquetError> {
+        self.batches_of(LARGE_BATCH, group, columns, 0..self.rows_of(group))
+    }
+
+    fn batches_of(
+        &self,
+        size: usize,
+        group: usize,
+        columns: Option<&[String]>,
+        rows: Range<u64>,
+    ) -> Result<Batches, ParquetError> {
         let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
         let file = self.file.try_clone()?;
         let builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_row_groups(vec![group])
-                .with_batch_size(BATCH)
+                .with_batch_size(size)
                 .with_offset(count(rows.start))
                 .with_limit(count(rows.end.saturating_sub(rows.start)))
                 .with_projection(self.mask(columns));

@@ -25,7 +25,7 @@ pub(super) enum Step {
 }
 
 /// Batches as they are read.
-type Reader = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send>;
+pub(super) type Reader = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send>;
 
 impl Step {
     /// A step for each row group of a file that may have rows of this trial.
@@ -65,9 +65,17 @@ impl Step {
         }
     }
 
-    fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         match self {
             Step::RowGroup(path, ..) | Step::Rows(path, ..) | Step::Journal(path) => path,
+        }
+    }
+
+    /// Its batches, few and large.
+    pub(super) fn large(&self, columns: Option<&[String]>) -> Result<Reader, String> {
+        match self {
+            Step::RowGroup(_, source, group) => readable(source.large_batches(*group, columns)),
+            other => other.open(columns, None),
         }
     }
 

@@ -24,6 +24,14 @@ pub enum ExportError {
     /// A run has no table of that name.
     #[error("a run has no table `{0}`")]
     NoTable(String),
+    /// A table has no column of that name.
+    #[error("the table has no column `{column}`: it has {known}")]
+    NoColumn {
+        /// As asked for.
+        column: String,
+        /// Those that it has.
+        known: String,
+    },
     /// Whoever takes the text does not.
     #[error(transparent)]
     Output(#[from] io::Error),
@@ -79,8 +87,11 @@ impl Run {
     }
 }
 
-/// Rows under their heads.
-pub(crate) fn write_batch(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), ExportError> {
+/// Writes rows as CSV under their heads.
+///
+/// # Errors
+/// They hold what no table of ours does, or `out` does not take it.
+pub fn write_batch(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), ExportError> {
     let mut out = csv::Writer::from_writer(out);
     write_heads(rows.schema_ref(), &mut out)?;
     write_rows(rows, &mut out)?;

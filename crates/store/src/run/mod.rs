@@ -6,6 +6,7 @@
 mod batches;
 pub(crate) mod export;
 mod recent;
+mod table_reader;
 pub mod tail;
 
 use crate::error::StoreError;
@@ -30,7 +31,7 @@ use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
-pub use export::ExportError;
+pub use export::{ExportError, write_batch};
 use recent::Recent;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
+pub use table_reader::TableReader;
 
 /// Did the run come to its end?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -65,7 +65,12 @@ impl RunData {
 }
 
 impl DigestRow {
-    fn new(levels: Vec<String>, trials: usize, summary: &Summary, delay: ShownDelay) -> Self {
+    pub(super) fn new(
+        levels: Vec<String>,
+        trials: usize,
+        summary: &Summary,
+        delay: ShownDelay,
+    ) -> Self {
         let delays = delay.distribution(summary);
         let median = summary.anatomy.iter().find(|at| at.label == "p50");
         let whole = |ns: f64| ns.round() as Nanos;

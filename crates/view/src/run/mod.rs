@@ -29,6 +29,7 @@ mod alike;
 mod builder;
 pub mod columns;
 pub mod digest;
+mod digest_by;
 mod findings;
 pub mod groups;
 pub mod marks;

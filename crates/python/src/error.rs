@@ -1,0 +1,40 @@
+//! Errors as exceptions of the package: the sentence of the command line, and its kind as the class.
+
+use delaylab_model::world::FailureKind;
+use delaylab_runner::error::RunnerError;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+/// Where the classes are. They are Python's own, so that they travel between processes.
+const MODULE: &str = "delaylab.errors";
+
+/// The exception for what went wrong.
+pub fn exception(py: Python<'_>, error: &RunnerError) -> PyErr {
+    let class = match error.kind {
+        FailureKind::Usage => "UsageError",
+        FailureKind::Unreachable => "UnreachableError",
+        FailureKind::Environment => "EnvironmentFault",
+    };
+    named(py, class, &error.message)
+}
+
+/// What was asked for cannot be done.
+pub fn usage(py: Python<'_>, message: &str) -> PyErr {
+    named(py, "UsageError", message)
+}
+
+/// This host lacks something, or a file cannot be read.
+pub fn environment(py: Python<'_>, message: &str) -> PyErr {
+    named(py, "EnvironmentFault", message)
+}
+
+fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {
+    let made = py
+        .import(MODULE)
+        .and_then(|module| module.getattr(class))
+        .and_then(|class| class.call1((message,)));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(_) => PyRuntimeError::new_err(message.to_owned()),
+    }
+}

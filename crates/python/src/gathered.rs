@@ -1,0 +1,106 @@
+//! A run whose trials come from other processes.
+
+use crate::error::{exception, usage};
+use crate::resolved::Resolved;
+use crate::simulate::options;
+use delaylab_model::stop::Stop;
+use delaylab_runner::error::RunnerError;
+use delaylab_runner::shard;
+use delaylab_store::adopt::Donor;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A run that is put together of what other processes recorded.
+#[pyclass(frozen, module = "delaylab._delaylab")]
+pub struct Gathered(Mutex<Option<shard::Gathered>>);
+
+impl Gathered {
+    fn inner(&self) -> MutexGuard<'_, Option<shard::Gathered>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut shard::Gathered) -> Result<T, RunnerError> + Send,
+    ) -> PyResult<T> {
+        let worked = py.detach(|| self.inner().as_mut().map(work));
+        match worked {
+            Some(worked) => worked.map_err(|error| exception(py, &error)),
+            None => Err(usage(py, "this run is finished")),
+        }
+    }
+}
+
+#[pymethods]
+impl Gathered {
+    /// Makes its folder in `output`.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        resolved: &Resolved,
+        output: PathBuf,
+        supplied: Vec<String>,
+    ) -> PyResult<Self> {
+        let made = shard::Gathered::create(resolved.0.clone(), supplied, &output);
+        let made = made.map_err(|error| exception(py, &error))?;
+        Ok(Self(Mutex::new(Some(made))))
+    }
+
+    /// Where it is until it is finished.
+    #[getter]
+    fn folder(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        self.with(py, |run| Ok(run.folder().to_owned()))
+    }
+
+    /// The numbers of the trials that may be carried out now, apart from each other. None: there are no more.
+    fn next_round(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        self.with(py, |run| run.next_round())
+    }
+
+    /// Takes over the trials of an unfinished run.
+    fn add(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        self.with(py, |run| {
+            let donor = Donor::open(&folder)?;
+            run.add(&donor)
+        })
+    }
+
+    /// Joins its tables, judges its findings and gives the run its name: where it is, and what the user should know.
+    fn finish(&self, py: Python<'_>) -> PyResult<(PathBuf, Vec<String>)> {
+        let finished = py.detach(|| {
+            let run = self.inner().take();
+            run.map(finish)
+        });
+        match finished {
+            Some(finished) => finished.map_err(|error| exception(py, &error)),
+            None => Err(usage(py, "this run is finished")),
+        }
+    }
+}
+
+fn finish(run: shard::Gathered) -> Result<(PathBuf, Vec<String>), RunnerError> {
+    let folder = run.folder().to_owned();
+    let started = run.started(&options(None, &Stop::default(), Vec::new()))?;
+    match started.run(&mut Silent, None)? {
+        Some(recorded) => {
+            let finished = recorded.finish()?;
+            Ok((finished.folder, finished.warnings))
+        }
+        None => Err(stopped(&folder)),
+    }
+}
+
+fn stopped(folder: &Path) -> RunnerError {
+    RunnerError::environment(format!("{} was stopped", folder.display()))
+}
+
+/// Every trial is there: nothing goes on.
+struct Silent;
+
+impl delaylab_lab::run::Progress for Silent {
+    fn begins(&mut self, _: &delaylab_model::plan::Planned, _: usize, _: delaylab_lab::run::Left) {}
+
+    fn ended(&mut self, _: &delaylab_lab::run::Ended<'_>, _: usize, _: delaylab_lab::run::Left) {}
+}

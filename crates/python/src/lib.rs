@@ -1,0 +1,46 @@
+//! What the Python package calls: simulations in the process of Python, and runs on disk as Arrow tables, figures and
+//! documents. Everything that a user sees is in `python/delaylab`; nothing here is for others than that.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `resolved` | an experiment with all choices applied |
+//! | `simulate` | a simulation, or a share of one, which Ctrl-C stops |
+//! | `gathered` | a run whose trials come from other processes |
+//! | `stored` | a run on disk |
+//! | `table` | a table as an Arrow stream |
+//! | `error` | errors as exceptions of the package |
+//!
+//! Live paths and testbeds need privileges and real time: the package starts the program for them.
+#![forbid(unsafe_code)]
+
+mod error;
+mod gathered;
+mod resolved;
+mod simulate;
+mod stored;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The native part of the package.
+#[pymodule]
+mod _delaylab {
+    #[pymodule_export]
+    use super::gathered::Gathered;
+    #[pymodule_export]
+    use super::resolved::{Resolved, catalogue, resolve};
+    #[pymodule_export]
+    use super::simulate::{carry_out_share, simulate};
+    #[pymodule_export]
+    use super::stored::Stored;
+    #[pymodule_export]
+    use super::table::Table;
+    #[pymodule_export]
+    use super::version;
+}
+
+/// The version of delaylab.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

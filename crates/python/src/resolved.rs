@@ -1,0 +1,133 @@
+//! An experiment with all choices applied.
+
+use crate::error::exception;
+use delaylab_lab::experiment::catalogue::catalogue as entries;
+use delaylab_lab::experiment::{Choices, Experiment, Source};
+use delaylab_model::experiment::WorldName;
+use delaylab_runner::error::RunnerError;
+use delaylab_runner::resolve as find;
+use pyo3::prelude::*;
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+
+/// An experiment with all choices applied: it says which trials a run has.
+#[pyclass(frozen, module = "delaylab._delaylab")]
+pub struct Resolved(pub delaylab_lab::experiment::Resolved);
+
+#[pymethods]
+impl Resolved {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.title
+    }
+
+    #[getter]
+    fn about(&self) -> &str {
+        &self.0.about
+    }
+
+    #[getter]
+    fn world(&self) -> &'static str {
+        self.0.world.name()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// The experiment file, as resolved: it resolves to the same trials.
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.0.toml
+    }
+
+    /// How many trials it has; with a stop rule, at most.
+    #[getter]
+    fn trials(&self) -> usize {
+        self.0.planned.len()
+    }
+
+    /// Each factor and the labels of its levels.
+    #[getter]
+    fn factors(&self) -> Vec<(String, Vec<String>)> {
+        let labels = |levels: &[delaylab_model::plan::Level]| {
+            levels.iter().map(|level| level.label.clone()).collect()
+        };
+        let factors = self.0.factors.iter();
+        factors
+            .map(|(name, levels)| (name.clone(), labels(levels)))
+            .collect()
+    }
+
+    /// How long all trials take one after the other, in nanoseconds of their own clock.
+    #[getter]
+    fn length_ns(&self) -> i64 {
+        self.0.estimate().length
+    }
+}
+
+/// The experiments of the catalogue: name and title of each.
+#[pyfunction]
+pub fn catalogue(py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+    let entries = entries().iter().map(|entry| {
+        let experiment = Experiment::read(entry.source())?;
+        Ok((entry.name().to_owned(), experiment.title().to_owned()))
+    });
+    let entries: Result<_, RunnerError> = entries.collect();
+    entries.map_err(|error| exception(py, &error))
+}
+
+/// The experiment of this name or in this file, or this text of one that `named` calls, with these choices. Runs that it
+/// may name are looked for in `runs`.
+#[pyfunction]
+#[pyo3(signature = (named, text, world, quick, sets, seed, target, measured, runs))]
+#[allow(clippy::too_many_arguments)] // as in Python, where each has its name
+pub fn resolve(
+    py: Python<'_>,
+    named: &str,
+    text: Option<String>,
+    world: Option<&str>,
+    quick: bool,
+    sets: Vec<(String, String)>,
+    seed: Option<u64>,
+    target: Option<String>,
+    measured: Option<String>,
+    runs: PathBuf,
+) -> PyResult<Resolved> {
+    let experiment = match text {
+        None => find::experiment(named),
+        Some(text) => Experiment::read(Source {
+            name: named.to_owned(),
+            text,
+        })
+        .map_err(RunnerError::from),
+    };
+    let known = |world: &str| {
+        let named = WorldName::named(world);
+        named.ok_or_else(|| {
+            RunnerError::usage(format!("there is no world `{world}`: live, testbed, sim"))
+        })
+    };
+    let resolved = || -> Result<_, RunnerError> {
+        let choices = Choices {
+            world: world.map(known).transpose()?,
+            quick,
+            sets,
+            seed,
+            drawn_seed: RandomState::new().hash_one(std::process::id()),
+            target,
+            measured,
+            v6: false,
+        };
+        find::resolve(&experiment?, &choices, &runs)
+    };
+    resolved()
+        .map(Resolved)
+        .map_err(|error| exception(py, &error))
+}

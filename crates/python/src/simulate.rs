@@ -1,0 +1,175 @@
+//! A simulation in this process, on threads of its own: Python goes on with its other threads, and Ctrl-C stops it.
+
+use crate::error::{exception, usage};
+use crate::resolved::Resolved;
+use delaylab_lab::experiment::Source;
+use delaylab_lab::run::{Ended, Left, Progress, StopMeans};
+use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Planned;
+use delaylab_model::stop::Stop;
+use delaylab_runner::error::RunnerError;
+use delaylab_runner::resolve;
+use delaylab_runner::run::{Recorded, Started};
+use delaylab_runner::shard::Share;
+use delaylab_runner::target::{AddressFamily, LoadChoice};
+use delaylab_runner::worlds::RunOptions;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often it looks whether Ctrl-C was pressed.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// So many trials are done, of so many.
+type Done = (usize, usize);
+
+/// Options of a simulation that this handle stops.
+pub fn options(threads: Option<usize>, stop: &Stop, supplied: Vec<String>) -> RunOptions {
+    RunOptions {
+        port: None,
+        family: AddressFamily::Any,
+        key: None,
+        allow_load: false,
+        load: LoadChoice::default(),
+        reflector: None,
+        watches_noise: false,
+        on_condition: None,
+        threads: threads.and_then(NonZeroUsize::new),
+        share: None,
+        stop: stop.clone(),
+        stop_means: StopMeans::Interrupted,
+        supplied,
+    }
+}
+
+/// Carries out a simulation in a new folder of `output`: where it is, and what the user should know. `on_trial` is called
+/// with how many trials are done, of how many.
+///
+/// Raises:
+///     What `on_trial` raises, and KeyboardInterrupt; what was recorded stays in a folder that ends in `.partial`.
+#[pyfunction]
+pub fn simulate(
+    py: Python<'_>,
+    resolved: &Resolved,
+    output: PathBuf,
+    threads: Option<usize>,
+    on_trial: Option<Py<PyAny>>,
+    supplied: Vec<String>,
+) -> PyResult<(PathBuf, Vec<String>)> {
+    let resolved = resolved.0.clone();
+    if resolved.world != WorldName::Sim {
+        let message = "only world `sim` runs in this process: the program carries out the others";
+        return Err(usage(py, message));
+    }
+    let stop = Stop::default();
+    let options = options(threads, &stop, supplied);
+    let work = move |told: &mut Telling| {
+        let started = Started::create(resolved, &options, &output)?;
+        match started.run(told, None)? {
+            None => Ok(None),
+            Some(recorded) => finish(recorded).map(Some),
+        }
+    };
+    let finished = beside_python(py, &stop, on_trial, work)?;
+    finished.ok_or_else(stopped)
+}
+
+fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError> {
+    let finished = recorded.finish()?;
+    Ok((finished.folder, finished.warnings))
+}
+
+/// Carries out the trials with these numbers of an experiment that was resolved, and leaves them in an unfinished run in
+/// `output`: where it is.
+#[pyfunction]
+pub fn carry_out_share(
+    py: Python<'_>,
+    toml: String,
+    trials: BTreeSet<u32>,
+    output: PathBuf,
+    threads: Option<usize>,
+) -> PyResult<PathBuf> {
+    let stop = Stop::default();
+    let mut options = options(threads, &stop, Vec::new());
+    options.share = Some(Share::Trials(trials));
+    let work = move |told: &mut Telling| {
+        let source = Source {
+            name: "experiment.toml".to_owned(),
+            text: toml,
+        };
+        let resolved = resolve::again(source)?;
+        let started = Started::create(resolved, &options, &output)?;
+        let recorded = started.run(told, None)?;
+        Ok(recorded.map(|recorded| recorded.folder().to_owned()))
+    };
+    beside_python(py, &stop, None, work)?.ok_or_else(stopped)
+}
+
+/// Only where somebody stopped it and raised nothing, which nobody does.
+fn stopped() -> PyErr {
+    PyRuntimeError::new_err("the simulation was stopped")
+}
+
+/// Tells how far it is.
+pub struct Telling(Sender<Done>);
+
+impl Progress for Telling {
+    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
+
+    fn ended(&mut self, _: &Ended<'_>, done: usize, left: Left) {
+        let left = left.map_or(0, |(remaining, _)| remaining.trials);
+        // Whoever does not listen any more has stopped it.
+        let _ = self.0.send((done, done + left));
+    }
+}
+
+/// Works on another thread; this one answers to Python meanwhile.
+pub fn beside_python<T: Send + 'static>(
+    py: Python<'_>,
+    stop: &Stop,
+    on_trial: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut Telling) -> Result<T, RunnerError> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, receiver) = channel();
+    let worker = std::thread::spawn(move || work(&mut Telling(sender)));
+    let raised = follow(py, stop, on_trial.as_ref(), &Mutex::new(receiver));
+    let worked = py.detach(|| worker.join());
+    raised?;
+    match worked {
+        Ok(worked) => worked.map_err(|error| exception(py, &error)),
+        Err(_) => Err(PyRuntimeError::new_err(
+            "delaylab has a fault of its own: please report what was printed",
+        )),
+    }
+}
+
+/// Until the work is done. What is raised stops it.
+fn follow(
+    py: Python<'_>,
+    stop: &Stop,
+    on_trial: Option<&Py<PyAny>>,
+    done: &Mutex<Receiver<Done>>,
+) -> PyResult<()> {
+    let mut raised = Ok(());
+    loop {
+        let event = py.detach(|| match done.lock() {
+            Ok(done) => done.recv_timeout(LOOK_EVERY),
+            Err(_) => Err(RecvTimeoutError::Disconnected),
+        });
+        let heard = match event {
+            Ok(done) => on_trial.map_or(Ok(()), |call| call.call1(py, done).map(drop)),
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => return raised,
+        };
+        let interrupted = heard.and_then(|()| py.check_signals());
+        if raised.is_ok() && interrupted.is_err() {
+            stop.ask();
+            raised = interrupted;
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A table of a run as a stream of Arrow batches that stands on its own, for libraries of data frames.
+
+use super::Run;
+use super::batches::{Reader, Step};
+use crate::error::StoreError;
+use crate::folder::TRIALS;
+use crate::part;
+use crate::run::export::ExportError;
+use crate::table::{Row, every_table};
+use crate::trial_row;
+use arrow_array::{RecordBatch, RecordBatchReader, new_null_array};
+use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use std::sync::Arc;
+use std::vec;
+
+/// Batches of a table, with stamps as times. What cannot be read is an error: whoever computes with a table does not
+/// look at a run's problems.
+pub struct TableReader {
+    schema: SchemaRef,
+    /// What was read already.
+    first: Option<RecordBatch>,
+    steps: vec::IntoIter<Step>,
+    columns: Option<Vec<String>>,
+    reader: Option<Reader>,
+    path: String,
+}
+
+impl Run {
+    /// A table, or these columns of it in the table's order; all of them where none is named.
+    ///
+    /// # Errors
+    /// The run has no such table or column, or it cannot be read.
+    pub fn table(&self, table: &str, columns: &[String]) -> Result<TableReader, ExportError> {
+        if table == TRIALS {
+            let batch = trial_row::batch(self.trials())?;
+            return TableReader::of_batch(batch, columns);
+        }
+        every_table!(R => if R::TABLE == table {
+            let steps: Vec<Step> = self.steps::<R>(None).collect();
+            return TableReader::of_steps(steps, part::schema::<R>(), columns);
+        });
+        Err(ExportError::NoTable(table.to_owned()))
+    }
+}
+
+impl TableReader {
+    /// Of a table in memory.
+    ///
+    /// # Errors
+    /// It has no such column.
+    pub fn of_batch(batch: RecordBatch, columns: &[String]) -> Result<Self, ExportError> {
+        let batch = match columns {
+            [] => batch,
+            _ => {
+                known(&batch.schema(), columns)?;
+                let fields = batch.schema();
+                let names = fields.fields().iter().map(|field| field.name());
+                let wanted = names.enumerate().filter(|(_, name)| columns.contains(name));
+                batch.project(&wanted.map(|(at, _)| at).collect::<Vec<_>>())?
+            }
+        };
+        Ok(Self {
+            schema: batch.schema(),
+            first: Some(batch),
+            steps: Vec::new().into_iter(),
+            columns: None,
+            reader: None,
+            path: String::new(),
+        })
+    }
+
+    fn of_steps(
+        steps: Vec<Step>,
+        schema: SchemaRef,
+        columns: &[String],
+    ) -> Result<Self, ExportError> {
+        known(&schema, columns)?;
+        let wanted = |field: &&FieldRef| columns.is_empty() || columns.contains(field.name());
+        let fields: Vec<_> = schema.fields().iter().filter(wanted).cloned().collect();
+        let mut reader = Self {
+            schema: Arc::new(Schema::new(fields)),
+            first: None,
+            steps: steps.into_iter(),
+            columns: (!columns.is_empty()).then(|| columns.to_vec()),
+            reader: None,
+            path: String::new(),
+        };
+        // What is wrong with the first file is said at once.
+        reader.first = reader.read().transpose()?;
+        Ok(reader)
+    }
+
+    fn read(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        loop {
+            match self.reader.as_mut().and_then(Iterator::next) {
+                Some(Ok(batch)) if batch.num_rows() == 0 => {}
+                Some(Ok(batch)) => return Some(with_all(&self.schema, &batch)),
+                Some(Err(why)) => return Some(Err(self.failed(why))),
+                None => {
+                    let step = self.steps.next()?;
+                    self.path = step.path().display().to_string();
+                    match step.large(self.columns.as_deref()) {
+                        Ok(reader) => self.reader = Some(reader),
+                        Err(why) => return Some(Err(self.failed(why))),
+                    }
+                }
+            }
+        }
+    }
+
+    fn failed(&self, reason: String) -> ArrowError {
+        let path = self.path.as_str().into();
+        ArrowError::ExternalError(Box::new(StoreError::Table { path, reason }))
+    }
+}
+
+/// Rows with every column of the table: those that have not been written yet have no noise, and older versions wrote fewer
+/// columns.
+fn with_all(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    if rows.schema_ref() == schema {
+        return Ok(rows.clone());
+    }
+    let columns = schema.fields().iter().map(|field| {
+        let column = rows.column_by_name(field.name()).cloned();
+        column.unwrap_or_else(|| new_null_array(field.data_type(), rows.num_rows()))
+    });
+    RecordBatch::try_new(schema.clone(), columns.collect())
+}
+
+fn known(schema: &SchemaRef, columns: &[String]) -> Result<(), ExportError> {
+    let unknown = columns.iter().find(|name| schema.index_of(name).is_err());
+    match unknown {
+        None => Ok(()),
+        Some(name) => {
+            let names = schema.fields().iter().map(|field| field.name().as_str());
+            Err(ExportError::NoColumn {
+                column: name.clone(),
+                known: names.collect::<Vec<_>>().join(", "),
+            })
+        }
+    }
+}
+
+impl Iterator for TableReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.first.take() {
+            Some(first) => Some(Ok(first)),
+            None => self.read(),
+        }
+    }
+}
+
+impl RecordBatchReader for TableReader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

@@ -1,0 +1,104 @@
+"""The program `delaylab`, for what needs privileges, real time, or prints documents."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any, Callable
+
+from .errors import (
+    DelaylabError,
+    EnvironmentFault,
+    InternalFault,
+    UnreachableError,
+    UsageError,
+)
+
+_BY_EXIT_CODE: dict[int, type[DelaylabError]] = {
+    1: UnreachableError,
+    2: UsageError,
+    3: EnvironmentFault,
+    4: InternalFault,
+}
+
+
+def program() -> str:
+    """Where the program is: what `DELAYLAB` says, else that of this Python environment, else the first in PATH."""
+    said = os.environ.get("DELAYLAB")
+    if said:
+        return said
+    own = Path(sysconfig.get_path("scripts")) / "delaylab"
+    found = str(own) if own.is_file() else shutil.which("delaylab")
+    if found is None:
+        raise EnvironmentFault(
+            "the program `delaylab` is not there: install the package with pip, which brings it, or set DELAYLAB to where it is"
+        )
+    return found
+
+
+def error(code: int, message: str) -> DelaylabError:
+    """The exception for how the program ended."""
+    text = message.strip().removeprefix("delaylab: ")
+    return _BY_EXIT_CODE.get(code, InternalFault)(
+        text or f"delaylab ended with {code}"
+    )
+
+
+def call(
+    *words: str, on_line: Callable[[str], None] | None = None, failing: bool = False
+) -> tuple[str, str]:
+    """Runs `delaylab WORDS`: what it printed, and what it said on standard error.
+
+    `on_line` is handed each line that it prints as it comes. `failing`: exit code 1 is an answer and no error. Ctrl-C
+    reaches the program, which ends in good order; then KeyboardInterrupt is raised.
+    """
+    environment = dict(os.environ, NO_COLOR="1", COLUMNS="100")
+    process = subprocess.Popen(
+        [program(), *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    lines: list[str] = []
+    said: list[str] = []
+    # One pipe is read here and the other there: neither fills up.
+    import threading
+
+    stderr = process.stderr
+    reader = threading.Thread(target=lambda: said.append(stderr.read()), daemon=True)
+    reader.start()
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            if on_line is not None:
+                on_line(line)
+        code = process.wait()
+    except BaseException:
+        # From a terminal it has got the signal, too; from anywhere else not.
+        process.terminate()
+        process.wait()
+        raise
+    finally:
+        reader.join()
+    text = "".join(said)
+    if code != 0 and not (failing and code == 1):
+        raise error(code, text)
+    return "".join(lines), text
+
+
+def document(*words: str, failing: bool = False) -> dict[str, Any]:
+    """The document that `delaylab WORDS --json` prints."""
+    printed, _ = call(*words, "--json", failing=failing)
+    read: dict[str, Any] = json.loads(printed)
+    return read
+
+
+def warn(message: str) -> None:
+    """Says what the user should know."""
+    print(f"delaylab: {message}", file=sys.stderr)

@@ -1,0 +1,51 @@
+"""What commands answer: the document that `--json` prints, shown in a notebook as the terminal shows it."""
+
+import html
+from typing import Any, Mapping
+
+from . import _program
+from ._values import literal
+
+
+class Answer(dict[str, Any]):
+    """A document by its names, as in `answer["causes"][0]`; `text` is the same for people.
+
+    Schemas and units: `delaylab schema NAME`.
+    """
+
+    def __init__(self, words: list[str], failing: bool = False) -> None:
+        super().__init__(_program.document(*words, failing=failing))
+        self._words = words
+        self._failing = failing
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer as the program prints it on a terminal."""
+        if self._text is None:
+            self._text = _program.call(*self._words, failing=self._failing)[0].strip("\n")
+        return self._text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+
+class Calibration(Answer):
+    """A measured path as a model, and how far that is off."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(["calibrate", folder, "--quiet"])
+        self._folder = folder
+
+    def predict(self, changes: Mapping[str, Any]) -> Answer:
+        """What a new run would show if the path were changed so, as in `{"path.rate": "20Mbit/s"}`."""
+        sets: list[str] = []
+        for path, value in changes.items():
+            sets += ["--set", f"{path}={literal(value)}"]
+        return Answer(["predict", self._folder, "--quiet", *sets])

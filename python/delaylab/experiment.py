@@ -1,0 +1,226 @@
+"""Experiments: from a file or the catalogue, changed value by value, and carried out."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Mapping
+
+from . import _delaylab, _program
+from ._values import literal
+from .errors import UsageError
+from .runs import Run
+from .runs import open as open_run
+
+Progress = Callable[[int, int], object]
+
+
+def list_experiments() -> dict[str, str]:
+    """The experiments of the catalogue by name, each with its title."""
+    return dict(_delaylab.catalogue())
+
+
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """An experiment with what was chosen of it. Each change returns another one.
+
+    >>> short = Experiment.load("wait-time-jitter").quick().set("probe.echo.count", 30)
+    >>> short.world
+    'live'
+    """
+
+    named: str
+    """Its name in the catalogue, or its file."""
+    text: str | None = dataclasses.field(default=None, repr=False)
+    """Its text, if it is in no file."""
+    is_quick: bool = False
+    """Is it the short form?"""
+    chosen_world: str | None = None
+    """The world, if it is not the file's."""
+    sets: tuple[tuple[str, str], ...] = ()
+    """Each value that was set."""
+    seed: int | None = None
+    """The seed, if it is not the file's."""
+    target: str | None = None
+    """In world `live`: the host to probe."""
+    measured: str | None = None
+    """The run whose results are shown beside those of this one."""
+
+    @classmethod
+    def load(cls, named: str | os.PathLike[str]) -> Experiment:
+        """An experiment of the catalogue, or a file. It is read and checked."""
+        loaded = cls(os.fspath(named))
+        loaded.resolve()
+        return loaded
+
+    @classmethod
+    def from_toml(cls, text: str, name: str = "experiment.toml") -> Experiment:
+        """An experiment from its text; `name` is what errors call it."""
+        loaded = cls(name, text=text)
+        loaded.resolve()
+        return loaded
+
+    def set(self, path: str, value: Any) -> Experiment:
+        """With another value, as in `set("path.switch.buffer", "64KiB")` and `set("sweep.size.to", ["64B", "1KiB"])`."""
+        return self._checked(sets=(*self.sets, (path, literal(value))))
+
+    def quick(self) -> Experiment:
+        """The short form, by the file's section `quick`."""
+        return self._checked(is_quick=True)
+
+    def in_world(self, world: str) -> Experiment:
+        """In another world: `live`, `testbed` or `sim`."""
+        return self._checked(chosen_world=world)
+
+    def with_seed(self, seed: int) -> Experiment:
+        """With another seed of all random numbers."""
+        return self._checked(seed=seed)
+
+    def _checked(self, **changes: Any) -> Experiment:
+        changed = dataclasses.replace(self, **changes)
+        changed.resolve()
+        return changed
+
+    def resolve(self) -> _delaylab.Resolved:
+        """With all choices applied."""
+        return _delaylab.resolve(
+            self.named,
+            self.text,
+            self.chosen_world,
+            self.is_quick,
+            list(self.sets),
+            self.seed,
+            self.target,
+            self.measured,
+            "runs",
+        )
+
+    @property
+    def title(self) -> str:
+        """Its title, one line."""
+        return self.resolve().title
+
+    @property
+    def about(self) -> str:
+        """What it is about."""
+        return self.resolve().about
+
+    @property
+    def world(self) -> str:
+        """The world that carries it out."""
+        return self.resolve().world
+
+    @property
+    def trials(self) -> int:
+        """How many trials it has; with a stop rule, at most."""
+        return self.resolve().trials
+
+    @property
+    def factors(self) -> dict[str, list[str]]:
+        """Its factors, and the levels of each."""
+        return dict(self.resolve().factors)
+
+    @property
+    def length(self) -> datetime.timedelta:
+        """How long its trials take one after the other, on the clock of their world."""
+        return datetime.timedelta(microseconds=self.resolve().length_ns / 1000)
+
+    @property
+    def toml(self) -> str:
+        """The experiment file, with everything resolved."""
+        return self.resolve().toml
+
+    def _words(self) -> list[str]:
+        words: list[str] = ["--quick"] if self.is_quick else []
+        for flag, value in [
+            ("--world", self.chosen_world),
+            ("--seed", self.seed),
+            ("--target", self.target),
+            ("--measured", self.measured),
+        ]:
+            if value is not None:
+                words += [flag, str(value)]
+        for path, text in self.sets:
+            words += ["--set", f"{path}={text}"]
+        return words
+
+
+def run(
+    experiment: str | os.PathLike[str] | Experiment,
+    *,
+    quick: bool = False,
+    world: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    target: str | None = None,
+    output: str | os.PathLike[str] = "runs",
+    threads: int | None = None,
+    allow_load: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Carries an experiment out, records it in a folder of `output`, judges its findings, and opens the run.
+
+    World `sim` runs in this process, on `threads` threads (one for each CPU); other worlds are carried out by the
+    program. `progress` is called with how many trials are done, of how many. Ctrl-C stops the run; what was recorded
+    stays in a folder that ends in `.partial`, with which `delaylab resume` goes on.
+    """
+    chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
+    if quick:
+        chosen = dataclasses.replace(chosen, is_quick=True)
+    if target is not None:
+        world = world or "live"
+        chosen = dataclasses.replace(chosen, target=target)
+    if world is not None:
+        chosen = dataclasses.replace(chosen, chosen_world=world)
+    if seed is not None:
+        chosen = dataclasses.replace(chosen, seed=seed)
+    for path, value in (set or {}).items():
+        chosen = chosen.set(path, value)
+    resolved = chosen.resolve()
+    if resolved.world != "sim":
+        return _by_program(chosen, resolved, output, threads, allow_load, progress)
+    folder, warnings = _delaylab.simulate(
+        resolved, os.fspath(output), threads, progress, [*sys.argv]
+    )
+    for warning in warnings:
+        _program.warn(f"warning: {warning}")
+    return open_run(folder)
+
+
+def _by_program(
+    chosen: Experiment,
+    resolved: _delaylab.Resolved,
+    output: str | os.PathLike[str],
+    threads: int | None,
+    allow_load: bool,
+    progress: Progress | None,
+) -> Run:
+    if threads is not None:
+        raise UsageError(
+            "threads is for the world `sim`: trials of other worlds run one after the other, so that none disturbs another"
+        )
+    done: dict[int, None] = {}
+
+    def follow(line: str) -> None:
+        document = json.loads(line)
+        if progress is not None and document["kind"] == "trial":
+            done[document["trial"]] = None
+            progress(len(done), resolved.trials)
+
+    words = [*chosen._words(), "--json", "--quiet", "--no-report", "-o", os.fspath(output)]
+    if allow_load:
+        words.append("--allow-load")
+    with tempfile.TemporaryDirectory() as scratch:
+        named = chosen.named
+        if chosen.text is not None:
+            file = Path(scratch) / "experiment.toml"
+            file.write_text(chosen.text)
+            named = str(file)
+        printed, _ = _program.call("run", named, *words, on_line=follow)
+    last = json.loads(printed.splitlines()[-1])
+    return open_run(last["folder"])

@@ -1,0 +1,262 @@
+"""Runs on disk: their tables, findings, figures, and what is asked of them."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import html
+import io
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
+
+from . import _delaylab
+from .answers import Answer, Calibration
+
+if TYPE_CHECKING:
+    import altair
+    import pandas
+    import polars
+
+_SHOWN = 10
+
+
+class Table:
+    """A table of a run.
+
+    Libraries of data frames take it as it is, through the Arrow C stream: `polars.DataFrame(table)`,
+    `pyarrow.table(table)`, or in DuckDB by its name. Each reads it from the disk; times are integers of nanoseconds.
+    """
+
+    def __init__(self, native: _delaylab.Table) -> None:
+        self._native = native
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._native.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        return self._native.columns
+
+    def to_polars(self) -> polars.DataFrame:
+        """As a data frame of polars."""
+        import polars
+
+        return polars.DataFrame(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """As a data frame of pandas."""
+        import pandas
+
+        return pandas.DataFrame.from_arrow(self)
+
+    def _head(self) -> list[list[str]]:
+        return list(csv.reader(io.StringIO(self._native.head(_SHOWN))))
+
+    def __repr__(self) -> str:
+        rows = self._head()
+        widths = [max(len(cell) for cell in column) for column in zip(*rows)]
+        lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join(lines + self._rest())
+
+    def _rest(self) -> list[str]:
+        more = len(self) - _SHOWN
+        return [f"… {more} more rows"] if more > 0 else []
+
+    def _repr_html_(self) -> str:
+        heads, *rows = self._head()
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        )
+        rest = "".join(f"<p>{line}</p>" for line in self._rest())
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """A claim of the experiment, and what the run says of it."""
+
+    id: str
+    """Where it was claimed."""
+    says: str
+    """The claim in words."""
+    check: str
+    """The claim as a comparison of statistics."""
+    verdict: str
+    """`true`, `false`, `undecided` or `not_applicable`."""
+    reason: str
+    """Why."""
+    parts: list[dict[str, Any]] = dataclasses.field(repr=False)
+    """Every statistic that was evaluated, for each combination of levels that the claim is about."""
+
+
+class Findings(Sequence[Finding]):
+    """The findings of a run, in their order, or by their id."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._all = list(findings)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, str):
+            for finding in self._all:
+                if finding.id == at:
+                    return finding
+            raise KeyError(f"no finding {at!r}: {', '.join(one.id for one in self._all)}")
+        return self._all[at]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self._all)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{one.verdict:<14} {one.id}  {one.says}" for one in self._all)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(one.verdict.replace('_', ' '))}</td><td>{html.escape(one.id)}</td>"
+            f"<td>{html.escape(one.says)}</td><td>{html.escape(one.reason)}</td></tr>"
+            for one in self._all
+        )
+        return f"<table><thead><tr><th>verdict</th><th>id</th><th>claim</th><th>reason</th></tr></thead><tbody>{rows}</tbody></table>"
+
+
+class Run:
+    """A run on disk. Every file was checked against what was recorded when it was opened."""
+
+    def __init__(self, native: _delaylab.Stored) -> None:
+        self._native = native
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return self._native.folder
+
+    @property
+    def name(self) -> str | None:
+        """The experiment's name."""
+        return self._native.name
+
+    @property
+    def world(self) -> str | None:
+        """`live`, `testbed` or `sim`."""
+        return self._native.world
+
+    @property
+    def started_utc(self) -> str | None:
+        """When it began, as in `2026-11-21T13:45:00Z`."""
+        return self._native.started_utc
+
+    @property
+    def complete(self) -> bool:
+        """Did it come to its end? Else `delaylab resume` goes on with it."""
+        return self._native.complete
+
+    @property
+    def experiment(self) -> str | None:
+        """The experiment file, as resolved."""
+        return self._native.experiment
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Host, versions, and how the run was asked for."""
+        read: dict[str, Any] = json.loads(self._native.environment)
+        return read
+
+    @property
+    def findings(self) -> Findings:
+        """What the run says of each claim of its experiment."""
+        judged = json.loads(self._native.findings or "[]")
+        names = [field.name for field in dataclasses.fields(Finding)]
+        return Findings(Finding(**{name: one[name] for name in names}) for one in judged)
+
+    @property
+    def problems(self) -> list[str]:
+        """What to know before trusting its figures."""
+        return self._native.problems()
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables that were recorded."""
+        return self._native.tables
+
+    def table(self, name: str, columns: Sequence[str] = ()) -> Table:
+        """A table that was recorded, or these columns of it."""
+        return Table(self._native.table(name, list(columns)))
+
+    def records(self, columns: Sequence[str] = ()) -> Table:
+        """A row for each packet: every stamp in nanoseconds of the measuring clock, and how it ended."""
+        return self.table("records", columns)
+
+    def trials(self) -> Table:
+        """A row for each trial and probe: its levels, and the figures of its summary."""
+        return self.table("trials")
+
+    def summary(self, by: Sequence[str] | None = None) -> Table:
+        """Loss, median, p99, and the network's and the hosts' part of the median, in nanoseconds.
+
+        A row for each combination of levels; with `by`, of the levels of these factors (or `"probe"`), and what else was
+        varied is taken together.
+        """
+        return Table(self._native.summary(None if by is None else list(by)))
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """The figures that have something to show of the run, by name: the heading of each."""
+        return {name: title for name, title, _ in self._native.figures()}
+
+    def specification(self, figure: str) -> dict[str, Any]:
+        """The Vega-Lite specification of a figure, with its data."""
+        read: dict[str, Any] = json.loads(self._native.figure(figure))
+        return read
+
+    def figure(self, name: str) -> altair.TopLevelMixin:
+        """A figure as a chart of Altair, from the same specification as in reports."""
+        import altair
+
+        chart: altair.TopLevelMixin = altair.Chart.from_dict(self.specification(name))
+        return chart
+
+    def explain(self, baseline: str | os.PathLike[str] | Run | None = None) -> Answer:
+        """What is slow and why packets were late, against the best combination, another run, or `"idle"`."""
+        against = baseline.folder if isinstance(baseline, Run) else baseline
+        words = [] if against is None else ["--baseline", os.fspath(against)]
+        return Answer(["explain", str(self.folder), *words])
+
+    def calibrate(self) -> Calibration:
+        """The measured path as a model, whose changes can be predicted."""
+        return Calibration(str(self.folder))
+
+    def report(self, output: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the page of the run, into its folder or to a file: where it is."""
+        from . import _program
+
+        page = self.folder / "report.html" if output is None else Path(output)
+        _program.call("report", str(self.folder), "--output", str(page))
+        return page
+
+    def __repr__(self) -> str:
+        return f"<delaylab.Run {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        head = f"{self.name} ({self.world}), {self.started_utc or 'undated'}"
+        problems = "".join(f"<li>{html.escape(one)}</li>" for one in self.problems)
+        listed = f"<ul>{problems}</ul>" if problems else ""
+        found = self.findings._repr_html_() if self.findings else ""
+        return f"<p><b>{html.escape(head)}</b></p>{self.summary()._repr_html_()}{found}{listed}"
+
+
+def open(run: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> Run:
+    """Opens a run: a folder, the name of one in `runs`, or `"latest"`.
+
+    Raises `EnvironmentFault` where a file is not what was recorded.
+    """
+    return Run(_delaylab.Stored.open(os.fspath(run), os.fspath(runs)))

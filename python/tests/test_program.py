@@ -1,0 +1,78 @@
+"""What the program carries out and answers, from Python."""
+
+import os
+import stat
+
+import polars as pl
+import pytest
+
+import delaylab as dl
+
+
+def test_a_ping_is_a_run(tmp_path):
+    run = dl.ping("127.0.0.1", count=20, interval="2ms", output=tmp_path)
+    records = pl.DataFrame(run.records(["t_send", "t_recv", "outcome"]))
+    assert records.height == 20
+    assert run.world == "live"
+    answer = run.explain()
+    assert answer["schema"].startswith("delaylab/explain/")
+    assert "ping-127-0-0-1 (live)" in str(answer)
+    assert answer._repr_html_().startswith("<pre>")
+
+
+def test_a_live_experiment_is_carried_out_by_the_program(tmp_path):
+    seen = []
+    run = dl.run(
+        "wait-time-jitter",
+        quick=True,
+        set={"probe.echo.count": 30, "design.repeats": 1},
+        output=tmp_path,
+        progress=lambda done, of: seen.append((done, of)),
+    )
+    assert run.complete
+    assert seen[-1][0] == seen[-1][1] == len(seen)
+
+
+def test_runs_are_compared(small, run, tmp_path):
+    slower = dl.run(small.set("path.rate", "10Mbit/s"), output=tmp_path)
+    changed = dl.compare(run, slower, fail_if="p50(response | probe=echo) > +10%")
+    assert changed["schema"].startswith("delaylab/compare/")
+    assert "path.rate" in str(changed)
+
+
+@pytest.mark.long
+def test_a_path_is_calibrated_and_a_change_predicted(tmp_path):
+    measured = dl.run("calibration", quick=True, world="sim", output=tmp_path)
+    model = measured.calibrate()
+    assert "10.000 Mbit/s" in str(model)
+    predicted = model.predict({"path.rate": "20Mbit/s"})
+    assert predicted["schema"].startswith("delaylab/prediction/")
+    assert "path.rate = 20Mbit/s" in str(predicted)
+
+
+def test_a_report_is_a_page(run, tmp_path):
+    page = run.report(tmp_path / "page.html")
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_errors_are_those_of_the_program(tmp_path):
+    with pytest.raises(dl.UsageError, match="--no-such-flag"):
+        dl.ping("127.0.0.1", no_such_flag=True, output=tmp_path)
+    with pytest.raises(dl.DelaylabError, match="no.such.name.invalid"):
+        dl.ping("no.such.name.invalid", output=tmp_path)
+
+
+def test_a_program_that_is_not_there_is_said(tmp_path, monkeypatch):
+    monkeypatch.delenv("DELAYLAB", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(dl.EnvironmentFault, match="install the package with pip"):
+        dl.ping("127.0.0.1", output=tmp_path)
+
+
+def test_a_program_that_dies_is_a_fault_of_its_own(tmp_path, monkeypatch):
+    dies = tmp_path / "delaylab"
+    dies.write_text("#!/bin/sh\necho 'delaylab: something broke' >&2\nexit 4\n")
+    dies.chmod(dies.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("DELAYLAB", os.fspath(dies))
+    with pytest.raises(dl.errors.InternalFault, match="^something broke$"):
+        dl.ping("127.0.0.1", output=tmp_path)

@@ -1,0 +1,165 @@
+"""Runs: carried out in the process, and read as tables, findings and figures."""
+
+import datetime
+import threading
+
+import duckdb
+import polars as pl
+import pytest
+from conftest import SMALL
+
+import delaylab as dl
+
+
+def test_records_are_those_of_the_file_as_times(run):
+    records = pl.DataFrame(run.records())
+    recorded = pl.read_parquet(run.folder / "records.parquet")
+    assert records.height == recorded.height > 500
+    # The file has each stamp as the time since the one before it.
+    sent = recorded["t_intended"] + recorded["to_t_send"]
+    assert records["t_send"].equals(sent)
+    answered = records.filter(pl.col("outcome") == "ok")
+    assert (answered["t_recv"] > answered["t_send"]).all()
+
+
+def test_columns_are_chosen_and_unknown_ones_named(run):
+    table = run.records(["seq", "t_send"])
+    assert table.columns == ["seq", "t_send"]
+    assert len(table) == pl.DataFrame(run.records()).height
+    with pytest.raises(dl.UsageError, match="no column `t_sent`: it has .*t_send"):
+        run.records(["t_sent"])
+    with pytest.raises(dl.UsageError, match="no table `packets`"):
+        run.table("packets")
+
+
+def test_duckdb_reads_a_table_by_its_name(run):
+    records = run.records()
+    counted = duckdb.sql("SELECT count(*), count(DISTINCT trial) FROM records").fetchall()
+    assert counted == [(len(records), 8)]
+
+
+def test_every_table_is_read(run):
+    assert {"trials", "records", "hops", "series"} <= set(run.tables)
+    for name in run.tables:
+        assert pl.DataFrame(run.table(name)).height > 0, name
+
+
+def test_a_summary_has_a_row_for_each_combination_or_as_asked(run):
+    whole = pl.DataFrame(run.summary())
+    assert whole.select("streams", "probe").rows() == [
+        ("0", "echo"),
+        ("0", "large"),
+        ("2", "echo"),
+        ("2", "large"),
+    ]
+    by = pl.DataFrame(run.summary(by=["streams"]))
+    assert by["streams"].to_list() == ["0", "2"]
+    assert by["sent"].sum() == whole["sent"].sum()
+    # One combination alone is the same by either way.
+    both = pl.DataFrame(run.summary(by=["streams", "probe"]))
+    assert both.rows() == whole.rows()
+    with pytest.raises(dl.UsageError, match="no factor `load`: it has streams, probe"):
+        run.summary(by=["load"])
+
+
+def test_findings_are_typed_and_shown(run):
+    finding = run.findings["1"]
+    assert finding.verdict == "true"
+    assert finding.says == "Load makes responses wait"
+    assert finding.parts[0]["statistics"]
+    assert "Load makes responses wait" in repr(run.findings)
+    assert "<td>true</td>" in run.findings._repr_html_()
+    with pytest.raises(KeyError, match="no finding '9'"):
+        run.findings["9"]
+
+
+def test_figures_are_charts_of_the_same_specification(run):
+    assert run.figures["cumulative"] == "Delays: cumulative distribution"
+    chart = run.figure("cumulative")
+    assert chart.to_dict()["title"] == run.specification("cumulative")["title"]
+    with pytest.raises(dl.UsageError, match="no figure `heat`: it has cumulative"):
+        run.figure("heat")
+
+
+def test_a_notebook_shows_the_run(run):
+    shown = run._repr_html_()
+    assert "small (sim)" in shown and "<table>" in shown
+    assert "streams" in repr(run.summary()).splitlines()[0]
+    assert "more rows" in repr(run.records())
+
+
+def test_progress_and_threads_make_no_difference(small, run, tmp_path):
+    from conftest import content
+
+    seen = []
+    again = dl.run(
+        small, output=tmp_path, threads=1, progress=lambda done, of: seen.append((done, of))
+    )
+    assert seen == [(done, 8) for done in range(1, 9)]
+    assert content(again) == content(run)
+
+
+def test_python_goes_on_meanwhile(small, tmp_path):
+    ticks = []
+    over = threading.Event()
+
+    def tick():
+        while not over.wait(0.01):
+            ticks.append(1)
+
+    other = threading.Thread(target=tick)
+    other.start()
+    dl.run(small.set("probe.echo.duration", "5s"), output=tmp_path)
+    over.set()
+    other.join()
+    assert len(ticks) > 5
+
+
+def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, tmp_path):
+    def enough(done, of):
+        raise ValueError(f"enough at {done} of {of}")
+
+    with pytest.raises(ValueError, match="enough at 1 of 8"):
+        dl.run(small, output=tmp_path, threads=1, progress=enough)
+    left = [path.name for path in tmp_path.iterdir() if path.name.endswith(".partial")]
+    assert len(left) == 1
+    partial = dl.open(tmp_path / left[0])
+    assert not partial.complete
+    assert pl.DataFrame(partial.records()).height > 0
+
+
+def test_experiments_are_changed_value_by_value(small):
+    changed = (
+        small.set("design.repeats", 2)
+        .set("probe.echo.duration", datetime.timedelta(milliseconds=100))
+        .set("sweep.streams.to", [0, 1, 2])
+        .with_seed(7)
+    )
+    assert (changed.trials, small.trials) == (6, 8)
+    assert changed.factors == {"streams": ["0", "1", "2"]}
+    assert 'duration = "100ms"' in changed.toml
+    assert changed.resolve().seed == 7
+    assert dl.Experiment.from_toml(changed.toml).toml == changed.toml
+
+
+def test_errors_say_where_and_what(tmp_path):
+    with pytest.raises(dl.UsageError, match=r"mine.toml:\d+"):
+        dl.Experiment.from_toml(SMALL.replace("discipline", "disciplin"), name="mine.toml")
+    with pytest.raises(dl.UsageError, match="there is no experiment `nothing`"):
+        dl.Experiment.load("nothing")
+    with pytest.raises(dl.UsageError, match="there is no world `cloud`"):
+        dl.Experiment.load("calibration").in_world("cloud")
+    with pytest.raises(dl.UsageError, match="no run `latest`"):
+        dl.open("latest", tmp_path)
+    with pytest.raises(dl.UsageError, match="is no value of an experiment"):
+        dl.Experiment.load("calibration").set("design.repeats", object())
+
+
+def test_a_changed_file_is_refused(small, tmp_path):
+    run = dl.run(small.set("design.repeats", 1), output=tmp_path)
+    records = run.folder / "records.parquet"
+    content = bytearray(records.read_bytes())
+    content[len(content) // 2] ^= 1
+    records.write_bytes(content)
+    with pytest.raises(dl.EnvironmentFault, match="records.parquet: its content has changed"):
+        dl.open(run.folder)

@@ -1,0 +1,157 @@
+"""Sweeps: the same bytes as one process, whatever becomes of workers, and clear errors where it cannot be."""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import distributed
+import pytest
+from conftest import content
+
+import delaylab as dl
+from delaylab import _share
+from delaylab.errors import ClusterError
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@contextlib.contextmanager
+def dask(workers=2):
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def partial(folder):
+    """The one unfinished run in a folder."""
+    (found,) = [path for path in folder.iterdir() if path.name.endswith(".partial")]
+    return found
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_dask_gives_the_same_bytes(small, run, tmp_path, shared):
+    seen = []
+    with dask() as client:
+        swept = dl.sweep(
+            small,
+            client,
+            output=tmp_path / "runs",
+            shared=tmp_path if shared else None,
+            trials_per_share=3,
+            progress=lambda done, of: seen.append((done, of)),
+        )
+    assert content(swept) == content(run)
+    assert len(seen) == 3 and seen[-1] == (8, 8)
+    # Nothing of the shares is left.
+    left = {path.name for path in tmp_path.iterdir()} | {path.name for path in (tmp_path / "runs").iterdir()}
+    assert not [name for name in left if "share" in name or "sweep" in name], left
+
+
+def test_a_worker_that_is_killed_costs_its_share_alone(small, tmp_path):
+    long = small.set("probe.echo.duration", "3s").set("probe.large.duration", "3s")
+    alone = dl.run(long, output=tmp_path)
+    killed = []
+
+    with dask() as client:
+        workers = client.run(os.getpid)
+
+        def kill(done, of):
+            if not killed:
+                killed.append(workers.popitem()[1])
+                os.kill(killed[0], signal.SIGKILL)
+
+        swept = dl.sweep(long, client, output=tmp_path, trials_per_share=1, progress=kill)
+    assert killed
+    assert content(swept) == content(alone)
+
+
+def test_a_stop_rule_goes_round_by_round(small, tmp_path):
+    rule = {"of": "p50(response | probe=echo)", "within": "0.5%", "at_most": 12}
+    text = small.toml.replace("repeats = 4", "stop = { of = \"mean(response)\", within = \"4%\", at_most = 12 }")
+    adaptive = dl.Experiment.from_toml(text)
+    assert "stop" in adaptive.toml, rule
+    alone = dl.run(adaptive, output=tmp_path)
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=SPAWN) as pool:
+        swept = dl.sweep(adaptive, pool, output=tmp_path)
+    assert content(swept) == content(alone)
+    trials = len({*swept.trials().to_polars()["trial"]})
+    assert 4 < trials < adaptive.trials, trials
+
+
+def test_what_is_no_cluster_or_cannot_be_divided_is_refused(small, tmp_path):
+    with pytest.raises(dl.UsageError, match="is no cluster: give a `distributed.Client`"):
+        dl.sweep(small, "localhost", output=tmp_path)
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+        with pytest.raises(dl.UsageError, match="only simulations are divided"):
+            dl.sweep("wait-time-jitter", pool, output=tmp_path)
+
+
+def test_other_versions_are_refused_by_name(small):
+    with pytest.raises(ClusterError, match="has delaylab .*, and the sweep is of 9.9.9"):
+        _share.carry_out(small.toml, [0], "9.9.9", None)
+
+
+def _no_room():
+    """Files of this process stay small: as on a disk that is full."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def test_a_full_disk_at_a_worker_is_said_and_nothing_is_lost(small, tmp_path):
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN, initializer=_no_room) as pool:
+        with pytest.raises(dl.EnvironmentFault, match="worker .*no room to write.*delaylab resume"):
+            dl.sweep(small, pool, output=tmp_path, retries=1)
+    kept = partial(tmp_path)
+    # It goes on where there is room.
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+        whole = dl.sweep(small, pool, output=tmp_path / "again")
+    assert kept.exists() and whole.complete
+
+
+def _scheduler(tmp_path):
+    """A scheduler and a worker of their own processes: the address, and both."""
+    file = tmp_path / "scheduler.json"
+    words = ["--scheduler-file", str(file), "--no-dashboard"]
+    run = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--host", "127.0.0.1"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    scheduler = subprocess.Popen([*run, *words], **quiet)
+    while not file.exists():
+        assert scheduler.poll() is None
+        time.sleep(0.05)
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1"]
+    return file, scheduler, subprocess.Popen([*worker, *words, "--no-nanny"], **quiet)
+
+
+def test_a_scheduler_that_dies_is_said_and_nothing_is_lost(small, tmp_path):
+    long = small.set("probe.echo.duration", "2s").set("probe.large.duration", "2s")
+    file, scheduler, worker = _scheduler(tmp_path)
+    runs = tmp_path / "runs"
+    try:
+        with distributed.Client(
+            scheduler_file=str(file), set_as_default=False, timeout=20
+        ) as client:
+            client.wait_for_workers(1, timeout=30)
+
+            def kill(done, of):
+                scheduler.kill()
+
+            with pytest.raises(ClusterError, match="(?s)the cluster failed.*delaylab resume"):
+                dl.sweep(long, client, output=runs, trials_per_share=1, progress=kill)
+            assert dl.open(partial(runs)).records().to_polars().height > 0
+            return
+        pytest.fail("there was no cluster to be killed")
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
