@@ -1,7 +1,7 @@
 # delaylab: what there is to do here. `make` alone prints this list.
 #
 #   make accept ONLY=rate          one of busy, rate, memory, capture, load, frames, simulation, records,
-#                                  samples, serve, testbed, calibration, planted, servers
+#                                  samples, serve, testbed, calibration, planted, servers, package
 #   make accept SECONDS=10         a quick look
 #   make accept ROUNDS=9           more repeats
 
@@ -11,7 +11,7 @@ SHELL := /bin/bash
 SECONDS ?= 60
 FUZZ_SECONDS ?= 60
 
-.PHONY: help demo test test-all accept build dist guide lint fmt fuzz clean
+.PHONY: help demo test test-all accept build dist release guide lint fmt fuzz clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,10 @@ build: ## build target/release/delaylab
 
 dist: ## build target/dist/delaylab, with link-time optimisation: what is handed out and measured
 	cargo build --profile dist --package delaylab-cli
+
+release: ## build what people install into target/packages: wheel, Debian package, static program, container image
+	scripts/install.sh release
+	scripts/release.sh
 
 guide: ## build the user guide into target/guide (mdBook, installed into target/mdbook)
 	@scripts/guide.sh

@@ -2,7 +2,7 @@
 """Measures delaylab side by side with the tools that engineers use today, and prints one table.
 
     benches/accept.py [--only busy|rate|memory|capture|load|frames|simulation|records|samples|
-                       serve|testbed|calibration|planted|servers] [--seconds 60] [--rounds N]
+                       serve|testbed|calibration|planted|servers|package] [--seconds 60] [--rounds N]
 
 Everything runs between two network namespaces of its own, joined by a veth pair, and is removed on
 exit. Rounds are interleaved, so that a slow drift of the machine falls on every tool alike; figures
@@ -12,8 +12,8 @@ Exit: 0 measured, 1 something could not be measured, 3 this machine lacks what i
 
 The parts, in `side_by_side/`: `arena` is the two namespaces, `tools` each tool's command and what it
 prints, `noise` how far the machine can be trusted, `table` what is printed; `busy`, `rate`, `memory`,
-`capture`, `load`, `frames`, `simulation`, `records`, `samples`, `serve`, `testbed`, `calibration`, `planted` and `servers` are
-the measurements. `calibration` and `planted` build their own network; `simulation`, `records`, `samples` and `serve` need none and no root: `peers/`
+`capture`, `load`, `frames`, `simulation`, `records`, `samples`, `serve`, `testbed`, `calibration`, `planted`, `servers` and `package`
+are the measurements. `calibration` and `planted` build their own network; `simulation`, `records`, `samples`, `serve` and `package` need none and no root: `peers/`
 has what runs in other simulators and libraries.
 """
 
@@ -24,15 +24,16 @@ import shutil
 import signal
 import sys
 
-from side_by_side import (busy, calibration, capture, frames, load, memory, noise, planted, rate, records, samples,
+from side_by_side import (busy, calibration, capture, frames, load, memory, noise, package, planted, rate, records, samples,
                           serve, servers, simulation, table, testbed)
 from side_by_side.arena import Arena, CouldNotMeasure
 from side_by_side.tools import DELAYLAB
 
 MEASUREMENTS = {"busy": busy, "rate": rate, "memory": memory, "capture": capture, "load": load, "frames": frames,
                 "simulation": simulation, "records": records, "samples": samples, "serve": serve,
-                "testbed": testbed, "calibration": calibration, "planted": planted, "servers": servers}
-WITHOUT_NETWORK = {"simulation", "records", "samples", "serve", "calibration", "planted"}
+                "testbed": testbed, "calibration": calibration, "planted": planted, "servers": servers,
+                "package": package}
+WITHOUT_NETWORK = {"simulation", "records", "samples", "serve", "calibration", "planted", "package"}
 WITHOUT_DELAYLAB = {"simulation", "samples"}
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs from Debian what is missing here: scripts/install.sh [demo|test|accept]
+# Installs from Debian what is missing here: scripts/install.sh [demo|test|accept|release]
 #
 # What is there already is left alone, and then nothing is downloaded either. As root, or with a sudo
 # that asks no password, it installs; else it prints the command that would and exits 3. Rust is taken for
@@ -29,8 +29,10 @@ needs() { # purpose: command=package of each that it needs
     accept) printf '%s\n' ip=iproute2 ping=iputils-ping irtt=irtt sockperf=sockperf tcpdump=tcpdump python3=python3 \
         iperf3=iperf3 trafgen=netsniff-ng chromium=chromium nginx=nginx-light unbound=unbound curl=curl \
         httping=httping wrk=wrk hey=hey dnsperf=dnsperf ;;
+    # umoci: puts a container image together. libpython is not needed: the stable ABI is declared in the wheel's module.
+    release) printf '%s\n' cc=build-essential python3=python3 umoci=umoci setcap=libcap2-bin ;;
     *)
-        say "usage: scripts/install.sh [demo|test|accept]"
+        say "usage: scripts/install.sh [demo|test|accept|release]"
         exit 2
         ;;
     esac

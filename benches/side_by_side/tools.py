@@ -44,10 +44,10 @@ class Rate:
     cpu_ns: float
 
 
-def done(name, what, command):
+def done(name, what, command, cwd=ROOT, env=None):
     """What a command of the benchmark of this name prints, once it is done."""
     print(f"{name}: {what}", file=sys.stderr)
-    ended = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ended.returncode != 0:
         raise CouldNotMeasure(f"{what}: {(ended.stderr.strip() or 'no message').splitlines()[-1]}")
     return ended.stdout

@@ -24,7 +24,7 @@ from .answers import Answer, Calibration
 from .commands import compare, ping
 from .errors import DelaylabError, EnvironmentFault, UnreachableError, UsageError
 from .experiment import Experiment, list_experiments, run
-from .runs import Finding, Findings, Run, Table, open
+from .runs import Finding, Findings, Picture, Run, Table, open
 from .sweeps import sweep
 
 __version__ = _version()
@@ -37,6 +37,7 @@ __all__ = [
     "Experiment",
     "Finding",
     "Findings",
+    "Picture",
     "Run",
     "Table",
     "UnreachableError",

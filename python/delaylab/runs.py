@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
 
-from . import _delaylab
+from . import _delaylab, _program
 from .answers import Answer, Calibration
 
 if TYPE_CHECKING:
@@ -129,6 +129,28 @@ class Findings(Sequence[Finding]):
         return f"<table><thead><tr><th>verdict</th><th>id</th><th>claim</th><th>reason</th></tr></thead><tbody>{rows}</tbody></table>"
 
 
+class Picture:
+    """A figure as it is printed: drawn without a browser, shown by notebooks, saved for papers."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._words = ["report", str(folder), "--figure", name]
+        self._svg: str | None = None
+
+    @property
+    def svg(self) -> str:
+        """As SVG."""
+        if self._svg is None:
+            self._svg = _program.call(*self._words)[0]
+        return self._svg
+
+    def save(self, file: str | os.PathLike[str]) -> None:
+        """To a file that ends in `.svg`, `.png`, `.pdf`, or `.json` (Vega-Lite with its data)."""
+        _program.call(*self._words, "--output", os.fspath(file))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
 class Run:
     """A run on disk. Every file was checked against what was recorded when it was opened."""
 
@@ -225,6 +247,10 @@ class Run:
         chart: altair.TopLevelMixin = altair.Chart.from_dict(self.specification(name))
         return chart
 
+    def picture(self, name: str) -> Picture:
+        """A figure as an image: what `delaylab report --figure` writes."""
+        return Picture(self.folder, name)
+
     def explain(self, baseline: str | os.PathLike[str] | Run | None = None) -> Answer:
         """What is slow and why packets were late, against the best combination, another run, or `"idle"`."""
         against = baseline.folder if isinstance(baseline, Run) else baseline
@@ -237,8 +263,6 @@ class Run:
 
     def report(self, output: str | os.PathLike[str] | None = None) -> Path:
         """Writes the page of the run, into its folder or to a file: where it is."""
-        from . import _program
-
         page = self.folder / "report.html" if output is None else Path(output)
         _program.call("report", str(self.folder), "--output", str(page))
         return page

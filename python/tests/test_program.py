@@ -55,6 +55,15 @@ def test_a_report_is_a_page(run, tmp_path):
     assert page.read_text().startswith("<!DOCTYPE html>")
 
 
+def test_a_picture_is_shown_and_saved(run, tmp_path):
+    picture = run.picture("cumulative")
+    assert picture._repr_svg_().startswith("<svg")
+    picture.save(tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").read_text() == picture.svg
+    with pytest.raises(dl.UsageError, match="no figure `heat`"):
+        _ = run.picture("heat").svg
+
+
 def test_errors_are_those_of_the_program(tmp_path):
     with pytest.raises(dl.UsageError, match="--no-such-flag"):
         dl.ping("127.0.0.1", no_such_flag=True, output=tmp_path)

@@ -112,6 +112,14 @@ fn examples_in_docstrings() {
     pytest("docstrings", &["--doctest-modules", "delaylab"]);
 }
 
+#[test]
+fn examples_in_the_guide() {
+    let page = root().join("docs/python.md");
+    let page = page.to_str().unwrap();
+    let options = "doctest_optionflags=ELLIPSIS IGNORE_EXCEPTION_DETAIL";
+    pytest("guide", &["--doctest-glob", "*.md", "-o", options, page]);
+}
+
 mod long {
     #[test]
     fn what_takes_long() {

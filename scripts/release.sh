@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Makes what people install: scripts/release.sh [program|static|wheel|deb|oci|sbom]...
+#
+# Without an argument: all of them. What is made is in target/packages, with SHA-256 sums. Two builds of one commit give the same
+# bytes: times are those of the commit (SOURCE_DATE_EPOCH), and paths of this machine are cut off.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
+# Panics name files: without the folders of whoever built it.
+export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/delaylab --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+export CARGO_INCREMENTAL=0
+packages=$PWD/target/packages
+tools=$PWD/target/release-tools/bin
+mkdir -p "$packages"
+
+say() { printf '\n== %s\n' "$*" >&2; }
+
+fetch_tools() { # maturin and cargo-zigbuild, with zig as the C compiler and linker for other targets
+    scripts/venv.sh release-tools maturin==1.16.0 ziglang==0.16.0 cargo-zigbuild==0.24.1
+    export PATH="$tools:$PATH"
+}
+
+cargo_tool() { # name version
+    [ "$("$tools/bin/$1" --version 2>/dev/null | grep -o '[0-9][0-9.]*' | head -1)" = "$2" ] ||
+        cargo install "$1" --version "$2" --locked --quiet --root "$tools"
+    export PATH="$tools/bin:$PATH"
+}
+
+# For Debian 12 and later, and whatever has glibc 2.36.
+program() {
+    say "target/dist/delaylab"
+    cargo build --profile dist --package delaylab-cli
+}
+
+# For any Linux of this architecture. Names are resolved by /etc/hosts and DNS alone: musl knows no other name service.
+static() {
+    say "a static program"
+    fetch_tools
+    local target
+    target="$(uname -m)-unknown-linux-musl"
+    rustup target add "$target" 2>/dev/null
+    cargo zigbuild --profile dist --package delaylab-cli --target "$target"
+    local named="delaylab-$version-$(uname -m)-linux"
+    cp "target/$target/dist/delaylab" "$packages/$named"
+}
+
+# The program is the static one: a wheel is for any Linux.
+wheel() {
+    [ -e "$packages/delaylab-$version-$(uname -m)-linux" ] || static
+    say "a wheel"
+    fetch_tools
+    local data=python/delaylab.data
+    rm -rf "$data"
+    mkdir -p "$data/scripts"
+    cp "$packages/delaylab-$version-$(uname -m)-linux" "$data/scripts/delaylab"
+    (cd python && maturin build --profile dist --zig --compatibility manylinux2014 --out "$packages")
+    rm -rf "$data"
+}
+
+documents() { # man pages, completions and the changelog, as Debian has them
+    local delaylab=target/dist/delaylab command
+    rm -rf "$packages/man" "$packages/completions"
+    mkdir -p "$packages/man" "$packages/completions"
+    "$delaylab" man | gzip -9n >"$packages/man/delaylab.1.gz"
+    for command in $("$delaylab" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v help); do
+        "$delaylab" man "$command" | gzip -9n >"$packages/man/delaylab-$command.1.gz"
+    done
+    "$delaylab" completions bash >"$packages/completions/delaylab"
+    "$delaylab" completions zsh >"$packages/completions/_delaylab"
+    "$delaylab" completions fish >"$packages/completions/delaylab.fish"
+    printf 'delaylab (%s-1) unstable; urgency=medium\n\n  * See /usr/share/doc/delaylab/CHANGELOG.md.\n\n -- The delaylab authors <delaylab@localhost>  %s\n' \
+        "$version" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$packages/changelog.Debian.gz"
+}
+
+deb() {
+    program
+    say "a Debian package"
+    documents
+    cargo_tool cargo-deb 3.8.0
+    cargo deb --package delaylab-cli --profile dist --no-build --no-strip --output "$packages/"
+}
+
+# An OCI image layout of the static program alone, made without a daemon.
+oci() {
+    [ -e "$packages/delaylab-$version-$(uname -m)-linux" ] || static
+    say "an OCI image layout"
+    local layout=$packages/oci created
+    created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
+    rm -rf "$layout"
+    umoci init --layout "$layout"
+    umoci new --image "$layout:$version"
+    cp "$packages/delaylab-$version-$(uname -m)-linux" "$packages/delaylab"
+    chmod 755 "$packages/delaylab"
+    touch -d "@$SOURCE_DATE_EPOCH" "$packages/delaylab"
+    umoci insert --image "$layout:$version" --history.created "$created" --history.created_by scripts/release.sh \
+        "$packages/delaylab" /usr/bin/delaylab
+    umoci config --image "$layout:$version" --created "$created" --no-history --config.entrypoint /usr/bin/delaylab
+    umoci gc --layout "$layout"
+    tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+        -C "$layout" -cf "$packages/delaylab-$version-oci.tar" .
+    rm -rf "$layout" "$packages/delaylab"
+}
+
+# What the program is made of (CycloneDX).
+sbom() {
+    say "a bill of materials"
+    fetch_tools
+    cargo_tool cargo-cyclonedx 0.5.9
+    cargo cyclonedx --format json --manifest-path crates/cli/Cargo.toml --override-filename delaylab.cdx --quiet
+    mv crates/cli/delaylab.cdx.json "$packages/delaylab-$version.cdx.json"
+}
+
+[ $# -gt 0 ] || set -- static wheel deb oci sbom
+for what in "$@"; do
+    case $what in
+    program | static | wheel | deb | oci | sbom) "$what" ;;
+    *)
+        echo "usage: scripts/release.sh [program|static|wheel|deb|oci|sbom]..." >&2
+        exit 2
+        ;;
+    esac
+done
+(cd "$packages" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.Debian.gz' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)
