@@ -98,6 +98,9 @@ begin "dependencies"
 scripts/deny.sh
 
 if [ "$what" = all ]; then
+    begin "notebooks"
+    scripts/notebooks.sh check
+
     begin "fuzz targets, ${FUZZ_SECONDS:-60} s each"
     scripts/fuzz.sh "${FUZZ_SECONDS:-60}"
 

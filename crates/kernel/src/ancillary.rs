@@ -83,7 +83,9 @@ pub(crate) unsafe fn parse(header: &libc::msghdr) -> Ancillary {
         // SAFETY: CMSG_FIRSTHDR and CMSG_NXTHDR return null or a whole header within the buffer, and
         // the kernel wrote `cmsg_len` bytes of it. `Payload` never reads beyond them.
         unsafe {
-            let length = (*message).cmsg_len - libc::CMSG_LEN(0) as usize;
+            // A `u32` in musl.
+            #[allow(clippy::unnecessary_cast)]
+            let length = (*message).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
             let payload = Payload {
                 data: libc::CMSG_DATA(message),
                 length,

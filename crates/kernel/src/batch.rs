@@ -90,7 +90,7 @@ pub fn receive(socket: &DatagramSocket, mut take: impl FnMut(&Incoming)) -> io::
             socket.as_fd().as_raw_fd(),
             messages.as_mut_ptr(),
             BATCH as libc::c_uint,
-            libc::MSG_WAITFORONE | libc::MSG_TRUNC,
+            (libc::MSG_WAITFORONE | libc::MSG_TRUNC) as _,
             std::ptr::null_mut(),
         )
     };

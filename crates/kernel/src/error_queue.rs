@@ -69,7 +69,7 @@ impl<const BATCH: usize> ErrorQueue<BATCH> {
                 socket.as_raw_fd(),
                 headers.as_mut_ptr().cast(),
                 room as libc::c_uint,
-                libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT,
+                (libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT) as _,
                 std::ptr::null_mut(),
             )
         };

@@ -40,25 +40,26 @@ impl Scheduling {
     /// The calling thread's.
     pub fn current() -> io::Result<Self> {
         // SAFETY: takes a thread id only; 0 is the caller.
-        let policy = check(unsafe { libc::sched_getscheduler(0) })?;
-        let mut param = libc::sched_param { sched_priority: 0 };
-        // SAFETY: `param` is a valid sched_param to write to.
-        check(unsafe { libc::sched_getparam(0, &mut param) })?;
-        Ok(Self {
-            policy,
-            priority: param.sched_priority,
-        })
+        let policy = check_call(unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) })?;
+        let mut priority = 0;
+        // SAFETY: the kernel's sched_param is one `int`, and `priority` a valid one to write to.
+        check_call(unsafe { libc::syscall(libc::SYS_sched_getparam, 0, &raw mut priority) })?;
+        Ok(Self { policy, priority })
     }
 
     /// Gives it to the calling thread. `SCHED_FIFO` needs CAP_SYS_NICE or a limit on real-time
     /// priority (`RLIMIT_RTPRIO`) of at least its priority.
     pub fn apply(self) -> io::Result<()> {
-        let param = libc::sched_param {
-            sched_priority: self.priority,
-        };
-        // SAFETY: `param` is a valid sched_param to read; 0 is the caller.
-        check(unsafe { libc::sched_setscheduler(0, self.policy, &param) }).map(drop)
+        let priority = &raw const self.priority;
+        // SAFETY: the kernel's sched_param is one `int`, and `priority` a valid one to read; 0 is the caller.
+        let code = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, self.policy, priority) };
+        check_call(code).map(drop)
     }
+}
+
+/// The result of a system call that gives an `int`. Those of scheduling are called as such: musl's functions refuse.
+fn check_call(code: libc::c_long) -> io::Result<i32> {
+    i32::try_from(code).map_or_else(|_| Err(io::Error::last_os_error()), check)
 }
 
 /// CPUs on which the calling thread may run.

@@ -21,6 +21,41 @@
 //!
 //! Nothing here reads a clock or draws a random number that does not come from the trial's seed: the same
 //! trial gives the same records, whatever runs beside it.
+//!
+//! ```
+//! use delaylab_model::method::Method;
+//! use delaylab_model::probe::{HostCondition, Pacing, Probe};
+//! use delaylab_model::record::Record;
+//! use delaylab_model::stop::Stop;
+//! use delaylab_model::trial::{RecordFacts, Trial};
+//! use delaylab_model::world::{Sink, World};
+//! use delaylab_sim::world::Simulated;
+//!
+//! #[derive(Default)]
+//! struct Responses(Vec<i64>);
+//! impl Sink for Responses {
+//!     fn begin(&mut self, _: u16, _: &RecordFacts) -> std::io::Result<()> { Ok(()) }
+//!     fn record(&mut self, record: &Record) -> std::io::Result<()> {
+//!         self.0.extend(record.response());
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let mut probe = Probe::new("echo", Method::Udp);
+//! probe.pacing = Pacing::Every { interval_ns: 10_000_000 };
+//! probe.count = Some(100);
+//! // `[path]` as an experiment file has it.
+//! let path = toml::from_str("topology = 'two-hosts'\nrate = '10Mbit/s'\npropagation = '2ms'")?;
+//! let trial = Trial {
+//!     id: 0, target: None, probes: vec![probe], loads: vec![], path, host: HostCondition::Normal, seed: 1,
+//! };
+//! let mut responses = Responses::default();
+//! Simulated::new(1, Stop::default()).run(&trial, &mut responses)?;
+//! assert_eq!(responses.0.len(), 100);
+//! // There and back: propagation, and what the packets take on the line.
+//! assert!(responses.0.iter().all(|&response| response > 4_000_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod amounts;

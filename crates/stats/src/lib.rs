@@ -34,6 +34,27 @@
 //! | [`tail`] | tails of Fisher's F and of χ² |
 //! | [`warm_up`] | how much of a simulation's beginning to leave out |
 //!
+//! ```
+//! use delaylab_stats::interval::BatchMeans;
+//! use delaylab_stats::loglinear::LogLinear;
+//! use delaylab_stats::moments::Moments;
+//!
+//! // A thousand delays of about 100 µs, in nanoseconds, in flat memory however many there are.
+//! let (mut moments, mut batches, mut histogram) = (Moments::default(), BatchMeans::default(), LogLinear::default());
+//! for packet in 0..1000 {
+//!     let delay = 100_000 + (packet * 7919) % 1000;
+//!     moments.push(delay);
+//!     batches.push(delay);
+//!     histogram.push(delay);
+//! }
+//! assert!((moments.mean().unwrap() - 100_499.5).abs() < 1.0);
+//! // Within 1/512 of the exact one.
+//! let p99 = histogram.quantile(0.99).unwrap();
+//! assert!((p99 - 100_990).abs() < 100_990 / 512 + 1);
+//! // An interval that holds for correlated delays, too.
+//! println!("{:?}", batches.interval(&moments));
+//! ```
+//!
 //! Everything here is sans-IO: nothing reads a clock, and the same records give the same figures.
 #![forbid(unsafe_code)]
 

@@ -17,6 +17,28 @@
 //! | [`credit`] | what may be sent on a virtual channel: N23 |
 //! | [`token_bucket`] | what waits for tokens, and what is dropped without them |
 //! | [`explicit_rate`] | which rate a switch writes into RM cells: EPRCA, ERICA |
+//!
+//! ```
+//! use delaylab_switch::discipline::codel::{CoDel, Parameters};
+//! use delaylab_switch::{Item, Queue};
+//!
+//! struct Packet(u32);
+//! impl Item for Packet {
+//!     fn bytes(&self) -> u32 { self.0 }
+//!     fn flow(&self) -> u32 { 0 }
+//! }
+//!
+//! // CoDel behind a line that takes a millisecond a packet, and gets two: times are in picoseconds.
+//! const MS: u64 = 1_000_000_000;
+//! let mut queue = CoDel::new(Parameters { target: 5 * MS, interval: 100 * MS });
+//! let mut dropped = Vec::new();
+//! for now in (0..2000).map(|ms| ms * MS) {
+//!     queue.enqueue(now, Packet(1500), &mut dropped);
+//!     queue.enqueue(now, Packet(1500), &mut dropped);
+//!     queue.dequeue(now, &mut dropped);
+//! }
+//! assert!(!dropped.is_empty());
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod buffer;

@@ -23,6 +23,17 @@
 //! A format is a value with `emit`, which writes it to a buffer, and `parse`, which reads it from
 //! one. All fields of more than one byte are big-endian. **No `parse` panics**, whatever the bytes;
 //! `emit` fails where the buffer is too short. Nothing here reads a clock or opens a socket.
+//!
+//! ```
+//! use delaylab_wire::echo::Header;
+//!
+//! let request = Header { token: 0x5eed, seq: 7 };
+//! let mut packet = [0; 64];
+//! request.emit(&mut packet)?;
+//! assert_eq!(Header::parse(&packet)?, request);
+//! assert!(Header::parse(&packet[..7]).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod auth;
