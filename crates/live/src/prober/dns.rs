@@ -41,7 +41,7 @@ impl Dns {
 }
 
 /// A number that names asked for earlier, by this program or another, did not have: a cache may still know them.
-pub(super) fn first_number() -> u64 {
+pub(crate) fn first_number() -> u64 {
     clock::monotonic().unsigned_abs()
 }
 
