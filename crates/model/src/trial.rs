@@ -230,11 +230,26 @@ impl StampPoint {
         StampPoint::TRxHw,
     ];
 
+    /// Those of a request to a reflector on a connection.
+    pub const OF_STREAMS: [StampPoint; 10] = [
+        StampPoint::TSched,
+        StampPoint::TTx,
+        StampPoint::TTxHw,
+        StampPoint::RRx,
+        StampPoint::RUser,
+        StampPoint::RTx,
+        StampPoint::TAck,
+        StampPoint::TFirst,
+        StampPoint::TRx,
+        StampPoint::TRxHw,
+    ];
+
     /// Those that packets of this method can have.
     pub const fn of(method: Method) -> &'static [StampPoint] {
-        match method.asks_server() {
-            true => &Self::OF_REQUESTS,
-            false => &Self::ALL,
+        match method {
+            Method::Tcp => &Self::OF_STREAMS,
+            _ if method.asks_server() => &Self::OF_REQUESTS,
+            _ => &Self::ALL,
         }
     }
 

@@ -81,7 +81,7 @@ impl LineWriter {
         let Some(response) = record.response() else {
             return "an unknown time".to_owned();
         };
-        if record.method.asks_server() {
+        if anatomy::is_of_server(record, &self.facts) {
             return format!("{} = {}", format_duration(response), self.of_server(record));
         }
         let network = anatomy::network(record, &self.facts);

@@ -136,6 +136,15 @@ const OF_SERVERS: &[Column] = columns! {
     "server_most_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.most).into(), "The server took no more: t_first − t_tx − the shortest round trip.";
 };
 
+/// Of those, what a packet of the method tcp has as well: its far kernel acknowledges it, too.
+const OF_STREAMS: [&str; 5] = [
+    "t_ack_ns",
+    "t_first_ns",
+    "least_round_trip_ns",
+    "server_least_ns",
+    "server_most_ns",
+];
+
 /// Those of every packet, and behind them those of packets that ask a server.
 pub fn all() -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter().chain(OF_SERVERS)
@@ -143,8 +152,10 @@ pub fn all() -> impl Iterator<Item = &'static Column> {
 
 /// Those of a packet of this method.
 fn of(method: Method) -> impl Iterator<Item = &'static Column> {
-    let of_servers = OF_SERVERS.iter().filter(move |_| method.asks_server());
-    COLUMNS.iter().chain(of_servers)
+    let has = move |column: &&Column| {
+        method.asks_server() || method == Method::Tcp && OF_STREAMS.contains(&column.name)
+    };
+    COLUMNS.iter().chain(OF_SERVERS.iter().filter(has))
 }
 
 impl Column {
@@ -212,7 +223,7 @@ impl JsonSchema for Row<'_> {
         }
         let required: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
         json_schema!({
-            "description": "One packet. What was not stamped is null, never zero. What is not required is there where a server is asked.",
+            "description": "One packet. What was not stamped is null, never zero. What is not required is there where a server is asked, and some of it by tcp.",
             "type": "object",
             "properties": properties,
             "required": required,

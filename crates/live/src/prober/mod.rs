@@ -20,6 +20,7 @@
 
 mod agreement;
 pub mod any_bytes;
+mod arrival;
 pub mod channel;
 pub mod datagram;
 pub mod dns;

@@ -3,6 +3,7 @@
 use super::dialogue::{Broken, Conversation, Dialogue, Said};
 use super::stamps::RequestStamps;
 use super::tls::{Secured, Tls};
+use crate::prober::arrival::ReplyArrival;
 use crate::prober::channel::QueueEvent;
 use crate::prober::engine::is_nothing;
 use crate::prober::open::{self, CONGESTION_CONTROL};
@@ -167,9 +168,8 @@ pub(super) struct Connection {
     negotiated: Option<Negotiated>,
     plain: Vec<u8>,
     beside: Ancillary,
-    /// The latest stamps of what has come of the reply, software and hardware: a segment that overtook a lost one came
-    /// before the bytes in front of it.
-    latest: [Option<Nanos>; 2],
+    /// When what has come of the reply came.
+    arrival: ReplyArrival,
     /// The stamp of the first byte of the record that comes.
     record_at: Option<Nanos>,
     retransmits: u32,
@@ -221,7 +221,7 @@ impl Connection {
             negotiated: None,
             plain: Vec::new(),
             beside: Ancillary::default(),
-            latest: [None; 2],
+            arrival: ReplyArrival::default(),
             record_at: None,
             retransmits: 0,
         })
@@ -552,10 +552,9 @@ impl Connection {
 
     fn note_arrival(&mut self, beside: Ancillary) {
         if !self.conversation.has_begun() {
-            self.latest = [None; 2];
+            self.arrival.restart();
         }
-        let now = [beside.software, beside.hardware];
-        self.latest = std::array::from_fn(|of| self.latest[of].max(now[of]));
+        self.arrival.went_on(&beside);
         self.beside = beside;
     }
 
@@ -608,8 +607,8 @@ impl Connection {
         };
         Reply {
             seq: self.seq.take().unwrap_or(0),
-            t_rx: self.latest[0],
-            t_rx_hw: self.latest[1],
+            t_rx: self.arrival.whole(),
+            t_rx_hw: self.arrival.whole_hw(),
             retransmits,
             server: Some(Box::new(server)),
             ..Reply::default()
