@@ -40,6 +40,7 @@ mod reflect;
 mod reflect_keys;
 mod secret_file;
 mod serve;
+mod server_target;
 mod terminal;
 mod testbed;
 mod trace;

@@ -5,13 +5,16 @@ use crate::args::trace::TraceArgs;
 use crate::args::values;
 use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
+use crate::server_target::{method_of_url, name_server, with_port};
 use crate::terminal;
 use delaylab_kernel::signals;
 use delaylab_live::path_trace::{PathTracing, names};
 use delaylab_model::MILLISECOND;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
+use delaylab_model::request::{DnsTransport, Question, Url};
 use delaylab_runner::target;
-use delaylab_traffic::path_trace::{PathTrace, Settings};
+use delaylab_traffic::path_trace::{AtOnce, Packets, PathTrace, Settings};
 use delaylab_view::trace::Traced;
 use delaylab_view::trace::json::Document;
 use std::collections::BTreeMap;
@@ -23,6 +26,8 @@ use std::time::Duration;
 const UDP_PORT: u16 = 33434;
 const TCP_PORT: u16 = 80;
 const PAYLOAD: u32 = 32;
+/// Every name server has an answer to it.
+const ANY_QUESTION: &str = ". NS";
 /// From one packet to the next: a path of 30 hops is under way in 60 ms.
 const GAP: i64 = 2 * MILLISECOND;
 /// So long names are waited for.
@@ -30,7 +35,8 @@ const NAMES_WITHIN: Duration = Duration::from_secs(2);
 
 /// Runs the command.
 pub fn run(args: &TraceArgs) -> Result<(), Failed> {
-    let tracing = planned(args)?;
+    let method = method(args)?;
+    let tracing = planned(args, method)?;
     signals::catch_stop()
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
     let trace = tracing.run(&mut progress())?;
@@ -45,8 +51,8 @@ pub fn run(args: &TraceArgs) -> Result<(), Failed> {
         ..Traced::new(
             &args.target,
             tracing.target,
-            tracing.method,
-            tracing.payload as u32,
+            method,
+            &tracing.packets,
             &trace,
             &names,
         )
@@ -59,19 +65,116 @@ pub fn run(args: &TraceArgs) -> Result<(), Failed> {
     }
 }
 
-fn planned(args: &TraceArgs) -> Result<PathTracing, Failed> {
-    let default_port = if args.method.is_stream() {
-        TCP_PORT
-    } else {
-        UDP_PORT
-    };
-    let port = args.port.unwrap_or(default_port);
-    let target: SocketAddr = target::resolve(&args.target, port, values::family(args.v4, args.v6))?;
-    let default_size = if args.method.is_stream() { 0 } else { PAYLOAD };
+/// How it asks: as told, or as a URL says.
+fn method(args: &TraceArgs) -> Result<Method, Failed> {
+    let by_url = method_of_url(&args.target);
+    let method = args.method.or(by_url).unwrap_or(Method::Udp);
+    if args.target.contains("://") && by_url != Some(method) {
+        let target = &args.target;
+        return Err(Failed::usage(match by_url {
+            Some(of_url) => format!(
+                "`{target}` is asked by {of_url}, not by {method}: leave --method out, or name the host and --port"
+            ),
+            None => {
+                format!("`{target}` is no URL of a server: http://, https://, dns:// or tls://")
+            }
+        }));
+    }
+    let question = args.question.is_some() || args.transport.is_some();
+    if question && method != Method::Dns {
+        let what = "--question, --transport: they go with --method dns";
+        return Err(Failed::usage(what));
+    }
+    if args.size.is_some() && method.asks_server() {
+        let what = format!("--size: a packet of {method} has the size that it needs");
+        return Err(Failed::usage(what));
+    }
+    Ok(method)
+}
+
+/// Where packets go, and what they are.
+struct Aim {
+    host: String,
+    port: u16,
+    packets: Packets,
+}
+
+impl Aim {
+    fn new(args: &TraceArgs, method: Method) -> Result<Self, Failed> {
+        match method {
+            Method::Http => Self::web_server(args),
+            Method::Dns => Self::name_server(args),
+            _ => Ok(Self::host(args, method)),
+        }
+    }
+
+    fn host(args: &TraceArgs, method: Method) -> Self {
+        let (host, port) = match method.has_port() {
+            true => with_port(&args.target, args.port),
+            false => (args.target.clone(), args.port),
+        };
+        let (usual_port, usual_size) = match method.is_stream() {
+            true => (TCP_PORT, 0),
+            false => (UDP_PORT, PAYLOAD),
+        };
+        Self {
+            host,
+            port: port.unwrap_or(usual_port),
+            packets: match method {
+                Method::TcpConnect => Packets::Handshakes,
+                _ => Packets::Crafted {
+                    method,
+                    payload: args.size.unwrap_or(usual_size),
+                },
+            },
+        }
+    }
+
+    fn web_server(args: &TraceArgs) -> Result<Self, Failed> {
+        if !args.target.contains("://") {
+            return Ok(Self::host(args, Method::TcpConnect));
+        }
+        if args.port.is_some() {
+            return Err(Failed::usage(
+                "--port: the URL says the port, as in http://example.org:8080/",
+            ));
+        }
+        let url: Url = (args.target.parse()).map_err(|error| Failed::usage(format!("{error}")))?;
+        Ok(Self {
+            port: url.port,
+            host: url.host,
+            packets: Packets::Handshakes,
+        })
+    }
+
+    fn name_server(args: &TraceArgs) -> Result<Self, Failed> {
+        let server = name_server(&args.target, args.port, args.transport)?;
+        let (host, port) = with_port(&server.host, server.port);
+        let transport = server.transport.unwrap_or_default();
+        let question = args.question.clone().or(server.question);
+        let question: Question = question
+            .as_deref()
+            .unwrap_or(ANY_QUESTION)
+            .parse()
+            .map_err(|error| Failed::usage(format!("{error}")))?;
+        Ok(Self {
+            host,
+            port: port.unwrap_or(transport.usual_port()),
+            packets: match transport {
+                DnsTransport::Udp => Packets::Questions(question),
+                DnsTransport::Tcp | DnsTransport::Tls => Packets::Handshakes,
+            },
+        })
+    }
+}
+
+fn planned(args: &TraceArgs, method: Method) -> Result<PathTracing, Failed> {
+    let aim = Aim::new(args, method)?;
+    let family = values::family(args.v4, args.v6);
+    let target: SocketAddr = target::resolve(&aim.host, aim.port, family)?;
     Ok(PathTracing {
         target,
-        method: args.method,
-        payload: args.size.unwrap_or(default_size) as usize,
+        packets: aim.packets,
         interface: args.interface.clone(),
         settings: Settings {
             classes: distinct(&args.class)?,
@@ -83,7 +186,7 @@ fn planned(args: &TraceArgs) -> Result<PathTracing, Failed> {
             gap: GAP,
             timeout: args.timeout,
             give_up: args.max_unknown,
-            one_at_a_time: false,
+            at_once: AtOnce::Many,
         },
         stop: signals::stop(),
     })

@@ -268,9 +268,8 @@ impl Probe {
 
     /// Does the far kernel acknowledge what it asks, by itself?
     pub fn is_acknowledged(&self) -> bool {
-        self.request
-            .as_ref()
-            .is_some_and(Request::is_asked_on_stream)
+        let asked = self.request.as_ref();
+        self.method == Method::Tcp || asked.is_some_and(Request::is_asked_on_stream)
     }
 
     /// frame: how many there are, by count or duration, whichever ends first.

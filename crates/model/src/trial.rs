@@ -10,7 +10,7 @@ use crate::series::KeptSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// What a world is asked to carry out.
@@ -230,11 +230,26 @@ impl StampPoint {
         StampPoint::TRxHw,
     ];
 
+    /// Those of a request to a reflector on a connection.
+    pub const OF_STREAMS: [StampPoint; 10] = [
+        StampPoint::TSched,
+        StampPoint::TTx,
+        StampPoint::TTxHw,
+        StampPoint::RRx,
+        StampPoint::RUser,
+        StampPoint::RTx,
+        StampPoint::TAck,
+        StampPoint::TFirst,
+        StampPoint::TRx,
+        StampPoint::TRxHw,
+    ];
+
     /// Those that packets of this method can have.
     pub const fn of(method: Method) -> &'static [StampPoint] {
-        match method.asks_server() {
-            true => &Self::OF_REQUESTS,
-            false => &Self::ALL,
+        match method {
+            Method::Tcp => &Self::OF_STREAMS,
+            _ if method.asks_server() => &Self::OF_REQUESTS,
+            _ => &Self::ALL,
         }
     }
 
@@ -410,6 +425,8 @@ pub struct ProbeFacts {
     /// What was negotiated with the server, once for all connections that have the same; empty where there is nothing to
     /// negotiate.
     pub negotiated: Vec<Negotiated>,
+    /// dns: the addresses that the name has, once for all answers that have the same; empty where none was asked for or told.
+    pub resolved: Vec<Vec<IpAddr>>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
     /// Why the trial is not what its experiment meant, as sentences. None: it is valid.

@@ -41,6 +41,12 @@ pub fn host(record: &Record, facts: &RecordFacts) -> Option<Nanos> {
     Passage::from_record(record, facts)?.host(facts)
 }
 
+/// Is what answers told from the network by the far kernel's acknowledgement alone? So for servers of any make, and for reflectors
+/// by tcp that stamp nothing.
+pub fn is_of_server(record: &Record, facts: &RecordFacts) -> bool {
+    crate::passage::is_told_by_acknowledgement(record, facts)
+}
+
 /// Two anatomies in the parts that both tell apart: what one of them merged is merged in the other.
 pub fn in_common(a: &[Part], b: &[Part]) -> Vec<[Part; 2]> {
     let mut sets: Vec<StageSet> = Vec::new();

@@ -122,9 +122,16 @@ fn reflector_stamps(record: &Record, facts: &RecordFacts) -> (Option<Nanos>, Opt
     }
 }
 
+/// Does what answers tell nothing of itself, so that the far kernel's acknowledgement alone tells it from the network? So do servers of
+/// any make, and reflectors by tcp that stamp nothing.
+pub(crate) fn is_told_by_acknowledgement(record: &Record, facts: &RecordFacts) -> bool {
+    let unstamped = || residence(facts) == Residence::Unknown && record.t_first.is_some();
+    record.method.asks_server() || record.method == Method::Tcp && unstamped()
+}
+
 /// The stages that a record does not have: they take no time, and are no part.
-fn absent(record: &Record) -> StageSet {
-    if !record.method.asks_server() {
+fn absent(record: &Record, facts: &RecordFacts) -> StageSet {
+    if !is_told_by_acknowledgement(record, facts) {
         return StageSet::OF_SERVERS;
     }
     let made = [
@@ -172,7 +179,8 @@ impl Passage {
         }
         set(Boundary::Sched, record.t_sched);
         set(Boundary::Tx, record.t_tx);
-        let (r_in, r_out) = match record.method.asks_server() {
+        let told = is_told_by_acknowledgement(record, facts);
+        let (r_in, r_out) = match told {
             true => (None, None),
             false => reflector_stamps(record, facts),
         };
@@ -180,15 +188,18 @@ impl Passage {
             set(Boundary::FarIn, r_in);
             set(Boundary::ReflectorOut, r_out);
         }
-        set(Boundary::First, record.t_first.or(record.t_rx));
-        if record.t_first.is_some() {
+        // Of a reflector's reply the last byte counts: all of it is the way back.
+        let t_first = record.t_first.filter(|_| told);
+        set(Boundary::First, t_first.or(record.t_rx));
+        if t_first.is_some() {
             set(Boundary::Rx, record.t_rx);
         }
         set(Boundary::Recv, Some(t_recv));
         let of_reflector = r_in
             .zip(r_out)
             .map(|(r_in, r_out)| r_out.wrapping_sub(r_in));
-        if let Some(residence) = of_reflector.or_else(|| record.server_told()) {
+        let of_server = || record.server_told().filter(|_| told);
+        if let Some(residence) = of_reflector.or_else(of_server) {
             passage.residence = residence;
             passage.known.0 |= Known::RESIDENCE;
         }
@@ -196,7 +207,7 @@ impl Passage {
             passage.sent = t_send.wrapping_sub(record.t_intended);
             passage.known.0 |= Known::SENT;
         }
-        passage.leave_out(absent(record));
+        passage.leave_out(absent(record, facts));
         Some(passage)
     }
 
@@ -551,12 +562,51 @@ mod tests {
         assert_eq!(passage.host(&RecordFacts::default()), Some(25));
     }
 
+    /// By tcp a reflector may stamp nothing of itself; where it does, its stamps tell, and the acknowledgement changes nothing.
+    #[test]
+    fn a_reflector_that_stamps_nothing_is_told_as_a_server_is() {
+        let mut record = asked();
+        record.method = Method::Tcp;
+        (record.t_begin, record.t_resolved) = (None, None);
+        (record.t_connected, record.t_secured) = (None, None);
+        let expected = [
+            ("schedule slip", 3102),
+            ("send stack", 8),
+            ("local queue", 20),
+            ("forward + return path", 100_000),
+            ("server", 50_000_000),
+            ("transfer", 1_000_000),
+            ("receive wake-up", 30),
+        ];
+        assert_eq!(
+            named(&record),
+            expected.map(|(name, ns)| (name.to_owned(), ns))
+        );
+        let stamped = RecordFacts {
+            reflector_clock: ReflectorClock::Same,
+            residence: Residence::ToDriver,
+        };
+        (record.r_rx, record.r_user, record.r_tx) =
+            (Some(1_053_130), Some(1_053_200), Some(51_053_130));
+        let with = Passage::from_record(&record, &stamped).unwrap();
+        assert_eq!(with.network(&stamped), Some(1_100_000));
+        assert_eq!(with.back(), Some(1_050_000));
+        (record.t_ack, record.t_first) = (None, None);
+        let without = Passage::from_record(&record, &stamped).unwrap();
+        let parts = |passage: &Passage| passage.parts().iter().collect::<Vec<_>>();
+        assert_eq!(parts(&with), parts(&without));
+        // Nothing was acknowledged: it is part of the network, as ever.
+        let plain = RecordFacts::default();
+        let passage = Passage::from_record(&record, &plain).unwrap();
+        assert_eq!(passage.network(&plain), Some(51_100_000));
+    }
+
     proptest! {
         #[test]
         fn parts_of_requests_add_up_and_no_stage_is_there_twice(
             stamps in proptest::collection::vec(option::of(any::<i64>()), 11),
             t_recv in any::<i64>(),
-            method in select(vec![Method::Http, Method::Dns, Method::TcpConnect]),
+            method in select(vec![Method::Http, Method::Dns, Method::TcpConnect, Method::Tcp]),
         ) {
             let mut record = Record::due(0, 0, 0, method, 0);
             record.t_begin = stamps[0];

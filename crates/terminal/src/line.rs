@@ -81,7 +81,7 @@ impl LineWriter {
         let Some(response) = record.response() else {
             return "an unknown time".to_owned();
         };
-        if record.method.asks_server() {
+        if anatomy::is_of_server(record, &self.facts) {
             return format!("{} = {}", format_duration(response), self.of_server(record));
         }
         let network = anatomy::network(record, &self.facts);
@@ -142,6 +142,9 @@ fn notes(record: &Record) -> String {
     let mut notes = String::new();
     if let Some(answer) = record.answer {
         notes += &format!("  {answer}");
+    }
+    if let Some(ttl) = record.answer_ttl {
+        notes += &format!("  for {ttl}s");
     }
     if let Some(ttl) = record.reply_ttl {
         notes += &format!("  ttl={ttl}");

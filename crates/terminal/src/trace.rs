@@ -5,6 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::width;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_traffic::path_trace::Packets;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
 use delaylab_view::trace::words::{self, Words};
@@ -42,8 +43,13 @@ fn head(traced: &Traced<'_>, style: &Style) -> String {
         method => method.to_string(),
     };
     let mut facts = vec![method];
-    if !traced.method.is_stream() {
-        facts.push(format!("{} B payload", traced.payload));
+    match traced.packets {
+        Packets::Crafted { payload, .. } if !traced.packets.are_tcp() => {
+            facts.push(format!("{payload} B payload"));
+        }
+        Packets::Crafted { .. } => {}
+        Packets::Handshakes => facts.push("handshakes".to_owned()),
+        Packets::Questions(question) => facts.push(question.to_string()),
     }
     facts.push(classes.join(" "));
     if settings.ecn > 0 {
@@ -78,7 +84,11 @@ fn hops(traced: &Traced<'_>, style: &Style) -> String {
     let fitting = layouts.map(|layout| rows(traced, layout)).find(fits);
     let mut lines = fitting.unwrap_or_else(|| rows(traced, Layout::Stacked));
     add_names(&mut lines, traced, style);
-    drawn(&lines, style) + &crate::text::paragraph(LEGEND, Paint::Dim, style)
+    let legend = match traced.packets.tell_class() {
+        true => crate::text::paragraph(LEGEND, Paint::Dim, style),
+        false => String::new(),
+    };
+    drawn(&lines, style) + &legend
 }
 
 /// What the table's first figure is of.
@@ -188,8 +198,9 @@ fn figures_heading(traced: &Traced<'_>, layout: Layout) -> Vec<Cell> {
         Layout::Narrow => vec!["DSCP", "lost", "median"],
         _ => vec!["DSCP", "lost", "min", "median", spread_name(traced)],
     };
-    let cells = names.into_iter().enumerate();
-    cells
+    let mut cells: Vec<Cell> = names
+        .into_iter()
+        .enumerate()
         .map(|(at, name)| {
             if at == 0 {
                 Cell::left(name)
@@ -198,7 +209,9 @@ fn figures_heading(traced: &Traced<'_>, layout: Layout) -> Vec<Cell> {
             }
             .dim()
         })
-        .collect()
+        .collect();
+    leave_class_out(traced, &mut cells);
+    cells
 }
 
 fn heading(traced: &Traced<'_>, layout: Layout) -> Vec<Line> {
@@ -223,6 +236,13 @@ fn heading(traced: &Traced<'_>, layout: Layout) -> Vec<Line> {
         return vec![Line::Row(row, None)];
     }
     vec![Line::Row(names, None), Line::Row(row, None)]
+}
+
+/// The first column of a class says with which class its packets arrived: nothing, where that cannot be read.
+fn leave_class_out(traced: &Traced<'_>, cells: &mut Vec<Cell>) {
+    if !traced.packets.tell_class() {
+        cells.remove(0);
+    }
 }
 
 /// Who answers at this distance, in the order of the classes.
@@ -260,13 +280,13 @@ fn address_lines(
         let mut cells = vec![ttl_cell(first), address_cell];
         for path in &traced.paths {
             cells.push(Cell::default());
-            cells.extend(figures(traced, layout, path, ttl, first, address));
+            cells.extend(shown_figures(traced, layout, path, ttl, first, address));
         }
         return vec![Line::Row(cells, address)];
     }
     let mut lines = Vec::new();
     for path in &traced.paths {
-        let figures = figures(traced, layout, path, ttl, first, address);
+        let figures = shown_figures(traced, layout, path, ttl, first, address);
         if figures.iter().all(|cell| cell.plain().is_empty()) {
             continue;
         }
@@ -282,6 +302,20 @@ fn address_lines(
         lines.push(Line::Row(cells, address.filter(|_| shown)));
     }
     lines
+}
+
+/// What [`figures`] has of an address, in the columns that are shown.
+fn shown_figures(
+    traced: &Traced<'_>,
+    layout: Layout,
+    path: &ClassPath,
+    ttl: u8,
+    first: bool,
+    address: Option<IpAddr>,
+) -> Vec<Cell> {
+    let mut cells = figures(traced, layout, path, ttl, first, address);
+    leave_class_out(traced, &mut cells);
+    cells
 }
 
 /// What a class has to say of an address: which class arrived there, the loss of the hop beside its main

@@ -119,7 +119,7 @@ pub const COLUMNS: &[Column] = columns! {
     "host_ns" MaybeNumber |r, f| anatomy::host(r, f).into(), "response − network: both ends. Servers: this host alone.";
 };
 
-/// What a packet has besides where a server is asked. The last two are worked out from the others.
+/// What a packet has besides where a server is asked. The two bounds are worked out from the others.
 #[rustfmt::skip]
 const OF_SERVERS: &[Column] = columns! {
     "t_begin_ns" MaybeNumber |r, _| r.t_begin.into(), "Servers: when work on it began, where a connection had to be made first.";
@@ -134,7 +134,18 @@ const OF_SERVERS: &[Column] = columns! {
     "connection" MaybeNumber |r, _| r.connection.into(), "Which of the probe's connections carried it, from 0.";
     "server_least_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.least).into(), "The server took no less: t_first − t_ack.";
     "server_most_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.most).into(), "The server took no more: t_first − t_tx − the shortest round trip.";
+    "answer_ttl" MaybeNumber |r, _| r.answer_ttl.into(), "dns: for how many seconds the answer may be kept, the least of its records.";
+    "server_says_ns" MaybeNumber |r, _| r.server_says.into(), "What the server says that it took itself: the longest duration in Server-Timing of a reply by HTTP/1.1.";
 };
+
+/// Of those, what a packet of the method tcp has as well: its far kernel acknowledges it, too.
+const OF_STREAMS: [&str; 5] = [
+    "t_ack_ns",
+    "t_first_ns",
+    "least_round_trip_ns",
+    "server_least_ns",
+    "server_most_ns",
+];
 
 /// Those of every packet, and behind them those of packets that ask a server.
 pub fn all() -> impl Iterator<Item = &'static Column> {
@@ -143,8 +154,10 @@ pub fn all() -> impl Iterator<Item = &'static Column> {
 
 /// Those of a packet of this method.
 fn of(method: Method) -> impl Iterator<Item = &'static Column> {
-    let of_servers = OF_SERVERS.iter().filter(move |_| method.asks_server());
-    COLUMNS.iter().chain(of_servers)
+    let has = move |column: &&Column| {
+        method.asks_server() || method == Method::Tcp && OF_STREAMS.contains(&column.name)
+    };
+    COLUMNS.iter().chain(OF_SERVERS.iter().filter(has))
 }
 
 impl Column {
@@ -212,7 +225,7 @@ impl JsonSchema for Row<'_> {
         }
         let required: Vec<_> = COLUMNS.iter().map(|column| column.name).collect();
         json_schema!({
-            "description": "One packet. What was not stamped is null, never zero. What is not required is there where a server is asked.",
+            "description": "One packet. What was not stamped is null, never zero. What is not required is there where a server is asked, and some of it by tcp.",
             "type": "object",
             "properties": properties,
             "required": required,

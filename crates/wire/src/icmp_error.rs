@@ -57,31 +57,36 @@ impl Reason {
         matches!(self, Reason::PortUnreachable | Reason::ProtocolUnreachable)
     }
 
-    /// What a message of this type and code says. Those that are no errors are not ours.
-    fn read(kind: u8, code: u8, message: &[u8], v6: bool) -> Result<Self, ParseError> {
+    /// What an error of this type and code says, of ICMP or, for `v6`, of ICMPv6; `mtu` is what it says would fit, where it
+    /// is about that. `None`: it is no error.
+    pub const fn new(kind: u8, code: u8, mtu: u32, v6: bool) -> Option<Self> {
         let is_error = if v6 {
             matches!(kind, 1..=127)
         } else {
             matches!(kind, 3 | 4 | 5 | 11 | 12)
         };
         if !is_error {
-            return Err(ParseError::NotOurs);
+            return None;
         }
-        Ok(match IcmpReason::from_code(kind, code, v6) {
+        Some(match IcmpReason::from_code(kind, code, v6) {
             IcmpReason::TtlExceeded => Reason::TtlExceeded,
             IcmpReason::NoRoute => Reason::NoRoute,
             IcmpReason::HostUnreachable => Reason::HostUnreachable,
             IcmpReason::PortUnreachable => Reason::PortUnreachable,
             IcmpReason::ProtocolUnreachable => Reason::ProtocolUnreachable,
             IcmpReason::Prohibited => Reason::Prohibited,
-            IcmpReason::TooBig if v6 => Reason::TooBig {
-                mtu: get_u32(message, 4)?,
-            },
-            IcmpReason::TooBig => Reason::TooBig {
-                mtu: get_u16(message, 6)?.into(),
-            },
+            IcmpReason::TooBig => Reason::TooBig { mtu },
             IcmpReason::Other => Reason::Other { kind, code },
         })
+    }
+
+    /// What a message of this type and code says. Those that are no errors are not ours.
+    fn read(kind: u8, code: u8, message: &[u8], v6: bool) -> Result<Self, ParseError> {
+        let mtu = match v6 {
+            true => get_u32(message, 4)?,
+            false => get_u16(message, 6)?.into(),
+        };
+        Self::new(kind, code, mtu, v6).ok_or(ParseError::NotOurs)
     }
 }
 

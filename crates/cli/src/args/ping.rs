@@ -4,6 +4,7 @@ use super::experiment::RUNS;
 use super::load::{self, LoadArg, LoadServerArgs};
 use super::server::ServerArgs;
 use super::values;
+use crate::server_target::method_of_url;
 use clap::{ArgAction, Args};
 use delaylab_lab::finding::Limit;
 use delaylab_model::Nanos;
@@ -223,12 +224,8 @@ impl PingArgs {
 
     /// How it asks: as told, or as a URL says.
     pub fn method(&self) -> Method {
-        let by_scheme = || match self.target().split_once("://")?.0 {
-            "http" | "https" => Some(Method::Http),
-            "dns" | "dns+tls" | "tls" => Some(Method::Dns),
-            _ => None,
-        };
-        self.method.or_else(by_scheme).unwrap_or_default()
+        let by_url = || method_of_url(self.target());
+        self.method.or_else(by_url).unwrap_or_default()
     }
 
     /// The host.

@@ -5,6 +5,7 @@ use clap::Args;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
+use delaylab_model::request::DnsTransport;
 
 /// Trace the path to a target by traffic class: hops, loss, delay, marks and labels side by side
 #[derive(Debug, Args)]
@@ -17,9 +18,13 @@ Examples:
   delaylab trace 192.0.2.1                          the path of best effort
   delaylab trace 192.0.2.1 --class be,ef,cs1        where the others are re-marked or leave it
   delaylab trace 192.0.2.1 --method tcp --port 443  through firewalls that let little else pass
+  delaylab trace https://example.org/               to the port of a web server, with no privilege
+  delaylab trace dns://192.0.2.1/example.org        to a name server, by questions
+  delaylab trace 192.0.2.1:5432 --method tcp-connect  to any TCP port, with no privilege
   delaylab trace 192.0.2.1 -n -q 100 --json         a hundred packets a hop, as one JSON document")]
 pub struct TraceArgs {
-    /// Host name or address
+    /// Host name or address, or HOST:PORT; an http:// or https:// URL leads to the port of its web server, dns://SERVER/NAME (by TLS: tls://) to
+    /// that of a name server
     pub target: String,
 
     /// Traffic classes to compare, separated by commas: be, ef, va, le, cs0…cs7, af11…af43, or code
@@ -27,11 +32,13 @@ pub struct TraceArgs {
     #[arg(long, default_value = "be", value_delimiter = ',', value_parser = values::class, help_heading = "What to send")]
     pub class: Vec<Dscp>,
 
-    /// Probe method: udp and tcp to a port, icmp echo. With udp the target also reports the class that it received
-    #[arg(long, default_value = "udp", value_parser = values::trace_method(), help_heading = "What to send")]
-    pub method: Method,
+    /// Probe method: udp and tcp to a port, icmp echo: these need a privilege, and hops tell the class that they received. With udp
+    /// the target does, too. tcp-connect and http: TCP handshakes with a port; dns: questions to a name server. These need none
+    /// [default: udp, or as the URL says]
+    #[arg(long, value_parser = values::trace_method(), help_heading = "What to send")]
+    pub method: Option<Method>,
 
-    /// Port at the target [default: 33434; tcp: 80]
+    /// Port at the target [default: 33434; tcp, tcp-connect and http: 80; dns: 53, by TLS 853]
     #[arg(short, long, help_heading = "What to send", value_parser = clap::value_parser!(u16).range(1..))]
     pub port: Option<u16>,
 
@@ -43,7 +50,15 @@ pub struct TraceArgs {
     #[arg(short = '6', help_heading = "What to send")]
     pub v6: bool,
 
-    /// Payload, behind the UDP or ICMP header [default: 32B; tcp: none]
+    /// dns: the name and the type asked for: 'example.org AAAA' [default: . NS]
+    #[arg(long, value_name = "NAME TYPE", help_heading = "What to send")]
+    pub question: Option<String>,
+
+    /// dns: questions by udp, or handshakes with the port for tcp or tls [default: udp, or as the URL says]
+    #[arg(long, value_parser = values::dns_transport(), help_heading = "What to send")]
+    pub transport: Option<DnsTransport>,
+
+    /// udp, icmp: payload, behind the UDP or ICMP header [default: 32B]
     #[arg(short, long, value_name = "SIZE", value_parser = values::size, help_heading = "What to send")]
     pub size: Option<u32>,
 

@@ -123,7 +123,9 @@ pub fn cells_method() -> impl clap::builder::TypedValueParser<Value = Method> {
 
 /// Methods that a path can be traced by.
 pub fn trace_method() -> impl clap::builder::TypedValueParser<Value = Method> {
-    one_of([Method::Udp, Method::Icmp, Method::Tcp].into_iter())
+    let own = [Method::Udp, Method::Icmp, Method::Tcp];
+    let asking = [Method::TcpConnect, Method::Http, Method::Dns];
+    one_of(own.into_iter().chain(asking))
 }
 names! {
     /// Modes of path MTU discovery.

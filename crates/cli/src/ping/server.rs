@@ -2,9 +2,11 @@
 
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
+use crate::server_target::{name_server, with_port};
 use delaylab_model::method::Method;
 use delaylab_model::request::{DnsTransport, Url, Verb};
 use serde_json::{Value, json};
+use std::net::Ipv6Addr;
 use std::path::Path;
 
 /// The host that packets go to, and the fields of the probe that say what it is asked.
@@ -91,6 +93,9 @@ impl Asked {
         // What is no URL is a host, whose first page is asked for.
         let text = match args.target().contains("://") {
             true => args.target().to_owned(),
+            false if args.target().parse::<Ipv6Addr>().is_ok() => {
+                format!("http://[{}]/", args.target())
+            }
             false => format!("http://{}/", args.target()),
         };
         let url: Url = text
@@ -105,36 +110,12 @@ impl Asked {
         Ok(())
     }
 
-    /// `dns://SERVER:PORT/NAME?type=TYPE`, as RFC 4501 has it; by TLS `tls://` or `dns+tls://`.
     fn of_name(&mut self, args: &PingArgs) -> Result<(), Failed> {
-        let mut port = args.port;
-        let mut transport = args.server.transport;
-        if let Some((scheme, rest)) = args.target().split_once("://") {
-            if scheme != "dns" {
-                if transport.is_some_and(|asked| asked != DnsTransport::Tls) {
-                    let what = "--transport: the URL says that TLS is to carry it";
-                    return Err(Failed::usage(what));
-                }
-                transport = Some(DnsTransport::Tls);
-                self.set("transport", json!(transport));
-            }
-            let (server, name) = rest.split_once('/').unwrap_or((rest, ""));
-            let (name, query) = name.split_once('?').unwrap_or((name, ""));
-            let of_type = |pair: &str| {
-                let (key, value) = pair.split_once('=')?;
-                key.eq_ignore_ascii_case("type").then(|| value.to_owned())
-            };
-            let kind = query.split([';', '&']).find_map(of_type);
-            let kind = kind.unwrap_or_else(|| "A".to_owned());
-            (self.host, port) = with_port(server, port);
-            if !name.is_empty() {
-                self.set("question", json!(format!("{name} {kind}")));
-            }
-        }
-        if self.host.is_empty() {
-            return Err(Failed::usage(
-                "which name server? dns://SERVER/NAME, or SERVER --method dns --question NAME",
-            ));
+        let server = name_server(args.target(), args.port, args.server.transport)?;
+        self.host = server.host;
+        self.set("transport", json!(server.transport));
+        if let Some(question) = server.question {
+            self.set("question", json!(question));
         }
         let has_question = self
             .fields
@@ -143,10 +124,11 @@ impl Asked {
         if !has_question {
             return Err(Failed::usage("which name? --question 'example.org AAAA'"));
         }
-        self.set("port", json!(port));
-        let kept =
-            transport.filter(|transport| *transport != DnsTransport::Udp && !args.server.fresh);
-        self.port_of_kept = kept.map(|transport| port.unwrap_or(transport.usual_port()));
+        self.set("port", json!(server.port));
+        let kept = server
+            .transport
+            .filter(|transport| *transport != DnsTransport::Udp && !args.server.fresh);
+        self.port_of_kept = kept.map(|transport| server.port.unwrap_or(transport.usual_port()));
         Ok(())
     }
 
@@ -155,19 +137,6 @@ impl Asked {
         let (host, port) = with_port(args.target(), args.port);
         self.host = host;
         self.set("port", json!(port));
-    }
-}
-
-/// `HOST:PORT` or `[ADDRESS]:PORT` taken apart; an IPv6 address alone is a host.
-fn with_port(text: &str, given: Option<u16>) -> (String, Option<u16>) {
-    let apart = text.rsplit_once(':').and_then(|(host, port)| {
-        let port = port.parse().ok()?;
-        let plain = !host.contains(':') || (host.starts_with('[') && host.ends_with(']'));
-        plain.then(|| (host.to_owned(), Some(port)))
-    });
-    match given {
-        Some(_) => (text.to_owned(), given),
-        None => apart.unwrap_or_else(|| (text.to_owned(), None)),
     }
 }
 

@@ -4,14 +4,19 @@ use crate::harness::netns::Namespace;
 use crate::harness::process::{DELAYLAB, Process, Ran, delaylab};
 use crate::harness::routers::{AT_TARGET, Answer, OPEN_PORT, Packet, Routers, TARGET};
 use crate::{or_skip, skip};
-use delaylab_kernel::clock;
+use delaylab_kernel::{clock, namespace};
 use delaylab_model::SECOND;
+use delaylab_wire::dns;
 use delaylab_wire::mpls::Entry;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// `delaylab trace WORDS`.
 fn trace(inside: &Namespace, words: &str) -> Ran {
@@ -229,6 +234,29 @@ fn what_cannot_be_traced_is_refused() {
         ),
         ("127.0.0.1 -q 9999", "65535"),
         ("224.0.0.1", "group address"),
+        ("https://127.0.0.1/ -p 443", "the URL says the port"),
+        (
+            "https://127.0.0.1/ --method udp",
+            "is asked by http, not by udp",
+        ),
+        ("ftp://127.0.0.1/", "is no URL of a server"),
+        ("127.0.0.1 --question a.b", "they go with --method dns"),
+        (
+            "127.0.0.1 --method dns --question a..b",
+            "two dots in a row",
+        ),
+        (
+            "127.0.0.1:80 --method tcp-connect -s 9B",
+            "has the size that it needs",
+        ),
+        (
+            "127.0.0.1:80 --method tcp-connect -w 2s",
+            "Use -w 1s at most",
+        ),
+        (
+            "127.0.0.1:80 --method http --ecn ect0",
+            "TCP uses the ECN bits itself",
+        ),
     ] {
         let mut command = delaylab(None);
         let ran = Ran::to_end(command.arg("trace").args(words.split(' ')));
@@ -244,8 +272,8 @@ fn what_cannot_be_traced_is_refused() {
 /// a – r1 – r2 – b, and a – r1 – r3 – b for cs1: real kernels. r2 clears ef's mark.
 struct Chain {
     a: Namespace,
-    _routers: [Namespace; 3],
-    _b: Namespace,
+    routers: [Namespace; 3],
+    b: Namespace,
 }
 
 impl Chain {
@@ -312,8 +340,8 @@ impl Chain {
         run(&r2, "nft", clear)?;
         Ok(Self {
             a,
-            _routers: [r1, r2, r3],
-            _b: b,
+            routers: [r1, r2, r3],
+            b,
         })
     }
 }
@@ -329,6 +357,71 @@ fn run(inside: &Namespace, program: &str, words: &str) -> Result<(), String> {
     }
     let said = String::from_utf8_lossy(&done.stderr);
     Err(format!("`{program} {words}` failed: {}", said.trim()))
+}
+
+/// The ports where [`Servers`] are.
+const WEB: u16 = 8080;
+const NAMES: u16 = 53;
+
+/// A web server that takes connections and no more, and a name server, of both families.
+struct Servers {
+    stop: Arc<AtomicBool>,
+    names: Option<JoinHandle<()>>,
+    _web: TcpListener,
+}
+
+impl Servers {
+    fn new(inside: &Namespace) -> Self {
+        let name = inside.name.clone();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let (made, making) = mpsc::channel();
+        let names = std::thread::spawn(move || {
+            let namespace = namespace::Namespace::open(&name).unwrap();
+            namespace.enter().unwrap();
+            made.send(TcpListener::bind(("::", WEB)).unwrap()).unwrap();
+            let names = UdpSocket::bind(("::", NAMES)).unwrap();
+            names
+                .set_read_timeout(Some(Duration::from_millis(50)))
+                .unwrap();
+            let mut buffer = [0; 512];
+            while !told.load(Ordering::Relaxed) {
+                if let Ok((length, from)) = names.recv_from(&mut buffer)
+                    && let Some(reply) = dns::reply(&buffer[..length], Ipv4Addr::LOCALHOST, 60, 0)
+                {
+                    names.send_to(&reply, from).unwrap();
+                }
+            }
+        });
+        Self {
+            _web: making.recv().unwrap(),
+            stop,
+            names: Some(names),
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(names) = self.names.take() {
+            let _ = names.join();
+        }
+    }
+}
+
+/// What a path says of its end, and by whom the hops before it answer.
+fn ends_with(document: &Value) -> (Vec<String>, String) {
+    let hops = document["paths"][0]["hops"].as_array().unwrap();
+    let router = |hop: &Value| hop["routers"][0].clone();
+    let addresses = hops
+        .iter()
+        .map(|hop| match router(hop)["address"].as_str() {
+            Some(address) => address.to_owned(),
+            None => "-".to_owned(),
+        });
+    let said = router(hops.last().unwrap())["said"].to_string();
+    (addresses.collect(), said.trim_matches('"').to_owned())
 }
 
 /// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.
@@ -422,6 +515,149 @@ mod in_turn {
         let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(shown.contains(said), "{}", ran.stdout);
         assert_eq!(ran.code, 0);
+    }
+
+    /// Two routers and a server behind them, asked as any user may ask them.
+    #[test]
+    fn the_path_to_a_server_is_found_by_its_own_protocol_and_without_privilege() {
+        let chain = or_skip!(Chain::new());
+        let _servers = Servers::new(&chain.b);
+        let reject = "add table inet r; add chain inet r f { type filter hook forward priority filter; }; \
+                      add rule inet r f tcp dport 81 reject with icmpx type admin-prohibited; \
+                      add rule inet r f tcp dport 82 drop; add rule inet r f udp dport 54 reject with icmpx type admin-prohibited";
+        or_skip!(run(&chain.routers[1], "nft", reject));
+        // Traces follow each other: routers that limit their answers would have few left for the later ones.
+        for each in chain.routers.iter().chain([&chain.b]) {
+            let unlimited = "-qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0";
+            or_skip!(run(each, "sysctl", unlimited));
+        }
+        let asked = |words: &str| {
+            let mut command = chain.a.command("setpriv");
+            command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
+            command
+                .arg(DELAYLAB)
+                .args(["trace", "-n", "--json", "-q", "2", "-i", "50ms"]);
+            let ran = Ran::to_end(command.args(words.split(' ')));
+            (ran.code <= 4).then(|| {
+                assert_eq!(ran.stderr, "", "{words}");
+                (serde_json::from_str(&ran.stdout).unwrap(), ran.code)
+            })
+        };
+        let [v4, v6] = ["10.78.", "fd00:78:"];
+        for (target, url, net, colons) in [
+            ("10.78.4.2", "10.78.4.2", v4, "."),
+            ("fd00:78:4::2", "[fd00:78:4::2]", v6, "::"),
+        ] {
+            let at = |hops: &[u8]| -> Vec<String> {
+                let hops = hops.iter();
+                hops.map(|hop| format!("{net}{hop}{colons}2")).collect()
+            };
+            for (words, hops, said, verdict) in [
+                (
+                    format!("http://{url}:{WEB}/page"),
+                    &[1, 2, 4][..],
+                    "open",
+                    "The target is 3 hops away; port 8080 is open (SYN-ACK).",
+                ),
+                (
+                    format!("https://{url}/"),
+                    &[1, 2, 4],
+                    "closed",
+                    "The target is 3 hops away; nothing listens on port 443 (RST).",
+                ),
+                (
+                    format!("{url}:{WEB} --method tcp-connect"),
+                    &[1, 2, 4],
+                    "open",
+                    "The target is 3 hops away; port 8080 is open (SYN-ACK).",
+                ),
+                (
+                    format!("dns://{url}/example.org"),
+                    &[1, 2, 4],
+                    "answer",
+                    "The target is 3 hops away; the name server answers.",
+                ),
+                (
+                    format!("{target} --method dns -p 55"),
+                    &[1, 2, 4],
+                    "port-unreachable",
+                    "The target is 3 hops away; nothing listens on UDP port 55 (port unreachable).",
+                ),
+                (
+                    format!("{target} --method dns -p 54"),
+                    &[1, 2, 2],
+                    "prohibited",
+                    "says that it is prohibited.",
+                ),
+                (
+                    format!("{target} --method http -p 81"),
+                    &[1, 2, 2],
+                    "prohibited",
+                    "says that it is prohibited.",
+                ),
+                (
+                    format!("tls://{url}:82/example.org -U 1 -w 300ms"),
+                    &[1, 2],
+                    "ttl-exceeded",
+                    "be does not reach the target: no hop behind hop 2 answers.",
+                ),
+            ] {
+                let Some((document, code)) = asked(&words) else {
+                    skip!("user 65534 cannot run the binary");
+                };
+                let document: Value = document;
+                let (addresses, last) = ends_with(&document);
+                assert_eq!((addresses, last.as_str()), (at(hops), said), "{words}");
+                let told = document["verdict"].as_str().unwrap();
+                assert!(told.ends_with(verdict), "{words}: {told}");
+                assert_eq!(code == 0, verdict.starts_with("The target"), "{words}");
+                let packets = document["packets"].as_array().unwrap();
+                let answered = packets.iter().filter(|packet| packet["said"].is_string());
+                let trip = |packet: &Value| packet["round_trip_ns"].as_i64().unwrap();
+                assert!(
+                    answered
+                        .clone()
+                        .all(|packet| (1..SECOND).contains(&trip(packet)))
+                );
+                // ICMP errors and answers of UDP say how far they have come.
+                let tells = |packet: &&Value| packet["said"] == "ttl-exceeded";
+                assert!(
+                    answered
+                        .filter(tells)
+                        .all(|packet| packet["reply_ttl"].is_u64())
+                );
+            }
+        }
+    }
+
+    /// What balances load by flow sees one flow here, too.
+    #[test]
+    fn handshakes_and_questions_are_of_one_flow() {
+        let flows = Arc::new(Mutex::new(BTreeSet::new()));
+        let seen = Arc::clone(&flows);
+        let routers = or_skip!(Routers::new(move |packet| {
+            seen.lock().unwrap().insert((packet.class, packet.flow));
+            let by = if packet.ttl > 3 {
+                AT_TARGET
+            } else {
+                packet.ttl
+            };
+            Some(packet.answered_by(by))
+        }));
+        for target in [TARGET[0], TARGET[1]] {
+            for method in ["tcp-connect -p 443", "http", "dns"] {
+                let words = format!("{target} --method {method} --class be,ef -i 20ms -q 5");
+                let document = traced(&routers.inside, &words);
+                let verdict = document["verdict"].as_str().unwrap();
+                assert!(
+                    verdict.starts_with("be and ef take the same path, 4 hops"),
+                    "{words}: {verdict}"
+                );
+                let flows = std::mem::take(&mut *flows.lock().unwrap());
+                let ports: BTreeSet<_> = flows.iter().map(|(_, flow)| flow).collect();
+                assert_eq!((flows.len(), ports.len()), (2, 1), "{words}: {flows:?}");
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `sockets` | opens what the packets leave and the answers arrive by, and reads those |
+//! | `wires` | what is asked of the sockets that packets leave and answers arrive by |
+//! | `crafted` | whole packets, by raw sockets |
+//! | `handshakes` | TCP handshakes of the kernel's own |
+//! | `questions` | questions to a name server |
 //! | [`names`] | finds the names of routers |
 //!
 //! [`PathTrace`] decides which packet is due; here it is sent, and what comes back is handed over.
@@ -10,20 +13,26 @@
 //! A round trip is from the send call to the arrival in this host's kernel: many packets are under way at
 //! once, and when this thread gets to read an answer says nothing of the path.
 
+mod crafted;
+mod handshakes;
 pub mod names;
-mod sockets;
+mod questions;
+mod wires;
 
 use crate::clocks::{Clocks, RealTime};
 use crate::prober::error::{OpenError, RunError};
+use crafted::Crafted;
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
 use delaylab_model::method::Method;
 use delaylab_model::stop::Stop;
-use delaylab_traffic::path_trace::{Due, PathTrace, Settings, Step};
+use delaylab_traffic::path_trace::{AtOnce, Due, Packets, PathTrace, Settings, Step};
 use delaylab_wire::path_probe::{Mark, SMALLEST_PAYLOAD};
-use sockets::Sockets;
+use handshakes::{Handshakes, SENT_AGAIN};
+use questions::Questions;
 use std::io;
 use std::net::SocketAddr;
+use wires::{Arrival, Wires};
 
 /// What may leave for another host unasked: 1 % of a gigabit.
 const MOST_BITS_A_SECOND: i64 = 10_000_000;
@@ -33,10 +42,8 @@ const MOST_BITS_A_SECOND: i64 = 10_000_000;
 pub struct PathTracing {
     /// Where to; icmp has no use for the port.
     pub target: SocketAddr,
-    /// udp, icmp or tcp.
-    pub method: Method,
-    /// Bytes behind the UDP or ICMP header.
-    pub payload: usize,
+    /// What the packets are.
+    pub packets: Packets,
     /// Leave by this interface.
     pub interface: Option<String>,
     /// Classes, hops and pace.
@@ -49,10 +56,10 @@ impl PathTracing {
     /// Traces the path. `progress` is called after each packet.
     pub fn run(&self, progress: &mut dyn FnMut(&PathTrace)) -> Result<PathTrace, RunError> {
         self.check()?;
-        let sockets = Sockets::open(self)?;
+        let wires = self.wires()?;
         let mut settings = self.settings.clone();
-        settings.one_at_a_time |= self.method.is_stream();
-        let size = sockets.flow().packet_size(self.payload);
+        settings.at_once = settings.at_once.max(self.at_once());
+        let size = wires.packet_size();
         let at_most = size as i64 * 8 * delaylab_model::SECOND / MOST_BITS_A_SECOND;
         settings.gap = settings.gap.max(at_most);
         let trace =
@@ -62,9 +69,7 @@ impl PathTracing {
             })?;
         let mut running = Running {
             tracing: self,
-            watched: Watched::new(sockets.readable()),
-            packet: vec![0; size],
-            sockets,
+            wires,
             clocks: Clocks::new(RealTime::of_kernel()),
             trace,
         };
@@ -72,27 +77,56 @@ impl PathTracing {
         Ok(running.trace)
     }
 
+    fn wires(&self) -> Result<Box<dyn Wires>, OpenError> {
+        Ok(match &self.packets {
+            &Packets::Crafted { method, payload } => {
+                Box::new(Crafted::open(self, method, payload)?)
+            }
+            Packets::Handshakes => Box::new(Handshakes::open(self)?),
+            Packets::Questions(question) => Box::new(Questions::open(self, question)?),
+        })
+    }
+
+    const fn at_once(&self) -> AtOnce {
+        match &self.packets {
+            Packets::Crafted { method, .. } if method.is_stream() => AtOnce::OneAHop,
+            Packets::Crafted { .. } => AtOnce::Many,
+            Packets::Handshakes | Packets::Questions(_) => AtOnce::One,
+        }
+    }
+
     fn check(&self) -> Result<(), OpenError> {
         let refused = |field, reason: String| Err(OpenError::Setting { field, reason });
-        match self.method {
-            Method::Udp | Method::Icmp if self.payload < SMALLEST_PAYLOAD => refused(
-                "size",
-                format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart"),
+        match self.packets {
+            Packets::Crafted { method, payload } => match method {
+                Method::Udp | Method::Icmp if (payload as usize) < SMALLEST_PAYLOAD => refused(
+                    "size",
+                    format!("a payload of {SMALLEST_PAYLOAD} B at least keeps the packets apart"),
+                ),
+                Method::Tcp if payload > 0 => {
+                    refused("size", "a SYN carries no payload: leave -s out".to_owned())
+                }
+                Method::Udp | Method::Icmp | Method::Tcp => Ok(()),
+                other => refused("method", format!("no packets of {other} can be written here")),
+            },
+            Packets::Handshakes if self.settings.ecn != 0 => refused(
+                "ecn",
+                "TCP uses the ECN bits itself: leave them out, or use --method tcp".to_owned(),
             ),
-            Method::Tcp if self.payload > 0 => {
-                refused("size", "a SYN carries no payload: leave -s out".to_owned())
-            }
-            Method::Udp | Method::Icmp | Method::Tcp => Ok(()),
-            other => refused("method", format!("no path can be traced by {other}")),
+            Packets::Handshakes if self.settings.timeout > SENT_AGAIN => refused(
+                "timeout",
+                "after 1s the kernel sends a SYN again, and which of the two was answered nobody knows. Use -w 1s at most, \
+                 or --method tcp"
+                    .to_owned(),
+            ),
+            Packets::Handshakes | Packets::Questions(_) => Ok(()),
         }
     }
 }
 
 struct Running<'a> {
     tracing: &'a PathTracing,
-    sockets: Sockets,
-    watched: Watched,
-    packet: Vec<u8>,
+    wires: Box<dyn Wires>,
     clocks: Clocks,
     trace: PathTrace,
 }
@@ -113,7 +147,7 @@ impl Running<'_> {
                     progress(&self.trace);
                 }
                 Step::Wait(until) => {
-                    let woken = self.watched.until_readable(Some(until));
+                    let woken = Watched::new(self.wires.readable()).until_readable(Some(until));
                     woken.map_err(RunError::Receive)?;
                 }
             }
@@ -127,11 +161,10 @@ impl Running<'_> {
             traffic_class: class.traffic_class(self.trace.settings().ecn),
             ttl: due.ttl,
         };
-        let emitted = self.sockets.flow().emit(mark, &mut self.packet);
-        emitted.map_err(|error| self.cannot_send(io::Error::other(error)))?;
-        self.trace.sent(due.number, clock::monotonic());
-        let sent = self.sockets.send(due.class, &self.packet);
-        sent.map(drop).map_err(|error| self.cannot_send(error))
+        let sent = self.wires.send(due.class, mark);
+        let sent_at = sent.map_err(|error| self.cannot_send(error))?;
+        self.trace.sent(due.number, sent_at);
+        Ok(())
     }
 
     fn cannot_send(&self, source: io::Error) -> RunError {
@@ -139,7 +172,7 @@ impl Running<'_> {
             let reason = format!(
                 "packets of {} B do not fit the interface, and a path trace sends whole packets. \
                  Use a smaller -s",
-                self.packet.len()
+                self.wires.packet_size()
             );
             let field = "size";
             return OpenError::Setting { field, reason }.into();
@@ -154,15 +187,17 @@ impl Running<'_> {
     /// Hands over every answer that has arrived.
     fn read(&mut self) -> Result<(), RunError> {
         let before = clock::monotonic();
-        while let Some(mut arrived) = self.sockets.receive().map_err(RunError::Receive)? {
+        while let Some(mut arrived) = self.wires.receive().map_err(RunError::Receive)? {
             let (now, _) = self.clocks.now_bracketed(before);
             let index = usize::from(arrived.number).wrapping_sub(1);
             let Some(packet) = self.trace.packets().get(index) else {
                 continue;
             };
-            arrived.answer.at = arrived.stamp.map_or(now, |stamp| {
-                self.clocks.to_monotonic(stamp, packet.sent_at, now)
-            });
+            arrived.answer.at = match arrived.at {
+                Arrival::Stamped(stamp) => self.clocks.to_monotonic(stamp, packet.sent_at, now),
+                Arrival::After(took) => (packet.sent_at + took).min(now),
+                Arrival::Read => now,
+            };
             self.trace.answered(arrived.number, arrived.answer);
         }
         Ok(())

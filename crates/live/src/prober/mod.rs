@@ -20,6 +20,7 @@
 
 mod agreement;
 pub mod any_bytes;
+mod arrival;
 pub mod channel;
 pub mod datagram;
 pub mod dns;
@@ -284,6 +285,7 @@ fn carry_out(
         strays: prober.strays(),
         rejected: ran.rejected,
         negotiated: channel.negotiated(),
+        resolved: channel.resolved(),
         warnings,
         flaws,
         ..ProbeFacts::default()

@@ -1,7 +1,9 @@
 //! Request and response on one open TCP connection (seed 004's TCPMon).
 //!
-//! Departure stamps are of a request's last byte; the kernel numbers them by byte offset.
+//! Departure stamps are of a request's last byte; the kernel numbers them by byte offset. The far kernel acknowledges that byte,
+//! which is a stamp as well ([`delaylab_model::record::Record::server`]).
 
+use super::arrival::ReplyArrival;
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{Ended, OpenError};
@@ -16,8 +18,9 @@ use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::probe::StampRequest;
-use delaylab_model::trial::RecordFacts;
-use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_model::trial::{RecordFacts, StampPoint};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
+use delaylab_traffic::prober::FromServer;
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::{TAG, Transport};
 use delaylab_wire::control::{Collected, Control, SIZE};
@@ -52,8 +55,14 @@ pub struct TcpChannel {
     decoder: Decoder,
     buffer: Vec<u8>,
     beside: Ancillary,
+    /// When what has come of the reply that is being read came.
+    arrival: ReplyArrival,
+    /// Does a reply come in several segments? Then its first byte is read alone, for its stamp.
+    in_segments: bool,
     queue: ErrorQueue,
     retransmits: u32,
+    /// The shortest round trip that the kernel has seen.
+    least_round_trip: Option<Nanos>,
     collected: Option<Collected>,
     /// Why nothing more can be read.
     garbled: Option<FrameError>,
@@ -168,8 +177,11 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
         decoder,
         buffer: vec![0; READ],
         beside: Ancillary::default(),
+        arrival: ReplyArrival::default(),
+        in_segments: false,
         queue: ErrorQueue::new(),
         retransmits: 0,
+        least_round_trip: None,
         collected: None,
         garbled: None,
         asked: 0,
@@ -181,8 +193,10 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
     }
     channel
         .socket
-        .set_stamping(Flags::tcp_prober(probe.stamps))
+        .set_stamping(Flags::requests(probe.stamps))
         .map_err(|source| settings.socket_error("timestamps", source))?;
+    let info = channel.socket.info().ok();
+    channel.in_segments = info.is_none_or(|info| reply_len > info.send_mss);
     Ok(channel)
 }
 
@@ -319,10 +333,13 @@ impl TcpChannel {
         }
     }
 
+    /// What the kernel says of the connection, each time a reply is whole: segments that were sent again since the last one.
     fn retransmitted(&mut self) -> Option<u32> {
-        let total = self.socket.info().ok()?.total_retransmits;
-        let since = total.wrapping_sub(self.retransmits);
-        self.retransmits = total;
+        let info = self.socket.info().ok()?;
+        let least = info.least_rtt_us;
+        self.least_round_trip = least.map(|rtt| Nanos::from(rtt) * MICROSECOND);
+        let since = info.total_retransmits.wrapping_sub(self.retransmits);
+        self.retransmits = info.total_retransmits;
         Some(since)
     }
 
@@ -335,12 +352,23 @@ impl TcpChannel {
                 corrupt,
             } => {
                 // The kernel's stamp is of the last byte read: frames before it have none.
-                let mut beside = self.beside;
-                if !self.decoder.is_empty() {
-                    (beside.software, beside.hardware) = (None, None);
-                }
-                let mut reply = reply(seq, reflector, &beside, corrupt);
+                let arrival = match self.decoder.is_empty() {
+                    true => self.arrival,
+                    false => ReplyArrival::default(),
+                };
+                let mut reply = reply(seq, reflector, &self.beside, corrupt);
+                (reply.t_rx, reply.t_rx_hw) = (arrival.whole(), arrival.whole_hw());
                 reply.retransmits = self.retransmitted();
+                reply.server = Some(Box::new(FromServer {
+                    t_first: arrival.first(),
+                    least_round_trip: self.least_round_trip,
+                    ..FromServer::default()
+                }));
+                if !self.decoder.is_empty() {
+                    // Of the next one a part is here, and which stamp is its first byte's is not known.
+                    self.arrival.restart();
+                    self.arrival.went_on(&self.beside);
+                }
                 Decoded::Reply(reply, follow_up)
             }
             Parsed::Rejected => Decoded::Rejected,
@@ -390,7 +418,9 @@ impl Channel for TcpChannel {
 
     fn receive(&mut self, blocking: Blocking) -> io::Result<()> {
         self.readable()?;
-        let received = self.socket.receive(&mut self.buffer, blocking);
+        let begins = self.decoder.is_empty();
+        let most = if begins && self.in_segments { 1 } else { READ };
+        let received = self.socket.receive(&mut self.buffer[..most], blocking);
         let (length, beside) = received.map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => error,
             _ => Ended::from_error(&error, SEND_FOR).into_error(),
@@ -399,6 +429,10 @@ impl Channel for TcpChannel {
             return Err(Ended::Closed.into_error());
         }
         self.beside = beside;
+        match begins {
+            true => self.arrival.began(&beside),
+            false => self.arrival.went_on(&beside),
+        }
         self.decoder.push(&self.buffer[..length]);
         Ok(())
     }
@@ -441,10 +475,12 @@ impl Channel for TcpChannel {
     ) -> io::Result<bool> {
         let size = self.request.len() as u64;
         self.queue.read(self.socket.as_fd(), expected, |beside, _| {
-            if let Some(QueuedError::Stamp { point, id }) = beside.error {
-                let Some(seq) = request_ending_at(id, last, size) else {
-                    return;
-                };
+            let (point, id) = match beside.error {
+                Some(QueuedError::Stamp { point, id }) => (point, id),
+                Some(QueuedError::Acknowledged { id }) => (StampPoint::TAck, id),
+                _ => return,
+            };
+            if let Some(seq) = request_ending_at(id, last, size) {
                 for_each_stamp(beside, point, |point, at| {
                     take(QueueEvent::Stamp { seq, point, at });
                 });

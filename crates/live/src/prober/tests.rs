@@ -6,10 +6,10 @@ use super::*;
 use crate::clocks::RealTime;
 use crate::reflect::{self, bind::Bound};
 use delaylab_kernel::datagram::Blocking;
-use delaylab_model::SECOND;
 use delaylab_model::probe::{Pacing, WaitMode};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::ReflectorClock;
+use delaylab_model::{MICROSECOND, SECOND};
 use delaylab_traffic::pacing::{Due, Pacer};
 use delaylab_traffic::reflector::{Access, Policy};
 use delaylab_wire::control::ClockFacts;
@@ -116,6 +116,18 @@ impl Running {
         sink: &mut dyn Sink,
         halfway: impl Fn() + Sync,
     ) -> ProbeFacts {
+        let run = probe_run(method, self.target, PACKETS);
+        self.carries_out(here, &run, sink, halfway)
+    }
+
+    /// The same with any probe.
+    fn carries_out(
+        self,
+        here: &HostClock,
+        run: &ProbeRun,
+        sink: &mut dyn Sink,
+        halfway: impl Fn() + Sync,
+    ) -> ProbeFacts {
         let stop = AtomicBool::new(false);
         // It looks whether to stop before each packet that it reads.
         let looks = AtomicU64::new(0);
@@ -129,11 +141,10 @@ impl Running {
             key: None,
             stop: Stop::default(),
         };
-        let run = probe_run(method, self.target, PACKETS);
         std::thread::scope(|scope| {
             let (bound, policy) = (self.bound, self.policy);
             let serving = scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
-            let facts = probing.run_by(here, &run, sink);
+            let facts = probing.run_by(here, run, sink);
             stop.store(true, Ordering::Relaxed);
             serving.join().unwrap().unwrap();
             facts.unwrap()
@@ -186,6 +197,55 @@ fn a_step_moves_no_one_way_delay_and_ends_the_claim_about_them() {
             );
             assert_eq!(warned(&facts, "left out"), !alike);
         }
+    }
+}
+
+/// What the reflector stamps of itself lies within the bounds that the acknowledgements give.
+#[test]
+fn by_tcp_the_far_kernel_acknowledges_each_request() {
+    /// What threads and stamps of one kernel are apart.
+    const OFF: Nanos = 200 * MICROSECOND;
+    for (payload, stamped) in [(112, true), (20, false), (65_535, true)] {
+        let reflector = Running::new(Method::Tcp);
+        let mut kept = Kept::default();
+        let mut run = probe_run(Method::Tcp, reflector.target, PACKETS);
+        run.probe.payload = payload;
+        run.probe.pacing = Pacing::Wait {
+            wait_ns: MILLISECOND,
+        };
+        let facts = reflector.carries_out(&HostClock::of_kernel(), &run, &mut kept, || {});
+        let is_stamped = facts.records.residence != Residence::Unknown;
+        assert_eq!((kept.0.len(), is_stamped), (60, stamped), "{payload}");
+        let answered = kept.0.iter().filter(|record| record.answered());
+        let mut in_pieces = 0;
+        for record in answered {
+            let [t_tx, t_ack, t_first, t_rx] =
+                [record.t_tx, record.t_ack, record.t_first, record.t_rx].map(Option::unwrap);
+            assert!(
+                t_tx <= t_ack && t_tx <= t_first && t_first <= t_rx,
+                "{record:?}"
+            );
+            in_pieces += u64::from(t_first < t_rx);
+            let bounds = record.server().unwrap();
+            assert!(record.least_round_trip.is_some(), "{record:?}");
+            if let (Some(r_rx), Some(r_tx)) = (record.r_rx, record.r_tx) {
+                let residence = r_tx - r_rx;
+                assert!(
+                    residence <= bounds.most + t_rx - t_first + OFF,
+                    "{record:?}"
+                );
+                assert!(bounds.least <= residence + OFF, "{record:?}");
+            }
+        }
+        // What fits a segment is there at once.
+        assert!(payload > 10_000 || in_pieces == 0, "{payload}: {in_pieces}");
+        let delivered = |point| {
+            facts
+                .stamps
+                .iter()
+                .any(|known| *known == (point, Delivery::Delivered))
+        };
+        assert!(delivered(StampPoint::TAck) && delivered(StampPoint::TFirst));
     }
 }
 

@@ -7,7 +7,7 @@ use super::{AnatomyAt, Counts, Distribution, Histogram, Summary, Worst};
 use crate::anatomy::{self, Part};
 use crate::band::{self, Band, ByResponse, StampCounts};
 use crate::loglinear;
-use crate::passage::Passage;
+use crate::passage::{Passage, is_told_by_acknowledgement};
 use crate::quantile::carries;
 use crate::sample::{Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
@@ -107,7 +107,7 @@ impl SummaryBuilder {
         let round_trip = passage.and_then(|passage| passage.round_trip());
         self.variation.push(record, round_trip, self.exact_limit);
         if let Some(passage) = passage {
-            if record.method.asks_server() {
+            if is_told_by_acknowledgement(record, &self.facts) {
                 let server = self.server.get_or_insert_default();
                 server.push(record, self.exact_limit);
             }

@@ -22,6 +22,8 @@ pub mod hop;
 
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
+use delaylab_model::request::Question;
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::mpls;
 use std::collections::VecDeque;
@@ -51,9 +53,73 @@ pub struct Settings {
     pub timeout: Nanos,
     /// Behind so many silent hops in a row nothing is looked for.
     pub give_up: u8,
-    /// A hop is asked again only when its last packet is answered or given up. So for tcp: a target takes
-    /// a second SYN for a part of the connection that the first one opens.
-    pub one_at_a_time: bool,
+    /// How many packets may be under way together.
+    pub at_once: AtOnce,
+}
+
+/// How many packets may be under way together. Those of one flow have the same ports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum AtOnce {
+    /// As many as are due.
+    #[default]
+    Many,
+    /// One to each hop: a target takes a second SYN for a part of the connection that the first one opens.
+    OneAHop,
+    /// One in all: a host has one connection at a time between the same two ports.
+    One,
+}
+
+/// What the packets are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Packets {
+    /// Packets that this host writes as a whole, by raw sockets: routers' quotes of them are read from the IP header on.
+    Crafted {
+        /// udp, icmp or tcp.
+        method: Method,
+        /// Bytes behind the UDP or ICMP header.
+        payload: u32,
+    },
+    /// The kernel's own TCP handshakes with the target's port.
+    Handshakes,
+    /// Questions to a name server by UDP.
+    Questions(Question),
+}
+
+impl Packets {
+    /// What they are, as programs read it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Packets::Crafted { method, .. } => match method {
+                Method::Icmp => "echo-request",
+                Method::Tcp => "syn",
+                _ => "datagram",
+            },
+            Packets::Handshakes => "handshake",
+            Packets::Questions(_) => "question",
+        }
+    }
+
+    /// Are they the first packets of TCP connections?
+    pub const fn are_tcp(&self) -> bool {
+        match self {
+            Packets::Crafted { method, .. } => method.is_stream(),
+            Packets::Handshakes => true,
+            Packets::Questions(_) => false,
+        }
+    }
+
+    /// Bytes behind the UDP or ICMP header, where they are asked for.
+    pub const fn payload(&self) -> u32 {
+        match self {
+            Packets::Crafted { payload, .. } => *payload,
+            Packets::Handshakes | Packets::Questions(_) => 0,
+        }
+    }
+
+    /// Can it be read with which class they arrived at a hop? The kernel keeps quotes of IP headers for raw sockets.
+    pub const fn tell_class(&self) -> bool {
+        matches!(self, Packets::Crafted { .. })
+    }
 }
 
 /// Settings that no path trace can have.
@@ -110,6 +176,8 @@ pub enum Said {
     Open,
     /// RST.
     Closed,
+    /// A name server's answer.
+    Replied,
 }
 
 impl Said {
@@ -427,10 +495,14 @@ impl PathTrace {
         (best.map(|((_, ttl, _), class)| (class, ttl)), next_at)
     }
 
-    /// A hop of which an answer is waited for, where that matters.
+    /// Must a packet to this hop wait for the answer to another?
     fn is_busy(&self, ttl: u8) -> bool {
         let mut open = self.open.iter();
-        self.settings.one_at_a_time && open.any(|&index| self.packets[index].ttl == ttl)
+        match self.settings.at_once {
+            AtOnce::Many => false,
+            AtOnce::OneAHop => open.any(|&index| self.packets[index].ttl == ttl),
+            AtOnce::One => open.next().is_some(),
+        }
     }
 
     /// The last hop to ask of.

@@ -22,7 +22,7 @@ fn settings(classes: &[&str]) -> Settings {
         gap: 2 * MILLISECOND,
         timeout: SECOND,
         give_up: 5,
-        one_at_a_time: false,
+        at_once: AtOnce::Many,
     }
 }
 
@@ -342,10 +342,11 @@ proptest! {
     /// Whatever a network does: it ends, keeps its pace, and asks for no more than it was told to.
     #[test]
     fn any_network_is_traced_at_its_pace(
-        seed: u64, hops in 1_u8..12, classes in 1_usize..4, one_at_a_time: bool, first_ttl in 1_u8..4,
+        seed: u64, hops in 1_u8..12, classes in 1_usize..4, at_once in 0_usize..3, first_ttl in 1_u8..4,
     ) {
         let mut settings = settings(&["be", "ef", "cs1"][..classes]);
-        (settings.one_at_a_time, settings.first_ttl) = (one_at_a_time, first_ttl);
+        let at_once = [AtOnce::Many, AtOnce::OneAHop, AtOnce::One][at_once];
+        (settings.at_once, settings.first_ttl) = (at_once, first_ttl);
         // A hash decides of each packet: lost, late, or by which of two routers it is answered.
         let mut net = |sent: Dscp, ttl: u8, number: usize| {
             let dice = seed.wrapping_mul(number as u64 | 1).rotate_left(17) ^ seed;
@@ -365,6 +366,10 @@ proptest! {
         for ttl in 1..=settings.max_ttl {
             let times: Vec<_> = packets.iter().filter(|p| p.ttl == ttl).map(|p| p.sent_at).collect();
             prop_assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= settings.interval));
+        }
+        if at_once == AtOnce::One {
+            let until = |packet: &Packet| packet.answer.as_ref().map_or(packet.sent_at + settings.timeout, |answer| answer.at);
+            prop_assert!(packets.windows(2).all(|pair| pair[1].sent_at >= until(&pair[0])));
         }
         for path in ClassPath::of_every_class(&trace) {
             for hop in &path.hops {

@@ -115,6 +115,8 @@ pub struct FromServer {
     pub least_round_trip: Option<Nanos>,
     pub answer: Option<Answer>,
     pub reply_bytes: Option<u64>,
+    pub answer_ttl: Option<u32>,
+    pub server_says: Option<Nanos>,
     pub connection: Option<u32>,
 }
 

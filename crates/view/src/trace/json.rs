@@ -10,7 +10,7 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
-use delaylab_traffic::path_trace::{End, Packet};
+use delaylab_traffic::path_trace::{End, Packet, Packets};
 use delaylab_wire::mpls::Entry;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,7 +52,12 @@ pub struct Config<'a> {
     pub port: Option<u16>,
     /// How it asks.
     pub method: Method,
-    /// Bytes behind the UDP or ICMP header.
+    /// What its packets are: `datagram`, `echo-request` or `syn`, each written as a whole; `handshake`: a SYN of the kernel's
+    /// own TCP; `question`: one to a name server, by UDP.
+    pub packets: &'static str,
+    /// The name and the type asked for; null unless `packets` are questions.
+    pub question: Option<String>,
+    /// Bytes behind the UDP or ICMP header, where they can be chosen; else 0.
     pub payload: u32,
     /// The classes, by name.
     pub classes: Vec<String>,
@@ -257,7 +262,12 @@ impl<'a> Config<'a> {
             address: traced.address.ip().to_string(),
             port: traced.method.has_port().then_some(traced.address.port()),
             method: traced.method,
-            payload: traced.payload,
+            packets: traced.packets.name(),
+            question: match traced.packets {
+                Packets::Questions(question) => Some(question.to_string()),
+                Packets::Crafted { .. } | Packets::Handshakes => None,
+            },
+            payload: traced.packets.payload(),
             classes: settings.classes.iter().map(Dscp::to_string).collect(),
             ecn: settings.ecn,
             first_ttl: settings.first_ttl,

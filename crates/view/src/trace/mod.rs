@@ -13,7 +13,7 @@ use delaylab_model::method::Method;
 use delaylab_stats::quantile::Ranked;
 use delaylab_traffic::path_trace::compare::{Finding, findings};
 use delaylab_traffic::path_trace::hop::ClassPath;
-use delaylab_traffic::path_trace::{PathTrace, Said};
+use delaylab_traffic::path_trace::{Packets, PathTrace, Said};
 use delaylab_wire::icmp_error::Reason;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -27,8 +27,8 @@ pub struct Traced<'a> {
     pub address: SocketAddr,
     /// How it asked.
     pub method: Method,
-    /// Bytes behind the UDP or ICMP header.
-    pub payload: u32,
+    /// What its packets are.
+    pub packets: &'a Packets,
     /// Settings and packets.
     pub trace: &'a PathTrace,
     /// Its hops.
@@ -47,7 +47,7 @@ impl<'a> Traced<'a> {
         target: &'a str,
         address: SocketAddr,
         method: Method,
-        payload: u32,
+        packets: &'a Packets,
         trace: &'a PathTrace,
         names: &'a BTreeMap<IpAddr, String>,
     ) -> Self {
@@ -56,7 +56,7 @@ impl<'a> Traced<'a> {
             target,
             address,
             method,
-            payload,
+            packets,
             trace,
             findings: findings(&paths),
             paths,
@@ -83,6 +83,7 @@ const fn name(said: Said) -> &'static str {
         Said::Datagram => "datagram",
         Said::Open => "open",
         Said::Closed => "closed",
+        Said::Replied => "answer",
         Said::Error(reason) => match reason {
             Reason::TtlExceeded => "ttl-exceeded",
             Reason::PortUnreachable => "port-unreachable",

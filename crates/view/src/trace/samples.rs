@@ -5,7 +5,9 @@ use super::Traced;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
-use delaylab_traffic::path_trace::{Answer, PathTrace, QuotedMarks, Said, Settings, Step};
+use delaylab_traffic::path_trace::{
+    Answer, AtOnce, Packets, PathTrace, QuotedMarks, Said, Settings, Step,
+};
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::mpls::Entry;
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Sample {
     trace: PathTrace,
     method: Method,
+    packets: Packets,
     target: &'static str,
     address: SocketAddr,
     names: BTreeMap<IpAddr, String>,
@@ -26,7 +29,7 @@ impl Sample {
             self.target,
             self.address,
             self.method,
-            32,
+            &self.packets,
             &self.trace,
             &self.names,
         )
@@ -73,7 +76,7 @@ fn run(classes: &[&str], mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>) -> 
         gap: 2 * MILLISECOND,
         timeout: SECOND,
         give_up: 5,
-        one_at_a_time: false,
+        at_once: AtOnce::Many,
     };
     let mut trace = PathTrace::new(settings, 0).unwrap();
     let mut now = 0;
@@ -136,11 +139,17 @@ fn classes(classes: &[&str], prefix: &str) -> PathTrace {
     })
 }
 
+const fn crafted(method: Method) -> Packets {
+    let payload = 32;
+    Packets::Crafted { method, payload }
+}
+
 /// Each with its name.
 pub fn samples() -> Vec<(&'static str, Sample)> {
     let v4 = |trace, target: &'static str| Sample {
         trace,
         method: Method::Udp,
+        packets: crafted(Method::Udp),
         target,
         address: "10.9.0.99:33434".parse().unwrap(),
         names: BTreeMap::new(),
@@ -155,6 +164,20 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
             ..hop("10.9.0.99", sent)
         }),
     });
+    // What the kernel reads for others has no header to quote.
+    let asked = |said| {
+        run(&["be", "ef"], |sent, ttl, _| {
+            let (from, said) = match ttl {
+                1 | 2 => (format!("10.9.0.{ttl}"), Said::Error(Reason::TtlExceeded)),
+                _ => ("10.9.0.99".to_owned(), said),
+            };
+            Some(Fate {
+                said,
+                seen: None,
+                ..hop(from, sent)
+            })
+        })
+    };
     let ends = run(&["be", "ef", "af41"], |sent, ttl, _| {
         let refused = sent == class("af41") && ttl == 3;
         match ttl {
@@ -173,6 +196,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
             "same",
             Sample {
                 method: Method::Icmp,
+                packets: crafted(Method::Icmp),
                 names: named.into(),
                 ..v4(same, "server.example")
             },
@@ -186,6 +210,24 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
                     classes(&["be", "ef", "cs1", "af41"], "2001:db8:0:12::"),
                     "2001:db8:0:12::99",
                 )
+            },
+        ),
+        (
+            "page",
+            Sample {
+                method: Method::Http,
+                packets: Packets::Handshakes,
+                address: "10.9.0.99:443".parse().unwrap(),
+                ..v4(asked(Said::Open), "https://server.example/")
+            },
+        ),
+        (
+            "name",
+            Sample {
+                method: Method::Dns,
+                packets: Packets::Questions("example.org".parse().unwrap()),
+                address: "10.9.0.99:53".parse().unwrap(),
+                ..v4(asked(Said::Error(Reason::PortUnreachable)), "10.9.0.99")
             },
         ),
         (

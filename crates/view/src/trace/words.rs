@@ -5,7 +5,7 @@ use crate::words::plural;
 use delaylab_model::dscp::Dscp;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting};
 use delaylab_traffic::path_trace::hop::ClassPath;
-use delaylab_traffic::path_trace::{End, Said};
+use delaylab_traffic::path_trace::{End, Packets, Said};
 use delaylab_wire::icmp_error::Reason;
 use std::collections::BTreeSet;
 
@@ -32,6 +32,7 @@ pub fn words(traced: &Traced<'_>) -> Words {
         }
     }
     told.extend(what_holds(traced));
+    told.extend(at_the_port(traced));
     let verdict = capital(told.join("; "));
     Words {
         verdict: if verdict.is_empty() {
@@ -305,7 +306,8 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
     } else {
         Some(format!("the target is {} away", plural(last.into(), "hop")))
     };
-    let as_sent = (!remarked).then(|| match told_until(traced) {
+    // Where no hop can tell the class, nothing is said of it.
+    let as_sent = (!remarked && traced.packets.tell_class()).then(|| match told_until(traced) {
         None => "no hop reports the class that it received".to_owned(),
         Some(ttl) if ttl >= last => format!("{who} arrive{s} there unchanged"),
         Some(ttl) => {
@@ -319,6 +321,56 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
             vec![format!("{way}, and {}", rest.unwrap_or(&as_sent))]
         }
         (way, as_sent) => way.into_iter().chain(as_sent).collect(),
+    }
+}
+
+/// What the target says of the port that is asked for, to those that came there.
+fn at_the_port(traced: &Traced<'_>) -> Vec<String> {
+    let mut told: Vec<(Said, Vec<Dscp>)> = Vec::new();
+    for path in &traced.paths {
+        let End::Target(ttl) = path.end else { continue };
+        let routers = path.hop(ttl).into_iter().flat_map(|hop| &hop.routers);
+        for router in routers.filter(|router| router.said.is_arrival()) {
+            match told.iter_mut().find(|(said, _)| *said == router.said) {
+                Some((_, classes)) if classes.contains(&path.class) => {}
+                Some((_, classes)) => classes.push(path.class),
+                None => told.push((router.said, vec![path.class])),
+            }
+        }
+    }
+    let several = told.len() > 1;
+    let words = told.into_iter().filter_map(|(said, classes)| {
+        let words = port_words(said, traced)?;
+        let classes: Vec<String> = classes.iter().map(Dscp::to_string).collect();
+        Some(match several {
+            true => format!("{words} for {}", listed(&classes)),
+            false => words,
+        })
+    });
+    words.collect()
+}
+
+/// `None`: nothing that was asked.
+fn port_words(said: Said, traced: &Traced<'_>) -> Option<String> {
+    let port = traced.address.port();
+    match said {
+        Said::Open => Some(format!("port {port} is open (SYN-ACK)")),
+        Said::Closed => Some(format!("nothing listens on port {port} (RST)")),
+        Said::Replied => Some("the name server answers".to_owned()),
+        Said::Error(Reason::PortUnreachable) => match traced.packets {
+            // A port where nothing listens is what such packets are sent to.
+            Packets::Crafted { .. } => None,
+            Packets::Handshakes => {
+                Some(format!("nothing listens on port {port} (port unreachable)"))
+            }
+            Packets::Questions(_) => Some(format!(
+                "nothing listens on UDP port {port} (port unreachable)"
+            )),
+        },
+        Said::Error(Reason::ProtocolUnreachable) => {
+            Some("the target says that it does not speak this protocol".to_owned())
+        }
+        Said::Error(_) | Said::EchoReply | Said::Datagram => None,
     }
 }
 

@@ -1,21 +1,22 @@
-//! What the packets of a path trace leave by, and what their answers arrive by.
+//! Packets that are written here as a whole: what they leave by, and what their answers arrive by.
 //!
 //! Packets leave whole, IP header and all, by a raw socket for each class: its own mark on the socket has
 //! this host's routes and queues treat the packet as one of its class. A socket that is bound and never
 //! used keeps our port from others.
 
 use super::PathTracing;
+use super::wires::{Arrival, Arrived, Wires};
 use crate::prober::error::OpenError;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, Received, SendOptions};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::stamping::Flags;
-use delaylab_kernel::{random, socket_options as options};
+use delaylab_kernel::{clock, random, socket_options as options};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
 use delaylab_wire::ip::Header;
-use delaylab_wire::path_probe::{Flow, TcpReply, Transport};
+use delaylab_wire::path_probe::{Flow, Mark, TcpReply, Transport};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -26,18 +27,9 @@ const ANY_PORT: u16 = 9;
 /// Longer than any quote.
 const BUFFER: usize = 65_536;
 
-/// An answer that has arrived.
-pub struct Arrived {
-    /// Which packet it answers.
-    pub number: u16,
-    /// When, by the kernel's real time, if it was stamped.
-    pub stamp: Option<Nanos>,
-    /// The answer, without the time.
-    pub answer: Answer,
-}
-
-/// The sockets of a path trace.
-pub struct Sockets {
+/// The sockets of such a path trace.
+pub(super) struct Crafted {
+    packet: Vec<u8>,
     flow: Flow,
     to: SocketAddr,
     senders: Vec<DatagramSocket>,
@@ -50,14 +42,14 @@ pub struct Sockets {
     buffer: Vec<u8>,
 }
 
-impl Sockets {
-    /// Opens them.
-    pub fn open(tracing: &PathTracing) -> Result<Self, OpenError> {
-        let opening = Opening { tracing };
+impl Crafted {
+    /// Opens them, for packets of this method with so much payload.
+    pub fn open(tracing: &PathTracing, method: Method, payload: u32) -> Result<Self, OpenError> {
+        let opening = Opening { tracing, method };
         let (udp, local) = opening.udp()?;
         let [a, b, c, d, ..] = random::bytes().map_err(opening.failed("random numbers"))?;
         let mut tcp_port = None;
-        let transport = match tracing.method {
+        let transport = match method {
             Method::Icmp => Transport::Icmp {
                 id: u16::from_be_bytes([a, b]),
             },
@@ -76,64 +68,23 @@ impl Sockets {
         };
         let mut to = tracing.target;
         to.set_port(0);
+        let flow = Flow {
+            source: local.ip(),
+            destination: tracing.target.ip(),
+            transport,
+            token: u16::from_be_bytes([c, d]).max(1),
+        };
         Ok(Self {
-            flow: Flow {
-                source: local.ip(),
-                destination: tracing.target.ip(),
-                transport,
-                token: u16::from_be_bytes([c, d]).max(1),
-            },
+            packet: vec![0; flow.packet_size(payload as usize)],
+            flow,
             to,
             senders: opening.senders()?,
             icmp: opening.icmp()?,
-            tcp: tracing
-                .method
-                .is_stream()
-                .then(|| opening.tcp(to))
-                .transpose()?,
+            tcp: method.is_stream().then(|| opening.tcp(to)).transpose()?,
             udp,
             _tcp_port: tcp_port,
             buffer: vec![0; BUFFER],
         })
-    }
-
-    /// What all packets have in common.
-    pub const fn flow(&self) -> &Flow {
-        &self.flow
-    }
-
-    /// What to wait for.
-    pub fn readable(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let always = [self.icmp.as_fd(), self.udp.as_fd()];
-        always.into_iter().chain(self.tcp.iter().map(AsFd::as_fd))
-    }
-
-    /// Sends a whole packet of this class.
-    pub fn send(&self, class: usize, packet: &[u8]) -> io::Result<usize> {
-        self.senders[class].send_to(packet, self.to, SendOptions::default())
-    }
-
-    /// The next answer to a packet of ours that has arrived, if there is one.
-    pub fn receive(&mut self) -> io::Result<Option<Arrived>> {
-        while let Some(received) = arrived(&self.icmp, false, &mut self.buffer)? {
-            if let Some(arrived) = self.read_icmp(received) {
-                return Ok(Some(arrived));
-            }
-        }
-        if let Some(tcp) = &self.tcp {
-            while let Some(received) = arrived(tcp, true, &mut self.buffer)? {
-                if let Some(arrived) = self.read_tcp(received) {
-                    return Ok(Some(arrived));
-                }
-            }
-        }
-        while let Some(received) = arrived(&self.udp, true, &mut self.buffer)? {
-            if let Ok(number) = self.flow.udp_reply(&self.buffer[..received.length]) {
-                let packet = Unpacked::of_socket(received, self.flow.destination);
-                return Ok(Some(packet.says(number, Said::Datagram)));
-            }
-        }
-        Ok(None)
     }
 
     fn read_icmp(&self, received: Received) -> Option<Arrived> {
@@ -183,6 +134,49 @@ impl Sockets {
     }
 }
 
+impl Wires for Crafted {
+    fn packet_size(&self) -> usize {
+        self.packet.len()
+    }
+
+    fn readable(&self) -> Vec<BorrowedFd<'_>> {
+        let always = [self.icmp.as_fd(), self.udp.as_fd()];
+        let tcp = self.tcp.iter().map(AsFd::as_fd);
+        always.into_iter().chain(tcp).collect()
+    }
+
+    fn send(&mut self, class: usize, mark: Mark) -> io::Result<Nanos> {
+        let emitted = self.flow.emit(mark, &mut self.packet);
+        emitted.map_err(io::Error::other)?;
+        let sent_at = clock::monotonic();
+        self.senders[class]
+            .send_to(&self.packet, self.to, SendOptions::default())
+            .map(|_| sent_at)
+    }
+
+    fn receive(&mut self) -> io::Result<Option<Arrived>> {
+        while let Some(received) = arrived(&self.icmp, false, &mut self.buffer)? {
+            if let Some(arrived) = self.read_icmp(received) {
+                return Ok(Some(arrived));
+            }
+        }
+        if let Some(tcp) = &self.tcp {
+            while let Some(received) = arrived(tcp, true, &mut self.buffer)? {
+                if let Some(arrived) = self.read_tcp(received) {
+                    return Ok(Some(arrived));
+                }
+            }
+        }
+        while let Some(received) = arrived(&self.udp, true, &mut self.buffer)? {
+            if let Ok(number) = self.flow.udp_reply(&self.buffer[..received.length]) {
+                let packet = Unpacked::of_socket(received, self.flow.destination);
+                return Ok(Some(packet.says(number, Said::Datagram)));
+            }
+        }
+        Ok(None)
+    }
+}
+
 /// What is known of a packet but for its content.
 struct Unpacked {
     from: IpAddr,
@@ -204,7 +198,7 @@ impl Unpacked {
     const fn says(&self, number: u16, said: Said) -> Arrived {
         Arrived {
             number,
-            stamp: self.stamp,
+            at: Arrival::of_stamp(self.stamp),
             answer: Answer {
                 at: 0,
                 from: self.from,
@@ -238,11 +232,12 @@ fn arrived(
 
 struct Opening<'a> {
     tracing: &'a PathTracing,
+    method: Method,
 }
 
 impl Opening<'_> {
     fn failed(&self, what: &'static str) -> impl Fn(io::Error) -> OpenError + use<> {
-        let method = self.tracing.method;
+        let method = self.method;
         move |source| match source.kind() {
             io::ErrorKind::PermissionDenied => OpenError::NoRawPrivilege,
             _ => OpenError::Socket {
@@ -273,7 +268,7 @@ impl Opening<'_> {
         let socket = DatagramSocket::open(Kind::Udp, self.v6()).map_err(self.failed("open"))?;
         self.bind_to_interface(&socket)?;
         let mut target = self.tracing.target;
-        if self.tracing.method != Method::Udp {
+        if self.method != Method::Udp {
             target.set_port(ANY_PORT);
         }
         socket
