@@ -45,6 +45,14 @@ says = "Larger packets take longer"
 check = "mean(response | size=1024B) > mean(response | size=64B)"
 "#;
 
+/// Bytes of a page at most: it is sent by mail and kept beside the run.
+const LIMIT: u64 = 2_000_000;
+
+fn is_short(path: &Path, name: &str) {
+    let length = std::fs::metadata(path).unwrap().len();
+    assert!(length <= LIMIT, "{name}: a page of {length} bytes");
+}
+
 fn address(path: &Path) -> String {
     format!("file://{}", path.display())
 }
@@ -234,6 +242,7 @@ fn drawn_with_its_marks(experiments: &[(&str, &[&str])]) {
         let said = String::from_utf8_lossy(&output.stderr);
         let report = scratch.path(name).join("latest/report.html");
         assert!(report.exists(), "{name}: {said}");
+        is_short(&report, name);
         let page = open(&browser, &report);
         assert!(page.count("figure[data-spec]") > 0, "{name}");
         check_marks(&page, name);
@@ -614,6 +623,47 @@ fn odd_runs(repeats: u32) {
 #[test]
 fn odd_runs_are_drawn_or_explained() {
     odd_runs(14);
+}
+
+/// As many panels, lines and rows as a page shows, and figures of parts of the run besides.
+#[test]
+fn a_page_of_many_combinations_is_below_its_limit() {
+    let mut text = odd(&[
+        ("count = 200", "count = 100"),
+        (
+            "\"25.6Mbit/s\",",
+            "\"10Mbit/s\", \"25.6Mbit/s\", \"51.84Mbit/s\", \"100Mbit/s\", \"622.08Mbit/s\",",
+        ),
+        (
+            "\"64B\", \"512B\",",
+            "\"64B\", \"128B\", \"256B\", \"512B\", \"1400B\",",
+        ),
+    ]);
+    text += "[[probe]]\nname = \"other\"\nmethod = \"udp\"\npacing = { poisson = \"2ms\" }\ncount = 50\n\
+             [sweep.other]\nset = \"probe.other.payload\"\nto = [\"64B\", \"256B\", \"512B\", \"1024B\"]\n";
+    let kinds = [
+        "series",
+        "time_series",
+        "by_probe",
+        "delay_against_size",
+        "distribution",
+        "anatomy",
+    ];
+    for kind in kinds {
+        text += &format!(
+            "[[figure]]\nid = \"{kind}\"\ntitle = \"A part\"\ndraw = \"{kind}\"\nwhere = \"other=64B\"\n"
+        );
+    }
+    let scratch = Scratch::new();
+    let report = scratch.report("combinations", &text);
+    let page = std::fs::read_to_string(&report).unwrap();
+    for kind in kinds {
+        assert!(
+            page.contains(&format!("data-spec=\"part-{kind}\"")),
+            "{kind}"
+        );
+    }
+    is_short(&report, "combinations");
 }
 
 /// Drawings, tables at the top and texts, each with how far it reaches beyond the window.

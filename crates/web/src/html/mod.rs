@@ -11,6 +11,7 @@
 //! | `interval.rs` | an interval, drawn against what is claimed |
 //! | `why.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
+//! | `still.rs`, `outline.rs` | a still picture in few bytes |
 //! | `parts.rs` | figures and tables of parts of the run, as in the source |
 //! | `filter.rs` | which levels are shown |
 //! | `packed.rs` | a figure's data in few bytes |
@@ -38,12 +39,14 @@ mod filter;
 mod findings;
 mod head;
 mod interval;
+mod outline;
 mod packed;
 mod parts;
 mod regression;
 mod served;
 mod split;
 mod steps;
+mod still;
 mod table;
 mod trials;
 mod variation;
