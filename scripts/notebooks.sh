@@ -8,7 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 what=${1:-check}
 [ $# = 0 ] || shift
 scripts/venv.sh notebooks polars==2.1.0 altair==6.3.0 distributed==2026.8.0 nbclient==0.11.0 ipykernel==7.4.0 nbformat==5.11.1
-cargo build --quiet --package delaylab-cli --package delaylab-python
+# All of it: with some packages alone, libraries would be built again with fewer features.
+cargo build --quiet --workspace
 package=$PWD/target/tmp/notebooks
 rm -rf "$package"
 mkdir -p "$package"

@@ -22,7 +22,13 @@ nanoseconds; arguments take `datetime.timedelta` or text with a unit, as in `"10
 from ._delaylab import version as _version
 from .answers import Answer, Calibration
 from .commands import compare, ping
-from .errors import DelaylabError, EnvironmentFault, UnreachableError, UsageError
+from .errors import (
+    ClusterError,
+    DelaylabError,
+    EnvironmentFault,
+    UnreachableError,
+    UsageError,
+)
 from .experiment import Experiment, list_experiments, run
 from .runs import Finding, Findings, Picture, Run, Table, open
 from .sweeps import sweep
@@ -32,6 +38,7 @@ __version__ = _version()
 __all__ = [
     "Answer",
     "Calibration",
+    "ClusterError",
     "DelaylabError",
     "EnvironmentFault",
     "Experiment",

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 from typing import Any, Callable
 
@@ -68,8 +69,6 @@ def call(
     lines: list[str] = []
     said: list[str] = []
     # One pipe is read here and the other there: neither fills up.
-    import threading
-
     stderr = process.stderr
     reader = threading.Thread(target=lambda: said.append(stderr.read()), daemon=True)
     reader.start()

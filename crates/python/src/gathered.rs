@@ -3,6 +3,8 @@
 use crate::error::{exception, usage};
 use crate::resolved::Resolved;
 use crate::simulate::options;
+use delaylab_lab::run::{Ended, Left, Progress};
+use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::shard;
@@ -99,8 +101,8 @@ fn stopped(folder: &Path) -> RunnerError {
 /// Every trial is there: nothing goes on.
 struct Silent;
 
-impl delaylab_lab::run::Progress for Silent {
-    fn begins(&mut self, _: &delaylab_model::plan::Planned, _: usize, _: delaylab_lab::run::Left) {}
+impl Progress for Silent {
+    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
 
-    fn ended(&mut self, _: &delaylab_lab::run::Ended<'_>, _: usize, _: delaylab_lab::run::Left) {}
+    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
 }
