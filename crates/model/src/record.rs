@@ -252,6 +252,8 @@ pub struct Record {
     pub answer: Option<Answer>,
     /// Bytes of a server's reply, heads included.
     pub reply_bytes: Option<u64>,
+    /// dns: for how many seconds the answer may be kept, the least of its records (RFC 1035 §3.2.1).
+    pub answer_ttl: Option<u32>,
     /// Which of the probe's connections carried it, from 0.
     pub connection: Option<u32>,
     /// How it ended.
@@ -312,6 +314,7 @@ impl Record {
             least_round_trip: None,
             answer: None,
             reply_bytes: None,
+            answer_ttl: None,
             connection: None,
             outcome: Outcome::Lost,
             refused_by: None,

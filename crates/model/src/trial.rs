@@ -10,7 +10,7 @@ use crate::series::KeptSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// What a world is asked to carry out.
@@ -425,6 +425,8 @@ pub struct ProbeFacts {
     /// What was negotiated with the server, once for all connections that have the same; empty where there is nothing to
     /// negotiate.
     pub negotiated: Vec<Negotiated>,
+    /// dns: the addresses that the name has, once for all answers that have the same; empty where none was asked for or told.
+    pub resolved: Vec<Vec<IpAddr>>,
     /// Sentences the user should read before trusting the figures.
     pub warnings: Vec<String>,
     /// Why the trial is not what its experiment meant, as sentences. None: it is valid.

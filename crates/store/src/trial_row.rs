@@ -81,6 +81,8 @@ struct Fixed {
     processes: Option<String>,
     /// JSON.
     negotiated: Option<String>,
+    /// JSON.
+    resolved: Option<String>,
     /// One a line.
     warnings: Option<String>,
     /// One a line.
@@ -107,7 +109,7 @@ impl Row for Fixed {
     const TABLE: &'static str = crate::folder::TRIALS;
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
-        host_condition seed valid warmup noise_sources ran processes negotiated warnings flaws record_facts stamps
+        host_condition seed valid warmup noise_sources ran processes negotiated resolved warnings flaws record_facts stamps
         lost_forward lost_back lost_somewhere lost_reflector_buffer lost_reflector_limit lost_own_buffer path_mtu strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
@@ -131,6 +133,7 @@ impl Row for Fixed {
             ran: None,
             processes: None,
             negotiated: None,
+            resolved: None,
             warnings: None,
             flaws: None,
             record_facts: String::new(),
@@ -175,6 +178,7 @@ impl From<&TrialRow> for Fixed {
             ran: (!facts.ran.is_empty()).then(|| json(&facts.ran)),
             processes: (!facts.processes.is_empty()).then(|| json(&facts.processes)),
             negotiated: (!facts.negotiated.is_empty()).then(|| json(&facts.negotiated)),
+            resolved: (!facts.resolved.is_empty()).then(|| json(&facts.resolved)),
             warnings: lines(&facts.warnings),
             flaws: lines(&facts.flaws),
             record_facts: json(&facts.records),
@@ -234,6 +238,7 @@ impl Fixed {
                 ran: from_json(self.ran.as_deref().unwrap_or("[]"))?,
                 processes: from_json(self.processes.as_deref().unwrap_or("[]"))?,
                 negotiated: from_json(self.negotiated.as_deref().unwrap_or("[]"))?,
+                resolved: from_json(self.resolved.as_deref().unwrap_or("[]"))?,
                 warnings: from_lines(self.warnings),
                 flaws: from_lines(self.flaws),
                 lost_load: self.lost_load,

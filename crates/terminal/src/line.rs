@@ -143,6 +143,9 @@ fn notes(record: &Record) -> String {
     if let Some(answer) = record.answer {
         notes += &format!("  {answer}");
     }
+    if let Some(ttl) = record.answer_ttl {
+        notes += &format!("  for {ttl}s");
+    }
     if let Some(ttl) = record.reply_ttl {
         notes += &format!("  ttl={ttl}");
     }

@@ -119,7 +119,7 @@ pub const COLUMNS: &[Column] = columns! {
     "host_ns" MaybeNumber |r, f| anatomy::host(r, f).into(), "response − network: both ends. Servers: this host alone.";
 };
 
-/// What a packet has besides where a server is asked. The last two are worked out from the others.
+/// What a packet has besides where a server is asked. The two bounds are worked out from the others.
 #[rustfmt::skip]
 const OF_SERVERS: &[Column] = columns! {
     "t_begin_ns" MaybeNumber |r, _| r.t_begin.into(), "Servers: when work on it began, where a connection had to be made first.";
@@ -134,6 +134,7 @@ const OF_SERVERS: &[Column] = columns! {
     "connection" MaybeNumber |r, _| r.connection.into(), "Which of the probe's connections carried it, from 0.";
     "server_least_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.least).into(), "The server took no less: t_first − t_ack.";
     "server_most_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.most).into(), "The server took no more: t_first − t_tx − the shortest round trip.";
+    "answer_ttl" MaybeNumber |r, _| r.answer_ttl.into(), "dns: for how many seconds the answer may be kept, the least of its records.";
 };
 
 /// Of those, what a packet of the method tcp has as well: its far kernel acknowledges it, too.

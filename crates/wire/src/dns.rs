@@ -5,7 +5,7 @@ use simple_dns::rdata::{A, RData};
 use simple_dns::{
     CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, ResourceRecord, TYPE,
 };
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The longest answer that fits a datagram, as the question says (RFC 6891; as the flag day of 2020 has it).
 pub const MOST_DATAGRAM: u16 = 1232;
@@ -38,7 +38,7 @@ pub fn framed(message: &[u8]) -> Vec<u8> {
 }
 
 /// What of an answer counts here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     /// The number of its question.
     pub id: u16,
@@ -48,6 +48,8 @@ pub struct Answered {
     pub answers: u16,
     /// The least time that one of those may be kept, in seconds.
     pub ttl: Option<u32>,
+    /// The addresses among them, in order.
+    pub addresses: Vec<IpAddr>,
     /// It did not fit: the whole of it is to be asked for by TCP.
     pub truncated: bool,
 }
@@ -71,8 +73,25 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
         code: bytes.get(3)? & 0xf,
         answers: u16::try_from(packet.answers.len()).unwrap_or(u16::MAX),
         ttl: packet.answers.iter().map(|record| record.ttl).min(),
+        addresses: addresses(&packet),
         truncated: packet.has_flags(PacketFlag::TRUNCATION),
     })
+}
+
+/// Of every answer; servers give them in another order each time.
+fn addresses(packet: &Packet<'_>) -> Vec<IpAddr> {
+    let answers = packet
+        .answers
+        .iter()
+        .filter_map(|record| match &record.rdata {
+            RData::A(a) => Some(Ipv4Addr::from_bits(a.address).into()),
+            RData::AAAA(aaaa) => Some(Ipv6Addr::from_bits(aaaa.address).into()),
+            _ => None,
+        });
+    let mut addresses: Vec<IpAddr> = answers.collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    addresses
 }
 
 /// What a server that knows one address answers to every question, for this many seconds. `None`: it was no question.
@@ -141,6 +160,7 @@ mod tests {
                 code: 0,
                 answers: 2,
                 ttl: Some(60),
+                addresses: vec![Ipv4Addr::from_bits(1).into()],
                 truncated: false,
             };
             assert_eq!(answered, expected, "{text}");
@@ -148,6 +168,7 @@ mod tests {
         let sent = question(&asked("a.b"), 1).unwrap();
         let none = answer(&reply_with(&sent, &[]), &asked("a.b")).unwrap();
         assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
+        assert_eq!(none.addresses, Vec::<IpAddr>::new());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// Columns of a record.
-const COLUMNS: usize = 44;
+const COLUMNS: usize = 45;
 /// Its number and when it was due: they go on.
 const MOVING: usize = 2;
 
@@ -236,6 +236,7 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
         answer: next().and_then(answer),
         reply_bytes: next().map(|value| value as u64),
         connection: next().map(|value| value as u32),
+        answer_ttl: next().map(|value| value as u32),
         clock_event,
         ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
     }
@@ -317,6 +318,7 @@ fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
         record.answer.map(answer_number),
         record.reply_bytes.map(|bytes| bytes as i64),
         record.connection.map(i64::from),
+        record.answer_ttl.map(i64::from),
     ]
 }
 
@@ -409,6 +411,7 @@ mod tests {
             answer: Some(Answer::Code(3)),
             reply_bytes: Some(12),
             connection: Some(13),
+            answer_ttl: Some(14),
             clock_event: ClockEvent::Suspend,
             ..Record::due(3, 7, u64::MAX, Method::Frame, 1_000)
         };

@@ -10,6 +10,7 @@ use delaylab_traffic::prober::epoch::Epoch;
 use delaylab_traffic::prober::{Refused, Reply};
 use delaylab_wire::control::Account;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 
 /// A method's socket and formats. Kernel stamps are `CLOCK_REALTIME`; the reflector's are as they
@@ -52,6 +53,11 @@ pub trait Channel {
 
     /// What was negotiated with the server, once for all connections that have the same.
     fn negotiated(&mut self) -> Vec<Negotiated> {
+        Vec::new()
+    }
+
+    /// The addresses that a name server has told, once for all answers that have the same.
+    fn resolved(&mut self) -> Vec<Vec<IpAddr>> {
         Vec::new()
     }
 

@@ -14,6 +14,7 @@ use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_traffic::prober::stamp_ids::StampIds;
 use delaylab_traffic::prober::{FromServer, Reply};
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 
 /// What a method writes and reads.
@@ -45,6 +46,11 @@ pub trait Format {
     /// See [`Channel::max_duration`].
     fn max_duration(&self) -> Option<Nanos> {
         None
+    }
+
+    /// See [`Channel::resolved`].
+    fn resolved(&mut self) -> Vec<Vec<IpAddr>> {
+        Vec::new()
     }
 
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
@@ -248,6 +254,10 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
 
     fn max_duration(&self) -> Option<Nanos> {
         self.format.max_duration()
+    }
+
+    fn resolved(&mut self) -> Vec<Vec<IpAddr>> {
+        self.format.resolved()
     }
 
     fn finish(&mut self, last: u64) -> FinalReport {

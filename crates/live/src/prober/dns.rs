@@ -15,6 +15,7 @@ use delaylab_traffic::prober::sequence::widen;
 use delaylab_wire::dns;
 use std::borrow::Cow;
 use std::io;
+use std::net::IpAddr;
 
 /// The longest message that a server may send all the same.
 const LONGEST: usize = 4096;
@@ -26,12 +27,34 @@ const FIRST: u64 = u16::MAX as u64;
 /// The bytes of a label of its own.
 const UNIQUE: usize = 16;
 
+/// So many sets of addresses are kept: a name has one, or a few that take turns.
+const SETS: usize = 16;
+
+/// The addresses that names have, once for all answers that have the same.
+#[derive(Debug, Default)]
+pub(super) struct Resolved(Vec<Vec<IpAddr>>);
+
+impl Resolved {
+    /// Takes those of an answer.
+    pub fn note(&mut self, addresses: Vec<IpAddr>) {
+        if !addresses.is_empty() && self.0.len() < SETS && !self.0.contains(&addresses) {
+            self.0.push(addresses);
+        }
+    }
+
+    /// All that were told.
+    pub fn take(&mut self) -> Vec<Vec<IpAddr>> {
+        std::mem::take(&mut self.0)
+    }
+}
+
 /// Questions and answers.
 #[derive(Debug)]
 pub struct Dns {
     question: Question,
     /// Of the first one, where each has a name of its own.
     first: u64,
+    resolved: Resolved,
 }
 
 impl Dns {
@@ -59,6 +82,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
     let format = Dns {
         question: request.question.clone(),
         first: first_number(),
+        resolved: Resolved::default(),
     };
     let socket = open::udp_socket(settings)?;
     let question =
@@ -131,9 +155,11 @@ impl Format for Dns {
         let Some(answered) = dns::answer(packet, &self.asked(seq)) else {
             return Parsed::Rejected;
         };
+        self.resolved.note(answered.addresses);
         let server = FromServer {
             answer: Some(Answer::Code(answered.code)),
             reply_bytes: Some(packet.len() as u64),
+            answer_ttl: answered.ttl,
             ..FromServer::default()
         };
         Parsed::Reply {
@@ -145,6 +171,10 @@ impl Format for Dns {
             follow_up: None,
             corrupt: false,
         }
+    }
+
+    fn resolved(&mut self) -> Vec<Vec<IpAddr>> {
+        self.resolved.take()
     }
 
     fn quoted(&self, quote: &[u8], last: u64) -> Option<u64> {

@@ -285,6 +285,7 @@ fn carry_out(
         strays: prober.strays(),
         rejected: ran.rejected,
         negotiated: channel.negotiated(),
+        resolved: channel.resolved(),
         warnings,
         flaws,
         ..ProbeFacts::default()

@@ -239,6 +239,11 @@ fn facts(trial: u32) -> ProbeFacts {
             http: Some("2".to_owned()),
             ..Negotiated::default()
         }],
+
+        resolved: vec![vec![
+            "192.0.2.7".parse().unwrap(),
+            "2001:db8::7".parse().unwrap(),
+        ]],
         loss: (trial == 0).then_some(LossDirection {
             forward: 1,
             back: 2,

@@ -122,7 +122,7 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
 
 /// What `network` holds beside the network.
 fn network_note(ping: &Ping<'_>) -> String {
-    if ping.run.probe.method.asks_server() {
+    if ping.run.probe.method.asks_server() || ping.summary.server.is_some() {
         let of = match (&ping.summary.network, &ping.summary.response) {
             (Some(network), Some(all)) if network.count < all.count => {
                 format!("of {} of {} responses; ", network.count, all.count)

@@ -11,6 +11,7 @@ use delaylab_view::ping::Ping;
 use delaylab_view::words::short_name;
 use delaylab_view::words::{plural, short_percent};
 use std::iter::repeat;
+use std::net::IpAddr;
 
 /// Columns of a label and the space behind it: as in the table of distributions.
 const LABEL: usize = 12;
@@ -22,6 +23,7 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         note("variation", Paint::Plain, &variation(ping, style.verbose)),
         note("stamps", Paint::Plain, &[stamps(ping)]),
         note("negotiated", Paint::Plain, &negotiated(ping)),
+        note("resolved", Paint::Plain, &resolved(ping)),
         note("path MTU", Paint::Plain, &path_mtu(ping, style.verbose)),
         note("clock", Paint::Warning, &[clock_events(ping)]),
         note("quantiles", Paint::Plain, &[quantile_error(ping)]),
@@ -34,6 +36,15 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
 fn negotiated(ping: &Ping<'_>) -> Vec<String> {
     let each = ping.facts.negotiated.iter();
     each.map(ToString::to_string).collect()
+}
+
+/// The addresses that a name has. Answers that take turns are told apart.
+fn resolved(ping: &Ping<'_>) -> Vec<String> {
+    let set = |addresses: &Vec<IpAddr>| {
+        let addresses = addresses.iter().map(ToString::to_string);
+        addresses.collect::<Vec<_>>().join(", ")
+    };
+    ping.facts.resolved.iter().map(set).collect()
 }
 
 /// Lines with a label at the left of the first. Nothing, where there is nothing to say.

@@ -115,6 +115,7 @@ pub struct FromServer {
     pub least_round_trip: Option<Nanos>,
     pub answer: Option<Answer>,
     pub reply_bytes: Option<u64>,
+    pub answer_ttl: Option<u32>,
     pub connection: Option<u32>,
 }
 

@@ -104,6 +104,7 @@ fn note_server(record: &mut Record, server: &FromServer) {
     record.least_round_trip = server.least_round_trip;
     record.answer = server.answer;
     record.reply_bytes = server.reply_bytes;
+    record.answer_ttl = server.answer_ttl;
     record.connection = server.connection;
 }
 

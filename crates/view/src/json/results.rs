@@ -9,6 +9,7 @@ use delaylab_stats::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 /// What came of it, but for the packets themselves.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -22,6 +23,9 @@ pub struct Results<'a> {
     /// What was negotiated with the server, once for all connections that have the same.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub negotiated: &'a [Negotiated],
+    /// dns: the addresses that the name has, once for all answers that have the same.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub resolved: &'a [Vec<IpAddr>],
     /// What to check before trusting the figures.
     pub warnings: &'a [String],
     /// What came of each condition of `--fail-if`.
@@ -73,6 +77,7 @@ impl<'a> Results<'a> {
                 .collect(),
             facts: Facts::new(facts),
             negotiated: &facts.negotiated,
+            resolved: &facts.resolved,
             warnings: &facts.warnings,
             fail_if: conditions.iter().map(Condition::new).collect(),
         }

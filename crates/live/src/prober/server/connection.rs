@@ -22,7 +22,7 @@ use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_traffic::prober::{FromServer, Refused, Reply};
 use socket2::SockRef;
 use std::io;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -166,6 +166,8 @@ pub(super) struct Connection {
     conversation: Conversation,
     /// What it came to, until somebody takes it.
     negotiated: Option<Negotiated>,
+    /// The addresses that the last answer told, until somebody takes them.
+    resolved: Vec<IpAddr>,
     plain: Vec<u8>,
     beside: Ancillary,
     /// When what has come of the reply came.
@@ -219,6 +221,7 @@ impl Connection {
             sealed: None,
             conversation: Conversation::silent(),
             negotiated: None,
+            resolved: Vec::new(),
             plain: Vec::new(),
             beside: Ancillary::default(),
             arrival: ReplyArrival::default(),
@@ -247,6 +250,11 @@ impl Connection {
     /// What it has come to, once.
     pub const fn take_negotiated(&mut self) -> Option<Negotiated> {
         self.negotiated.take()
+    }
+
+    /// The addresses of its last answer, once.
+    pub fn take_resolved(&mut self) -> Vec<IpAddr> {
+        std::mem::take(&mut self.resolved)
     }
 
     pub const fn is_over(&self) -> bool {
@@ -590,6 +598,7 @@ impl Connection {
     }
 
     fn replied(&mut self, said: Said) -> Reply {
+        self.resolved = said.addresses;
         let reusable = said.reusable && self.state == State::Asked;
         self.state = if reusable { State::Idle } else { State::Over };
         let info = self.socket.info().ok();
@@ -602,6 +611,7 @@ impl Connection {
             least_round_trip: least.map(|rtt| Nanos::from(rtt) * MICROSECOND),
             answer: Some(said.answer),
             reply_bytes: Some(said.bytes),
+            answer_ttl: said.ttl,
             connection: Some(self.number),
             ..std::mem::take(&mut self.set_up)
         };

@@ -8,6 +8,7 @@ use delaylab_model::record::Answer;
 use delaylab_model::request::{DnsRequest, HttpRequest, HttpVersion, Question, Request, Verb};
 use delaylab_wire::http2::{Http2Error, head, session::Session};
 use delaylab_wire::{dns, http};
+use std::net::IpAddr;
 
 /// What is said on every connection of a probe.
 #[derive(Debug, Clone)]
@@ -53,10 +54,13 @@ enum Protocol {
 }
 
 /// A reply that has come whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Said {
     pub answer: Answer,
     pub bytes: u64,
+    /// dns: how long the answer may be kept, in seconds, and the addresses in it.
+    pub ttl: Option<u32>,
+    pub addresses: Vec<IpAddr>,
     /// May another request follow on the connection?
     pub reusable: bool,
 }
@@ -315,6 +319,8 @@ fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<Said>, &'stat
     Ok(Some(Said {
         answer: Answer::Code(answered.code),
         bytes: kept.len() as u64,
+        ttl: answered.ttl,
+        addresses: answered.addresses,
         reusable: kept.len() == dns::LENGTH + length,
     }))
 }
@@ -323,6 +329,8 @@ fn said(whole: http::Whole) -> Said {
     Said {
         answer: Answer::Status(whole.status),
         bytes: whole.bytes,
+        ttl: None,
+        addresses: Vec::new(),
         reusable: whole.reusable,
     }
 }

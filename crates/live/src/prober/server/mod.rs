@@ -18,6 +18,7 @@ mod stamps;
 mod tls;
 
 use super::channel::{Channel, Decoded, QueueEvent};
+use super::dns::Resolved;
 use super::error::OpenError;
 use super::open::Settings;
 use connection::{Connection, Failed, Terms, Went};
@@ -36,7 +37,7 @@ use dialogue::Dialogue;
 use resolver::Resolver;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 use tls::Tls;
 
@@ -69,6 +70,7 @@ pub struct ServerChannel {
     queue: ErrorQueue,
     failures: BTreeMap<String, u64>,
     negotiated: Vec<Negotiated>,
+    resolved: Resolved,
     /// Keeps the kernel stamping arrivals: it begins only some time after the first socket has asked for it.
     _stamping: Option<DatagramSocket>,
 }
@@ -123,6 +125,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         queue: ErrorQueue::new(),
         failures: BTreeMap::new(),
         negotiated: Vec::new(),
+        resolved: Resolved::default(),
         _stamping: stamping,
     };
     // A handshake alone is its own first try: a port that is closed is a result.
@@ -244,6 +247,7 @@ impl ServerChannel {
         let went = self.connections[at].go_on(&self.terms);
         let any = !matches!(went, Went::Nowhere);
         self.note_negotiated(at);
+        self.resolved.note(self.connections[at].take_resolved());
         match went {
             Went::Replied(reply) => self.replies.push_back(Decoded::Reply(reply, None)),
             Went::Failed(Some(seq), failed) => self.fail(seq, failed),
@@ -390,6 +394,10 @@ impl Channel for ServerChannel {
 
     fn negotiated(&mut self) -> Vec<Negotiated> {
         std::mem::take(&mut self.negotiated)
+    }
+
+    fn resolved(&mut self) -> Vec<Vec<IpAddr>> {
+        self.resolved.take()
     }
 
     fn warnings(&mut self) -> Vec<String> {
