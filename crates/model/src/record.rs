@@ -254,6 +254,8 @@ pub struct Record {
     pub reply_bytes: Option<u64>,
     /// dns: for how many seconds the answer may be kept, the least of its records (RFC 1035 §3.2.1).
     pub answer_ttl: Option<u32>,
+    /// What the server says that it took itself: the longest duration in `Server-Timing` of a reply by HTTP/1.1.
+    pub server_says: Option<Nanos>,
     /// Which of the probe's connections carried it, from 0.
     pub connection: Option<u32>,
     /// How it ended.
@@ -315,6 +317,7 @@ impl Record {
             answer: None,
             reply_bytes: None,
             answer_ttl: None,
+            server_says: None,
             connection: None,
             outcome: Outcome::Lost,
             refused_by: None,

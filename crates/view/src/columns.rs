@@ -135,6 +135,7 @@ const OF_SERVERS: &[Column] = columns! {
     "server_least_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.least).into(), "The server took no less: t_first − t_ack.";
     "server_most_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.most).into(), "The server took no more: t_first − t_tx − the shortest round trip.";
     "answer_ttl" MaybeNumber |r, _| r.answer_ttl.into(), "dns: for how many seconds the answer may be kept, the least of its records.";
+    "server_says_ns" MaybeNumber |r, _| r.server_says.into(), "What the server says that it took itself: the longest duration in Server-Timing of a reply by HTTP/1.1.";
 };
 
 /// Of those, what a packet of the method tcp has as well: its far kernel acknowledges it, too.

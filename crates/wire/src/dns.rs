@@ -1,7 +1,8 @@
 //! Questions to name servers and what of their answers counts here (RFC 1035).
 
+use delaylab_model::Nanos;
 use delaylab_model::request::Question;
-use simple_dns::rdata::{A, RData};
+use simple_dns::rdata::{A, OPT, OPTCode, RData};
 use simple_dns::{
     CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, ResourceRecord, TYPE,
 };
@@ -23,7 +24,7 @@ pub fn question(question: &Question, id: u16) -> Option<Vec<u8>> {
     packet
         .questions
         .push(Asked::new(name, kind, QCLASS::CLASS(CLASS::IN), false));
-    *packet.opt_mut() = Some(simple_dns::rdata::OPT {
+    *packet.opt_mut() = Some(OPT {
         opt_codes: Vec::new(),
         udp_packet_size: MOST_DATAGRAM,
         version: 0,
@@ -50,6 +51,8 @@ pub struct Answered {
     pub ttl: Option<u32>,
     /// The addresses among them, in order.
     pub addresses: Vec<IpAddr>,
+    /// What delaylab's own server says that it took.
+    pub says: Option<Nanos>,
     /// It did not fit: the whole of it is to be asked for by TCP.
     pub truncated: bool,
 }
@@ -74,8 +77,20 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
         answers: u16::try_from(packet.answers.len()).unwrap_or(u16::MAX),
         ttl: packet.answers.iter().map(|record| record.ttl).min(),
         addresses: addresses(&packet),
+        says: packet.opt().and_then(said_to_take),
         truncated: packet.has_flags(PacketFlag::TRUNCATION),
     })
+}
+
+/// An option for local use (RFC 6891 §9), with a mark that no other server's has.
+const TOOK: u16 = 65_001;
+const MARK: [u8; 8] = *b"delaylab";
+
+fn said_to_take(opt: &OPT<'_>) -> Option<Nanos> {
+    let mut options = opt.opt_codes.iter();
+    let option = options.find(|option| option.code == TOOK)?;
+    let took = option.data.strip_prefix(&MARK)?;
+    Some(Nanos::from_be_bytes(took.try_into().ok()?)).filter(|took| *took >= 0)
 }
 
 /// Of every answer; servers give them in another order each time.
@@ -94,8 +109,9 @@ fn addresses(packet: &Packet<'_>) -> Vec<IpAddr> {
     addresses
 }
 
-/// What a server that knows one address answers to every question, for this many seconds. `None`: it was no question.
-pub fn reply(question: &[u8], address: Ipv4Addr, ttl: u32) -> Option<Vec<u8>> {
+/// What a server that knows one address answers to every question, for this many seconds, having taken this long for it. `None`: it
+/// was no question.
+pub fn reply(question: &[u8], address: Ipv4Addr, ttl: u32, took: Nanos) -> Option<Vec<u8>> {
     let packet = Packet::parse(question).ok()?;
     if packet.has_flags(PacketFlag::RESPONSE) {
         return None;
@@ -103,7 +119,19 @@ pub fn reply(question: &[u8], address: Ipv4Addr, ttl: u32) -> Option<Vec<u8>> {
     let asked = packet.questions.first()?;
     let is_address = asked.qtype == QTYPE::TYPE(TYPE::A);
     let name = asked.qname.clone().into_owned();
+    // Who sends no EDNS gets none (RFC 6891 §6.1.1).
+    let knows_edns = packet.opt().is_some();
     let mut packet = packet.into_reply();
+    if knows_edns {
+        *packet.opt_mut() = Some(OPT {
+            opt_codes: vec![OPTCode {
+                code: TOOK,
+                data: [MARK, took.to_be_bytes()].concat().into(),
+            }],
+            udp_packet_size: MOST_DATAGRAM,
+            version: 0,
+        });
+    }
     if is_address {
         let address = RData::A(A {
             address: address.to_bits(),
@@ -161,6 +189,7 @@ mod tests {
                 answers: 2,
                 ttl: Some(60),
                 addresses: vec![Ipv4Addr::from_bits(1).into()],
+                says: None,
                 truncated: false,
             };
             assert_eq!(answered, expected, "{text}");
@@ -185,23 +214,24 @@ mod tests {
     fn a_server_of_one_address_answers_every_question() {
         let address = Ipv4Addr::new(192, 0, 2, 7);
         let sent = question(&asked("a.b"), 9).unwrap();
-        let replied = reply(&sent, address, 30).unwrap();
+        let replied = reply(&sent, address, 30, 1_234_567).unwrap();
         let answered = answer(&replied, &asked("a.b")).unwrap();
         assert_eq!(
             (answered.id, answered.answers, answered.ttl),
             (9, 1, Some(30))
         );
+        assert_eq!(answered.says, Some(1_234_567));
         let sent = question(&asked("a.b AAAA"), 9).unwrap();
-        let none = answer(&reply(&sent, address, 30).unwrap(), &asked("a.b AAAA")).unwrap();
+        let none = answer(&reply(&sent, address, 30, 0).unwrap(), &asked("a.b AAAA")).unwrap();
         assert_eq!((none.code, none.answers), (0, 0));
-        assert_eq!(reply(&replied, address, 30), None);
+        assert_eq!(reply(&replied, address, 30, 0), None);
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0_usize..40, byte in any::<u8>()) {
             let _ = answer(&bytes, &asked("a.b"));
-            let _ = reply(&bytes, Ipv4Addr::LOCALHOST, 1);
+            let _ = reply(&bytes, Ipv4Addr::LOCALHOST, 1, 0);
             let mut near = reply_with(&question(&asked("a.b"), 1).unwrap(), &[1]);
             let at = at % near.len();
             near[at] = byte;

@@ -3,6 +3,7 @@
 //! What a server sends is not kept: bytes are counted. Nothing that comes makes it take more memory than [`MOST_HEAD`].
 
 use delaylab_model::request::Header;
+use delaylab_model::{MILLISECOND, Nanos};
 use std::fmt::Write;
 
 /// The most bytes of a reply's head, as many servers have it.
@@ -81,11 +82,12 @@ pub fn asked(bytes: &[u8]) -> Result<Option<Asked>, HttpError> {
     }
 }
 
-/// The head of a reply with a body of so many bytes.
-pub fn reply_head(body: u64, keeps: bool) -> String {
+/// The head of a reply with a body of so many bytes, before which the server took this long: of the same length, whatever it took.
+pub fn reply_head(body: u64, keeps: bool, took: Nanos) -> String {
     let connection = if keeps { "keep-alive" } else { "close" };
+    let (ms, ns) = (took.max(0) / MILLISECOND, took.max(0) % MILLISECOND);
     format!(
-        "HTTP/1.1 200 OK\r\nServer: delaylab\r\nContent-Type: text/plain\r\nContent-Length: {body}\r\nConnection: {connection}\r\n\r\n"
+        "HTTP/1.1 200 OK\r\nServer: delaylab\r\nServer-Timing: all;dur={ms:06}.{ns:06}\r\nContent-Type: text/plain\r\nContent-Length: {body}\r\nConnection: {connection}\r\n\r\n"
     )
 }
 
@@ -118,6 +120,8 @@ pub struct Whole {
     pub bytes: u64,
     /// May another request follow on the connection?
     pub reusable: bool,
+    /// What the server says that it took: the longest duration in `Server-Timing` (W3C).
+    pub says: Option<Nanos>,
 }
 
 /// Reads one reply as its bytes come.
@@ -131,6 +135,7 @@ pub struct Reader {
     bytes: u64,
     status: u16,
     reusable: bool,
+    says: Option<Nanos>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,6 +163,7 @@ impl Reader {
             bytes: 0,
             status: 0,
             reusable: true,
+            says: None,
         }
     }
 
@@ -210,6 +216,7 @@ impl Reader {
             status: self.status,
             bytes: self.bytes,
             reusable: self.reusable,
+            says: self.says,
         })
     }
 
@@ -225,6 +232,7 @@ impl Reader {
                 let next = after_head(&reply, self.head_only)?;
                 self.status = reply.code.unwrap_or(0);
                 self.reusable = keeps_alive(&reply);
+                self.says = said_to_take(&reply);
                 self.state = match self.status {
                     // Interim replies come before the one that counts (RFC 9110 §15.2).
                     100 | 102..=199 => State::Head,
@@ -309,6 +317,27 @@ fn has_token(head: &Head<'_, '_>, name: &str, token: &str) -> bool {
     })
 }
 
+/// Parts of a duration lie within the whole of it, so the longest counts.
+fn said_to_take(head: &Head<'_, '_>) -> Option<Nanos> {
+    let metrics = fields(head, "server-timing").flat_map(|value| value.split(|&byte| byte == b','));
+    metrics.filter_map(duration).max()
+}
+
+/// The duration of `name;dur=12.3;desc="…"`, which has it in milliseconds.
+fn duration(metric: &[u8]) -> Option<Nanos> {
+    let mut parameters = metric.split(|&byte| byte == b';').skip(1);
+    let ms: f64 = parameters.find_map(|parameter| {
+        let (name, value) = std::str::from_utf8(parameter).ok()?.split_once('=')?;
+        let is_duration = name.trim().eq_ignore_ascii_case("dur");
+        is_duration.then(|| value.trim().trim_matches('"').parse().ok())?
+    })?;
+    let ns = ms * MILLISECOND as f64;
+    // A day is no time for a page.
+    (0.0..DAY_NS).contains(&ns).then_some(ns.round() as Nanos)
+}
+
+const DAY_NS: f64 = 86_400e9;
+
 fn keeps_alive(head: &Head<'_, '_>) -> bool {
     match head.version {
         Some(1) => !has_token(head, "connection", "close"),
@@ -385,6 +414,7 @@ mod tests {
                     status,
                     bytes: text.len() as u64,
                     reusable: true,
+                    says: None,
                 };
                 assert_eq!(whole, expected, "{text:?} by {piece}");
             }
@@ -414,9 +444,32 @@ mod tests {
         assert_eq!(asked(b"\x16\x03\x01"), Err(HttpError::NotHttp));
         let endless = format!("GET / HTTP/1.1\r\nX: {}", "y".repeat(MOST_HEAD));
         assert_eq!(asked(endless.as_bytes()), Err(HttpError::HeadTooLong));
-        let head = reply_head(9, true) + "123456789";
+        let head = reply_head(9, true, 1_500_000) + "123456789";
         let whole = read(head.as_bytes(), 7, false).unwrap().unwrap();
         assert_eq!((whole.status, whole.reusable), (200, true));
+        assert_eq!(whole.says, Some(1_500_000));
+        assert_eq!(head.len(), reply_head(9, true, 0).len() + 9);
+    }
+
+    #[test]
+    fn what_a_server_says_it_took_is_the_longest_that_it_says() {
+        let says = |timing: &str| {
+            let reply = format!("HTTP/1.1 204 N\r\n{timing}\r\n");
+            read(reply.as_bytes(), 99, false).unwrap().unwrap().says
+        };
+        for (timing, expected) in [
+            ("", None),
+            ("Server-Timing: cache\r\n", None),
+            ("Server-Timing: all;dur=1.5\r\n", Some(1_500_000)),
+            (
+                "server-timing: db;desc=\"a\";DUR=\"0.25\", all;dur=12\r\nServer-Timing: x;dur=3\r\n",
+                Some(12_000_000),
+            ),
+            ("Server-Timing: all;dur=-1, b;dur=NaN, c;dur=1e99\r\n", None),
+            ("Server-Timing: all;dur=soon\r\n", None),
+        ] {
+            assert_eq!(says(timing), expected, "{timing}");
+        }
     }
 
     #[test]

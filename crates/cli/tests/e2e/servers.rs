@@ -6,9 +6,10 @@ use crate::harness::process::{Ran, delaylab, ping};
 use crate::harness::scratch::Scratch;
 use crate::harness::web_server::{Identity, Truth, WebServer};
 use crate::or_skip;
+use delaylab_wire::dns;
 use serde_json::Value;
 use std::io::{Read, Write};
-use std::net::{TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -414,6 +415,77 @@ fn a_name_server_is_asked() {
         assert!(
             stage(&document, "server") > 0.0,
             "network and server are one part"
+        );
+    }
+}
+
+/// A resolver that answers from its cache counts down; the same addresses come in another order each time.
+#[test]
+fn answers_say_how_long_they_may_be_kept_and_which_addresses_the_name_has() {
+    let addresses: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 8), Ipv4Addr::new(192, 0, 2, 7)];
+    let answer = move |question: &[u8], number: u32| {
+        let [first, second] = [number as usize % 2, (number as usize + 1) % 2];
+        let one = dns::reply(question, addresses[first], 300 - number, 0).unwrap();
+        // The other address, as another record behind the first.
+        let mut both = one;
+        let at = both
+            .windows(4)
+            .position(|four| four == addresses[first].octets());
+        let end = at.unwrap() + 4;
+        let record = [&both[end - 14..end - 4], &addresses[second].octets()[..]].concat();
+        // Names in answers begin with a pointer or the whole of the name: one that points to the question does for both.
+        let pointed = [&[0xc0, 12][..], &record[..]].concat();
+        both.splice(end..end, pointed);
+        both[7] = 2;
+        both
+    };
+    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let port = udp.local_addr().unwrap().port();
+    let tcp = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    std::thread::spawn(move || {
+        let mut question = [0; 512];
+        let mut number = 0;
+        while let Ok((length, from)) = udp.recv_from(&mut question) {
+            let _ = udp.send_to(&answer(&question[..length], number), from);
+            number += 1;
+        }
+    });
+    std::thread::spawn(move || {
+        for mut stream in tcp.incoming().flatten() {
+            let mut length = [0; 2];
+            let mut number = 0;
+            while stream.read_exact(&mut length).is_ok() {
+                let mut question = vec![0; u16::from_be_bytes(length).into()];
+                stream.read_exact(&mut question).unwrap();
+                let _ = stream.write_all(&dns::framed(&answer(&question, number)));
+                number += 1;
+            }
+        }
+    });
+    for transport in ["udp", "tcp"] {
+        let words = format!(
+            "dns://127.0.0.1:{port}/a.test --transport {transport} -i 60ms -c 4 --no-handshakes"
+        );
+        let document = document(&words);
+        let ttls: Vec<u64> = records(&document)
+            .iter()
+            .map(|record| record["answer_ttl"].as_u64().unwrap())
+            .collect();
+        assert!(
+            ttls.is_sorted_by(|a, b| *a == b + 1),
+            "{transport}: {ttls:?}"
+        );
+        let resolved = &document["resolved"];
+        assert_eq!(
+            *resolved,
+            serde_json::json!([["192.0.2.7", "192.0.2.8"]]),
+            "{transport}"
+        );
+        let shown = Ran::to_end(&mut ping(None, &words)).stdout;
+        assert!(shown.contains("NOERROR  for 29"), "{shown}");
+        assert!(
+            shown.contains("resolved    192.0.2.7, 192.0.2.8"),
+            "{shown}"
         );
     }
 }

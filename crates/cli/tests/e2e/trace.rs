@@ -387,7 +387,7 @@ impl Servers {
             let mut buffer = [0; 512];
             while !told.load(Ordering::Relaxed) {
                 if let Ok((length, from)) = names.recv_from(&mut buffer)
-                    && let Some(reply) = dns::reply(&buffer[..length], Ipv4Addr::LOCALHOST, 60)
+                    && let Some(reply) = dns::reply(&buffer[..length], Ipv4Addr::LOCALHOST, 60, 0)
                 {
                     names.send_to(&reply, from).unwrap();
                 }

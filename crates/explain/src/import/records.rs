@@ -11,7 +11,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 /// Columns of a record.
-const COLUMNS: usize = 45;
+const COLUMNS: usize = 46;
 /// Its number and when it was due: they go on.
 const MOVING: usize = 2;
 
@@ -237,6 +237,7 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
         reply_bytes: next().map(|value| value as u64),
         connection: next().map(|value| value as u32),
         answer_ttl: next().map(|value| value as u32),
+        server_says: next(),
         clock_event,
         ..Record::due(trial, probe, seq.unwrap_or(0) as u64, method, due)
     }
@@ -319,6 +320,7 @@ fn row(record: &Record, refused_by: Option<i64>) -> Row<COLUMNS> {
         record.reply_bytes.map(|bytes| bytes as i64),
         record.connection.map(i64::from),
         record.answer_ttl.map(i64::from),
+        record.server_says,
     ]
 }
 
@@ -412,6 +414,7 @@ mod tests {
             reply_bytes: Some(12),
             connection: Some(13),
             answer_ttl: Some(14),
+            server_says: Some(15),
             clock_event: ClockEvent::Suspend,
             ..Record::due(3, 7, u64::MAX, Method::Frame, 1_000)
         };

@@ -160,6 +160,7 @@ impl Format for Dns {
             answer: Some(Answer::Code(answered.code)),
             reply_bytes: Some(packet.len() as u64),
             answer_ttl: answered.ttl,
+            server_says: answered.says,
             ..FromServer::default()
         };
         Parsed::Reply {

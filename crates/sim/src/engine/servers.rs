@@ -78,7 +78,7 @@ pub(super) fn sizes(request: &Request) -> (u32, u32) {
                 asked.fresh,
             );
             let body = page_size(&url.path);
-            let head_alone = http::reply_head(body, true).len() as u64;
+            let head_alone = http::reply_head(body, true, 0).len() as u64;
             let reply = match asked.verb {
                 Verb::Get => head_alone + body,
                 Verb::Head => head_alone,
@@ -88,7 +88,7 @@ pub(super) fn sizes(request: &Request) -> (u32, u32) {
         Request::Dns(asked) => {
             // A label of its own is as long in each.
             let question = dns::question(&asked.question.numbered(0), 0).unwrap_or_default();
-            let reply = dns::reply(&question, Ipv4Addr::UNSPECIFIED, 0).unwrap_or_default();
+            let reply = dns::reply(&question, Ipv4Addr::UNSPECIFIED, 0, 0).unwrap_or_default();
             let length = match asked.transport {
                 DnsTransport::Udp => 0,
                 DnsTransport::Tcp | DnsTransport::Tls => dns::LENGTH,

@@ -14,6 +14,8 @@ pub struct ServerTime {
     pub most: Distribution,
     /// Responses of which the two are one value, as far as stamps can tell.
     pub told: u64,
+    /// What the server says that it took itself; `None` where it says nothing.
+    pub says: Option<Distribution>,
 }
 
 /// Takes the bounds of each response.
@@ -22,6 +24,7 @@ pub(super) struct ServerTally {
     least: (Tally, Values),
     most: (Tally, Values),
     told: u64,
+    says: (Tally, Values),
 }
 
 impl Default for ServerTally {
@@ -31,6 +34,7 @@ impl Default for ServerTally {
             least: empty(),
             most: empty(),
             told: 0,
+            says: empty(),
         }
     }
 }
@@ -46,11 +50,15 @@ impl ServerTally {
         };
         push(&mut self.least, bounds.least);
         push(&mut self.most, bounds.most);
+        if let Some(says) = record.server_says {
+            push(&mut self.says, says);
+        }
         self.told += u64::from(record.server_told().is_some());
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.least.1.heap_bytes() + self.most.1.heap_bytes()
+        let values = [&self.least.1, &self.most.1, &self.says.1];
+        values.iter().map(|values| values.heap_bytes()).sum()
     }
 
     pub(super) fn finish(&self) -> Option<ServerTime> {
@@ -58,6 +66,7 @@ impl ServerTally {
             least: self.least.0.distribution(&self.least.1)?,
             most: self.most.0.distribution(&self.most.1)?,
             told: self.told,
+            says: self.says.0.distribution(&self.says.1),
         })
     }
 }

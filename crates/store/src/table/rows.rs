@@ -19,7 +19,7 @@ impl Row for Record {
         cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq
         copies reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event
         t_begin t_resolved t_connected t_secured t_ack t_first
-        least_round_trip answer reply_bytes connection answer_ttl
+        least_round_trip answer reply_bytes connection answer_ttl server_says
     };
     type Key = u64;
 

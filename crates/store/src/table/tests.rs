@@ -68,6 +68,7 @@ fn any_record() -> impl Strategy<Value = Record> {
             reply_bytes: small.2.map(u64::from),
             connection: small.2,
             answer_ttl: small.2,
+            server_says: stamps[3],
             clock_event: ClockEvent::ALL[words.2],
             ..Record::due(trial, probe, seq, Method::ALL[words.0], due)
         }
@@ -92,7 +93,7 @@ fn columns_have_the_names_of_the_design() {
         "trial probe seq method dscp ip_size t_intended t_send t_sched t_tx t_tx_hw r_rx r_user r_tx \
          t_rx t_rx_hw t_recv cpu r_dscp reply_dscp reply_ecn reply_ttl reflector_seq copies \
          reorder_extent retransmits outcome refused_by icmp icmp_type icmp_code path_mtu errno clock_event \
-         t_begin t_resolved t_connected t_secured t_ack t_first least_round_trip answer reply_bytes connection answer_ttl"
+         t_begin t_resolved t_connected t_secured t_ack t_first least_round_trip answer reply_bytes connection answer_ttl server_says"
     );
     assert_eq!(
         names(schema::<NoiseEvent>()),

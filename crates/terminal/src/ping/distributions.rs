@@ -71,13 +71,15 @@ fn server_rows(summary: &Summary) -> Vec<(&'static str, &Distribution)> {
     let Some(server) = &summary.server else {
         return Vec::new();
     };
-    match server.told == server.least.count {
+    let mut rows = match server.told == server.least.count {
         true => vec![("server", &server.least)],
         false => vec![
             ("server, at least ³", &server.least),
             ("server, at most", &server.most),
         ],
-    }
+    };
+    rows.extend(server.says.as_ref().map(|says| ("server says", says)));
+    rows
 }
 
 fn row(label: &str, d: &Distribution, upper: impl Iterator<Item = Option<Nanos>>) -> Vec<Cell> {

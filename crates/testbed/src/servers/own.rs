@@ -1,16 +1,23 @@
 //! delaylab's own server: pages on port 80 and names on port 53, each after a think time, so many at once.
+//!
+//! Each reply says how long the server had its request: from the arrival in its kernel, which stamps it, until the reply was about to
+//! be written. That its thread woke late or thought too long is in it.
 
 use super::ServerError;
 use super::wanted::Placed;
 use delaylab_kernel::clock;
+use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::stamping::{self, Flags};
+use delaylab_kernel::stream::StreamSocket;
 use delaylab_live::world::Enter;
+use delaylab_model::Nanos;
 use delaylab_model::path::server::page_size;
 use delaylab_model::request::DnsTransport;
 use delaylab_wire::{dns, http};
 use socket2::SockRef;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -50,14 +57,15 @@ struct Shared {
 }
 
 impl Shared {
-    /// Works on one request, once a worker is free.
-    fn work(&self) {
+    /// Works on one request, once a worker is free, and says how long after this arrival it is done.
+    fn work(&self, arrived: Arrived) -> Nanos {
         let lock = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.freed.wait_while(lock(), |free| *free == 0);
         *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
         think(self.think);
         *lock() += 1;
         self.freed.notify_one();
+        arrived.since()
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, TcpStream>> {
@@ -66,6 +74,28 @@ impl Shared {
 
     fn ends(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// When a request arrived.
+#[derive(Debug, Clone, Copy)]
+enum Arrived {
+    /// In the kernel, by its real time.
+    Stamped(Nanos),
+    /// When it was read: it was not stamped.
+    Read(Nanos),
+}
+
+impl Arrived {
+    fn now() -> Self {
+        Arrived::Read(clock::monotonic())
+    }
+
+    fn since(self) -> Nanos {
+        match self {
+            Arrived::Stamped(at) => clock::realtime() - at,
+            Arrived::Read(at) => clock::monotonic() - at,
+        }
     }
 }
 
@@ -164,11 +194,15 @@ fn open(
         };
         datagrams.set_read_timeout(Some(GLANCE))?;
         let datagrams = datagrams.try_clone()?;
-        Ok((
+        let listeners = (
             TcpListener::bind((address, WEB))?,
             TcpListener::bind(names)?,
-            datagrams,
-        ))
+        );
+        // Connections have it from their listener.
+        for listener in [&listeners.0, &listeners.1] {
+            stamping::set(listener, Flags::arrivals())?;
+        }
+        Ok((listeners.0, listeners.1, datagrams))
     };
     std::thread::scope(|scope| {
         let opened = scope.spawn(open);
@@ -185,7 +219,7 @@ fn thread(act: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
 }
 
 /// What is done on a connection.
-type Answer = fn(&mut TcpStream, &Shared) -> io::Result<()>;
+type Answer = fn(&StreamSocket, &Shared) -> io::Result<()>;
 
 fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
     for number in 0.. {
@@ -193,7 +227,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
         if shared.ends() {
             return;
         }
-        let Ok((mut stream, _)) = accepted else {
+        let Ok((stream, _)) = accepted else {
             // As where there are too many files: later there may be fewer.
             std::thread::sleep(GLANCE);
             continue;
@@ -205,61 +239,66 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>, answer: Answer) {
         let shared = shared.clone();
         // One that cannot be had leaves the connection without an answer, which the probe records.
         let _ = thread(move || {
-            let _ = stream.set_nodelay(true);
             // Who asks may go at any time.
-            let _ = answer(&mut stream, &shared);
-            let _ = stream.shutdown(Shutdown::Both);
+            let _ = StreamSocket::new(stream).and_then(|stream| {
+                let answered = answer(&stream, &shared);
+                let _ = stream.stream().shutdown(Shutdown::Both);
+                answered
+            });
             shared.open().remove(&number);
         });
     }
 }
 
-fn answer_pages(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+fn answer_pages(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
     let mut came = Vec::new();
+    let mut arrived = Arrived::now();
     loop {
         while let Some(asked) = http::asked(&came).map_err(io::Error::other)? {
             came.drain(..asked.bytes);
-            shared.work();
             let body = page_size(&asked.path);
-            let mut reply = http::reply_head(body, asked.keeps).into_bytes();
+            let took = shared.work(arrived);
+            let mut reply = http::reply_head(body, asked.keeps, took).into_bytes();
             if !asked.head_only {
                 reply.resize(reply.len() + body as usize, b'.');
             }
-            stream.write_all(&reply)?;
+            stream.stream().write_all(&reply)?;
             if !asked.keeps {
                 return Ok(());
             }
         }
-        more(stream, &mut came)?;
+        arrived = more(stream, &mut came)?;
     }
 }
 
-fn answer_names(stream: &mut TcpStream, shared: &Shared) -> io::Result<()> {
+fn answer_names(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
     let mut came = Vec::new();
+    let mut arrived = Arrived::now();
     loop {
         while let Some((length, rest)) = came.split_first_chunk::<{ dns::LENGTH }>() {
             let length = usize::from(u16::from_be_bytes(*length));
             let Some(question) = rest.get(..length) else {
                 break;
             };
-            let reply = dns::reply(question, ADDRESS, TTL);
+            let took = shared.work(arrived);
+            let reply = dns::reply(question, ADDRESS, TTL, took);
             came.drain(..dns::LENGTH + length);
-            shared.work();
             let reply = reply.ok_or(io::ErrorKind::InvalidData)?;
-            stream.write_all(&dns::framed(&reply))?;
+            stream.stream().write_all(&dns::framed(&reply))?;
         }
-        more(stream, &mut came)?;
+        arrived = more(stream, &mut came)?;
     }
 }
 
-/// What comes next on the connection.
-fn more(stream: &mut TcpStream, came: &mut Vec<u8>) -> io::Result<()> {
+/// What comes next on the connection, and when it arrived.
+fn more(stream: &StreamSocket, came: &mut Vec<u8>) -> io::Result<Arrived> {
     let mut buffer = [0; 4096];
-    match stream.read(&mut buffer)? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        length => {
+    match stream.receive(&mut buffer, Blocking::Yes)? {
+        (0, _) => Err(io::ErrorKind::UnexpectedEof.into()),
+        (length, beside) => {
             came.extend_from_slice(&buffer[..length]);
-            Ok(())
+            let stamped = beside.software.map(Arrived::Stamped);
+            Ok(stamped.unwrap_or_else(Arrived::now))
         }
     }
 }
@@ -271,16 +310,16 @@ fn answer_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
         let Ok((length, from)) = socket.recv_from(&mut buffer) else {
             continue;
         };
-        let Some(reply) = dns::reply(&buffer[..length], ADDRESS, TTL) else {
-            continue;
-        };
+        let (question, arrived) = (buffer[..length].to_vec(), Arrived::now());
         let Ok(socket) = socket.try_clone() else {
             continue;
         };
         let shared = shared.clone();
         let _ = thread(move || {
-            shared.work();
-            let _ = socket.send_to(&reply, from);
+            let took = shared.work(arrived);
+            if let Some(reply) = dns::reply(&question, ADDRESS, TTL, took) {
+                let _ = socket.send_to(&reply, from);
+            }
         });
     }
 }

@@ -116,6 +116,7 @@ pub struct FromServer {
     pub answer: Option<Answer>,
     pub reply_bytes: Option<u64>,
     pub answer_ttl: Option<u32>,
+    pub server_says: Option<Nanos>,
     pub connection: Option<u32>,
 }
 

@@ -105,6 +105,7 @@ fn note_server(record: &mut Record, server: &FromServer) {
     record.answer = server.answer;
     record.reply_bytes = server.reply_bytes;
     record.answer_ttl = server.answer_ttl;
+    record.server_says = server.server_says;
     record.connection = server.connection;
 }
 

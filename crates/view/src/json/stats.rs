@@ -127,6 +127,8 @@ pub struct ServerTime {
     pub most: Distribution,
     /// Responses of which the two are one value, as far as stamps can tell.
     pub told: u64,
+    /// What the server says that it took itself (`Server-Timing`); null where it says nothing.
+    pub says: Option<Distribution>,
 }
 
 impl ServerTime {
@@ -135,6 +137,7 @@ impl ServerTime {
             least: Distribution::new(&server.least),
             most: Distribution::new(&server.most),
             told: server.told,
+            says: server.says.as_ref().map(Distribution::new),
         }
     }
 }

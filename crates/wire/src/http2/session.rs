@@ -355,6 +355,7 @@ impl Session {
             status: self.status,
             bytes: self.bytes,
             reusable: self.is_open(),
+            says: None,
         })
     }
 

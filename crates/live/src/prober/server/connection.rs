@@ -612,6 +612,7 @@ impl Connection {
             answer: Some(said.answer),
             reply_bytes: Some(said.bytes),
             answer_ttl: said.ttl,
+            server_says: said.says,
             connection: Some(self.number),
             ..std::mem::take(&mut self.set_up)
         };

@@ -61,6 +61,8 @@ pub(super) struct Said {
     /// dns: how long the answer may be kept, in seconds, and the addresses in it.
     pub ttl: Option<u32>,
     pub addresses: Vec<IpAddr>,
+    /// What the server says that it took.
+    pub says: Option<Nanos>,
     /// May another request follow on the connection?
     pub reusable: bool,
 }
@@ -321,6 +323,7 @@ fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<Said>, &'stat
         bytes: kept.len() as u64,
         ttl: answered.ttl,
         addresses: answered.addresses,
+        says: answered.says,
         reusable: kept.len() == dns::LENGTH + length,
     }))
 }
@@ -331,6 +334,7 @@ fn said(whole: http::Whole) -> Said {
         bytes: whole.bytes,
         ttl: None,
         addresses: Vec::new(),
+        says: whole.says,
         reusable: whole.reusable,
     }
 }

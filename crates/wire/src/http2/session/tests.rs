@@ -105,6 +105,7 @@ fn the_first_byte_of_a_reply_is_that_of_its_head() {
             status: 200,
             bytes: reply.len() as u64,
             reusable: true,
+            says: None,
         };
         assert_eq!(whole, expected);
         let first = session.first().unwrap() as usize;
