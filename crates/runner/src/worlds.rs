@@ -77,8 +77,7 @@ impl OpenWorld {
                 (Box::new(simulated), None)
             }
             WorldName::Testbed => {
-                let allowed = rootless::become_root_if_needed();
-                allowed.map_err(|error| RunnerError::environment(error.to_string()))?;
+                refuse_lacks(resolved)?;
                 (Box::new(testbed(options.stop.clone())), None)
             }
             WorldName::Live => {
@@ -181,6 +180,15 @@ pub fn lacks(resolved: &Resolved) -> Vec<String> {
         .chain(programs)
         .chain(privilege.map(|error| error.to_string()))
         .collect()
+}
+
+/// Says before there is a folder what would end the run at its first trial.
+fn refuse_lacks(resolved: &Resolved) -> Result<(), RunnerError> {
+    let lacks = lacks(resolved);
+    match lacks.is_empty() {
+        true => Ok(()),
+        false => Err(RunnerError::environment(lacks.join("\n"))),
+    }
 }
 
 /// How many simulations at the same time: as many as asked for, or one for each CPU.

@@ -3,7 +3,7 @@
 //! A soft switch has a real-time thread, which tests that watch the clock would take for a slow network: these run
 //! before them, beside those that compute.
 
-use crate::harness::process::{Process, Ran, delaylab, python, ran};
+use crate::harness::process::{DELAYLAB, Process, Ran, delaylab, python, ran};
 use crate::harness::scratch::Scratch;
 use crate::{or_skip, skip};
 use nix::sys::signal::Signal;
@@ -141,6 +141,9 @@ fn servers_answer_in_a_testbed() {
          server = records.with_columns((pl.col('t_first') - pl.col('t_ack')).alias('server'))\n\
          least = {row['name']: row['server'] for row in server.group_by('name').agg(pl.col('server').min()).to_dicts()}\n\
          assert 19e6 < least['own'] < 26e6 and 9e6 < least['unknown'] < 16e6, least\n\
+         own = server.filter(pl.col('name').is_in(['own', 'proxy']))\n\
+         assert own['server_says'].null_count() == 0 and server.filter(pl.col('name') == 'nginx')['server_says'].max() is None\n\
+         assert (own['server_says'] > 9e6).all(), own['server_says'].min()\n\
          small = records.filter((pl.col('name') == 'nginx') & (pl.col('reply_bytes') > 9000))\n\
          assert small.is_empty(), 'a page was not compressed'\n",
     );
@@ -152,6 +155,32 @@ fn servers_answer_in_a_testbed() {
         })
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// As `check` says it, and not at the first trial, when there is a folder of a run already.
+#[test]
+fn a_server_without_its_program_is_refused_before_there_is_a_run() {
+    or_skip!(root());
+    let scratch = Scratch::new();
+    scratch.file("bed.toml", SERVERS);
+    let hide = "for file in /usr/sbin/nginx /usr/bin/nginx; do [ ! -e $file ] || mount --bind /dev/null $file || exit 99; done; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hide, "sh", DELAYLAB]);
+    command.args("run bed.toml -q --no-report".split(' '));
+    let run = Ran::to_end(command.current_dir(scratch.path("")));
+    if run.code == 99 {
+        skip!(
+            "no mounts in a namespace of their own: {}",
+            run.stderr.trim()
+        );
+    }
+    assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
+    let missing = "server `web`: `nginx` is missing: install the package nginx-light";
+    assert!(run.stderr.contains(missing), "{}", run.stderr);
+    let runs = std::fs::read_dir(scratch.path("runs"))
+        .into_iter()
+        .flatten();
+    assert_eq!(runs.count(), 0, "a run was begun");
 }
 
 /// A segment that overtook a lost one came before the bytes in front of it: the reply came with the last of both.
