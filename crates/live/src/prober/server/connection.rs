@@ -1,6 +1,11 @@
-//! One connection: how far it is set up, which request waits for its reply on it, and its stamps.
+//! One connection: how far it is, which request waits for its reply on it, and its stamps.
+//!
+//! How it is set up stands in [`set_up`].
 
-use super::dialogue::{Broken, Conversation, Dialogue, Said};
+mod set_up;
+
+use super::dialogue::{Conversation, Dialogue, Said};
+use super::failure::{Failed, refused_by_tls};
 use super::stamps::RequestStamps;
 use super::tls::{Secured, Tls};
 use crate::prober::arrival::ReplyArrival;
@@ -15,11 +20,10 @@ use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_model::probe::Probe;
-use delaylab_model::record::Answer;
 use delaylab_model::request::{Close, Request};
 use delaylab_model::trial::Negotiated;
 use delaylab_model::{MICROSECOND, Nanos};
-use delaylab_traffic::prober::{FromServer, Refused, Reply};
+use delaylab_traffic::prober::{FromServer, Reply};
 use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -40,73 +44,6 @@ enum State {
     Asked,
     /// Nothing more can be asked on it.
     Over,
-}
-
-/// What made a request fail.
-#[derive(Debug)]
-pub(super) struct Failed {
-    pub refused: Refused,
-    /// In words for people.
-    pub why: String,
-    /// Were bytes wrong? Then it was answered, badly.
-    pub corrupt: bool,
-}
-
-impl Failed {
-    fn new(errno: i32, why: impl Into<String>) -> Self {
-        Self {
-            refused: Refused {
-                by: None,
-                icmp: None,
-                info: 0,
-                errno,
-            },
-            why: why.into(),
-            corrupt: false,
-        }
-    }
-
-    /// There is nowhere to ask.
-    pub fn unreachable(why: impl Into<String>) -> Self {
-        Self::new(errno::NO_HOST, why)
-    }
-
-    fn garbled(why: impl Into<String>) -> Self {
-        Self {
-            corrupt: true,
-            ..Self::new(errno::PROTOCOL, why)
-        }
-    }
-
-    /// There is no reply.
-    fn broken(broken: Broken) -> Self {
-        match broken {
-            Broken::Garbled(why) => Self::garbled(why),
-            Broken::Refused(why) => Self::new(errno::RESET, why),
-        }
-    }
-
-    fn from_error(error: &io::Error) -> Self {
-        let errno = error.raw_os_error().unwrap_or(errno::IO);
-        let why = match error.kind() {
-            io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-                "the server reset the connection".to_owned()
-            }
-            io::ErrorKind::TimedOut => {
-                "TCP sent again and again, and nothing was acknowledged".to_owned()
-            }
-            _ => error.to_string(),
-        };
-        Self::new(errno, why)
-    }
-}
-
-/// errno values of Linux.
-mod errno {
-    pub const IO: i32 = 5;
-    pub const PROTOCOL: i32 = 71;
-    pub const RESET: i32 = 104;
-    pub const NO_HOST: i32 = 113;
 }
 
 /// What came of letting a connection go on.
@@ -340,146 +277,6 @@ impl Connection {
         })
     }
 
-    fn connected(&mut self, terms: &Terms) -> Result<Went, Failed> {
-        let error = match self.at_once.take() {
-            Some(error) => Some(error),
-            None => self.socket.stream().take_error().ok().flatten(),
-        };
-        let now = clock::monotonic();
-        if let Some(error) = error {
-            return self.not_connected(&error, now, terms);
-        }
-        if self.socket.stream().peer_addr().is_err() {
-            return Ok(Went::Nowhere);
-        }
-        // Later a passing ICMP error would end the connection.
-        let _ = options::receive_errors(&self.socket, self.target.is_ipv6(), false);
-        if matches!(terms.dialogue, Dialogue::Connect) {
-            return Ok(Went::Replied(self.handshake(Answer::Open, now)));
-        }
-        self.set_up.t_connected = Some(self.handshake_ended(now).0);
-        match &terms.tls {
-            None => self.ready(terms),
-            Some(tls) => {
-                let mut secured = tls.begin().map_err(|error| Failed::from_error(&error))?;
-                secured.pour(&mut self.out);
-                self.tls = Some(secured);
-                self.state = State::Securing;
-                self.flush().map_err(|error| Failed::from_error(&error))?;
-                Ok(Went::On)
-            }
-        }
-    }
-
-    /// A port where nothing listens answers as well: with RST.
-    fn not_connected(
-        &mut self,
-        error: &io::Error,
-        now: Nanos,
-        terms: &Terms,
-    ) -> Result<Went, Failed> {
-        let mut failed = Failed::from_error(error);
-        let icmp = open::refusal(&self.socket.as_fd()).filter(|refused| refused.icmp.is_some());
-        if let Some(refused) = icmp {
-            failed.refused = refused;
-            if let Some(reason) = refused.reason() {
-                failed.why = reason.describe(refused.path_mtu());
-            }
-        } else if error.kind() == io::ErrorKind::ConnectionRefused {
-            if matches!(terms.dialogue, Dialogue::Connect) {
-                return Ok(Went::Replied(self.handshake(Answer::Closed, now)));
-            }
-            failed.refused.by = Some(self.target.ip());
-            failed.why = "nothing listens on this TCP port".to_owned();
-        }
-        Err(failed)
-    }
-
-    /// When the SYN-ACK came, and how long after the SYN: the first round trip of a connection is its handshake's. That
-    /// this process learns of it later is no part of it.
-    fn handshake_ended(&self, now: Nanos) -> (Nanos, Option<Nanos>) {
-        let info = self.socket.info().ok();
-        let rtt = info.map(|info| Nanos::from(info.smoothed_rtt_us) * MICROSECOND);
-        let rtt = rtt.filter(|&rtt| rtt > 0);
-        let from = self.set_up.t_resolved.unwrap_or(self.began).max(self.began);
-        (rtt.map_or(now, |rtt| (from + rtt).min(now)), rtt)
-    }
-
-    /// That the handshake is over is the answer.
-    fn handshake(&mut self, answer: Answer, now: Nanos) -> Reply {
-        self.state = State::Over;
-        let info = self.socket.info().ok();
-        // Of a refusal the kernel keeps no round trip.
-        let (ended, rtt) = match answer {
-            Answer::Open => self.handshake_ended(now),
-            _ => (now, None),
-        };
-        let server = FromServer {
-            t_connected: Some(ended),
-            least_round_trip: rtt,
-            answer: Some(answer),
-            connection: Some(self.number),
-            ..FromServer::default()
-        };
-        Reply {
-            seq: self.seq.take().unwrap_or(0),
-            retransmits: info.map(|info| info.total_retransmits),
-            server: Some(Box::new(server)),
-            ..Reply::default()
-        }
-    }
-
-    fn ready(&mut self, terms: &Terms) -> Result<Went, Failed> {
-        let chosen = self.tls.as_ref().and_then(Secured::chosen);
-        self.conversation = terms.dialogue.begin(chosen).map_err(Failed::broken)?;
-        let http = self.conversation.http_version();
-        self.negotiated = negotiated(http, self.tls.as_ref());
-        // By TLS a server of HTTP/2 may speak first (RFC 9113 §3.4).
-        if !self.conversation.take_unasked(&self.plain) {
-            return Err(Failed::garbled("the server spoke before it was asked"));
-        }
-        self.state = State::Idle;
-        let _ = self.socket.set_stamping(terms.flags);
-        self.stamps.restart();
-        let Some(seq) = self.seq else {
-            self.set_up = FromServer::default();
-            return Ok(Went::Ready);
-        };
-        self.prepare(seq)
-            .map_err(|error| Failed::from_error(&error))?;
-        self.set_up.t_send = Some(clock::monotonic());
-        self.ask(seq).map_err(|error| Failed::from_error(&error))?;
-        Ok(Went::On)
-    }
-
-    fn secure(&mut self, terms: &Terms) -> Result<Went, Failed> {
-        self.flush().map_err(|error| Failed::from_error(&error))?;
-        let mut buffer = [0; READ];
-        let received = match self.socket.receive(&mut buffer, Blocking::No) {
-            Ok((0, _)) => return Err(Failed::new(errno::RESET, NO_TLS)),
-            Ok((length, _)) => length,
-            Err(error) if is_nothing(&error) => return Ok(Went::Nowhere),
-            Err(error) => return Err(Failed::from_error(&error)),
-        };
-        let Some(tls) = &mut self.tls else {
-            return Ok(Went::Nowhere);
-        };
-        let taken = tls.take(&buffer[..received], &mut self.plain);
-        tls.pour(&mut self.out);
-        let handshaking = tls.is_handshaking();
-        // An alert says to the server why, too.
-        let flushed = self.flush();
-        taken.map_err(|error| Failed::new(errno::PROTOCOL, refused_by_tls(&error)))?;
-        flushed.map_err(|error| Failed::from_error(&error))?;
-        match handshaking {
-            true => Ok(Went::On),
-            false => {
-                self.set_up.t_secured = Some(clock::monotonic());
-                self.ready(terms)
-            }
-        }
-    }
-
     /// Nobody asked: only its end, or what TLS and HTTP/2 have to say, can come.
     fn idle(&mut self) -> Result<Went, Failed> {
         if self.sealed.is_none() && self.flush().is_err() {
@@ -642,52 +439,5 @@ impl AsFd for Connection {
     }
 }
 
-/// `None`: there is nothing to negotiate, as in DNS by TCP.
-fn negotiated(http: Option<&str>, tls: Option<&Secured>) -> Option<Negotiated> {
-    let http = http.map(str::to_owned);
-    match tls {
-        Some(tls) => Some(Negotiated {
-            http,
-            ..tls.negotiated()
-        }),
-        None => http.map(|http| Negotiated {
-            http: Some(http),
-            ..Negotiated::default()
-        }),
-    }
-}
-
 /// EINPROGRESS of Linux.
 const IN_PROGRESS: i32 = 115;
-const NO_TLS: &str =
-    "the server closed the connection in the TLS handshake. Does it speak TLS on this port?";
-
-/// What TLS refuses, with what to do.
-fn refused_by_tls(error: &rustls::Error) -> String {
-    use rustls::CertificateError as Bad;
-    match error {
-        rustls::Error::InvalidCertificate(bad) => match bad {
-            Bad::Expired | Bad::ExpiredContext { .. } => {
-                "its certificate has expired. To measure it all the same: --insecure".to_owned()
-            }
-            Bad::NotValidForName | Bad::NotValidForNameContext { .. } => {
-                "its certificate is of another name. Ask by that name (--resolve NAME:PORT:ADDRESS; dns: --tls-name NAME), or --insecure".to_owned()
-            }
-            Bad::UnknownIssuer => {
-                "nobody that this host trusts has signed its certificate. Name the authority's file with --cacert, or --insecure"
-                    .to_owned()
-            }
-            Bad::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
-                "its certificate is one that it has signed itself, as an authority would: --insecure".to_owned()
-            }
-            other => format!("its certificate is not accepted: {other}"),
-        },
-        rustls::Error::InvalidMessage(_) => {
-            "what it sent is not TLS. Does it speak TLS on this port?".to_owned()
-        }
-        rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol) => {
-            "the server speaks none of the protocols that were offered (ALPN). Is it another version (--http 1.1, --http 2)?".to_owned()
-        }
-        other => format!("TLS: {other}"),
-    }
-}

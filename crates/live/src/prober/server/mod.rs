@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`dialogue`] | the bytes of a request, and where its reply ends |
 //! | [`tls`] | TLS around them |
-//! | [`connection`] | one connection: how far it is, and its request |
+//! | [`connection`] | one connection: how it is set up, and its request |
+//! | [`failure`] | why a request has no reply |
 //! | [`stamps`] | which request a stamp is of |
 //! | [`resolver`] | a name that is looked up for each request |
 //!
@@ -13,6 +14,7 @@
 
 mod connection;
 mod dialogue;
+mod failure;
 mod resolver;
 mod stamps;
 mod tls;
@@ -21,7 +23,7 @@ use super::channel::{Channel, Decoded, QueueEvent};
 use super::dns::Resolved;
 use super::error::OpenError;
 use super::open::Settings;
-use connection::{Connection, Failed, Terms, Went};
+use connection::{Connection, Terms, Went};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -34,6 +36,7 @@ use delaylab_model::trial::{Negotiated, RecordFacts};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::Reply;
 use dialogue::Dialogue;
+use failure::Failed;
 use resolver::Resolver;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
