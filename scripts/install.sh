@@ -28,7 +28,8 @@ needs() { # purpose: command=package of each that it needs
         ;;
     accept) printf '%s\n' ip=iproute2 ping=iputils-ping irtt=irtt sockperf=sockperf tcpdump=tcpdump python3=python3 \
         iperf3=iperf3 trafgen=netsniff-ng chromium=chromium nginx=nginx-light unbound=unbound curl=curl \
-        httping=httping wrk=wrk hey=hey dnsperf=dnsperf ;;
+        httping=httping wrk=wrk hey=hey dnsperf=dnsperf pg_createcluster=postgresql \
+        prometheus-blackbox-exporter=prometheus-blackbox-exporter ;;
     *)
         say "usage: scripts/install.sh [demo|test|accept]"
         exit 2
@@ -90,7 +91,7 @@ install_packages() { # package...
     local package
     for package in "$@"; do
         case $package in
-        nginx-light | apache2 | haproxy | unbound)
+        nginx-light | apache2 | haproxy | unbound | postgresql | prometheus-blackbox-exporter)
             [ ! -d /run/systemd/system ] || $as_root systemctl disable --quiet "${package%-light}"
             ;;
         esac

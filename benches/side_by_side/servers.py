@@ -1,15 +1,18 @@
-"""Web and name servers of Debian, asked by curl, httping, hey, wrk and dnsperf, and by delaylab in the same rounds.
+"""Servers of Debian, asked by curl, httping, hey, wrk, dnsperf and blackbox_exporter, and by delaylab in the same rounds.
 
-nginx and Unbound run in `b`. What the others can say (connecting, the first byte, a whole answer) is compared, and
-CPU time of the client for each request. None of the others separates the network from the server.
+nginx, Unbound and PostgreSQL run in `b`, blackbox_exporter in `a`. What the others can say (connecting, the first byte, a
+whole answer) is compared, and CPU time of the client for each request. None of the others separates the network from the server.
 """
 
 import contextlib
 import json
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
+import time
 
 from .arena import CouldNotMeasure
 from .load import started
@@ -17,7 +20,8 @@ from .table import Heading, compared, per_second
 from .table import time as duration
 from .tools import DELAYLAB
 
-COMMANDS = ("nginx", "unbound", "curl", "httping", "wrk", "hey", "dnsperf")
+COMMANDS = ("nginx", "unbound", "curl", "httping", "wrk", "hey", "dnsperf", "pg_createcluster", "setpriv",
+            "prometheus-blackbox-exporter")
 COUNT, SECONDS = 100, 3
 TIME_OUT_S = 60
 WEB = """daemon off; pid {folder}/pid; error_log stderr; worker_processes 1;
@@ -41,6 +45,13 @@ NAMES = """server:
 remote-control:
     control-enable: no
 """
+# What blackbox_exporter is asked to do.
+MODULES = """modules:
+  page: { prober: http, timeout: 5s, http: { preferred_ip_protocol: ip4 } }
+  port: { prober: tcp, timeout: 5s, tcp: { preferred_ip_protocol: ip4 } }
+"""
+EXPORTER = "127.0.0.1:9115"
+POSTGRESQL = 5432
 
 
 def measure(arena, options):
@@ -68,8 +79,39 @@ def serving(arena, folder):
         (folder / name).write_text(text)
     nginx = ["nginx", "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx")]
     unbound = ["unbound", "-d", "-p", "-c", str(folder / "unbound")]
-    with started(arena, nginx), started(arena, unbound):
+    with started(arena, nginx), started(arena, unbound), database(arena), exporter(arena, folder):
         yield
+
+
+@contextlib.contextmanager
+def database(arena):
+    """PostgreSQL, which runs as anyone but root, with a cluster of its own."""
+    places = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"))
+    if not places:
+        raise CouldNotMeasure("PostgreSQL has no folder below /usr/lib/postgresql")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.chown(folder, "nobody", "nogroup")
+        as_nobody = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups", "env", "HOME=" + folder]
+        data = f"{folder}/data"
+        arena.run([*as_nobody, str(places[-1] / "initdb"), "-D", data, "-A", "trust", "--no-sync"], TIME_OUT_S).output()
+        options = ["-c", f"listen_addresses={arena.server}", "-c", f"port={POSTGRESQL}", "-c", "unix_socket_directories="]
+        with started(arena, [*as_nobody, str(places[-1] / "postgres"), "-D", data, *options]):
+            yield
+
+
+@contextlib.contextmanager
+def exporter(arena, folder):
+    """blackbox_exporter beside the clients."""
+    modules = folder / "modules.yml"
+    modules.write_text(MODULES)
+    command = ["prometheus-blackbox-exporter", f"--config.file={modules}", f"--web.listen-address={EXPORTER}"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = arena.start(arena.a, command, **quiet)
+    try:
+        time.sleep(0.5)
+        yield
+    finally:
+        arena.end(process)
 
 
 def delaylab(arena, *words):
@@ -156,12 +198,56 @@ def names(arena, _):
     return {"CPU time a question": cost(ended, answered), "mean response": document["stats"]["response"]["mean_ns"]}
 
 
+def probed(arena, module, target):
+    """What blackbox_exporter says of as many probes: each figure at its median, in nanoseconds."""
+    asked = f"http://{EXPORTER}/probe?module={module}&target={target}"
+    found = {}
+    for _ in range(COUNT):
+        said = arena.run(["curl", "-s", asked], TIME_OUT_S).output()
+        for name, value in re.findall(r"^(probe_\w+(?:{[^}]*})?) ([\d.e+-]+)$", said, re.MULTILINE):
+            found.setdefault(name, []).append(float(value) * 1e9)
+    if min(found.get("probe_success", [0])) == 0:
+        raise CouldNotMeasure(f"blackbox_exporter: `{asked}` did not succeed")
+    return {name: sorted(values)[len(values) // 2] for name, values in found.items()}
+
+
+def by_blackbox(arena, _):
+    said = probed(arena, "page", url(arena))
+    phase = {name: said[f'probe_http_duration_seconds{{phase="{name}"}}'] for name in ("connect", "processing", "transfer")}
+    return {"connecting": phase["connect"], "request to first byte": phase["processing"], "transfer": phase["transfer"],
+            "the whole response": said["probe_duration_seconds"]}
+
+
+def phases(arena, _):
+    document = delaylab(arena, url(arena), "--fresh", "-c", str(COUNT), "-i", "5ms")
+    first = stage(document, "send_stack", "local_queue", "forward_path", "server", "return_path")
+    return {"connecting": stage(document, "connect"), "request to first byte": first,
+            "transfer": stage(document, "transfer"), "the whole response": document["stats"]["response"]["p50_ns"]}
+
+
+def port_by_blackbox(arena, _):
+    return {"connecting": probed(arena, "port", f"{arena.server}:{POSTGRESQL}")["probe_duration_seconds"]}
+
+
+def port(arena, _):
+    document = delaylab(arena, f"{arena.server}:{POSTGRESQL}", "--method", "tcp-connect", "-c", str(COUNT), "-i", "5ms")
+    closed = [trip["answer"] for trip in document["round_trips"] if trip["answer"] != "open"]
+    if closed:
+        raise CouldNotMeasure(f"PostgreSQL's port answered {closed[0]}")
+    return {"connecting": document["stats"]["response"]["p50_ns"]}
+
+
 ASKED = {"curl": by_curl, "beside curl": fresh, "httping": by_httping, "beside httping": fresh, "hey": by_hey,
-         "beside hey": kept, "wrk": by_wrk, "beside wrk": kept, "dnsperf": by_dnsperf, "beside dnsperf": names}
+         "beside hey": kept, "wrk": by_wrk, "beside wrk": kept, "dnsperf": by_dnsperf, "beside dnsperf": names,
+         "blackbox_exporter": by_blackbox, "beside blackbox_exporter": phases,
+         "blackbox_exporter, PostgreSQL": port_by_blackbox, "beside blackbox_exporter, PostgreSQL": port}
 COMPARED = {
     "curl": [("connecting", duration, ""), ("the whole response", duration, "")],
     "httping": [("the whole response", duration, "")],
     "hey": [("CPU time a request", duration, "≤ 1.25 ×"), ("requests", per_second, "")],
     "wrk": [("CPU time a request", duration, ""), ("requests", per_second, "")],
     "dnsperf": [("CPU time a question", duration, ""), ("mean response", duration, "")],
+    "blackbox_exporter": [("connecting", duration, ""), ("request to first byte", duration, ""), ("transfer", duration, ""),
+                          ("the whole response", duration, "")],
+    "blackbox_exporter, PostgreSQL": [("connecting", duration, "")],
 }
