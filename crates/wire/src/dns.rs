@@ -143,6 +143,15 @@ pub fn reply(question: &[u8], address: Ipv4Addr, ttl: u32, took: Nanos) -> Optio
     packet.build_bytes_vec().ok()
 }
 
+/// Writes into a message of [`reply`] that it took this long: where the reply is ready, only this is left to be done.
+pub fn set_took(reply: &mut [u8], took: Nanos) {
+    let at = reply.windows(MARK.len()).rposition(|bytes| bytes == MARK);
+    let place = at.and_then(|at| reply.get_mut(at + MARK.len()..)?.first_chunk_mut());
+    if let Some(place) = place {
+        *place = took.to_be_bytes();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -221,6 +230,11 @@ mod tests {
             (9, 1, Some(30))
         );
         assert_eq!(answered.says, Some(1_234_567));
+        let mut later = replied.clone();
+        set_took(&mut later, 7_654_321);
+        assert_eq!(answer(&later, &asked("a.b")).unwrap().says, Some(7_654_321));
+        assert_eq!(later.len(), replied.len());
+        set_took(&mut [0; 20], 1);
         let sent = question(&asked("a.b AAAA"), 9).unwrap();
         let none = answer(&reply(&sent, address, 30, 0).unwrap(), &asked("a.b AAAA")).unwrap();
         assert_eq!((none.code, none.answers), (0, 0));

@@ -160,11 +160,8 @@ impl Wires for Questions {
     }
 
     fn receive(&mut self) -> io::Result<Option<Arrived>> {
-        loop {
-            // An error that it returns is in the error queue as well.
-            let Ok(received) = self.socket.receive(&mut self.buffer, Blocking::No) else {
-                break;
-            };
+        // An error that it returns is in the error queue as well.
+        while let Ok(received) = self.socket.receive(&mut self.buffer, Blocking::No) {
             let message = &self.buffer[..received.length];
             if let Some(arrived) = self.answered(message, &received.beside) {
                 return Ok(Some(arrived));

@@ -239,12 +239,7 @@ fn by_tcp_the_far_kernel_acknowledges_each_request() {
         }
         // What fits a segment is there at once.
         assert!(payload > 10_000 || in_pieces == 0, "{payload}: {in_pieces}");
-        let delivered = |point| {
-            facts
-                .stamps
-                .iter()
-                .any(|known| *known == (point, Delivery::Delivered))
-        };
+        let delivered = |point| facts.stamps.contains(&(point, Delivery::Delivered));
         assert!(delivered(StampPoint::TAck) && delivered(StampPoint::TFirst));
     }
 }

@@ -57,15 +57,14 @@ struct Shared {
 }
 
 impl Shared {
-    /// Works on one request, once a worker is free, and says how long after this arrival it is done.
-    fn work(&self, arrived: Arrived) -> Nanos {
+    /// Works on one request, once a worker is free.
+    fn work(&self) {
         let lock = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.freed.wait_while(lock(), |free| *free == 0);
         *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
         think(self.think);
         *lock() += 1;
         self.freed.notify_one();
-        arrived.since()
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, TcpStream>> {
@@ -256,12 +255,15 @@ fn answer_pages(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
     loop {
         while let Some(asked) = http::asked(&came).map_err(io::Error::other)? {
             came.drain(..asked.bytes);
+            shared.work();
             let body = page_size(&asked.path);
-            let took = shared.work(arrived);
-            let mut reply = http::reply_head(body, asked.keeps, took).into_bytes();
+            let mut reply = http::reply_head(body, asked.keeps, 0).into_bytes();
             if !asked.head_only {
                 reply.resize(reply.len() + body as usize, b'.');
             }
+            // All is ready but for the time that it took: the head has the same length with any.
+            let head = http::reply_head(body, asked.keeps, arrived.since());
+            reply[..head.len()].copy_from_slice(head.as_bytes());
             stream.stream().write_all(&reply)?;
             if !asked.keeps {
                 return Ok(());
@@ -280,11 +282,12 @@ fn answer_names(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
             let Some(question) = rest.get(..length) else {
                 break;
             };
-            let took = shared.work(arrived);
-            let reply = dns::reply(question, ADDRESS, TTL, took);
+            shared.work();
+            let reply = dns::reply(question, ADDRESS, TTL, 0);
             came.drain(..dns::LENGTH + length);
-            let reply = reply.ok_or(io::ErrorKind::InvalidData)?;
-            stream.stream().write_all(&dns::framed(&reply))?;
+            let mut reply = dns::framed(&reply.ok_or(io::ErrorKind::InvalidData)?);
+            dns::set_took(&mut reply, arrived.since());
+            stream.stream().write_all(&reply)?;
         }
         arrived = more(stream, &mut came)?;
     }
@@ -316,8 +319,9 @@ fn answer_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
         };
         let shared = shared.clone();
         let _ = thread(move || {
-            let took = shared.work(arrived);
-            if let Some(reply) = dns::reply(&question, ADDRESS, TTL, took) {
+            shared.work();
+            if let Some(mut reply) = dns::reply(&question, ADDRESS, TTL, 0) {
+                dns::set_took(&mut reply, arrived.since());
                 let _ = socket.send_to(&reply, from);
             }
         });
