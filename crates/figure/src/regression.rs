@@ -50,9 +50,8 @@ impl Figure for Residuals {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, _: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/regression.json"));
-        let table = self.table(run);
         let encoding = &mut spec["spec"]["encoding"];
         for (channel, column) in [("x", FITTED), ("y", RESIDUAL)] {
             axis::unit(&mut encoding[channel], table.largest_by(STATISTIC, column));

@@ -2,6 +2,16 @@
 
 use maud::{Markup, html};
 
+/// A head that may go on in another line behind each `=`.
+fn breakable(head: &str) -> Markup {
+    html! {
+        @for (at, piece) in head.split_inclusive('=').enumerate() {
+            @if at > 0 { wbr; }
+            (piece)
+        }
+    }
+}
+
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
@@ -81,7 +91,7 @@ impl Table {
                     thead {
                         tr {
                             @for (head, kind) in used.iter().map(|&k| &self.columns[k]) {
-                                th scope="col" class=[kind.class()] { (head) }
+                                th scope="col" class=[kind.class()] { (breakable(head)) }
                             }
                         }
                     }
