@@ -41,6 +41,7 @@ impl Figure for ByProbe {
         let pooled = shown_together(run, &pooled);
         let more = match run.probes().len().saturating_sub(PROBES) {
             0 => String::new(),
+            1 => " 1 more probe is not drawn.".to_owned(),
             more => format!(" {} more are not drawn.", plural(more as u64, "probe")),
         };
         let series = run.beside_probes.as_ref();

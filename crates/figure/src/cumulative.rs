@@ -70,6 +70,7 @@ impl Figure for Cumulative {
         };
         let left_out = match lines.iter().filter(|line| line.colour >= LINES).count() {
             0 => String::new(),
+            1 => " 1 more is not drawn.".to_owned(),
             more => format!(" {more} more are not drawn."),
         };
         let pooled = if by_group(run) {

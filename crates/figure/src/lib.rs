@@ -238,7 +238,7 @@ fn side_by_side(spec: &mut Value, panels: &[&Panel], most_columns: usize, margin
 }
 
 /// A letter of a panel's name, in pixels.
-const LETTER: usize = 7;
+const LETTER: usize = 6;
 
 /// Do the names of panels stand beside each other in so many columns?
 fn fits(labels: &[String], columns: usize) -> bool {

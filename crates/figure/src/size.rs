@@ -192,7 +192,7 @@ fn against(spec: &mut Value, factor: &str, unit: Option<Unit>, most: f64) {
     let title = factor.replace('_', " ");
     let x = &mut spec["encoding"]["x"];
     x["title"] = json!(title);
-    x["axis"] = json!({ "grid": false });
+    x["axis"] = json!({ "grid": false, "tickCount": 8 });
     match unit {
         Some(Unit::Nanoseconds) => axis::unit(x, [most as Nanos]),
         Some(Unit::Share) => x["axis"]["format"] = json!("~%"),

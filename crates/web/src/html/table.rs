@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-/// A head that may go on in another line behind each `=`.
+/// A head that may go on in another line behind each `=` and `(`.
 fn breakable(head: &str) -> Markup {
     html! {
-        @for (at, piece) in head.split_inclusive('=').enumerate() {
+        @for (at, piece) in head.split_inclusive(['=', '(']).enumerate() {
             @if at > 0 { wbr; }
             (piece)
         }
@@ -41,6 +41,8 @@ pub(super) struct Table {
     columns: Vec<(String, Column)>,
     rows: Vec<Row>,
     is_sortable: bool,
+    /// What no row knows is no column.
+    is_known: bool,
     /// What the box says in which one looks for rows.
     search: Option<&'static str>,
 }
@@ -52,8 +54,15 @@ impl Table {
             columns: columns.collect(),
             rows: Vec::new(),
             is_sortable: false,
+            is_known: false,
             search: None,
         }
+    }
+
+    /// Leaves out columns in which nothing is known of any row.
+    pub(super) fn known(mut self) -> Self {
+        self.is_known = true;
+        self
     }
 
     /// A click on a head sorts it, and it follows the filter.
@@ -104,7 +113,7 @@ impl Table {
     /// Columns that hold nothing in any row are left out.
     fn is_used(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        cells.any(|cell| !cell.is_empty())
+        cells.any(|cell| !(cell.is_empty() || self.is_known && cell == "–"))
     }
 
     fn draw(&self, row: &Row, used: &[usize]) -> Markup {
