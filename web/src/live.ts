@@ -24,7 +24,7 @@ export class Live {
         status.textContent = text;
       }
     };
-    const chart = plot(place);
+    const chart = plot(place, "Time in the trial (s)");
     const events = new EventSource(this.section.dataset.progress ?? "");
     events.addEventListener("progress", (event: MessageEvent<string>) => {
       const progress = JSON.parse(event.data) as Progress;

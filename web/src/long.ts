@@ -2,6 +2,7 @@
 // <figure data-window="ADDRESS"><select>…</select><div class="plot"></div><p class="status"></p></figure>
 import type uPlot from "uplot";
 import { CLOCK_COLOUR, GAP_COLOUR, duration, fill, plot, type Cells, type Mark } from "./plot";
+import { day, time, type Wall } from "./wall";
 import { zoomButtons, zoomKeys, type Range } from "./zoom";
 
 interface Answer {
@@ -12,6 +13,12 @@ interface Answer {
   trials: string;
   cells: Cells;
   marks: Mark[];
+  // Of each cell, in seconds since 1970; null where time is simulated.
+  utc_s: number[] | null;
+}
+
+function wallOf({ cells, utc_s }: Answer): Wall {
+  return utc_s ? { t_s: cells.t_s, utc_s } : undefined;
 }
 
 const KINDS: [Mark["kind"], string, string][] = [
@@ -22,7 +29,8 @@ const KINDS: [Mark["kind"], string, string][] = [
 ];
 
 // What the marks below say, kind by kind.
-function told(page: Document, marks: Mark[]): HTMLElement[] {
+function told(page: Document, answer: Answer): HTMLElement[] {
+  const { marks } = answer;
   return KINDS.flatMap(([kind, says, colour]) => {
     const own = marks.filter((mark) => mark.kind === kind);
     if (own.length === 0) {
@@ -30,7 +38,7 @@ function told(page: Document, marks: Mark[]): HTMLElement[] {
     }
     const count = own.reduce((sum, mark) => sum + mark.count, 0).toLocaleString("en");
     const longest = own.reduce((a, b) => ((b.length_ns ?? 0) > (a.length_ns ?? 0) ? b : a));
-    const worst = longest.length_ns === null ? "" : `, the longest ${duration(longest.length_ns)} at ${Number(longest.t_s.toPrecision(6))} s`;
+    const worst = longest.length_ns === null ? "" : `, the longest ${duration(longest.length_ns)} at ${time(wallOf(answer), longest.t_s)}`;
     const item = page.createElement("li");
     const sample = page.createElement("span");
     sample.className = "u-marker";
@@ -61,7 +69,7 @@ export class LongSeries {
   }
 
   start(): void {
-    this.chart = plot(this.place, (from, to) => this.show([from, to]));
+    this.chart = plot(this.place, "Time (s)", (from, to) => this.show([from, to]));
     const zoomable = {
       whole: (): Range => [0, this.answer?.end_s ?? 1],
       shown: (): Range => (this.answer ? [this.answer.from_s, this.answer.to_s] : [0, 1]),
@@ -105,13 +113,16 @@ export class LongSeries {
   private draw(answer: Answer): void {
     this.answer = answer;
     if (this.chart) {
-      fill(this.chart, answer.cells, answer.marks);
+      fill(this.chart, answer.cells, answer.marks, wallOf(answer));
       this.chart.setScale("x", { min: answer.from_s, max: answer.to_s });
     }
     const packets = answer.packets.toLocaleString("en");
-    const span = `${Number(answer.from_s.toPrecision(6))} s to ${Number(answer.to_s.toPrecision(6))} s`;
-    this.status.textContent = `${packets} packets from ${span} of ${Number(answer.end_s.toPrecision(6))} s; ${answer.trials}`;
-    this.figure.querySelector(".marks")?.replaceChildren(...told(this.figure.ownerDocument, answer.marks));
+    const wall = wallOf(answer);
+    const [from, to] = [answer.from_s, answer.to_s].map((t) => time(wall, t));
+    const date = day(wall, answer.from_s, answer.to_s);
+    const of = wall ? ` UTC${date ? ` on ${date}` : ""}` : ` of ${time(wall, answer.end_s)}`;
+    this.status.textContent = `${packets} packets from ${from} to ${to}${of}; ${answer.trials}`;
+    this.figure.querySelector(".marks")?.replaceChildren(...told(this.figure.ownerDocument, answer));
     this.figure.dataset.drawn = "true";
     this.figure.dataset.from = String(answer.from_s);
     this.figure.dataset.to = String(answer.to_s);

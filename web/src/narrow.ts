@@ -39,6 +39,13 @@ function sized(spec: Part, room: number): Part {
   const isNamed = y?.type === "nominal";
   const names = isNamed ? 110 : 0;
   const width = Math.max(LEAST, room - AXIS - names);
+  const color = encoding?.color;
+  const legend = color?.legend as Part | undefined;
+  if (encoding && color && legend?.columns !== undefined) {
+    // As many columns as the configuration has, which fits.
+    const { columns: _, ...others } = legend;
+    return sized({ ...spec, encoding: { ...encoding, color: { ...color, legend: others } } }, room);
+  }
   const fits = typeof spec.width === "number" ? { width: Math.min(spec.width, width) } : {};
   if (!isNamed || !y) {
     return { ...spec, ...fits };

@@ -1,6 +1,7 @@
 // A band from the least to the largest over time with its mean, as uPlot draws it: fast enough to be
 // drawn again whenever something is added.
 import uPlot from "uplot";
+import { day, label, ticks as times, time as clock, type Wall } from "./wall";
 
 // Times, and of each: least, largest, mean, and packets that were not answered.
 export interface Cells {
@@ -24,7 +25,8 @@ const MARK = { width: 2, height: 12 }; // of a mark below, in CSS pixels
 export const GAP_COLOUR = "#a9660a";
 export const CLOCK_COLOUR = "#7a5cf0";
 
-export function plot(place: HTMLElement, onSelect?: (from: number, to: number) => void): uPlot {
+// `title` is what the axis of times says where they are no wall clock's.
+export function plot(place: HTMLElement, title: string, onSelect?: (from: number, to: number) => void): uPlot {
   const colour = (name: string) => () => getComputedStyle(place).getPropertyValue(name).trim();
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--axis"), width: 1 } };
   const time = (_plot: uPlot, values: (number | null)[]) => values.map((value) => (value === null ? "" : duration(value)));
@@ -35,13 +37,20 @@ export function plot(place: HTMLElement, onSelect?: (from: number, to: number) =
     scales: { x: { time: false }, y: { distr: 3, range: around }, lost: { range: [0, 1] } },
     cursor: { drag: { x: onSelect !== undefined, y: false, setScale: false } },
     axes: [
-      { ...axis, values: (_plot, values) => values.map((value) => `${value} s`) },
+      {
+        ...axis,
+        label: (of) => ((of as Counted).wall ? ["UTC", day((of as Counted).wall, ...shown(of))].filter(Boolean).join(", ") : title),
+        labelFont: "12px system-ui, sans-serif",
+        labelSize: 20,
+        splits: (of, _axis, least, most) => times((of as Counted).wall, least, most, of.bbox.width / devicePixelRatio),
+        values: (of, values) => values.map(label((of as Counted).wall, ...shown(of))),
+      },
       { ...axis, size: 70, values: time, splits: (_plot, _axis, least, most) => ticks(least, most), filter: (_plot, all) => all },
     ],
     series: [
-      { label: "Time", value: (_plot, value) => (value === null ? "–" : `${value.toPrecision(6)} s`) },
+      { label: "Time", value: (of, value) => (value === null ? "–" : clock((of as Counted).wall, value)) },
       { label: "Largest", stroke: "#7f9fb8", width: 1, points: { show: false }, value: one },
-      { label: "Least", stroke: "#7f9fb8", width: 1, points: { show: false }, value: one },
+      { label: "Smallest", stroke: "#7f9fb8", width: 1, points: { show: false }, value: one },
       { label: "Mean", stroke: "#0072b2", width: 1.5, points: { show: false }, value: one },
       {
         label: "Unanswered", scale: "lost", stroke: "#d55e00", paths: () => null,
@@ -63,7 +72,11 @@ export function plot(place: HTMLElement, onSelect?: (from: number, to: number) =
 interface Counted extends uPlot {
   lost?: number[];
   marks?: Mark[];
+  wall?: Wall;
 }
+
+// From where to where the axis of times goes.
+const shown = (of: uPlot): [number, number] => [of.scales.x?.min ?? 0, of.scales.x?.max ?? 1];
 
 function drawMarks(of: uPlot): void {
   const { left, top, width, height } = of.bbox;
@@ -77,8 +90,8 @@ function drawMarks(of: uPlot): void {
   }
 }
 
-export function fill(of: uPlot, cells: Cells, marks: Mark[] = []): void {
-  Object.assign(of as Counted, { lost: cells.unanswered, marks });
+export function fill(of: uPlot, cells: Cells, marks: Mark[] = [], wall?: Wall): void {
+  Object.assign(of as Counted, { lost: cells.unanswered, marks, wall });
   const lost = cells.unanswered.map((count) => (count > 0 ? 0.97 : null));
   of.setData([cells.t_s, cells.max_ns, cells.min_ns, cells.mean_ns, lost]);
 }

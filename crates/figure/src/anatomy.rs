@@ -63,14 +63,14 @@ impl Figure for Anatomy {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/anatomy.json"));
         let stages = stages(run);
         let names: Vec<_> = stages.iter().map(|&set| short_name(set)).collect();
         let colours: Vec<_> = stages.iter().map(|&set| colour(set)).collect();
         spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
             json!({ "domain": names, "range": colours });
-        let responses = self.table(run).largest_by(QUANTILE, RESPONSE);
+        let responses = table.largest_by(QUANTILE, RESPONSE);
         axis::unit(&mut spec["spec"]["layer"][0]["encoding"]["x"], responses);
         spec["facet"]["row"]["sort"] = json!(DRAWN);
         let labels = labels(run);

@@ -34,22 +34,21 @@ const ROOM: f64 = 1.08;
 pub(super) fn unit(axis: &mut Value, largest: impl IntoIterator<Item = Nanos>) {
     let sizes = largest.into_iter().map(Nanos::saturating_abs);
     let smallest = sizes.filter(|size| *size > 0).min().unwrap_or(1);
-    let (size, unit) = duration_unit(smallest as f64);
-    let title = axis["title"].as_str().unwrap_or_default();
-    axis["title"] = json!(format!("{title} ({unit})"));
-    divide(axis, size);
+    unit_of(axis, smallest as f64, 1.0);
 }
 
 /// The same of an axis of seconds.
 pub(super) fn unit_of_seconds(axis: &mut Value, largest: f64) {
-    let (size, unit) = duration_unit(largest * 1e9);
-    let title = axis["title"].as_str().unwrap_or_default();
-    axis["title"] = json!(format!("{title} ({unit})"));
-    divide(axis, size / 1e9);
+    unit_of(axis, largest * 1e9, 1e9);
 }
 
-fn divide(axis: &mut Value, size: f64) {
+/// The unit of so many nanoseconds, of an axis on which `one` of them is 1.
+fn unit_of(axis: &mut Value, nanoseconds: f64, one: f64) {
+    let (size, unit) = duration_unit(nanoseconds);
+    let title = axis["title"].as_str().unwrap_or_default();
+    axis["title"] = json!(format!("{title} ({unit})"));
     // Every digit that tells one tick from the next.
+    let size = size / one;
     axis["axis"]["labelExpr"] = json!(format!("format(datum.value / {size}, ',~r')"));
 }
 

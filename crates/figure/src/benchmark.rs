@@ -46,7 +46,7 @@ impl Figure for Benchmark {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let charts: Vec<_> = figures(run).iter().enumerate().map(chart).collect();
         json!({ "vconcat": charts, "resolve": { "scale": { "color": "independent" } } })
     }

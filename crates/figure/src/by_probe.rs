@@ -41,6 +41,7 @@ impl Figure for ByProbe {
         let pooled = shown_together(run, &pooled);
         let more = match run.probes().len().saturating_sub(PROBES) {
             0 => String::new(),
+            1 => " 1 more probe is not drawn.".to_owned(),
             more => format!(" {} more are not drawn.", plural(more as u64, "probe")),
         };
         let series = run.beside_probes.as_ref();
@@ -77,7 +78,7 @@ impl Figure for ByProbe {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/by_probe.json"));
         let labels: Vec<_> = panels(run).into_iter().map(|panel| panel.label).collect();
         let series = panels(run)
@@ -261,7 +262,7 @@ mod tests {
             let pairs = group.summary.variation.ipdv_count;
             assert!(of_line("ipdv").iter().all(|row| row[6] == pairs));
         }
-        let spec = ByProbe.spec(&run);
+        let spec = ByProbe.spec(&run, &ByProbe.table(&run));
         let color = &spec["hconcat"][0]["spec"]["encoding"]["color"];
         assert_eq!(color["scale"]["domain"], json!(["ef", "be", "ss"]));
     }

@@ -47,7 +47,7 @@ impl Figure for Causes {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/causes.json"));
         let order: Vec<_> = shown(run).map(|(_, cause)| cause.headline()).collect();
         spec["encoding"]["y"]["sort"] = json!(order);

@@ -162,6 +162,15 @@ impl TimeAxis {
         let begins = begins.unwrap_or_default();
         begins.iter().skip(1).map(|begin| begin.t).collect()
     }
+
+    /// What the lines between trials are, where there are some.
+    pub(super) fn breaks_note(&self, run: &RunData) -> &'static str {
+        let has_some = |panel: &Panel| !self.breaks(run, panel).is_empty();
+        match run.panels.iter().any(has_some) {
+            true => "; dotted lines: here another trial or another probe begins",
+            false => "",
+        }
+    }
 }
 
 /// Those of one panel, which begins there.

@@ -4,7 +4,7 @@
 use super::axis;
 use super::by_probe;
 use super::course::{counted, course};
-use super::{Figure, Table, WIDTH, order_panels, parse, pooled_note};
+use super::{Figure, Table, WIDTH, even_columns, order_panels, parse, pooled_note};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
 use delaylab_stats::cumulative::Cumulative as Bounds;
@@ -70,6 +70,7 @@ impl Figure for Cumulative {
         };
         let left_out = match lines.iter().filter(|line| line.colour >= LINES).count() {
             0 => String::new(),
+            1 => " 1 more is not drawn.".to_owned(),
             more => format!(" {more} more are not drawn."),
         };
         let pooled = if by_group(run) {
@@ -96,7 +97,7 @@ impl Figure for Cumulative {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/cumulative.json"));
         let lines = lines(run);
         let (panels, groups) = (
@@ -104,7 +105,7 @@ impl Figure for Cumulative {
             distinct(&lines, |l| &l.name),
         );
         let groups: Vec<_> = groups.into_iter().take(LINES).collect();
-        let columns = panels.len().clamp(1, MOST_COLUMNS);
+        let columns = even_columns(&panels, MOST_COLUMNS);
         spec["columns"] = json!(columns);
         spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
         spec["spec"]["height"] = json!(if columns == 1 { 260 } else { 200 });
@@ -324,7 +325,7 @@ mod tests {
     #[test]
     fn one_factor_has_colours_and_all_else_has_panels() {
         let run = waits();
-        let spec = Cumulative.spec(&run);
+        let spec = Cumulative.spec(&run, &Cumulative.table(&run));
         let domain = &spec["spec"]["encoding"]["color"]["scale"]["domain"];
         let first = distinct(&lines(&run), |line| &line.name);
         assert_eq!(domain, &json!(first));

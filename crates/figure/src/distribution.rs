@@ -21,6 +21,11 @@ const COLUMNS: [&str; 9] = [
     "shown_from_ns",
     "shown_to_ns",
 ];
+const SHARE: usize = 4;
+const OVERFLOW: usize = 5;
+
+/// The axis goes so many times as high as the highest bar: what the overflow bin says stands there.
+const ABOVE: f64 = 1.2;
 
 impl Figure for Distribution {
     fn name(&self) -> &'static str {
@@ -38,8 +43,9 @@ impl Figure for Distribution {
             Some(Bins::Apart) => "far beyond the median".to_owned(),
         };
         let pooled = pooled_note(run);
+        let same = same_note(run);
         format!(
-            "Share of the answered packets in each bin. The bin at the right, set apart, holds all round trips {beyond}, with their number and the largest.{pooled}"
+            "Share of the answered packets in each bin. The bin at the right, set apart, holds all round trips {beyond}, with their number and the largest.{same}{pooled}"
         )
     }
 
@@ -48,7 +54,7 @@ impl Figure for Distribution {
         let Some(bins) = Bins::new(run) else {
             return table;
         };
-        for panel in &run.panels {
+        for panel in varied(run) {
             let Some(mut histogram) = bins.of_panel(panel) else {
                 continue;
             };
@@ -59,7 +65,7 @@ impl Figure for Distribution {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/distribution.json"));
         match Bins::new(run) {
             Some(Bins::Shared(bins)) => {
@@ -74,9 +80,43 @@ impl Figure for Distribution {
         axis::unit(x, ends(run));
         let label = x["axis"]["labelExpr"].as_str().unwrap_or_default();
         x["axis"]["labelExpr"] = json!(format!("datum.value > overflow_from ? '' : {label}"));
-        side_by_side(&mut spec, run, 3, 16);
+        if table.rows.iter().any(|row| row[OVERFLOW] == true) {
+            let shares = table.rows.iter().filter_map(|row| row[SHARE].as_f64());
+            let highest = ABOVE * shares.fold(0.0, f64::max);
+            spec["spec"]["encoding"]["y"]["scale"] = json!({ "domainMax": highest, "nice": false });
+        }
+        side_by_side(&mut spec, &varied(run), 3, 16);
         spec
     }
+}
+
+/// Panels that are named where they are left out; more are counted.
+const NAMED: usize = 4;
+
+/// What always takes the same, but for how it was rounded, is a number and no histogram.
+fn is_varied(panel: &Panel) -> bool {
+    let delays = panel.summary.round_trip.as_ref();
+    delays.is_some_and(|delays| delays.max - delays.min > 1)
+}
+
+fn varied(run: &RunData) -> Vec<&Panel> {
+    run.panels.iter().filter(|panel| is_varied(panel)).collect()
+}
+
+/// The numbers of panels that are left out.
+fn same_note(run: &RunData) -> String {
+    let others = run.panels.iter().filter(|panel| !is_varied(panel));
+    let numbers = others.filter_map(|panel| {
+        let delays = panel.summary.round_trip.as_ref()?;
+        Some(format!("{} ({})", panel.label, format_duration(delays.min)))
+    });
+    let numbers: Vec<_> = numbers.collect();
+    let named = match numbers.len() {
+        0 => return String::new(),
+        1..=NAMED => numbers.join("; "),
+        count => format!("{count} panels"),
+    };
+    format!(" Not drawn, as every round trip takes the same: {named}.")
 }
 
 /// Panels share their bins so that they compare; but not where one of them would fill only a few of them.
@@ -91,7 +131,7 @@ const LEAST_PART: i64 = 8;
 impl Bins {
     /// `None` where nothing was answered.
     fn new(run: &RunData) -> Option<Self> {
-        let ranges: Vec<_> = run.panels.iter().filter_map(range).collect();
+        let ranges: Vec<_> = varied(run).into_iter().filter_map(range).collect();
         // What is always the same, but for how it was rounded, is a number.
         if ranges.iter().all(|(low, high)| high - low <= 1) {
             return None;
@@ -121,7 +161,7 @@ impl Bins {
 
 /// Where the bins of each panel end.
 fn ends(run: &RunData) -> Vec<Nanos> {
-    let panels = run.panels.iter();
+    let panels = varied(run).into_iter();
     match Bins::new(run) {
         None => Vec::new(),
         Some(Bins::Shared(bins)) => vec![bins.end()],
@@ -222,7 +262,7 @@ mod tests {
             *value += 5_000_000;
         }
         assert!(matches!(Bins::new(&run), Some(Bins::Apart)));
-        let spec = Distribution.spec(&run);
+        let spec = Distribution.spec(&run, &Distribution.table(&run));
         assert_eq!(spec["resolve"]["scale"]["x"], "independent");
     }
 }

@@ -52,7 +52,7 @@ mod time_series;
 pub use table::Table;
 
 use delaylab_view::run::parts::{Part, Shown};
-use delaylab_view::run::{Head, RunData};
+use delaylab_view::run::{Head, Panel, RunData};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -69,8 +69,8 @@ pub trait Figure {
     fn about(&self, run: &RunData) -> String;
     /// What it draws. Without rows, it has nothing to show of this run.
     fn table(&self, run: &RunData) -> Table;
-    /// How it is drawn: a Vega-Lite specification without data or theme.
-    fn spec(&self, run: &RunData) -> Value;
+    /// How that table is drawn: a Vega-Lite specification without data or theme.
+    fn spec(&self, run: &RunData, table: &Table) -> Value;
 }
 
 /// Every figure, in reading order.
@@ -132,7 +132,7 @@ impl Drawing {
         let (mut title, mut about, mut spec) = (
             figure.title().to_owned(),
             figure.about(run),
-            figure.spec(run),
+            figure.spec(run, &table),
         );
         let ways = run.ways();
         (title, about) = (ways.words(&title), ways.words(&about) + ways.note());
@@ -191,10 +191,28 @@ impl Drawing {
     /// The specification with its heading and the name of its run in the drawing, on white: for a file of its own.
     pub fn standalone(&self) -> Value {
         let mut spec = self.spec.clone();
-        spec["title"] = json!({ "text": self.title, "subtitle": spec["usermeta"]["run"] });
+        spec["title"] = json!({ "text": lines(&self.title), "subtitle": spec["usermeta"]["run"] });
         spec["background"] = json!("white");
         spec
     }
+}
+
+/// Letters of a title above the panels.
+const TITLE: usize = 64;
+
+/// A title in lines that are no longer than the drawing below (`web/src/save.ts` does the same).
+fn lines(title: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in title.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < TITLE => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A specification of ours; a test reads each.
@@ -208,27 +226,46 @@ const WIDTH: usize = 660;
 /// Panels beside each other at most.
 const MOST_COLUMNS: usize = 4;
 
-/// Sets the panels of a faceted specification beside each other: their order, and their width, where
+/// Sets these panels of a faceted specification beside each other: their order, and their width, where
 /// each needs `margin` for its axis.
-fn side_by_side(spec: &mut Value, run: &RunData, most_columns: usize, margin: usize) {
-    let columns = columns(run).unwrap_or(most_columns);
-    let columns = run.panels.len().clamp(1, columns);
+fn side_by_side(spec: &mut Value, panels: &[&Panel], most_columns: usize, margin: usize) {
+    let labels: Vec<_> = panels.iter().map(|panel| panel.label.clone()).collect();
+    let grid = columns(panels).filter(|columns| fits(&labels, *columns));
+    let columns = grid.unwrap_or_else(|| even_columns(&labels, most_columns));
     spec["columns"] = json!(columns);
     spec["spec"]["width"] = json!(WIDTH / columns - margin);
-    order_panels(&mut spec["facet"], &labels(run));
+    order_panels(&mut spec["facet"], &labels);
+}
+
+/// A letter of a panel's name, in pixels.
+const LETTER: usize = 6;
+
+/// Do the names of panels stand beside each other in so many columns?
+fn fits(labels: &[String], columns: usize) -> bool {
+    let longest = labels.iter().map(|label| label.chars().count()).max();
+    longest.unwrap_or(0) * LETTER <= WIDTH / columns.max(1)
+}
+
+/// As many columns as these panels fill, and no more than their names leave room for: a row that is not full has the
+/// ticks of its axis below nothing.
+fn even_columns(labels: &[String], most: usize) -> usize {
+    let most = labels.len().clamp(1, most);
+    let fit = || (2..=most).rev().filter(|columns| fits(labels, *columns));
+    let full = fit().find(|columns| labels.len().is_multiple_of(*columns));
+    full.or_else(|| fit().next()).unwrap_or(1)
 }
 
 /// Of two factors or more that are crossed in full: a column for each level of the last one.
-fn columns(run: &RunData) -> Option<usize> {
-    let panels = run.panels.iter();
-    let last = panels.filter_map(|panel| panel.factors.last().filter(|_| panel.factors.len() > 1));
+fn columns(panels: &[&Panel]) -> Option<usize> {
+    let last = panels.iter();
+    let last = last.filter_map(|panel| panel.factors.last().filter(|_| panel.factors.len() > 1));
     let levels: BTreeSet<&str> = last
         .clone()
         .map(|(_, level)| level.label.as_str())
         .collect();
-    let is_grid = last.count() == run.panels.len()
+    let is_grid = last.count() == panels.len()
         && (2..=MOST_COLUMNS).contains(&levels.len())
-        && run.panels.len().is_multiple_of(levels.len());
+        && panels.len().is_multiple_of(levels.len());
     is_grid.then_some(levels.len())
 }
 
@@ -290,7 +327,7 @@ mod tests {
                     "columns": table.columns,
                     "rows": table.rows.len(),
                     "first": head,
-                    "spec": figure.spec(&run),
+                    "spec": figure.spec(&run, &table),
                 });
                 insta::assert_json_snapshot!(format!("{name}_{}", figure.name()), shown);
             }
@@ -321,8 +358,9 @@ mod tests {
     fn every_field_that_is_drawn_is_a_column_or_made_of_some() {
         for (name, run) in runs() {
             for figure in all() {
-                let spec = figure.spec(&run);
-                let columns = figure.table(&run).columns.into_iter();
+                let table = figure.table(&run);
+                let spec = figure.spec(&run, &table);
+                let columns = table.columns.into_iter();
                 let columns = columns.map(str::to_owned);
                 let known: BTreeSet<_> = columns.chain(said(&spec, &["as"])).collect();
                 let drawn = said(&spec, &["field"]);
@@ -341,6 +379,35 @@ mod tests {
                 assert!(drawing.spec["config"]["axis"].is_object());
                 assert!(drawing.about.ends_with('.'), "{}", drawing.about);
             }
+        }
+    }
+
+    #[test]
+    fn a_long_title_has_lines() {
+        let title = "Forwarding delay, TCP's round trip, and the smoothed round trip of the TCP that fills the queue";
+        let lines = lines(title);
+        assert_eq!(lines.join(" "), title);
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.len() <= TITLE));
+    }
+
+    #[test]
+    fn panels_fill_their_rows_and_names_have_room() {
+        let labels = |count: usize, letters: usize| vec!["x".repeat(letters); count];
+        for (count, letters, expected) in [
+            (1, 5, 1),
+            (2, 5, 2),
+            (4, 5, 2),
+            (5, 5, 3),
+            (6, 5, 3),
+            (8, 5, 2),
+            (12, 40, 2),
+            (12, 80, 1),
+        ] {
+            assert_eq!(
+                even_columns(&labels(count, letters), 3),
+                expected,
+                "{count}"
+            );
         }
     }
 

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 pub(super) struct Percentiles;
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "panel", "from_s", "to_s", "p5_ns", "p25_ns", "p50_ns", "p75_ns", "p95_ns", "lost", "packets",
-    "is_lossy",
+    "is_lossy", "is_break",
 ];
 
 /// Stretches of all panels at most, ...
@@ -35,8 +35,9 @@ impl Figure for Percentiles {
 
     fn about(&self, run: &RunData) -> String {
         let pooled = pooled_note(run);
+        let breaks = TimeAxis::new(run).breaks_note(run);
         format!(
-            "The trials of each panel end to end. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95. Marks below: stretches in which packets were lost, the stronger the more.{pooled}"
+            "The trials of each panel end to end{breaks}. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95. Marks below: stretches in which packets were lost, the stronger the more.{pooled}"
         )
     }
 
@@ -49,12 +50,15 @@ impl Figure for Percentiles {
                 for one in &stretches {
                     row(&mut table, panel, one, |t| time.place(at, t));
                 }
+                for t in time.breaks(run, panel) {
+                    break_row(&mut table, panel, time.place(at, t));
+                }
             }
         }
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/percentiles.json"));
         order_panels(&mut spec["facet"], &labels(run));
         if run.panels.len() < 3 {
@@ -101,7 +105,17 @@ fn row(table: &mut Table, panel: &Panel, one: &Quantiles, seconds: impl Fn(Nanos
         json!(lost),
         json!(packets),
         json!(one.unanswered > 0),
+        Value::Null,
     ]);
+}
+
+/// Another trial or probe begins there.
+fn break_row(table: &mut Table, panel: &Panel, seconds: Value) {
+    let mut cells = [const { Value::Null }; COLUMNS.len()];
+    cells[0] = json!(panel.label);
+    cells[1] = seconds;
+    cells[11] = json!(true);
+    table.row(cells);
 }
 
 #[cfg(test)]
@@ -119,7 +133,8 @@ mod tests {
                 assert!(delays.is_sorted(), "{name}: {row:?}");
             }
             for panel in &run.panels {
-                let rows = table.rows.iter().filter(|row| row[0] == panel.label);
+                let rows = table.rows.iter();
+                let rows = rows.filter(|row| row[0] == panel.label && row[11].is_null());
                 let packets: u64 = rows.map(|row| row[9].as_u64().unwrap()).sum();
                 assert!(
                     packets == 0 || packets == panel.summary.counts.sent,

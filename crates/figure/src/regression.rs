@@ -10,6 +10,7 @@ pub(super) struct Residuals;
 
 const COLUMNS: [&str; 4] = ["statistic", "group", "fitted_ns", "residual_ns"];
 const STATISTIC: usize = 0;
+const GROUP: usize = 1;
 const FITTED: usize = 2;
 const RESIDUAL: usize = 3;
 
@@ -50,10 +51,16 @@ impl Figure for Residuals {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, _: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/regression.json"));
-        let table = self.table(run);
         let encoding = &mut spec["spec"]["encoding"];
+        if table
+            .rows
+            .windows(2)
+            .all(|two| two[0][GROUP] == two[1][GROUP])
+        {
+            encoding["color"]["legend"] = Value::Null;
+        }
         for (channel, column) in [("x", FITTED), ("y", RESIDUAL)] {
             axis::unit(&mut encoding[channel], table.largest_by(STATISTIC, column));
         }

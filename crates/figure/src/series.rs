@@ -1,7 +1,7 @@
-//! What was over time: queues, rates, windows. A band from the least to the largest of each stretch
+//! What was over time: queues, rates, windows. A band from the smallest to the largest of each stretch
 //! with its mean as a line, and the threshold of the switch where it is known.
 
-use super::{Figure, Table, order_panels, parse};
+use super::{Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::units::duration_unit;
@@ -9,6 +9,7 @@ use delaylab_view::run::panels;
 use delaylab_view::run::{RunData, SeriesShown};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 pub(super) struct Series;
 
@@ -56,8 +57,9 @@ impl Figure for Series {
             true => " Of the repeats of each the one with the longest queue is drawn.",
             false => "",
         };
+        let zeros = zeros_note(run);
         format!(
-            "{}: {}. A band reaches from the least to the largest value in each stretch of time, the line is the mean, orange dashes are the switch's threshold, red ones the limit of its buffer where the queue comes near; warm-up is included.{some}{one}",
+            "{}: {}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean, orange dashes are the switch's threshold, red ones the limit of its buffer where the queue comes near; warm-up is included.{some}{one}{zeros}",
             plural(kinds.len() as u64, "kind"),
             names.join(", ")
         )
@@ -82,7 +84,7 @@ impl Figure for Series {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let labels = labels(run);
         let of_kind = |shown: &SeriesShown| {
             let mut spec = parse(include_str!("specs/series.json"));
@@ -92,7 +94,7 @@ impl Figure for Series {
             // A selection of its own for each kind: the page's buttons move all of them at once.
             let name = json!(format!("zoom_{}", shown.series));
             spec["spec"]["layer"][0]["params"][0]["name"] = name;
-            let columns = labels.len().clamp(1, 2);
+            let columns = even_columns(&labels, 2);
             spec["columns"] = json!(columns);
             spec["spec"]["width"] = json!(super::WIDTH / columns - 40);
             order_panels(&mut spec["facet"], &labels);
@@ -106,7 +108,30 @@ impl Figure for Series {
 /// Those that have something to draw.
 fn drawn(run: &RunData) -> impl Iterator<Item = &SeriesShown> {
     let series = run.series.iter();
-    series.filter(|shown| !shown.stretches.is_empty())
+    series.filter(|shown| !is_zero(shown))
+}
+
+/// What is 0 all the time needs no axis.
+fn is_zero(shown: &SeriesShown) -> bool {
+    shown.stretches.iter().all(|point| point.max == 0.0)
+}
+
+/// Which are left out, where they have points.
+fn zeros_note(run: &RunData) -> String {
+    let mut zeros: BTreeMap<&str, u64> = BTreeMap::new();
+    for shown in &run.series {
+        if is_zero(shown) && !shown.stretches.is_empty() {
+            *zeros.entry(&shown.series).or_default() += 1;
+        }
+    }
+    let zeros = zeros
+        .iter()
+        .map(|(series, count)| format!("{series} of {}", plural(*count, "combination")));
+    let zeros: Vec<_> = zeros.collect();
+    match zeros.is_empty() {
+        true => String::new(),
+        false => format!(" Always 0, and not drawn: {}.", zeros.join(", ")),
+    }
 }
 
 /// The levels that tell a combination from the others.
@@ -127,7 +152,7 @@ fn labels(run: &RunData) -> Vec<String> {
 /// One of each kind.
 fn kinds(run: &RunData) -> Vec<&SeriesShown> {
     let mut kinds: Vec<&SeriesShown> = Vec::new();
-    for shown in &run.series {
+    for shown in drawn(run) {
         if !kinds.iter().any(|kind| kind.series == shown.series) {
             kinds.push(shown);
         }

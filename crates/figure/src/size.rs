@@ -102,7 +102,7 @@ impl Figure for Size {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/size.json"));
         let Some(layout) = Layout::new(run) else {
             return spec;
@@ -132,7 +132,7 @@ impl Figure for Size {
         let delays = &mut spec["encoding"]["y"];
         match far_apart(run, &layout) {
             Some((least, most)) => axis::of_delays(delays, "Round trip", least, most),
-            None => axis::unit(delays, self.table(run).largest(DELAY)),
+            None => axis::unit(delays, table.largest(DELAY)),
         }
         match layout.panels.len() {
             0 | 1 => spec,
@@ -192,7 +192,7 @@ fn against(spec: &mut Value, factor: &str, unit: Option<Unit>, most: f64) {
     let title = factor.replace('_', " ");
     let x = &mut spec["encoding"]["x"];
     x["title"] = json!(title);
-    x["axis"] = json!({ "grid": false });
+    x["axis"] = json!({ "grid": false, "tickCount": 8 });
     match unit {
         Some(Unit::Nanoseconds) => axis::unit(x, [most as Nanos]),
         Some(Unit::Share) => x["axis"]["format"] = json!("~%"),
@@ -451,7 +451,8 @@ mod tests {
             about.contains("lines are the maximum and the mean of all"),
             "{about}"
         );
-        let dashes = &Size.spec(&run)["layer"][0]["encoding"]["strokeDash"]["scale"];
+        let dashes =
+            &Size.spec(&run, &Size.table(&run))["layer"][0]["encoding"]["strokeDash"]["scale"];
         assert_eq!(dashes["domain"], json!(["maximum", "mean"]));
     }
 
@@ -471,6 +472,9 @@ mod tests {
             };
             trial.stream.factors.extend([named("a", 3), named("b", 4)]);
         }
-        assert_eq!(Size.spec(&run)["facet"]["field"], "panel");
+        assert_eq!(
+            Size.spec(&run, &Size.table(&run))["facet"]["field"],
+            "panel"
+        );
     }
 }

@@ -70,7 +70,7 @@ impl Figure for Steps {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/steps.json"));
         let labels = labels(run);
         let drawn = labels.len().min(PANELS);
@@ -83,7 +83,7 @@ impl Figure for Steps {
         if ways.is_none_or(|ways| ways < 2) {
             spec["spec"]["encoding"]["color"]["legend"] = Value::Null;
         }
-        let above = self.table(run).largest_by(PANEL, ABOVE);
+        let above = table.largest_by(PANEL, ABOVE);
         axis::unit(&mut spec["spec"]["encoding"]["y"], above);
         spec
     }

@@ -1,4 +1,4 @@
-//! Round trips over time, the trials of a panel end to end: from the least to the largest in each
+//! Round trips over time, the trials of a panel end to end: from the smallest to the largest in each
 //! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
 
 use super::clock::TimeAxis;
@@ -15,7 +15,7 @@ const COLUMNS: [&str; 10] = [
     "panel", "kind", "t_s", "low_ns", "high_ns", "packets", "trial", "seq", "noise_ns", "who",
 ];
 
-const RANGE: &str = "least to largest";
+const RANGE: &str = "smallest to largest";
 const TAKEN: &str = "excursion, CPU taken by others";
 const OTHER: &str = "excursion, other cause";
 const UNWATCHED: &str = "excursion";
@@ -66,13 +66,13 @@ impl Figure for TimeSeries {
             format!("{} marked", were(all))
         };
         let pooled = pooled_note(run);
-        let breaks = breaks_note(run);
+        let breaks = TimeAxis::new(run).breaks_note(run);
         let below = match run.panels.iter().any(|p| p.sketch.marks().next().is_some()) {
             true => " Triangles below: gaps of the CPU sentinel, and what happened to the clocks.",
             false => "",
         };
         format!(
-            "The trials of each panel end to end{breaks}. A stroke reaches from the least to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
+            "The trials of each panel end to end{breaks}. A stroke reaches from the smallest to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
         )
     }
 
@@ -101,7 +101,7 @@ impl Figure for TimeSeries {
         table
     }
 
-    fn spec(&self, run: &RunData) -> Value {
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/time_series.json"));
         let there = kinds(run);
         let domain: Vec<_> = there.iter().map(|(kind, _)| kind).collect();
@@ -268,16 +268,6 @@ fn excursions(run: &RunData) -> [u64; 2] {
         Some(panel.sketch.delays.count_beyond(bound))
     });
     [drawn.sum(), all.sum()]
-}
-
-/// What the lines between trials are, where there are some.
-fn breaks_note(run: &RunData) -> &'static str {
-    let time = TimeAxis::new(run);
-    let has_some = |panel: &Panel| !time.breaks(run, panel).is_empty();
-    match run.panels.iter().any(has_some) {
-        true => "; dotted lines: here another trial or another probe begins",
-        false => "",
-    }
 }
 
 fn were(count: u64) -> String {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Check that the files of runs are as recorded
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every file is read and held against the length and the SHA-256 in the run's manifest.json; files that \
+Every file is read and compared with the length and the SHA-256 in the run's manifest.json; files that \
 can be made again, such as report.html, are in none. Of a run without a manifest, which older \
 versions wrote, every row is read.
 

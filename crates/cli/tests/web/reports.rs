@@ -136,11 +136,12 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
             let below = count(&|row| below.iter().any(|kind| row["kind"] == *kind));
             let single = count(&|row| !row["seq"].is_null());
             let lost = count(&is("kind", "unanswered"));
-            let ranges = count(&is("kind", "least to largest"));
+            let ranges = count(&is("kind", "smallest to largest"));
             let breaks = count(&is("kind", "next trial"));
             // A stroke without a length is a dot.
-            let dots =
-                count(&|row| row["kind"] == "least to largest" && row["low_ns"] == row["high_ns"]);
+            let dots = count(&|row| {
+                row["kind"] == "smallest to largest" && row["low_ns"] == row["high_ns"]
+            });
             vec![
                 ("rule", ranges + breaks),
                 ("symbol", single + lost + below + dots),
@@ -189,7 +190,13 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
         "percentiles" => {
             let panels = apart(&["panel"], &all);
             let lossy = count(&|row| row["is_lossy"] == true);
-            vec![("line", panels), ("area", 2 * panels), ("rect", lossy)]
+            let breaks = count(&|row| row["is_break"] == true);
+            vec![
+                ("line", panels),
+                ("area", 2 * panels),
+                ("rect", lossy),
+                ("rule", breaks),
+            ]
         }
         "causes" | "benchmark" => Vec::new(),
         other => panic!("{what}: nobody says how many marks {other} has"),
@@ -698,6 +705,38 @@ fn a_page_fits_its_window() {
             assert_eq!(inaccessible(&page), Vec::<Value>::new(), "{width} {mode}");
             page.picture(&format!("page-{width}-{mode}"));
         }
+    }
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// Heads of tables break their lines, and a table of many columns stands across the page.
+#[test]
+fn tables_of_parts_fit_the_page() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let table = |id: &str, values: &[&str]| {
+        let values: Vec<_> = values
+            .iter()
+            .map(|value| format!("\"{value}(response | rate=155.52Mbit/s)\""))
+            .collect();
+        format!(
+            "[[figure]]\nid = \"{id}\"\ntitle = \"Statistics\"\ndraw = \"table\"\nrows = \"size\"\nvalues = [{}]\n",
+            values.join(", ")
+        )
+    };
+    let few = ["min", "mean", "p50", "max"];
+    let many = [
+        "min", "mean", "p25", "p50", "p75", "p90", "p95", "max", "sd", "iqr",
+    ];
+    let text = format!("{SMALL}{}{}", table("few", &few), table("many", &many));
+    let page = open(&browser, &scratch.report("small", &text));
+    for width in [1400, 2500] {
+        page.appear("light", width);
+        let hidden = "[...document.querySelectorAll('#parts .wide')].map((box) => box.scrollWidth - box.clientWidth)";
+        assert_eq!(page.eval(hidden), json!([0, 0]), "{width}");
+        page.picture(&format!("parts-{width}"));
     }
     assert_eq!(page.complaints(), Vec::<String>::new());
 }

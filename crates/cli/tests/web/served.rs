@@ -137,6 +137,9 @@ fn runs_are_listed_found_opened_and_compared() {
     assert_eq!(inaccessible(&page), Vec::<Value>::new());
 
     let long = "document.querySelector('figure[data-window]').dataset";
+    // Time is simulated: there is no wall clock.
+    let status = page.text("figure[data-window] .status");
+    assert!(status.contains(" packets from 0 s to "), "{status}");
     let end = page.eval(&format!("Number({long}.to)")).as_f64().unwrap();
     page.drag("figure[data-window] .u-over", 0.25, 0.5);
     page.wait(&format!("Number({long}.from) > 0"));
@@ -214,7 +217,35 @@ fn a_run_in_progress_is_seen_to_grow_and_to_end() {
     page.wait_drawn();
     check_marks(&page, "live");
     marks_are_those_of_the_table(&server, &page);
+    times_are_those_of_the_wall_clock(&server, &page);
     assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+/// The cells of a run on a real clock say when they were, and so does the page.
+fn times_are_those_of_the_wall_clock(server: &Server, page: &Page<'_>) {
+    let address = page.eval("location.pathname");
+    let window = server.json(&format!("{}/window", address.as_str().unwrap()));
+    let seconds = |what: &Value| -> Vec<f64> {
+        let values = what.as_array().unwrap().iter();
+        values.map(|value| value.as_f64().unwrap()).collect()
+    };
+    let (t, utc) = (seconds(&window["cells"]["t_s"]), seconds(&window["utc_s"]));
+    assert_eq!(t.len(), utc.len());
+    let further = utc[0] - t[0];
+    for (t, utc) in t.iter().zip(&utc) {
+        assert!((utc - t - further).abs() < 1e-3, "{utc} at {t}");
+    }
+    let now = std::time::SystemTime::now();
+    let now = now
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_secs_f64();
+    assert!(
+        utc.is_sorted() && (now - 120.0..now).contains(&utc[0]),
+        "{now}: {utc:?}"
+    );
+    let status = page.text("figure[data-window] .status");
+    assert!(status.contains(" UTC on 20"), "{status}");
 }
 
 /// What stands below the round trips over time, against the tables that it is made of.

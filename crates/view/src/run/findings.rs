@@ -232,7 +232,7 @@ fn level(part: &Part) -> String {
     let levels: Vec<_> = levels
         .map(|fixed| format!("{}={}", fixed.factor, fixed.level))
         .collect();
-    levels.join(" ")
+    levels.join(", ")
 }
 
 fn evidence(part: &Part) -> Vec<Evidence> {

@@ -13,7 +13,7 @@ pub const SHARE: &str = "share";
 /// The unit of a difference of two shares, which is shown in percentage points.
 pub const POINTS: &str = "points";
 
-/// A value with its unit: `1.25 ms`, `9188 B`, `883 Mbit/s`, `4.2 ns/B`, `0.999`, `5.25 %`, `−2.15 points`.
+/// A value with its unit: `1.25 ms`, `9188 B`, `337 kB`, `883 Mbit/s`, `4.2 ns/B`, `0.999`, `5.25 %`, `−2.15 points`.
 pub fn quantity(value: f64, unit: &str) -> String {
     if !value.is_finite() && unit != "ns" {
         return unknown();
@@ -38,6 +38,8 @@ impl<'a> Scale<'a> {
         let (size, name) = match unit {
             "ns" => duration_unit(value),
             "bit/s" => rate_unit(value),
+            "B" if value.abs() >= 1e6 => (1e6, "MB"),
+            "B" if value.abs() >= 1e5 => (1e3, "kB"),
             SHARE => (0.01, "%"),
             POINTS => (0.01, POINTS),
             "1" | "" => (1.0, ""),
@@ -65,7 +67,7 @@ impl<'a> Scale<'a> {
     /// Would this value be far too large or too small a number in it?
     fn suits(&self, value: f64) -> bool {
         value == 0.0
-            || self.unit != "ns" && self.unit != "bit/s"
+            || !["ns", "bit/s", "B"].contains(&self.unit)
             || (0.01..10_000.0).contains(&(value / self.size).abs())
     }
 }

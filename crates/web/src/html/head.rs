@@ -91,20 +91,27 @@ fn summary(run: &RunData) -> Markup {
     let [factors, figures] = digest.heads();
     let factors = factors.into_iter().map(|head| (head, Column::Words));
     let figures = figures.into_iter().map(|head| (head, Column::Figures));
-    let mut table = Table::new(factors.chain(figures));
+    let mut table = Table::new(factors.chain(figures)).known();
+    let mut rows = digest.rows.iter();
+    let is_split = rows.any(|row| row.network.or(row.host).is_some());
     digest.rows.iter().for_each(|row| table.row(row.cells()));
+    let is_response = run.shown_delay() == ShownDelay::Response;
+    let response = "Response: from when a packet was due until its reply was read.";
+    let split = "Network and host: their parts of the median response.";
+    let left_out = format!(
+        "These are the {} rows with the most loss and the largest p99; {} more are among the trials below.",
+        digest.rows.len(),
+        digest.left_out
+    );
+    let notes = [
+        is_response.then_some(response),
+        is_split.then_some(split),
+        (digest.left_out > 0).then_some(left_out.as_str()),
+    ];
+    let notes: Vec<&str> = notes.into_iter().flatten().collect();
     html! {
         (table.render())
-        p class="meta" {
-            @if run.shown_delay() == ShownDelay::Response {
-                "Response: from when a packet was due until its reply was read. "
-            }
-            "Network and host: their parts of the median response."
-            @if digest.left_out > 0 {
-                " These are the " (digest.rows.len()) " rows with the most loss and the largest p99; "
-                (digest.left_out) " more are among the trials below."
-            }
-        }
+        @if !notes.is_empty() { p class="meta" { (notes.join(" ")) } }
     }
 }
 

@@ -15,11 +15,23 @@ pub(super) fn section(run: &RunData, artist: &Stills) -> Markup {
     let each = html! {
         @if !run.parts.is_empty() {
             div class="gallery" {
-                @for part in &run.parts { div class="part" { (one(part, artist)) } }
+                @for part in &run.parts {
+                    div class="part" data-across[is_wide(part)] { (one(part, artist)) }
+                }
             }
         }
     };
     titled("parts", "Figure by figure, as in the source", each)
+}
+
+/// A table of more columns than this stands across the page.
+const COLUMNS: usize = 5;
+
+fn is_wide(part: &Part) -> bool {
+    match &part.shown {
+        Ok(Shown::Table(table)) => table.heads.len() > COLUMNS,
+        _ => false,
+    }
 }
 
 fn one(part: &Part, artist: &Stills) -> Markup {

@@ -32,7 +32,7 @@ pub(super) fn live(served: &Served) -> Markup {
                 p class="status counts" {}
                 div class="plot" {}
                 p {
-                    "Round trips of the trial under way, its last minute: least, mean and largest of each tenth of a \
+                    "Round trips of the trial under way, its last minute: smallest, mean and largest of each tenth of a \
                      second. What follows is of the trials that were complete when this page was opened."
                 }
             }
@@ -62,7 +62,7 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
             p class="status" role="status" { "This view needs JavaScript." }
             ul class="marks" {}
             figcaption {
-                "All trials end to end, in the order of their numbers: the least, mean and largest round trip of each \
+                "All trials end to end, in the order of their numbers: the smallest, mean and largest round trip of each \
                  stretch of time, and marks above where packets were not answered. Strokes below: gaps of the CPU \
                  sentinel, and what happened to the clocks. Drag to zoom: close up, every packet is drawn."
             }

@@ -2,6 +2,16 @@
 
 use maud::{Markup, html};
 
+/// A head that may go on in another line behind each `=` and `(`.
+fn breakable(head: &str) -> Markup {
+    html! {
+        @for (at, piece) in head.split_inclusive(['=', '(']).enumerate() {
+            @if at > 0 { wbr; }
+            (piece)
+        }
+    }
+}
+
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Column {
@@ -31,6 +41,8 @@ pub(super) struct Table {
     columns: Vec<(String, Column)>,
     rows: Vec<Row>,
     is_sortable: bool,
+    /// What no row knows is no column.
+    is_known: bool,
     /// What the box says in which one looks for rows.
     search: Option<&'static str>,
 }
@@ -42,8 +54,15 @@ impl Table {
             columns: columns.collect(),
             rows: Vec::new(),
             is_sortable: false,
+            is_known: false,
             search: None,
         }
+    }
+
+    /// Leaves out columns in which nothing is known of any row.
+    pub(super) fn known(mut self) -> Self {
+        self.is_known = true;
+        self
     }
 
     /// A click on a head sorts it, and it follows the filter.
@@ -81,7 +100,7 @@ impl Table {
                     thead {
                         tr {
                             @for (head, kind) in used.iter().map(|&k| &self.columns[k]) {
-                                th scope="col" class=[kind.class()] { (head) }
+                                th scope="col" class=[kind.class()] { (breakable(head)) }
                             }
                         }
                     }
@@ -94,7 +113,7 @@ impl Table {
     /// Columns that hold nothing in any row are left out.
     fn is_used(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        cells.any(|cell| !cell.is_empty())
+        cells.any(|cell| !(cell.is_empty() || self.is_known && cell == "–"))
     }
 
     fn draw(&self, row: &Row, used: &[usize]) -> Markup {

@@ -118,6 +118,8 @@ pub(super) struct Shown {
     trials: String,
     cells: Cells,
     marks: Vec<Marked>,
+    /// When each cell was, in seconds since 1970; `None` where a trial ran on a simulated clock.
+    utc_s: Option<Vec<f64>>,
 }
 
 /// What happened to the host: the longest of a stretch, and how many there were.
@@ -266,13 +268,15 @@ impl Timeline {
                 grid.add(chunk.t[0].max(from), &chunk.counts);
             }
         }
+        let cells = grid.cells();
         Shown {
+            utc_s: wall_clock(run, inside, &cells.t_s),
             from_s: seconds(from),
             to_s: seconds(to),
             end_s: seconds(end),
             packets: grid.packets(),
             trials: trials(inside),
-            cells: grid.cells(),
+            cells,
             marks: self.marks(probe, from, to),
         }
     }
@@ -386,6 +390,26 @@ fn places(chunks: &[Chunk]) -> BTreeMap<u32, Place> {
         });
     }
     places
+}
+
+/// What the wall clock was at these times, in seconds since 1970.
+fn wall_clock(run: &Run, chunks: &[Chunk], times: &[f64]) -> Option<Vec<f64>> {
+    let rows = run.trials().iter();
+    let known = rows.filter(|row| row.started_utc.is_some());
+    let to_utc: BTreeMap<u32, Nanos> = known
+        .map(|row| (row.trial, row.facts.realtime_offset))
+        .collect();
+    let mut begins: Vec<(f64, f64)> = Vec::new();
+    for chunk in chunks {
+        let further = to_utc.get(&chunk.trial)? - chunk.shift;
+        begins.push((seconds(chunk.t[0]), seconds(further)));
+    }
+    let at = |t: &f64| {
+        let behind = begins.partition_point(|(begin, _)| begin <= t);
+        let (_, further) = begins.get(behind.saturating_sub(1))?;
+        Some(t + further)
+    };
+    times.iter().map(at).collect()
 }
 
 /// Their rows, those that touch together.
