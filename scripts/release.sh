@@ -43,7 +43,7 @@ static() {
     rustup target add "$target" 2>/dev/null
     cargo zigbuild --profile dist --package delaylab-cli --target "$target"
     local named="delaylab-$version-$(uname -m)-linux"
-    cp "target/$target/dist/delaylab" "$packages/$named"
+    install -m 755 "target/$target/dist/delaylab" "$packages/$named"
 }
 
 # The program is the static one: a wheel is for any Linux.
