@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Iterator, Protocol
+from typing import Any, Generator, Protocol
 
 from . import _delaylab, _program
 from ._share import carry_out, unpack
@@ -27,8 +28,8 @@ class _Engine(Protocol):
     def workers(self) -> int:
         """About how many at once."""
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Iterator[bytes | str]:
-        """What came of each share, as it comes. Where the iterator is closed, what is under way is cancelled."""
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+        """What came of each share, as it comes. Where it is closed, what is under way is cancelled."""
 
 
 class _Dask:
@@ -39,7 +40,7 @@ class _Dask:
     def workers(self) -> int:
         return sum(self._client.nthreads().values())
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Iterator[bytes | str]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
         import distributed
 
         futures = [
@@ -68,7 +69,7 @@ class _Ray:
     def workers(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 1))
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Iterator[bytes | str]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
         remote = self._ray.remote(carry_out).options(max_retries=self._retries, retry_exceptions=True)
         waiting = [remote.remote(*share) for share in shares]
         try:
@@ -91,7 +92,7 @@ class _Executor:
     def workers(self) -> int:
         return getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Iterator[bytes | str]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
         share_of = {self._executor.submit(carry_out, *share): (share, 0) for share in shares}
         try:
             while share_of:
@@ -158,12 +159,12 @@ def sweep(
         folder, warnings = run.finish()
     except DelaylabError as error:
         raise type(error)(_with_remedy(str(error), kept)) from error
-    except KeyboardInterrupt:
+    except BaseException:
+        # Ctrl-C, or what `progress` raised.
         _program.warn(_with_remedy("stopped", kept))
         raise
-    except Exception as error:
-        message = f"the cluster failed: {type(error).__name__}: {error}"
-        raise ClusterError(_with_remedy(message, kept)) from error
+    finally:
+        run.close()
     for warning in warnings:
         _program.warn(f"warning: {warning}")
     return open_run(folder)
@@ -189,14 +190,25 @@ def _every_round(
         parts = [trials[at : at + size] for at in range(0, len(trials), size)]
         where = None if shared is None else os.fspath(shared)
         shares = [(toml, part, _delaylab.version(), where) for part in parts]
-        for result in engine.results(shares):
-            folder = unpack(result, scratch) if isinstance(result, bytes) else Path(result)
-            run.add(folder)
-            recorded = len(list((folder / "parts").glob("trials-*.parquet")))
-            shutil.rmtree(folder.parent if isinstance(result, str) else folder)
-            done += recorded
-            if progress is not None:
-                progress(done, of)
+        # Closed at once, whatever is raised here: what is under way is cancelled.
+        with contextlib.closing(_coming(engine, shares)) as results:
+            for result in results:
+                folder = unpack(result, scratch) if isinstance(result, bytes) else Path(result)
+                run.add(folder)
+                done += len(list((folder / "parts").glob("trials-*.parquet")))
+                shutil.rmtree(folder.parent if isinstance(result, str) else folder)
+                if progress is not None:
+                    progress(done, of)
+
+
+def _coming(engine: _Engine, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+    """What comes of each share; whatever the cluster raises is an error of ours."""
+    try:
+        yield from engine.results(shares)
+    except DelaylabError:
+        raise
+    except Exception as error:
+        raise ClusterError(f"the cluster failed: {type(error).__name__}: {error}") from error
 
 
 def _share_size(trials: int, workers: int) -> int:

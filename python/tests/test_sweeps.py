@@ -99,6 +99,19 @@ def test_other_versions_are_refused_by_name(small):
         _share.carry_out(small.toml, [0], "9.9.9", None)
 
 
+def test_what_progress_raises_ends_the_sweep_and_is_no_error_of_the_cluster(small, tmp_path):
+    def enough(done, of):
+        raise ValueError("enough")
+
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+        with pytest.raises(ValueError, match="^enough$"):
+            dl.sweep(small, pool, output=tmp_path, trials_per_share=1, progress=enough)
+    left = partial(tmp_path)
+    # The program may go on with it at once.
+    subprocess.run([os.environ["DELAYLAB"], "resume", left, "-q", "--no-report"], check=True, stdout=subprocess.DEVNULL)
+    assert content(dl.open(left.with_suffix(""))) == content(dl.run(small, output=tmp_path / "alone"))
+
+
 def _no_room():
     """Files of this process stay small: as on a disk that is full."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -69,6 +69,11 @@ impl Gathered {
         })
     }
 
+    /// Lets go of its folder, which `delaylab resume` may then take up.
+    fn close(&self) {
+        self.inner().take();
+    }
+
     /// Joins its tables, judges its findings and gives the run its name: where it is, and what the user should know.
     fn finish(&self, py: Python<'_>) -> PyResult<(PathBuf, Vec<String>)> {
         let finished = py.detach(|| {
