@@ -32,14 +32,15 @@ def carry_out(path: pathlib.Path, write: bool) -> None:
 
 
 def tidy(notebook: nbformat.NotebookNode, folder: str) -> None:
-    """Without what differs from run to run and means nothing: times of cells, the folder, the version of Python."""
+    """Without what differs from run to run and means nothing, or is of this machine: times of cells, folders, versions."""
+    programs = str(pathlib.Path(sys.executable).parent)
     notebook.metadata.pop("language_info", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
             for kind, text in output.get("data", {}).items():
                 if isinstance(text, str):
-                    output["data"][kind] = text.replace(folder + "/", "")
+                    output["data"][kind] = text.replace(folder + "/", "").replace(programs + "/", "")
             if "text" in output:
                 output["text"] = output["text"].replace(folder + "/", "")
 

@@ -103,24 +103,31 @@ fn interrupts() {
 }
 
 #[test]
-fn types() {
-    file("types");
-}
-
-#[test]
 fn examples_in_docstrings() {
     pytest("docstrings", &["--doctest-modules", "delaylab"]);
 }
 
-#[test]
-fn examples_in_the_guide() {
-    let page = root().join("docs/python.md");
-    let page = page.to_str().unwrap();
-    let options = "doctest_optionflags=ELLIPSIS IGNORE_EXCEPTION_DETAIL";
-    pytest("guide", &["--doctest-glob", "*.md", "-o", options, page]);
-}
-
 mod long {
+    #[test]
+    fn types() {
+        super::file("types");
+    }
+
+    /// A path is calibrated there, and a change predicted.
+    #[test]
+    fn examples_in_the_guide() {
+        let page = super::root().join("docs/python.md");
+        let options = "doctest_optionflags=ELLIPSIS IGNORE_EXCEPTION_DETAIL";
+        let words = [
+            "--doctest-glob",
+            "*.md",
+            "-o",
+            options,
+            page.to_str().unwrap(),
+        ];
+        super::pytest("guide", &words);
+    }
+
     #[test]
     fn what_takes_long() {
         let tests = super::root().join("python/tests");

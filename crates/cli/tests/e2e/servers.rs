@@ -439,9 +439,14 @@ fn answers_say_how_long_they_may_be_kept_and_which_addresses_the_name_has() {
         both[7] = 2;
         both
     };
-    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = udp.local_addr().unwrap().port();
-    let tcp = TcpListener::bind(("127.0.0.1", port)).unwrap();
+    // A port that is free for both.
+    let bound = std::iter::repeat_with(|| {
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let port = udp.local_addr().unwrap().port();
+        let tcp = TcpListener::bind(("127.0.0.1", port)).ok()?;
+        Some((udp, tcp, port))
+    });
+    let (udp, tcp, port) = bound.take(100).flatten().next().unwrap();
     std::thread::spawn(move || {
         let mut question = [0; 512];
         let mut number = 0;

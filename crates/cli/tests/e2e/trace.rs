@@ -531,7 +531,7 @@ mod in_turn {
             let unlimited = "-qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0";
             or_skip!(run(each, "sysctl", unlimited));
         }
-        let asked = |words: &str| {
+        let once = |words: &str| -> Option<(Value, i32)> {
             let mut command = chain.a.command("setpriv");
             command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
             command
@@ -542,6 +542,17 @@ mod in_turn {
                 assert_eq!(ran.stderr, "", "{words}");
                 (serde_json::from_str(&ran.stdout).unwrap(), ran.code)
             })
+        };
+        // Of two handshakes one may be too late on a machine that has much to do: then what is said is the loss.
+        let asked = |words: &str| {
+            let loses = |(document, _): &(Value, i32)| {
+                document["verdict"]
+                    .as_str()
+                    .is_some_and(|told| told.contains(" loses "))
+            };
+            let tries = std::iter::repeat_with(|| once(words)).take(3);
+            let mut tries = tries.skip_while(|tried| tried.as_ref().is_some_and(loses));
+            tries.next().unwrap_or_else(|| once(words))
         };
         let [v4, v6] = ["10.78.", "fd00:78:"];
         for (target, url, net, colons) in [
@@ -605,7 +616,6 @@ mod in_turn {
                 let Some((document, code)) = asked(&words) else {
                     skip!("user 65534 cannot run the binary");
                 };
-                let document: Value = document;
                 let (addresses, last) = ends_with(&document);
                 assert_eq!((addresses, last.as_str()), (at(hops), said), "{words}");
                 let told = document["verdict"].as_str().unwrap();
