@@ -42,7 +42,7 @@ pub(super) fn unit_of_seconds(axis: &mut Value, largest: f64) {
     unit_of(axis, largest * 1e9, 1e9);
 }
 
-/// The unit of so many nanoseconds, of an axis on which `one` of them is 1.
+/// Shows an axis in the unit that fits `nanoseconds`, its largest value. `one`: nanoseconds in 1 of its data.
 fn unit_of(axis: &mut Value, nanoseconds: f64, one: f64) {
     let (size, unit) = duration_unit(nanoseconds);
     let title = axis["title"].as_str().unwrap_or_default();

@@ -24,7 +24,7 @@ const COLUMNS: [&str; 9] = [
 const SHARE: usize = 4;
 const OVERFLOW: usize = 5;
 
-/// The axis goes so many times as high as the highest bar: what the overflow bin says stands there.
+/// Height of the axis as a multiple of the highest bar: the text of the overflow bin is above the bars.
 const ABOVE: f64 = 1.2;
 
 impl Figure for Distribution {

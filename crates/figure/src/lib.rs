@@ -240,7 +240,7 @@ fn side_by_side(spec: &mut Value, panels: &[&Panel], most_columns: usize, margin
 /// A letter of a panel's name, in pixels.
 const LETTER: usize = 6;
 
-/// Do the names of panels stand beside each other in so many columns?
+/// Do the names of panels fit beside each other in this number of columns?
 fn fits(labels: &[String], columns: usize) -> bool {
     let longest = labels.iter().map(|label| label.chars().count()).max();
     longest.unwrap_or(0) * LETTER <= WIDTH / columns.max(1)

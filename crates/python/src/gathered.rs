@@ -2,7 +2,7 @@
 
 use crate::error::{exception, usage};
 use crate::resolved::Resolved;
-use crate::simulate::options;
+use crate::simulate::{self, options};
 use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
@@ -91,10 +91,7 @@ fn finish(run: shard::Gathered) -> Result<(PathBuf, Vec<String>), RunnerError> {
     let folder = run.folder().to_owned();
     let started = run.started(&options(None, &Stop::default(), Vec::new()))?;
     match started.run(&mut Silent, None)? {
-        Some(recorded) => {
-            let finished = recorded.finish()?;
-            Ok((finished.folder, finished.warnings))
-        }
+        Some(recorded) => simulate::finish(recorded),
         None => Err(stopped(&folder)),
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{exception, usage};
 use crate::resolved::Resolved;
 use delaylab_lab::experiment::Source;
-use delaylab_lab::run::{Ended, Left, Progress, StopMeans};
+use delaylab_lab::run::{Ended, Left, Progress};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
@@ -11,7 +11,6 @@ use delaylab_runner::error::RunnerError;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::shard::Share;
-use delaylab_runner::target::{AddressFamily, LoadChoice};
 use delaylab_runner::worlds::RunOptions;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -25,25 +24,16 @@ use std::time::Duration;
 /// How often it looks whether Ctrl-C was pressed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// So many trials are done, of so many.
+/// The number of trials that are done, and of all.
 type Done = (usize, usize);
 
 /// Options of a simulation that this handle stops.
 pub fn options(threads: Option<usize>, stop: &Stop, supplied: Vec<String>) -> RunOptions {
     RunOptions {
-        port: None,
-        family: AddressFamily::Any,
-        key: None,
-        allow_load: false,
-        load: LoadChoice::default(),
-        reflector: None,
-        watches_noise: false,
-        on_condition: None,
         threads: threads.and_then(NonZeroUsize::new),
-        share: None,
         stop: stop.clone(),
-        stop_means: StopMeans::Interrupted,
         supplied,
+        ..RunOptions::default()
     }
 }
 
@@ -79,7 +69,8 @@ pub fn simulate(
     finished.ok_or_else(stopped)
 }
 
-fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError> {
+/// Its folder under its final name, and what the user should know.
+pub fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError> {
     let finished = recorded.finish()?;
     Ok((finished.folder, finished.warnings))
 }
@@ -110,7 +101,7 @@ pub fn carry_out_share(
     beside_python(py, &stop, None, work)?.ok_or_else(stopped)
 }
 
-/// Only where somebody stopped it and raised nothing, which nobody does.
+/// A stop without an exception: only a fault of this module could cause it.
 fn stopped() -> PyErr {
     PyRuntimeError::new_err("the simulation was stopped")
 }
@@ -123,7 +114,7 @@ impl Progress for Telling {
 
     fn ended(&mut self, _: &Ended<'_>, done: usize, left: Left) {
         let left = left.map_or(0, |(remaining, _)| remaining.trials);
-        // Whoever does not listen any more has stopped it.
+        // Without a receiver the simulation is being stopped.
         let _ = self.0.send((done, done + left));
     }
 }

@@ -202,8 +202,7 @@ impl Gathered {
     /// # Errors
     /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
     pub fn add(&mut self, donor: &Donor) -> Result<(), RunnerError> {
-        same_experiment(&self.resolved.toml, donor)?;
-        same_version(env!("CARGO_PKG_VERSION"), donor)?;
+        belongs_to(&self.resolved.toml, donor)?;
         self.writer.adopt(donor, donor.trials())?;
         self.done.extend(donor.trials());
         Ok(())
@@ -240,8 +239,7 @@ pub fn merge(
     })?;
     divisible_beforehand(&resolved)?;
     for donor in &donors {
-        same_experiment(first.experiment(), donor)?;
-        same_version(env!("CARGO_PKG_VERSION"), donor)?;
+        belongs_to(first.experiment(), donor)?;
     }
     once_each(&donors)?;
     all_there(&resolved, &donors)?;
@@ -273,6 +271,12 @@ fn part(donor: &Donor) -> MergedPart {
     }
 }
 
+/// Fails where a run is of another experiment, or of another version of this program.
+fn belongs_to(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
+    same_experiment(experiment, donor)?;
+    same_version(donor)
+}
+
 fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
     if donor.experiment() == experiment {
         return Ok(());
@@ -288,7 +292,8 @@ fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
     )))
 }
 
-fn same_version(version: &str, donor: &Donor) -> Result<(), RunnerError> {
+fn same_version(donor: &Donor) -> Result<(), RunnerError> {
+    let version = env!("CARGO_PKG_VERSION");
     let theirs = donor.environment()["delaylab"].as_str().unwrap_or("?");
     if theirs == version {
         return Ok(());

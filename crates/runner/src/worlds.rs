@@ -54,6 +54,27 @@ pub struct RunOptions {
     pub supplied: Vec<String>,
 }
 
+impl Default for RunOptions {
+    /// Nothing beyond the experiment: without load on other hosts, a reflector of its own, or a watch for noise.
+    fn default() -> Self {
+        Self {
+            port: None,
+            family: AddressFamily::Any,
+            key: None,
+            allow_load: false,
+            load: LoadChoice::default(),
+            reflector: None,
+            watches_noise: false,
+            on_condition: None,
+            threads: None,
+            share: None,
+            stop: Stop::default(),
+            stop_means: StopMeans::default(),
+            supplied: Vec::new(),
+        }
+    }
+}
+
 /// A world that is ready to carry trials out, and what must live as long as it does.
 pub(crate) struct OpenWorld {
     world: Box<dyn World>,

@@ -11,11 +11,10 @@ use crate::key;
 use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
-use delaylab_lab::run::{StopMeans, Watch};
+use delaylab_lab::run::Watch;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::shard::Share;
-use delaylab_runner::target::{AddressFamily, LoadChoice};
 use delaylab_runner::worlds::RunOptions;
 use std::path::PathBuf;
 
@@ -42,19 +41,11 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
 /// What this program wants of every run: it is the reflector of runs without a target, and Ctrl-C stops them.
 pub fn options() -> RunOptions {
     RunOptions {
-        port: None,
-        family: AddressFamily::Any,
-        key: None,
-        allow_load: false,
-        load: LoadChoice::default(),
         reflector: std::env::current_exe().ok(),
         watches_noise: true,
-        on_condition: None,
-        threads: None,
-        share: None,
         stop: signals::stop(),
-        stop_means: StopMeans::Interrupted,
         supplied: supplied(),
+        ..RunOptions::default()
     }
 }
 
@@ -107,7 +98,7 @@ pub fn catch_stop() -> Result<(), Failed> {
         .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))
 }
 
-/// Every trial that is left, and what came of them; of a shard, where it is.
+/// Carries out every trial that is left and prints the results; of a shard, its folder.
 pub fn carry_out_and_show(
     started: Started,
     in_live_view: bool,
@@ -117,8 +108,7 @@ pub fn carry_out_and_show(
         return carry_out(started, in_live_view, shown)?.show(shown);
     };
     let trials = started.planned().len();
-    let mut display = display(&started, in_live_view, shown)?;
-    let recorded = every_trial(started, &mut display)?;
+    let recorded = followed(started, in_live_view, shown)?;
     conclude::shard(&recorded, shard, trials, shown)
 }
 
@@ -128,23 +118,18 @@ pub fn carry_out(
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    let mut display = display(&started, in_live_view, shown)?;
-    let recorded = every_trial(started, &mut display)?;
+    let recorded = followed(started, in_live_view, shown)?;
     conclude::run(recorded, !shown.no_report)
 }
 
-fn display(
-    started: &Started,
-    in_live_view: bool,
-    shown: &ShownArgs,
-) -> Result<ProgressDisplay, Failed> {
-    if !in_live_view {
-        return Ok(ProgressDisplay::new(shown));
-    }
-    let name = &started.resolved().name;
-    Ok(ProgressDisplay::live(Tui::open(format!(
-        "delaylab run {name}"
-    ))?))
+fn followed(started: Started, in_live_view: bool, shown: &ShownArgs) -> Result<Recorded, Failed> {
+    let mut display = if in_live_view {
+        let name = &started.resolved().name;
+        ProgressDisplay::live(Tui::open(format!("delaylab run {name}"))?)
+    } else {
+        ProgressDisplay::new(shown)
+    };
+    every_trial(started, &mut display)
 }
 
 fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Recorded, Failed> {

@@ -89,12 +89,15 @@ fn whole() -> BTreeMap<String, Vec<u8>> {
     tables
 }
 
-/// The shards in `runs`, as they are given to `merge`.
+/// The shards in `runs`, as they are given to `merge`: a folder has another name until all that a run begins with is in it.
 fn shards(scratch: &Scratch) -> Vec<PathBuf> {
     let all = fs::read_dir(scratch.path("runs")).unwrap();
     let all = all.map(|entry| entry.unwrap().path());
     let mut shards: Vec<_> = all
-        .filter(|path| path.to_string_lossy().contains("-shard-"))
+        .filter(|path| {
+            let is_partial = path.extension().is_some_and(|end| end == "partial");
+            is_partial && path.to_string_lossy().contains("-shard-")
+        })
         .collect();
     shards.sort();
     shards

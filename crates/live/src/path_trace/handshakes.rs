@@ -102,7 +102,7 @@ impl Handshakes {
         Ok(socket)
     }
 
-    /// What came of the one under way.
+    /// The result of the current handshake.
     fn ended(&mut self) -> Option<Arrived> {
         let handshake = self.under_way.as_ref()?;
         let (number, target) = (handshake.number, self.target.ip());

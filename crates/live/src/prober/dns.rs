@@ -27,7 +27,7 @@ const FIRST: u64 = u16::MAX as u64;
 /// The bytes of a label of its own.
 const UNIQUE: usize = 16;
 
-/// So many sets of addresses are kept: a name has one, or a few that take turns.
+/// Maximum number of sets of addresses that are kept: a name has one, or a few that take turns.
 const SETS: usize = 16;
 
 /// The addresses that names have, once for all answers that have the same.

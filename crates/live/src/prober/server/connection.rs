@@ -103,7 +103,7 @@ pub(super) struct Connection {
     conversation: Conversation,
     /// What it came to, until somebody takes it.
     negotiated: Option<Negotiated>,
-    /// The addresses that the last answer told, until somebody takes them.
+    /// The addresses in the last answer, until they are taken.
     resolved: Vec<IpAddr>,
     plain: Vec<u8>,
     beside: Ancillary,
