@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds the STAMP implementation that is not ours, for the interworking tests: stamp-suite from
-# crates.io, into target/peers. Does nothing if it is there.
+# Gets what only `make test-all` needs of others; does nothing where it is there:
 #
+# - Ray and pyright, into the Python environment that scripts/python.sh made (half a GB).
+# - The STAMP implementation that is not ours, for the interworking tests: stamp-suite from crates.io, into target/peers.
+#
+# stamp-suite:
 # One program is both ends, and needs no privilege above port 1023:
 #
 #   stamp-suite --remote-addr 127.0.0.1 --remote-port 8620 --count 20 --send-delay 5 --timeout 1 \
@@ -17,6 +20,14 @@
 #                                             sender: TLVs of RFC 8972
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+python="ray==2.60.0 pyright==1.1.414"
+[ "$(cat target/python/peers 2>/dev/null)" = "$python" ] || {
+    echo "peers: installing $python" >&2
+    # shellcheck disable=SC2086 # words
+    target/python/bin/pip install --quiet --disable-pip-version-check $python
+    echo "$python" >target/python/peers
+}
 
 version=1.0.0
 [ -x target/peers/bin/stamp-suite ] && exit 0

@@ -3,6 +3,8 @@
 #
 # Without an argument: all of them. What is made is in target/packages, with SHA-256 sums. Two builds of one commit give the same
 # bytes: times are those of the commit (SOURCE_DATE_EPOCH), and paths of this machine are cut off.
+#
+# The static program and the wheel are made for x86-64 and for aarch64, or for what ARCH names; the rest for this machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,6 +14,8 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/delaylab --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 export CARGO_INCREMENTAL=0
 packages=$PWD/target/packages
+here=$(uname -m)
+architectures=${ARCH:-x86_64 aarch64}
 tools=$PWD/target/release-tools/bin
 mkdir -p "$packages"
 
@@ -34,29 +38,42 @@ program() {
     cargo build --profile dist --package delaylab-cli
 }
 
-# For any Linux of this architecture. Names are resolved by /etc/hosts and DNS alone: musl knows no other name service.
+static_program() { # architecture: where the static program for it is
+    echo "$packages/delaylab-$version-$1-linux"
+}
+
+# For any Linux of its architecture. Names are resolved by /etc/hosts and DNS alone: musl knows no other name service.
 static() {
-    say "a static program"
+    local architecture
     fetch_tools
-    local target
-    target="$(uname -m)-unknown-linux-musl"
-    rustup target add "$target" 2>/dev/null
-    cargo zigbuild --profile dist --package delaylab-cli --target "$target"
-    local named="delaylab-$version-$(uname -m)-linux"
-    install -m 755 "target/$target/dist/delaylab" "$packages/$named"
+    for architecture in $architectures; do
+        say "a static program for $architecture"
+        local target=$architecture-unknown-linux-musl
+        rustup target add "$target" 2>/dev/null
+        cargo zigbuild --profile dist --package delaylab-cli --target "$target"
+        install -m 755 "target/$target/dist/delaylab" "$(static_program "$architecture")"
+    done
+}
+
+need_static() { # architecture
+    [ -e "$(static_program "$1")" ] || architectures=$1 static
 }
 
 # The program is the static one: a wheel is for any Linux.
 wheel() {
-    [ -e "$packages/delaylab-$version-$(uname -m)-linux" ] || static
-    say "a wheel"
+    local architecture data=python/delaylab.data
     fetch_tools
-    local data=python/delaylab.data
-    rm -rf "$data"
-    mkdir -p "$data/scripts"
-    cp "$packages/delaylab-$version-$(uname -m)-linux" "$data/scripts/delaylab"
-    (cd python && maturin build --profile dist --zig --compatibility manylinux2014 --out "$packages")
-    rm -rf "$data"
+    for architecture in $architectures; do
+        need_static "$architecture"
+        say "a wheel for $architecture"
+        local target=$architecture-unknown-linux-gnu
+        rustup target add "$target" 2>/dev/null
+        rm -rf "$data"
+        mkdir -p "$data/scripts"
+        cp "$(static_program "$architecture")" "$data/scripts/delaylab"
+        (cd python && maturin build --profile dist --zig --target "$target" --compatibility manylinux2014 --out "$packages")
+        rm -rf "$data"
+    done
 }
 
 documents() { # man pages, completions and the changelog, as Debian has them
@@ -84,14 +101,14 @@ deb() {
 
 # An OCI image layout of the static program alone, made without a daemon.
 oci() {
-    [ -e "$packages/delaylab-$version-$(uname -m)-linux" ] || static
+    need_static "$here"
     say "an OCI image layout"
     local layout=$packages/oci created
     created=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
     rm -rf "$layout"
     umoci init --layout "$layout"
     umoci new --image "$layout:$version"
-    cp "$packages/delaylab-$version-$(uname -m)-linux" "$packages/delaylab"
+    cp "$(static_program "$here")" "$packages/delaylab"
     chmod 755 "$packages/delaylab"
     touch -d "@$SOURCE_DATE_EPOCH" "$packages/delaylab"
     umoci insert --image "$layout:$version" --history.created "$created" --history.created_by scripts/release.sh \
@@ -108,8 +125,14 @@ sbom() {
     say "a bill of materials"
     fetch_tools
     cargo_tool cargo-cyclonedx 0.5.9
-    cargo cyclonedx --format json --manifest-path crates/cli/Cargo.toml --override-filename delaylab.cdx --quiet
-    mv crates/cli/delaylab.cdx.json "$packages/delaylab-$version.cdx.json"
+    # It writes beside every manifest, and where each is: in a copy, whose place is cut off.
+    local copy=$PWD/target/sbom written=$packages/delaylab-$version.cdx.json
+    rm -rf "$copy"
+    mkdir -p "$copy"
+    git ls-files -z | tar --null --files-from - -c | tar -x -C "$copy"
+    cargo cyclonedx --format json --spec-version 1.5 --manifest-path "$copy/crates/cli/Cargo.toml" --override-filename delaylab.cdx --quiet
+    sed "s|$copy|/delaylab|g" "$copy/crates/cli/delaylab.cdx.json" >"$written"
+    rm -rf "$copy"
 }
 
 [ $# -gt 0 ] || set -- static wheel deb oci sbom

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Generator, Protocol
 
 from . import _delaylab, _program
-from ._share import carry_out, unpack
+from ._places import Place, place
+from ._share import carry_out
 from .errors import ClusterError, DelaylabError, UsageError
 from .experiment import Experiment, Progress
 from .runs import Run
@@ -27,9 +28,11 @@ class _Engine(Protocol):
 
     def workers(self) -> int:
         """About how many at once."""
+        ...
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         """What came of each share, as it comes. Where it is closed, what is under way is cancelled."""
+        ...
 
 
 class _Dask:
@@ -40,7 +43,7 @@ class _Dask:
     def workers(self) -> int:
         return sum(self._client.nthreads().values())
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         import distributed
 
         futures = [
@@ -69,7 +72,7 @@ class _Ray:
     def workers(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 1))
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         remote = self._ray.remote(carry_out).options(max_retries=self._retries, retry_exceptions=True)
         waiting = [remote.remote(*share) for share in shares]
         try:
@@ -92,7 +95,7 @@ class _Executor:
     def workers(self) -> int:
         return getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
 
-    def results(self, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+    def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         share_of = {self._executor.submit(carry_out, *share): (share, 0) for share in shares}
         try:
             while share_of:
@@ -140,8 +143,9 @@ def sweep(
 
     `cluster` is a `distributed.Client`, the module `ray`, or an executor of `concurrent.futures` whose processes have the
     package. Each worker carries out shares of the trials, `trials_per_share` at a time, and sends what it recorded through
-    the cluster; with `shared`, a folder that every machine sees under this name, it leaves it there. A share whose worker was
-    lost, or that failed, is repeated `retries` times. With `design.stop` rounds follow each other as their results ask for.
+    the cluster; with `shared` it leaves it there for this process to take: a folder that every machine sees under this name,
+    or a URL of an object store that fsspec knows, such as `s3://bucket/sweeps`. A share whose worker was lost, or that failed,
+    is repeated `retries` times. With `design.stop` rounds follow each other as their results ask for.
 
     `progress` is called with how many trials are done, of how many (with `design.stop`, of this round).
 
@@ -151,11 +155,27 @@ def sweep(
     chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
     engine = _engine(cluster, retries)
     resolved = chosen.resolve()
-    run = _delaylab.Gathered(resolved, os.fspath(output), [*sys.argv])
+    left_at = place(shared)
+    try:
+        run = _delaylab.Gathered(resolved, os.fspath(output), [*sys.argv])
+        return _swept(run, resolved.toml, engine, output, left_at, trials_per_share, progress)
+    finally:
+        left_at.remove()
+
+
+def _swept(
+    run: _delaylab.Gathered,
+    toml: str,
+    engine: _Engine,
+    output: str | os.PathLike[str],
+    left_at: Place,
+    trials_per_share: int | None,
+    progress: Progress | None,
+) -> Run:
     kept = run.folder
     try:
         with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output) as scratch:
-            _every_round(run, resolved.toml, engine, Path(scratch), shared, trials_per_share, progress)
+            _every_round(run, toml, engine, Path(scratch), left_at, trials_per_share, progress)
         folder, warnings = run.finish()
     except DelaylabError as error:
         raise type(error)(_with_remedy(str(error), kept)) from error
@@ -179,7 +199,7 @@ def _every_round(
     toml: str,
     engine: _Engine,
     scratch: Path,
-    shared: str | os.PathLike[str] | None,
+    left_at: Place,
     trials_per_share: int | None,
     progress: Progress | None,
 ) -> None:
@@ -188,20 +208,19 @@ def _every_round(
         of = done + len(trials)
         size = trials_per_share or _share_size(len(trials), engine.workers())
         parts = [trials[at : at + size] for at in range(0, len(trials), size)]
-        where = None if shared is None else os.fspath(shared)
-        shares = [(toml, part, _delaylab.version(), where) for part in parts]
+        shares = [(toml, part, _delaylab.version(), left_at) for part in parts]
         # Closed at once, whatever is raised here: what is under way is cancelled.
         with contextlib.closing(_coming(engine, shares)) as results:
-            for result in results:
-                folder = unpack(result, scratch) if isinstance(result, bytes) else Path(result)
+            for left in results:
+                folder = left_at.take(left, scratch)
                 run.add(folder)
                 done += len(list((folder / "parts").glob("trials-*.parquet")))
-                shutil.rmtree(folder.parent if isinstance(result, str) else folder)
+                shutil.rmtree(folder)
                 if progress is not None:
                     progress(done, of)
 
 
-def _coming(engine: _Engine, shares: list[tuple[Any, ...]]) -> Generator[bytes | str, None, None]:
+def _coming(engine: _Engine, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
     """What comes of each share; whatever the cluster raises is an error of ours."""
     try:
         yield from engine.results(shares)

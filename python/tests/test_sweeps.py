@@ -16,7 +16,7 @@ import pytest
 from conftest import content
 
 import delaylab as dl
-from delaylab import _share
+from delaylab import _places, _share, sweeps
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -38,7 +38,7 @@ def partial(folder):
     return found
 
 
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("shared", [None, "{}", "file://{}/store"])
 def test_dask_gives_the_same_bytes(small, run, tmp_path, shared):
     seen = []
     with dask() as client:
@@ -46,15 +46,45 @@ def test_dask_gives_the_same_bytes(small, run, tmp_path, shared):
             small,
             client,
             output=tmp_path / "runs",
-            shared=tmp_path if shared else None,
+            shared=shared and shared.format(tmp_path),
             trials_per_share=3,
             progress=lambda done, of: seen.append((done, of)),
         )
     assert content(swept) == content(run)
     assert len(seen) == 3 and seen[-1] == (8, 8)
-    # Nothing of the shares is left.
-    left = {path.name for path in tmp_path.iterdir()} | {path.name for path in (tmp_path / "runs").iterdir()}
-    assert not [name for name in left if "share" in name or "sweep" in name], left
+    assert_no_share_is_left(tmp_path)
+
+
+def assert_no_share_is_left(folder):
+    left = [path for path in folder.rglob("*") if path.name.startswith((".sweep", "sweep-", "share"))]
+    assert not left, left
+
+
+@pytest.mark.long
+def test_ray_gives_the_same_bytes_and_a_lost_worker_costs_its_share_alone(small, tmp_path):
+    ray = pytest.importorskip("ray", reason="Ray is not there: scripts/peers.sh installs it")
+    long = small.set("probe.echo.duration", "3s").set("probe.large.duration", "3s")
+    alone = dl.run(long, output=tmp_path)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        swept = dl.sweep(small, ray, output=tmp_path / "small")
+        assert content(swept) == content(dl.run(small, output=tmp_path / "small"))
+
+        killed = []
+
+        def kill(done, of):
+            if not killed:
+                killed.append(ray.get(ray.remote(os.getpid).remote()))
+                os.kill(killed[0], signal.SIGKILL)
+
+        assert content(dl.sweep(long, ray, output=tmp_path, trials_per_share=1, progress=kill)) == content(alone)
+        assert killed
+
+        with pytest.raises(dl.ClusterError, match="and the sweep is of 9.9.9"):
+            cluster = sweeps._engine(ray, 0)
+            list(cluster.results([(small.toml, [0], "9.9.9", _places.place(None))]))
+    finally:
+        ray.shutdown()
 
 
 def test_a_worker_that_is_killed_costs_its_share_alone(small, tmp_path):
@@ -70,8 +100,9 @@ def test_a_worker_that_is_killed_costs_its_share_alone(small, tmp_path):
                 killed.append(workers.popitem()[1])
                 os.kill(killed[0], signal.SIGKILL)
 
-        swept = dl.sweep(long, client, output=tmp_path, trials_per_share=1, progress=kill)
+        swept = dl.sweep(long, client, output=tmp_path, shared=tmp_path, trials_per_share=1, progress=kill)
     assert killed
+    assert_no_share_is_left(tmp_path)
     assert content(swept) == content(alone)
 
 
@@ -92,11 +123,16 @@ def test_what_is_no_cluster_or_cannot_be_divided_is_refused(small, tmp_path):
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
         with pytest.raises(dl.UsageError, match="only simulations are divided"):
             dl.sweep("wait-time-jitter", pool, output=tmp_path)
+        with pytest.raises(dl.EnvironmentFault, match="`shared` '/none/such' cannot be written: No such file"):
+            dl.sweep(small, pool, output=tmp_path, shared="/none/such")
+        with pytest.raises(dl.UsageError, match="none://such cannot be reached: .*pip install s3fs"):
+            dl.sweep(small, pool, output=tmp_path, shared="none://such")
+    assert not list(tmp_path.iterdir())
 
 
 def test_other_versions_are_refused_by_name(small):
     with pytest.raises(dl.ClusterError, match="has delaylab .*, and the sweep is of 9.9.9"):
-        _share.carry_out(small.toml, [0], "9.9.9", None)
+        _share.carry_out(small.toml, [0], "9.9.9", _places.place(None))
 
 
 def test_what_progress_raises_ends_the_sweep_and_is_no_error_of_the_cluster(small, tmp_path):

@@ -1,8 +1,11 @@
-"""The package, and a script of a user, under mypy's strictest rules."""
+"""The package, and a script of a user, under the strict rules of mypy and of pyright."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import delaylab
 
@@ -20,14 +23,29 @@ print(run.calibrate().predict({"path.rate": "20Mbit/s"}), dl.compare(run, "lates
 """
 
 
-def test_strict(tmp_path):
+PACKAGE = Path(delaylab.__file__).parent
+
+
+def checked(*words, **options):
+    done = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    package = Path(delaylab.__file__).parent
     words = ["--strict", "--cache-dir", str(tmp_path / "cache"), "--ignore-missing-imports"]
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", *words, str(package), str(script)],
-        capture_output=True,
-        text=True,
-    )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    checked("mypy", *words, str(PACKAGE), str(script))
+
+
+def test_pyright(tmp_path):
+    pytest.importorskip("pyright", reason="pyright is not there: scripts/peers.sh installs it")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    of_python = {"venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name, "extraPaths": [str(PACKAGE.parent)]}
+    for checks in [
+        {"typeCheckingMode": "strict", "include": ["script.py"]},
+        # The module in Rust has stubs and no source that it reads.
+        {"typeCheckingMode": "standard", "include": [str(PACKAGE)], "reportMissingModuleSource": False},
+    ]:
+        (tmp_path / "pyrightconfig.json").write_text(json.dumps({**of_python, **checks}))
+        checked("pyright", cwd=tmp_path)

@@ -1,0 +1,148 @@
+"""Where workers leave what they recorded: it travels through the cluster, or is in a folder or an object store that all see.
+
+A place is made by the process that calls `sweep`, and goes with each share.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import shutil
+import tempfile
+import uuid
+import zipfile
+from pathlib import Path
+from typing import Any, Protocol
+
+from .errors import ClusterError, EnvironmentFault, UsageError
+
+
+class Place(Protocol):
+    """What a worker left is known by what `leave` returned, which is small or travels anyway."""
+
+    @property
+    def folder(self) -> str | None:
+        """Where a worker carries its share out; its own temporary folder where it is None."""
+        ...
+
+    def leave(self, run: Path) -> Any:
+        """A worker leaves the run of its share."""
+        ...
+
+    def take(self, left: Any, scratch: Path) -> Path:
+        """The run that was left, in this process' `scratch` if it is not in reach. Who takes it removes it."""
+        ...
+
+    def remove(self) -> None:
+        """Whatever is there yet, such as what lost workers left."""
+        ...
+
+
+def place(shared: str | os.PathLike[str] | None) -> Place:
+    """The place that `sweep(shared=…)` names."""
+    if shared is None:
+        return _Cluster()
+    named = os.fspath(shared)
+    return _Store(named) if "://" in named else _Folder(named)
+
+
+class _Cluster:
+    folder = None
+
+    def leave(self, run: Path) -> bytes:
+        return _packed(run)
+
+    def take(self, left: bytes, scratch: Path) -> Path:
+        return _unpacked(left, scratch)
+
+    def remove(self) -> None:
+        pass
+
+
+class _Folder:
+    def __init__(self, shared: str) -> None:
+        try:
+            self.folder = tempfile.mkdtemp(prefix="sweep-", dir=os.path.abspath(shared))
+        except OSError as error:
+            raise EnvironmentFault(
+                f"`shared` {shared!r} cannot be written: {error.strerror}. Name a folder that this machine and each worker see"
+            ) from error
+
+    def leave(self, run: Path) -> str:
+        return str(run)
+
+    def take(self, left: str, scratch: Path) -> Path:
+        return Path(left)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Store:
+    """A URL that fsspec knows, such as `s3://bucket/sweeps`."""
+
+    folder = None
+
+    def __init__(self, url: str) -> None:
+        self._url = f"{url.rstrip('/')}/sweep-{uuid.uuid4().hex}"
+        _fsspec(url)
+
+    def leave(self, run: Path) -> str:
+        url = f"{self._url}/share-{uuid.uuid4().hex}.zip"
+        try:
+            with _fsspec(url).open(url, "wb") as file:
+                file.write(_packed(run))
+        except Exception as error:  # each store has errors of its own
+            raise ClusterError(f"cannot write {url}: {error}") from None
+        return url
+
+    def take(self, left: str, scratch: Path) -> Path:
+        try:
+            with _fsspec(left).open(left, "rb") as file:
+                packed: bytes = file.read()
+            self._delete(left)
+        except Exception as error:
+            raise ClusterError(f"cannot read {left}: {error}") from error
+        return _unpacked(packed, scratch)
+
+    def remove(self) -> None:
+        try:
+            self._delete(self._url)
+        except Exception:  # nothing is left there, or the store is gone
+            pass
+
+    def _delete(self, url: str) -> None:
+        files, path = _fsspec(url).core.url_to_fs(url)
+        files.rm(path, recursive=True)
+
+
+def _fsspec(url: str) -> Any:
+    try:
+        fsspec = importlib.import_module("fsspec")
+        fsspec.get_filesystem_class(url.split("://")[0])
+    except (ImportError, ValueError) as error:
+        raise UsageError(
+            f"{url} cannot be reached: {error}. Here and on each worker it takes fsspec and the package for such URLs, "
+            "as in `pip install s3fs` for s3://"
+        ) from error
+    return fsspec
+
+
+def _packed(run: Path) -> bytes:
+    """The files of a run. They are compressed already."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for folder, _, names in os.walk(run):
+            for name in names:
+                path = Path(folder) / name
+                archive.write(path, path.relative_to(run))
+    return packed.getvalue()
+
+
+def _unpacked(packed: bytes, folder: Path) -> Path:
+    """The unfinished run that was packed, in this folder."""
+    run = Path(tempfile.mkdtemp(suffix=".partial", dir=folder))
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(run)
+    return run
