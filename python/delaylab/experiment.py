@@ -9,15 +9,14 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Mapping
+from typing import Any, Mapping
 
 from . import _delaylab, _program
+from ._progress import Progress, told
 from ._values import literal
 from .errors import UsageError
 from .runs import Run
 from .runs import open as open_run
-
-Progress = Callable[[int, int], object]
 
 
 def list_experiments() -> dict[str, str]:
@@ -161,13 +160,13 @@ def run(
     output: str | os.PathLike[str] = "runs",
     threads: int | None = None,
     allow_load: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Run:
     """Carries an experiment out, records it in a folder of `output`, judges its findings, and opens the run.
 
     World `sim` runs in this process, on `threads` threads (one for each CPU); other worlds are carried out by the
-    program. `progress` is called with how many trials are done, of how many. Ctrl-C stops the run; what was recorded
-    stays in a folder that ends in `.partial`, with which `delaylab resume` goes on.
+    program. `progress` is called with how many trials are done, of how many; `True` shows a bar, by rich
+    or tqdm where they are installed. Ctrl-C stops the run; what was recorded stays in a folder that ends in `.partial`, with which `delaylab resume` goes on.
     """
     chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
     if quick:
@@ -182,11 +181,10 @@ def run(
     for path, value in (set or {}).items():
         chosen = chosen.set(path, value)
     resolved = chosen.resolve()
-    if resolved.world != "sim":
-        return _by_program(chosen, resolved, output, threads, allow_load, progress)
-    folder, warnings = _delaylab.simulate(
-        resolved, os.fspath(output), threads, progress, [*sys.argv]
-    )
+    with told(progress) as tell:
+        if resolved.world != "sim":
+            return _by_program(chosen, resolved, output, threads, allow_load, tell)
+        folder, warnings = _delaylab.simulate(resolved, os.fspath(output), threads, tell, [*sys.argv])
     for warning in warnings:
         _program.warn(f"warning: {warning}")
     return open_run(folder)

@@ -13,9 +13,10 @@ from typing import Any, Generator, Protocol
 
 from . import _delaylab, _program
 from ._places import Place, place
+from ._progress import Progress, told
 from ._share import carry_out
 from .errors import ClusterError, DelaylabError, UsageError
-from .experiment import Experiment, Progress
+from .experiment import Experiment
 from .runs import Run
 from .runs import open as open_run
 
@@ -137,7 +138,7 @@ def sweep(
     shared: str | os.PathLike[str] | None = None,
     trials_per_share: int | None = None,
     retries: int = 2,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Run:
     """Carries a simulation out on a cluster. The run is the same, byte for byte in every table, as if one process had.
 
@@ -147,7 +148,8 @@ def sweep(
     or a URL of an object store that fsspec knows, such as `s3://bucket/sweeps`. A share whose worker was lost, or that failed,
     is repeated `retries` times. With `design.stop` rounds follow each other as their results ask for.
 
-    `progress` is called with how many trials are done, of how many (with `design.stop`, of this round).
+    `progress` is called with how many trials are done, of how many (with `design.stop`, of this round); `True` shows a bar, by
+    rich or tqdm where they are installed.
 
     Raises `ClusterError` where the cluster fails, and the errors of a simulation. What was recorded until then stays in a
     folder that ends in `.partial`: `delaylab resume` goes on with it, on one machine.
@@ -158,7 +160,8 @@ def sweep(
     left_at = place(shared)
     try:
         run = _delaylab.Gathered(resolved, os.fspath(output), [*sys.argv])
-        return _swept(run, resolved.toml, engine, output, left_at, trials_per_share, progress)
+        with told(progress) as tell:
+            return _swept(run, resolved.toml, engine, output, left_at, trials_per_share, tell)
     finally:
         left_at.remove()
 

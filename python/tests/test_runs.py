@@ -1,7 +1,10 @@
 """Runs: carried out in the process, and read as tables, findings and figures."""
 
+import contextlib
 import datetime
+import sys
 import threading
+import types
 
 import duckdb
 import polars as pl
@@ -113,6 +116,25 @@ def test_python_goes_on_meanwhile(small, tmp_path):
     over.set()
     other.join()
     assert len(ticks) > 5
+
+
+def test_a_line_or_a_bar_shows_progress(small, tmp_path, capsys, monkeypatch):
+    for name in ("rich.progress", "tqdm.auto"):
+        monkeypatch.setitem(sys.modules, name, None)
+    dl.run(small, output=tmp_path, progress=True)
+    assert capsys.readouterr().err.endswith("8 of 8 trials\n")
+
+    class Bar(contextlib.nullcontext):
+        n = total = 0
+
+        def update(self, more):
+            self.n += more
+
+    bar = Bar()
+    bar.enter_result = bar
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=lambda unit: bar))
+    dl.run(small, output=tmp_path, progress=True)
+    assert (bar.n, bar.total) == (8, 8)
 
 
 def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, tmp_path):

@@ -16,6 +16,7 @@ use delaylab_testbed::build::{self, Found, Standing};
 use delaylab_testbed::layout::{Layout, lay_out};
 use delaylab_testbed::reflectors::Reflectors;
 use delaylab_testbed::rootless;
+use delaylab_testbed::servers;
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 use std::fmt::Write;
@@ -38,8 +39,7 @@ pub fn run(args: &TestbedArgs) -> Result<(), Failed> {
 
 fn up(args: &UpArgs) -> Result<(), Failed> {
     let trial = trial(args)?;
-    let layout = lay_out(&trial)
-        .map_err(|refusal| Failed::usage(format!("{}: {}", refusal.field, refusal.reason)))?;
+    let layout = lay_out(&trial).map_err(|refusal| Failed::usage(refusal.to_string()))?;
     if args.show_commands {
         return terminal::print(commands(&layout));
     }
@@ -190,6 +190,10 @@ fn exec(args: &ExecArgs) -> Result<(), Failed> {
 
 fn clean() -> Result<(), Failed> {
     let mut text = String::new();
+    let folders = servers::remove_left_over();
+    for folder in folders.map_err(|error| Failed::environment(error.to_string()))? {
+        let _ = writeln!(text, "removed {}", folder.display());
+    }
     for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
         let removed = build::remove(testbed);
         let removed = removed.map_err(|error| Failed::environment(error.to_string()))?;

@@ -5,8 +5,8 @@ use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, FactorialPlan, 
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Plan;
 use delaylab_model::probe::Pacing;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -411,10 +411,7 @@ fn the_schedule_says_how_long_it_takes() {
 fn a_case_that_the_world_refuses_is_skipped() {
     let no_loads = |trial: &Trial| match trial.loads[0].streams {
         0 => Vec::new(),
-        _ => vec![Refusal {
-            field: "load.ttcp".to_owned(),
-            reason: "nobody sends it".to_owned(),
-        }],
+        _ => vec![Refusal::new("load.ttcp", "nobody sends it")],
     };
     let experiment = Experiment::read(source(GOOD)).unwrap();
     let resolved = experiment.resolve(&seeded(1), &no_loads).unwrap();
@@ -431,10 +428,10 @@ fn a_case_that_the_world_refuses_is_skipped() {
 #[test]
 fn what_the_world_refuses_of_the_rest_refuses_the_run() {
     let no_echo = |_: &Trial| {
-        vec![Refusal {
-            field: "probe.echo.payload".to_owned(),
-            reason: "too large for this world".to_owned(),
-        }]
+        vec![Refusal::new(
+            "probe.echo.payload",
+            "too large for this world",
+        )]
     };
     let experiment = Experiment::read(source(GOOD)).unwrap();
     let said = experiment.resolve(&seeded(1), &no_echo).unwrap_err();
@@ -494,12 +491,7 @@ fn a_file_that_cannot_be_replayed_is_named_where_it_is_written() {
 /// Of a file without a path nothing of a path can be pointed at: its end is where one is added.
 #[test]
 fn a_path_that_is_missing_is_missing_at_the_end() {
-    let no_path = |_: &Trial| {
-        vec![Refusal {
-            field: "path.topology".to_owned(),
-            reason: "give a topology".to_owned(),
-        }]
-    };
+    let no_path = |_: &Trial| vec![Refusal::new("path.topology", "give a topology")];
     let text =
         "name = \"bare\"\n\n[[probe]]\nname = \"echo\"\ncount = 10\npacing = { every = \"1ms\" }";
     let experiment = Experiment::read(source(text)).unwrap();

@@ -11,10 +11,11 @@ use delaylab_lab::run::{
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Plan, Planned, Unit};
 use delaylab_model::record::{Outcome, Record};
+use delaylab_model::refusal::Refusal;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, Trial};
-use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
+use delaylab_model::world::{Clock, FailureKind, Sink, TrialFacts, World, WorldError};
 use delaylab_stats::random::SplitMix;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};

@@ -14,9 +14,10 @@ use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::load::Load;
 use delaylab_model::probe::{HostCondition, Pacing, Probe, WaitMode};
+use delaylab_model::refusal::Refusal;
 use delaylab_model::rows::Rows;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
-use delaylab_model::world::{FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
+use delaylab_model::world::{FailureKind, Sink, TrialFacts, World, WorldError};
 use std::io;
 use std::sync::Arc;
 
@@ -195,12 +196,9 @@ impl Live {
     /// Every field of the trial's probes that their methods cannot honour, going there.
     pub fn probe_refusals(&self, trial: &Trial, target: Target) -> Vec<Refusal> {
         let of_probe = |run: ProbeRun| {
-            let name = run.probe.name.clone();
+            let section = format!("probe.{}", run.probe.name);
             let refusals = self.probing.refusals(&run).into_iter();
-            refusals.map(move |refusal| Refusal {
-                field: format!("probe.{name}.{}", refusal.field),
-                reason: refusal.reason,
-            })
+            refusals.map(move |refusal| refusal.within(&section))
         };
         trial.probe_runs(target).flat_map(of_probe).collect()
     }
@@ -288,10 +286,6 @@ fn ended(applied: &mut Applied, condition: HostCondition) -> Option<String> {
 
 /// What only worlds have that build their path.
 fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
-    let refuse = |field: String, reason: &str| Refusal {
-        field,
-        reason: reason.to_owned(),
-    };
     let loads = trial.loads.iter().filter(|load| load.streams > 0);
     let loads = loads.flat_map(|load| {
         let ends = [
@@ -302,7 +296,7 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         let named = ends.into_iter().filter(|(_, end)| end.is_some());
         let named = named.map(|(field, _)| {
             let reason = "live load goes from this host to `path.target`, as it is routed";
-            refuse(format!("load.{}.{field}", load.name), reason)
+            Refusal::new(format!("load.{}.{field}", load.name), reason)
         });
         let named = named.chain(load::direction_refusal(load));
         named.chain(load::refusals(load)).collect::<Vec<_>>()
@@ -313,7 +307,7 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
     let path = built.filter(|&field| !(frames && field == "rate"));
     let path = path.map(|field| {
         let reason = "a live path is there already: only `target` can be said of it";
-        refuse(format!("path.{field}"), reason)
+        Refusal::new(format!("path.{field}"), reason)
     });
     let asking = trial
         .probes
@@ -324,7 +318,7 @@ fn not_there_yet(trial: &Trial) -> Vec<Refusal> {
         let named = ends.into_iter().filter(|(_, end)| end.is_some());
         named.map(|(field, _)| {
             let reason = "live probes go from this host to `path.target`";
-            refuse(format!("probe.{}.{field}", probe.name), reason)
+            Refusal::new(format!("probe.{}.{field}", probe.name), reason)
         })
     });
     loads.chain(path).chain(ends).collect()
@@ -337,23 +331,18 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
         .iter()
         .filter(|probe| probe.method.is_one_way());
     let of_probe = |probe: &Probe| {
-        let refuse = |field: &str, reason: String| Refusal {
-            field: format!("probe.{}.{field}", probe.name),
-            reason,
-        };
         let mut refusals = Vec::new();
         for (field, end) in [("from", &probe.from), ("to", &probe.to)] {
             if end.is_none() {
                 let reason = "live frames go from one interface of this host to another: name them";
-                refusals.push(refuse(field, reason.to_owned()));
+                refusals.push(Refusal::new(field, reason));
             }
         }
-        refusals.extend(
-            probe
-                .frames_problem()
-                .map(|(field, reason)| refuse(field, reason)),
-        );
+        refusals.extend(probe.refuse_frames());
+        let section = format!("probe.{}", probe.name);
         refusals
+            .into_iter()
+            .map(move |refusal| refusal.within(&section))
     };
     frames.flat_map(of_probe).collect()
 }

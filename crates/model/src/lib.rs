@@ -20,6 +20,7 @@
 //! | [`probe`] | what to send: method, sizes, pacing, marks |
 //! | [`quantity`] | durations, sizes, rates and shares as fields of an experiment file |
 //! | [`record`] | what came of one packet: every stamp, and how it ended |
+//! | [`refusal`] | a field that cannot be honoured, why, and what to write instead |
 //! | [`request`] | what a server is asked |
 //! | [`rows`] | what a trial brings beside its records |
 //! | [`series`] | something that has a value at any time |
@@ -51,6 +52,7 @@ pub mod plan;
 pub mod probe;
 pub mod quantity;
 pub mod record;
+pub mod refusal;
 pub mod request;
 pub mod rows;
 pub mod series;

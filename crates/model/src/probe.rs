@@ -3,6 +3,7 @@
 use crate::dscp::Dscp;
 use crate::frames::{Frames, MOST_FRAME, MOST_FRAMES};
 use crate::method::Method;
+use crate::refusal::Refusal;
 use crate::request::Request;
 use crate::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 use schemars::JsonSchema;
@@ -289,24 +290,33 @@ impl Probe {
     }
 
     /// frame: the field that makes no stream of frames, and why; in every world.
-    pub fn frames_problem(&self) -> Option<(&'static str, String)> {
+    pub fn refuse_frames(&self) -> Option<Refusal> {
         let frames = self.frames?;
+        let size = |why| {
+            Refusal::new(
+                "frame_size",
+                format!("{} B cannot be sent: {why}", frames.size),
+            )
+        };
         let least = frames.least_size();
         if frames.size < least {
             let why = "a signature needs its place behind the headers";
-            return Some(("frame_size", format!("at least {least} B: {why}")));
+            return Some(size(why).remedy(format!("at least {least} B")));
         }
         if frames.size > MOST_FRAME {
-            return Some(("frame_size", format!("at most {MOST_FRAME} B")));
+            return Some(
+                size("the largest frame is smaller").remedy(format!("at most {MOST_FRAME} B")),
+            );
         }
         match self.frames_due() {
-            0 => Some((
-                "count",
-                "how many frames? Give `count` or `duration`".to_owned(),
-            )),
+            0 => {
+                Some(Refusal::new("count", "how many frames?").remedy("give `count` or `duration`"))
+            }
             due if due > MOST_FRAMES => {
-                let what = format!("{due} frames: a trial keeps account of at most {MOST_FRAMES}");
-                Some(("count", what))
+                let what = format!("{due} frames are too many to keep account of");
+                Some(
+                    Refusal::new("count", what).remedy(format!("at most {MOST_FRAMES} in a trial")),
+                )
             }
             _ => None,
         }

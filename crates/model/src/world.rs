@@ -1,6 +1,7 @@
 //! The trait that carries a trial out.
 
 use crate::record::Record;
+use crate::refusal::Refusal;
 use crate::rows::Rows;
 use crate::stream_report::StreamReport;
 use crate::trial::{ProbeFacts, RecordFacts, Trial};
@@ -36,43 +37,6 @@ impl From<Vec<ProbeFacts>> for TrialFacts {
         let streams = Vec::new();
         Self { probes, streams }
     }
-}
-
-/// A field that cannot be honoured, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
-pub struct Refusal {
-    /// The field's dotted path, as the user would write it.
-    pub field: String,
-    /// Why it cannot be honoured, and what to do instead.
-    pub reason: String,
-}
-
-impl Refusal {
-    /// Of this field, for this reason.
-    pub fn new(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            reason: reason.into(),
-        }
-    }
-
-    /// The same field, which is in this section.
-    #[must_use]
-    pub fn within(self, section: &str) -> Self {
-        Self {
-            field: format!("{section}.{}", self.field),
-            ..self
-        }
-    }
-}
-
-/// This field cannot be honoured, and why.
-///
-/// # Errors
-/// Always.
-pub fn refuse<T>(field: impl Into<String>, reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::new(field, reason))
 }
 
 /// Whose time passes in a world.

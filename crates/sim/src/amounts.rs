@@ -73,16 +73,8 @@ impl Amounts {
                 max: rate,
             })
         };
-        OverTime {
-            points: self
-                .bytes
-                .iter()
-                .copied()
-                .zip(starts)
-                .filter_map(point)
-                .collect(),
-            held: Vec::new(),
-        }
+        let stretches = self.bytes.iter().copied().zip(starts);
+        OverTime::new(stretches.filter_map(point), Vec::new())
     }
 }
 

@@ -66,6 +66,21 @@ pub struct OverTime {
     pub held: Vec<(f64, Picos)>,
 }
 
+impl OverTime {
+    /// Of stretches that follow each other. Neighbours during which the value stayed the same are one: a port that is
+    /// idle for most of the time has few, however finely time was cut.
+    pub fn new(stretches: impl IntoIterator<Item = Point>, held: Vec<(f64, Picos)>) -> Self {
+        let mut points: Vec<Point> = Vec::new();
+        for point in stretches {
+            match points.last_mut() {
+                Some(last) if last.goes_on_in(&point) => last.length += point.length,
+                _ => points.push(point),
+            }
+        }
+        Self { points, held }
+    }
+}
+
 /// A stretch of time.
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
@@ -106,6 +121,15 @@ pub struct Point {
     pub mean: f64,
     /// Largest value.
     pub max: f64,
+}
+
+impl Point {
+    /// Has the value stayed what it was?
+    #[allow(clippy::float_cmp)] // whole numbers, or the same quotient
+    fn goes_on_in(&self, next: &Self) -> bool {
+        let held = |point: &Self| point.min == point.max;
+        held(self) && held(next) && self.min == next.min
+    }
 }
 
 impl Trace {
@@ -214,17 +238,18 @@ impl Trace {
             start,
             length,
             min: bucket.min as f64,
-            mean: bucket.area as f64 / length as f64,
+            mean: if bucket.min == bucket.max {
+                bucket.min as f64
+            } else {
+                bucket.area as f64 / length as f64
+            },
             max: bucket.max as f64,
         };
         let length = self.length;
         let whole = self.buckets.into_iter().zip((0..).map(|i| i * length));
         let whole = whole.map(|(bucket, start)| (bucket, start, length));
         let rest = (end > last).then(|| (open, last, end - last));
-        OverTime {
-            points: whole.chain(rest).map(point).collect(),
-            held,
-        }
+        OverTime::new(whole.chain(rest).map(point), held)
     }
 }
 
@@ -263,6 +288,20 @@ mod tests {
             (short as f64 / long as f64 - 0.002).abs() < 1e-4,
             "{held:?}"
         );
+    }
+
+    #[test]
+    fn a_value_that_stays_is_one_stretch() {
+        let mut trace = Trace::new(3);
+        trace.set(5_000_000_000, 7);
+        let points = trace.finish(1_000_000_000_000).points;
+        let [before, between, after] = points[..] else {
+            panic!("{points:?}");
+        };
+        assert_eq!((before.min, before.mean, before.max), (3.0, 3.0, 3.0));
+        assert_eq!((between.min, between.max), (3.0, 7.0));
+        assert_eq!((after.min, after.mean, after.max), (7.0, 7.0, 7.0));
+        assert_eq!(after.start + after.length, 1_000_000_000_000);
     }
 
     #[test]

@@ -5,13 +5,14 @@ use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::noise::NoiseEvent;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::rows::Rows;
 use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
 };
-use delaylab_model::world::{Clock, FailureKind, Refusal, Sink, TrialFacts, World, WorldError};
+use delaylab_model::world::{Clock, FailureKind, Sink, TrialFacts, World, WorldError};
 use std::io;
 
 /// Events between two looks at what the user wants, and two deliveries of records.

@@ -8,7 +8,7 @@
 
 use delaylab_model::path::{self, CoDel, Credit, Discipline, Pool};
 use delaylab_model::quantity::{Duration, Limit, Share};
-use delaylab_model::world::Refusal;
+use delaylab_model::refusal::Refusal;
 use delaylab_switch::{Counts, Item, Settings, Switch};
 use std::hint::black_box;
 use std::time::Instant;

@@ -9,8 +9,8 @@ use crate::named::named;
 use crate::network::Network;
 use crate::servers::known_servers;
 use delaylab_model::path::Framing;
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
 
 /// More flows than anyone means to have; a slip of the pen makes more.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;

@@ -3,7 +3,7 @@
 use crate::network::Network;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::path::Path;
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// Class queues from the first that is served on: what `[path.queue]` and `[path.switch.weights]` name.
 pub const QUEUES: [&str; 4] = ["network-control", "expedited", "best-effort", "scavenger"];

@@ -6,8 +6,8 @@ use crate::routes::Routes;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Direction, SECOND_DIRECTION};
 use delaylab_model::path::{Path, Topology};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
 
 /// Links of a way: cells count them in a byte.
 const MOST_LINKS: usize = 255;

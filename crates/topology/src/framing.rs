@@ -1,7 +1,7 @@
 //! How IP packets are put on links: bytes and cells on the wire, and how large a packet may be.
 
 use delaylab_model::path::{Framing, Path};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// How packets are put on every link of this path.
 pub fn framing_of(path: &Path) -> Framing {

@@ -4,7 +4,7 @@ use crate::network::{Line, Network};
 use crate::time::{in_time, picos};
 use delaylab_model::path::{ACCESS, Line as LineSection, Path};
 use delaylab_model::quantity::{Duration, Rate};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// A line that can be: it has a rate, and its propagation is no longer than anything may last.
 pub(crate) fn line(

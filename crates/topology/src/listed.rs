@@ -4,7 +4,7 @@ use crate::flows::{Site, Usual};
 use crate::line::line;
 use crate::network::{Kind, Network, NodeId};
 use delaylab_model::path::{Link, Node, NodeKind, Path};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// Nodes and links as they are listed.
 pub(crate) fn listed(path: &Path) -> Result<Site, Refusal> {

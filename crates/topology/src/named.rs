@@ -5,7 +5,7 @@ use crate::flows::{Site, Usual};
 use crate::line::{differing, line, possible_lines};
 use crate::network::{Kind, Line, Network, NodeId};
 use delaylab_model::path::{ACCESS, HostCosts, Path, Switch, Topology};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// The network of this topology, with as many pairs of hosts as there are flows where nobody says how many.
 pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site, Refusal> {

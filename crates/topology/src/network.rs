@@ -4,7 +4,7 @@
 
 use delaylab_model::Picos;
 use delaylab_model::path::{HostCosts, Switch};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// A node's number.
 pub type NodeId = u32;

@@ -3,7 +3,7 @@
 use crate::classes::QUEUES;
 use crate::framing::{in_cells, wire};
 use delaylab_model::path::{Framing, PacketDiscard, Path, Switch as SwitchSection};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_switch::buffer::Bound;
 use delaylab_switch::discard::Discard;
 use delaylab_switch::{Counts, Settings};

@@ -4,9 +4,9 @@ use crate::network::Network;
 use delaylab_model::path::server::{needs_server, page_size};
 use delaylab_model::path::{HostServer, Path, Software};
 use delaylab_model::probe::Probe;
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::request::Request;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
 
 /// The largest page that is made.
 const MOST_PAGE: u64 = 64 << 20;

@@ -1,7 +1,7 @@
 //! Lengths of time in an experiment as picoseconds.
 
 use delaylab_model::quantity::Duration;
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
 
 /// A clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.

@@ -71,11 +71,7 @@ fn for_people(resolved: &Resolved, earlier: &Earlier, lacks: &[String]) -> Strin
     }
     for skipped in &resolved.skipped {
         for refusal in &skipped.refusals {
-            let _ = writeln!(
-                text,
-                "skipped: case {}: {}: {}",
-                skipped.case, refusal.field, refusal.reason
-            );
+            let _ = writeln!(text, "skipped: case {}: {refusal}", skipped.case);
         }
     }
     for warning in warnings(resolved) {

@@ -9,6 +9,7 @@
 //! | [`storage`] | the file or stream that packets are written to |
 //! | [`live_line`] | the status line |
 
+mod created;
 mod experiment;
 mod follow;
 mod live_line;

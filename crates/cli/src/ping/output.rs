@@ -1,5 +1,6 @@
 //! What a user sees and a program reads of a run.
 
+use super::created::Created;
 use super::live_line::LiveLine;
 use super::storage::Storage;
 use crate::args::ping::PingArgs;
@@ -22,7 +23,6 @@ use delaylab_view::format::{Format, format_of};
 use delaylab_view::json::{SystemInfo, UnderLoad};
 use delaylab_view::ping::Ping;
 use delaylab_view::working::Working;
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -74,9 +74,7 @@ impl Output {
         };
         let data: Box<dyn Write + Send> = match file {
             None => Box::new(io::stdout()),
-            Some(path) => {
-                Box::new(File::create_new(path).map_err(|error| cannot_create(path, &error))?)
-            }
+            Some(path) => Box::new(Created::new(path)?),
         };
         Ok(Self {
             format,
@@ -84,18 +82,6 @@ impl Output {
             data_is_stdout: file.is_none(),
         })
     }
-}
-
-/// Results are never overwritten.
-fn cannot_create(path: &Path, error: &io::Error) -> Failed {
-    let remedy = match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            ". Nothing measured is overwritten: name another file, or move this one"
-        }
-        io::ErrorKind::NotFound => ". Make the directory first",
-        _ => "",
-    };
-    Failed::environment(format!("cannot create {}: {error}{remedy}", path.display()))
 }
 
 /// What has been written so far.

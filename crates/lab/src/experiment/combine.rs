@@ -4,14 +4,14 @@ use super::address;
 use super::diagnostic::{Origin, Problem};
 use super::exclusive::exclusive;
 use super::factor::{CASE, Factor, FactorLevel};
-use super::probe::{Wrong, probe};
+use super::probe::probe;
 use super::replay_traces::ReplayTraces;
 use super::resolve::SkippedCase;
 use super::sections::Setup;
 use super::tree::{Key, Node};
 use delaylab_model::plan::Factor as Level;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
 
 /// Stop after this many problems: one mistake causes a problem in every combination.
 const MOST_PROBLEMS: usize = 200;
@@ -71,7 +71,7 @@ pub(super) fn combinations(
 fn nothing_left(root: &Node, skipped: &[SkippedCase]) -> Problem {
     let problem = Problem::new(&root.at, "the world can honour none of the cases");
     let refusal = skipped.iter().flat_map(|case| &case.refusals).next();
-    let help = refusal.map(|refusal| format!("{}: {}", refusal.field, refusal.reason));
+    let help = refusal.map(|refusal| refusal.to_string());
     help.into_iter().fold(problem, Problem::help)
 }
 
@@ -176,7 +176,7 @@ impl Maker<'_> {
                     format!("`{}` cannot be honoured here", refusal.field),
                 )
             });
-            self.problems.push(problem.help(&refusal.reason));
+            self.problems.push(problem.help(refusal.why()));
         }
     }
 
@@ -209,7 +209,7 @@ impl Maker<'_> {
         for (index, section) in setup.probes.iter().enumerate() {
             match probe(section, &setup.path, self.v6) {
                 Ok(probe) => probes.push(probe),
-                Err(wrong) => tried.problems.push(in_probe(&tried.root, index, wrong)),
+                Err(refusal) => tried.problems.push(in_probe(&tried.root, index, refusal)),
             }
         }
         if !tried.problems.is_empty() || !tried.refusals.is_empty() {
@@ -234,15 +234,12 @@ impl Maker<'_> {
     }
 }
 
-fn in_probe(root: &Node, index: usize, wrong: Wrong) -> Problem {
+fn in_probe(root: &Node, index: usize, refusal: Refusal) -> Problem {
     let mut place = vec![Key::Name("probe".to_owned()), Key::Index(index)];
-    place.extend(
-        wrong
-            .field
-            .split('.')
-            .map(|name| Key::Name(name.to_owned())),
-    );
-    Problem::new(&root.nearest(&place).at, wrong.message).help(wrong.help)
+    let names = refusal.field.split('.');
+    place.extend(names.map(|name| Key::Name(name.to_owned())));
+    let problem = Problem::new(&root.nearest(&place).at, refusal.reason);
+    refusal.remedy.into_iter().fold(problem, Problem::help)
 }
 
 /// The problem of a refused field of `[path]` in a file without that section: the section is missing. Its place is

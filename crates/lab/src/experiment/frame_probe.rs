@@ -1,6 +1,6 @@
 //! Turns a `[[probe]]` section of method `frame` into a probe that sends a stream of frames.
 
-use super::probe::{Wrong, wrong};
+use super::probe::refuse;
 use delaylab_model::SECOND;
 use delaylab_model::experiment::{Phase, ProbeSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
@@ -8,6 +8,7 @@ use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::probe::{Family, Pacing, Probe};
 use delaylab_model::quantity::Share;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
 use delaylab_stats::random::SplitMix;
@@ -19,7 +20,7 @@ const SMALLEST: u64 = 64;
 const CLOCK_TOLERANCE: Share = Share(1_000_000);
 
 /// The probe for this section. The path gives the line rate of which `pacing.load` is a share.
-pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, Wrong> {
+pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, Refusal> {
     only_frames_have(section)?;
     let frames = Frames {
         size: size(section)?,
@@ -44,13 +45,13 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
     };
     probe.warmup = super::probe::warmup(section, probe.pacing)?;
     probe.frames = Some(frames);
-    match probe.frames_problem() {
+    match probe.refuse_frames() {
         None => Ok(probe),
-        Some((field, what)) => wrong(field, what, ""),
+        Some(refusal) => Err(refusal),
     }
 }
 
-fn only_frames_have(section: &ProbeSection) -> Result<(), Wrong> {
+fn only_frames_have(section: &ProbeSection) -> Result<(), Refusal> {
     let others = [
         ("ip_size", section.ip_size.is_some()),
         ("payload", section.payload.is_some()),
@@ -62,7 +63,7 @@ fn only_frames_have(section: &ProbeSection) -> Result<(), Wrong> {
         None => Ok(()),
         Some((field, _)) => {
             let what = format!("frames have no `{field}`");
-            wrong(
+            refuse(
                 field,
                 what,
                 "a frame has `frame_size`, `family`, `vlan` and `class`",
@@ -71,11 +72,11 @@ fn only_frames_have(section: &ProbeSection) -> Result<(), Wrong> {
     }
 }
 
-fn size(section: &ProbeSection) -> Result<u32, Wrong> {
+fn size(section: &ProbeSection) -> Result<u32, Refusal> {
     let bytes = section.frame_size.map_or(SMALLEST, |size| size.0);
     match u32::try_from(bytes) {
         Ok(size) if size <= MOST_FRAME => Ok(size),
-        _ => wrong(
+        _ => refuse(
             "frame_size",
             format!("a frame of {bytes} B is too large"),
             &format!("at most {MOST_FRAME} B"),
@@ -83,9 +84,9 @@ fn size(section: &ProbeSection) -> Result<u32, Wrong> {
     }
 }
 
-fn vlan(section: &ProbeSection) -> Result<Option<u16>, Wrong> {
+fn vlan(section: &ProbeSection) -> Result<Option<u16>, Refusal> {
     match section.vlan {
-        Some(vlan) if !(1..=4094).contains(&vlan) => wrong(
+        Some(vlan) if !(1..=4094).contains(&vlan) => refuse(
             "vlan",
             format!("there is no VLAN {vlan}"),
             "1 to 4094 (IEEE 802.1Q)",
@@ -94,11 +95,11 @@ fn vlan(section: &ProbeSection) -> Result<Option<u16>, Wrong> {
     }
 }
 
-fn load(section: &ProbeSection) -> Result<Share, Wrong> {
+fn load(section: &ProbeSection) -> Result<Share, Refusal> {
     match section.pacing.load {
-        Some(Share(0)) => wrong("pacing.load", "no load is no frames", "leave the probe out"),
+        Some(Share(0)) => refuse("pacing.load", "no load is no frames", "leave the probe out"),
         Some(load) => Ok(load),
-        None => wrong(
+        None => refuse(
             "pacing",
             "frames are paced by their share of the line rate",
             "write pacing = { load = \"50%\" }",
@@ -106,9 +107,9 @@ fn load(section: &ProbeSection) -> Result<Share, Wrong> {
     }
 }
 
-fn clock_tolerance(section: &ProbeSection) -> Result<Share, Wrong> {
+fn clock_tolerance(section: &ProbeSection) -> Result<Share, Refusal> {
     match section.clock_tolerance.unwrap_or_default() {
-        tolerance if tolerance > CLOCK_TOLERANCE => wrong(
+        tolerance if tolerance > CLOCK_TOLERANCE => refuse(
             "clock_tolerance",
             "no port's clock is that far from nominal",
             "at most 1000ppm; IEEE 802.3 allows 100ppm",
@@ -139,15 +140,15 @@ pub(super) fn draw(trial: &mut Trial) {
 }
 
 /// Rate of the link on which the frames are sent, bit/s.
-fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
+fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Refusal> {
     match path.rate_at(section.from.as_deref()) {
         Some(rate) if rate > 0 => Ok(rate),
-        Some(_) => wrong(
+        Some(_) => refuse(
             "pacing.load",
             "a share of a line rate of zero",
             "give `path.rate` a rate that something gets through, as in `rate = \"10Mbit/s\"`",
         ),
-        _ => wrong(
+        _ => refuse(
             "pacing.load",
             "a share of which line rate?",
             "give `path.rate`, as in `rate = \"10Mbit/s\"`",
@@ -156,7 +157,7 @@ fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Wrong> {
 }
 
 /// Refuses the fields that only method `frame` has, in a section of another method.
-pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Wrong> {
+pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Refusal> {
     let own = [
         (
             "frame_size",
@@ -186,7 +187,7 @@ pub(super) fn no_frames(section: &ProbeSection, method: Method) -> Result<(), Wr
         None => Ok(()),
         Some((field, _, help)) => {
             let what = format!("{method} sends packets: `{field}` is for method frame");
-            wrong(field, what, help)
+            refuse(field, what, help)
         }
     }
 }

@@ -8,31 +8,20 @@ use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Size;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::{PICOS_PER_NANO, SECOND};
 
-/// An error in a field of a probe section.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wrong {
-    /// Dotted path below the probe, such as `pacing.every`.
-    pub field: &'static str,
-    pub message: String,
-    pub help: String,
-}
-
-pub(super) fn wrong<T>(
-    field: &'static str,
-    message: impl Into<String>,
-    help: &str,
-) -> Result<T, Wrong> {
-    Err(Wrong {
-        field,
-        message: message.into(),
-        help: help.to_owned(),
-    })
+/// A field, by its dotted path below the probe such as `pacing.every`, cannot be honoured; `remedy`: write this instead.
+pub(super) fn refuse<T>(
+    field: &str,
+    reason: impl Into<String>,
+    remedy: &str,
+) -> Result<T, Refusal> {
+    Err(Refusal::new(field, reason).remedy(remedy))
 }
 
 /// Makes the probe. `v6`: it is sent over IPv6, which leaves less payload in an IP packet of the same size.
-pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Probe, Wrong> {
+pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Probe, Refusal> {
     let method = section.method;
     if method.is_one_way() {
         ends(section)?;
@@ -69,22 +58,22 @@ pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Pro
 }
 
 /// Checks that the probe sends packets, and either ends or has `until_stopped`.
-fn ends(section: &ProbeSection) -> Result<(), Wrong> {
+fn ends(section: &ProbeSection) -> Result<(), Refusal> {
     let bounded = section.count.is_some() || section.duration.is_some();
     if section.until_stopped && bounded {
         let help = "leave it out, or leave out `count` and `duration`";
-        return wrong("until_stopped", "the probe has an end of its own", help);
+        return refuse("until_stopped", "the probe has an end of its own", help);
     }
     if section.until_stopped && section.method.is_one_way() {
         let help = "give them a `count` or a `duration`";
-        return wrong("until_stopped", "each frame is kept account of", help);
+        return refuse("until_stopped", "each frame is kept account of", help);
     }
     if !section.until_stopped && !bounded {
         let what = format!("probe `{}` never ends", section.name);
-        return wrong("name", what, "give it a `count`, a `duration` or both");
+        return refuse("name", what, "give it a `count`, a `duration` or both");
     }
     if section.count == Some(0) {
-        return wrong(
+        return refuse(
             "count",
             "a probe of no packets measures nothing",
             "leave the probe out",
@@ -94,7 +83,7 @@ fn ends(section: &ProbeSection) -> Result<(), Wrong> {
 }
 
 /// Payload size, bytes: `payload`, or `ip_size` less headers. A section has only one of them (see `exclusive`).
-fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Wrong> {
+fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u32>, Refusal> {
     let sized = [
         ("ip_size", section.ip_size.is_some()),
         ("payload", section.payload.is_some()),
@@ -103,7 +92,7 @@ fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u3
         && let Some((field, _)) = sized.into_iter().find(|(_, given)| *given)
     {
         let what = format!("the size of a request of {method} follows from what it asks");
-        return wrong(field, what, "leave it out");
+        return refuse(field, what, "leave it out");
     }
     match (section.ip_size, section.payload) {
         (Some(Size(bytes)), _) => below_ip(bytes, method, v6).map(Some),
@@ -113,26 +102,26 @@ fn payload(section: &ProbeSection, method: Method, v6: bool) -> Result<Option<u3
 }
 
 /// Payload size of an IP packet of `bytes` bytes.
-fn below_ip(bytes: u64, method: Method, v6: bool) -> Result<u32, Wrong> {
+fn below_ip(bytes: u64, method: Method, v6: bool) -> Result<u32, Refusal> {
     let Some(headers) = method.ip_size(v6, 0) else {
         let what = format!("the kernel cuts {method} into packets as it likes");
-        return wrong("ip_size", what, "write `payload`");
+        return refuse("ip_size", what, "write `payload`");
     };
     match bytes.checked_sub(u64::from(headers)) {
         Some(payload) => fits("ip_size", payload, method.largest_payload(v6)),
         None => {
             let what = format!("an IP packet of {bytes} B has no room for {headers} B of headers");
-            wrong("ip_size", what, &format!("write `{headers}B` or more"))
+            refuse("ip_size", what, &format!("write `{headers}B` or more"))
         }
     }
 }
 
-fn fits(field: &'static str, payload: u64, largest: u32) -> Result<u32, Wrong> {
+fn fits(field: &'static str, payload: u64, largest: u32) -> Result<u32, Refusal> {
     match u32::try_from(payload) {
         Ok(fitting) if fitting <= largest => Ok(fitting),
         _ => {
             let what = format!("a payload of {payload} B is too large");
-            wrong(field, what, &format!("at most {largest} B fit"))
+            refuse(field, what, &format!("at most {largest} B fit"))
         }
     }
 }
@@ -141,32 +130,32 @@ fn reply_payload(
     section: &ProbeSection,
     method: Method,
     payload: u32,
-) -> Result<Option<u32>, Wrong> {
+) -> Result<Option<u32>, Refusal> {
     let Some(Size(bytes)) = section.reply_payload else {
         return Ok(None);
     };
     if method.asks_server() {
         let what = format!("how long a reply is says the server that {method} asks");
-        return wrong("reply_payload", what, "leave it out");
+        return refuse("reply_payload", what, "leave it out");
     }
     if !method.is_stream() {
         let what = format!("{method} replies are as long as requests");
-        return wrong("reply_payload", what, "only tcp's can be set");
+        return refuse("reply_payload", what, "only tcp's can be set");
     }
     let help = "a reply is never longer than its request: raise `payload`";
     match u32::try_from(bytes) {
         Ok(bytes) if bytes <= payload => Ok(Some(bytes)),
         _ => {
             let what = format!("a reply of {bytes} B to a request of {payload} B");
-            wrong("reply_payload", what, help)
+            refuse("reply_payload", what, help)
         }
     }
 }
 
-pub(super) fn ecn(section: &ProbeSection) -> Result<u8, Wrong> {
+pub(super) fn ecn(section: &ProbeSection) -> Result<u8, Refusal> {
     match section.ecn.unwrap_or(0) {
         ecn @ 0..=3 => Ok(ecn),
-        ecn => wrong(
+        ecn => refuse(
             "ecn",
             format!("`{ecn}` is not two bits"),
             "ECN is 0, 1, 2 or 3 (RFC 3168)",
@@ -174,9 +163,9 @@ pub(super) fn ecn(section: &ProbeSection) -> Result<u8, Wrong> {
     }
 }
 
-fn timeout(section: &ProbeSection) -> Result<Nanos, Wrong> {
+fn timeout(section: &ProbeSection) -> Result<Nanos, Refusal> {
     match section.timeout.map_or(SECOND, |timeout| timeout.0) {
-        0 => wrong(
+        0 => refuse(
             "timeout",
             "a time-out of nothing",
             "no answer could be in time",
@@ -186,9 +175,9 @@ fn timeout(section: &ProbeSection) -> Result<Nanos, Wrong> {
 }
 
 /// The pacing. A section has only one of `every`, `poisson` and `wait` (see `exclusive`).
-fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
+fn pacing(section: &PacingSection) -> Result<Pacing, Refusal> {
     let positive = |field, ns: Nanos| match ns {
-        0 => wrong(
+        0 => refuse(
             field,
             "a gap of nothing",
             "back to back is { wait = \"0ms\" }",
@@ -209,23 +198,23 @@ fn pacing(section: &PacingSection) -> Result<Pacing, Wrong> {
             mean_ns: positive("pacing.poisson", mean.0)?,
         }),
         (None, None, Some(wait)) => Ok(Pacing::Wait { wait_ns: wait.0 }),
-        (Some(0), ..) => wrong("pacing.burst", "a burst of no packets", "1 or more"),
+        (Some(0), ..) => refuse("pacing.burst", "a burst of no packets", "1 or more"),
         (Some(burst), None, None) => Ok(Pacing::Burst {
             burst,
             interval_ns: interval()?,
         }),
-        (Some(_), ..) => wrong("pacing.burst", "a burst goes with `every`", "write `every`"),
+        (Some(_), ..) => refuse("pacing.burst", "a burst goes with `every`", "write `every`"),
     }
 }
 
 /// Number of warm-up packets; a warm-up given as a duration counts the packets due in it.
-pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wrong> {
+pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Refusal> {
     let packets = match (section.warmup, pacing) {
         (None, _) => 0,
         (Some(Warmup::Packets(packets)), _) => packets,
         (Some(Warmup::Time(_)), Pacing::Wait { .. }) => {
             let what = "in closed loop nobody knows how many packets are due in a time";
-            return wrong("warmup", what, "write a count of packets");
+            return refuse("warmup", what, "write a count of packets");
         }
         (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),
     };
@@ -237,7 +226,7 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Wron
     match section.count.or(in_time) {
         Some(count) if packets > 0 && packets >= count => {
             let what = format!("{packets} of {count} packets are left out");
-            wrong("warmup", what, "nothing would be left")
+            refuse("warmup", what, "nothing would be left")
         }
         _ => Ok(packets),
     }

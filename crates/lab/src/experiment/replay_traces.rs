@@ -1,7 +1,7 @@
 //! Reads the trace files of replay loads while the experiment is resolved. Worlds get the packets and open no file.
 
 use delaylab_model::load::{Load, LoadKind, ReplayTrace};
-use delaylab_model::world::Refusal;
+use delaylab_model::refusal::Refusal;
 use delaylab_traffic::arrival::replay;
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,9 +1,10 @@
 //! What a probe asks a server: the fields of its section that say so.
 
-use super::probe::{Wrong, wrong};
+use super::probe::refuse;
 use delaylab_model::experiment::ProbeSection;
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::request::{
     DnsRequest, DnsTransport, HttpRequest, HttpVersion, Question, Request, Trust, Url,
 };
@@ -11,7 +12,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 /// The request; `None` where the method asks no server.
-pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Request>, Wrong> {
+pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Request>, Refusal> {
     not_of_others(section)?;
     match section.method {
         Method::TcpConnect => connect(section).map(Some),
@@ -22,7 +23,7 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
 }
 
 /// Each field of a request, whose it is, and whether it is there.
-fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
+fn not_of_others(section: &ProbeSection) -> Result<(), Refusal> {
     use Method::{Dns, Http, TcpConnect};
     let fields: [(&str, &[Method], bool); 12] = [
         ("url", &[Http], section.url.is_some()),
@@ -42,7 +43,7 @@ fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
         |(_, of, there): &(&str, &[Method], bool)| *there && !of.contains(&section.method);
     match fields.into_iter().find(foreign) {
         None => Ok(()),
-        Some(("port", ..)) if section.method == Method::Http => wrong(
+        Some(("port", ..)) if section.method == Method::Http => refuse(
             "port",
             "the URL says the port",
             "write it there: http://host:8080/",
@@ -54,7 +55,7 @@ fn not_of_others(section: &ProbeSection) -> Result<(), Wrong> {
                 section.method,
                 of.join(" and ")
             );
-            wrong(field, what, "leave it out")
+            refuse(field, what, "leave it out")
         }
     }
 }
@@ -64,25 +65,25 @@ fn read<T: FromStr<Err: ToString>>(
     field: &'static str,
     text: &str,
     help: &str,
-) -> Result<T, Wrong> {
+) -> Result<T, Refusal> {
     text.parse()
-        .or_else(|error: T::Err| wrong(field, error.to_string(), help))
+        .or_else(|error: T::Err| refuse(field, error.to_string(), help))
 }
 
-fn port(section: &ProbeSection) -> Result<Option<u16>, Wrong> {
+fn port(section: &ProbeSection) -> Result<Option<u16>, Refusal> {
     match section.port {
-        Some(0) => wrong("port", "port 0 is no port", "ports are 1 to 65535"),
+        Some(0) => refuse("port", "port 0 is no port", "ports are 1 to 65535"),
         port => Ok(port),
     }
 }
 
-fn connect(section: &ProbeSection) -> Result<Request, Wrong> {
+fn connect(section: &ProbeSection) -> Result<Request, Refusal> {
     match port(section)? {
         Some(port) => Ok(Request::Connect {
             port,
             close: section.close.unwrap_or_default(),
         }),
-        None => wrong(
+        None => refuse(
             "method",
             "to which port? tcp-connect has none by itself",
             "write `port = 443`",
@@ -90,17 +91,17 @@ fn connect(section: &ProbeSection) -> Result<Request, Wrong> {
     }
 }
 
-fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
+fn http(section: &ProbeSection, path: &Path) -> Result<Request, Refusal> {
     let Some(url) = &section.url else {
         let help = "write `url = \"https://example.org/\"`";
-        return wrong("method", "http asks for nothing", help);
+        return refuse("method", "http asks for nothing", help);
     };
     let url: Url = read("url", url, "an http:// or https:// URL")?;
     let trust = trust(section, url.tls, "http:// has", "ask for an https:// URL")?;
     let version = match section.http {
         Some(HttpVersion::Best) if !url.tls => {
             let what = "over http:// no version is negotiated";
-            return wrong("http", what, "write \"1.1\" or \"2\"");
+            return refuse("http", what, "write \"1.1\" or \"2\"");
         }
         asked => asked.unwrap_or(HttpVersion::usual(url.tls)),
     };
@@ -124,32 +125,32 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
 }
 
 /// Whose certificates are believed; `without` says why there are none, and `help` how there would be.
-fn trust(section: &ProbeSection, tls: bool, without: &str, help: &str) -> Result<Trust, Wrong> {
+fn trust(section: &ProbeSection, tls: bool, without: &str, help: &str) -> Result<Trust, Refusal> {
     let none = format!("{without} no certificates");
     match (&section.ca_file, section.insecure.unwrap_or(false)) {
         (Some(_), true) => {
             let what = "certificates are not verified: the authorities of a file say nothing";
-            wrong("ca_file", what, "leave `insecure` out")
+            refuse("ca_file", what, "leave `insecure` out")
         }
-        (Some(_), false) if !tls => wrong("ca_file", none, help),
-        (None, true) if !tls => wrong("insecure", none, "leave it out"),
+        (Some(_), false) if !tls => refuse("ca_file", none, help),
+        (None, true) if !tls => refuse("insecure", none, "leave it out"),
         (Some(file), false) => Ok(Trust::File(file.clone())),
         (None, true) => Ok(Trust::Anyone),
         (None, false) => Ok(Trust::System),
     }
 }
 
-fn dns(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
+fn dns(section: &ProbeSection, path: &Path) -> Result<Request, Refusal> {
     let Some(question) = &section.question else {
         let help = "write `question = \"example.org AAAA\"`";
-        return wrong("method", "dns asks for nothing", help);
+        return refuse("method", "dns asks for nothing", help);
     };
     let question: Question = read("question", question, "a name and a type")?;
     let transport = section.transport.unwrap_or_default();
     let fresh = section.fresh.unwrap_or(false);
     if fresh && transport == DnsTransport::Udp {
         let what = "a question by UDP has no connection";
-        return wrong(
+        return refuse(
             "fresh",
             what,
             "write `transport = \"tcp\"`, or leave it out",
@@ -158,7 +159,7 @@ fn dns(section: &ProbeSection, path: &Path) -> Result<Request, Wrong> {
     let tls = transport == DnsTransport::Tls;
     let without = format!("dns by {transport} has");
     if section.tls_name.is_some() && !tls {
-        return wrong(
+        return refuse(
             "tls_name",
             format!("{without} no certificates"),
             "write `transport = \"tls\"`",

@@ -17,9 +17,9 @@ use crate::finding::Finding;
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
+use delaylab_model::refusal::Refusal;
 use delaylab_model::request::Request;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
 use delaylab_stats::random::SplitMix;
 
 /// Limit on the trials of a run. A design with more is a typing mistake.

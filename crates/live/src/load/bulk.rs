@@ -9,6 +9,7 @@ use delaylab_kernel::{clock, socket_options, wait};
 use delaylab_model::load::Direction;
 use delaylab_model::plan::Unit;
 use delaylab_model::probe::Fill;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::stream_report::{Amount, StreamReport};
 use delaylab_model::{MICROSECOND, Nanos};
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
@@ -67,14 +68,11 @@ pub(super) fn no_such_algorithm(
 ) -> LoadError {
     const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let available = std::fs::read_to_string(AVAILABLE).unwrap_or_default();
-    LoadError::Setting {
-        field: format!("load.{}.congestion_control", run.load.name),
-        reason: format!(
-            "this kernel does not let us use `{name}` ({source}); it has: {}. `sudo modprobe tcp_{name}` may \
-             bring it",
-            available.trim()
-        ),
-    }
+    let reason = format!(
+        "this kernel does not let us use `{name}` ({source}); it has: {}. `sudo modprobe tcp_{name}` may bring it",
+        available.trim()
+    );
+    Refusal::new(format!("load.{}.congestion_control", run.load.name), reason).into()
 }
 
 impl Bulk {

@@ -1,5 +1,6 @@
 //! Why a load could not be started, each with its remedy.
 
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Server;
 use delaylab_model::world::FailureKind;
 use std::io;
@@ -64,13 +65,8 @@ pub enum LoadError {
         target: SocketAddr,
     },
     /// A setting that cannot be honoured.
-    #[error("{field}: {reason}")]
-    Setting {
-        /// The setting, as the user would write it.
-        field: String,
-        /// Why, and what to do.
-        reason: String,
-    },
+    #[error(transparent)]
+    Setting(#[from] Refusal),
     /// A socket could not be made or set up.
     #[error("load: cannot set up a socket: {what}: {source}")]
     Socket {
@@ -125,7 +121,7 @@ impl LoadError {
             LoadError::WrongKey { .. }
             | LoadError::Refused { .. }
             | LoadError::SendsNone { .. }
-            | LoadError::Setting { .. } => FailureKind::Usage,
+            | LoadError::Setting(_) => FailureKind::Usage,
             LoadError::Socket { .. } | LoadError::Thread(_) => FailureKind::Environment,
         }
     }

@@ -8,6 +8,7 @@ use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::{random, socket_options};
 use delaylab_model::SECOND;
 use delaylab_model::load::{Direction, LoadKind};
+use delaylab_model::refusal::Refusal;
 use delaylab_model::stream_report::{Amount, Received, StreamReport};
 use delaylab_model::trial::Server;
 use delaylab_traffic::arrival::section;
@@ -126,25 +127,23 @@ impl Test {
 /// It has no such test.
 pub(super) fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
     let (run, load) = (&runs[0], &runs[0].load);
+    let refuse =
+        |field: &str, reason: String| Refusal::new(format!("load.{}.{field}", load.name), reason);
     if load.direction == Direction::Down {
-        return Err(LoadError::Setting {
-            field: format!("load.{}.direction", load.name),
-            reason:
-                "what comes down is asked of `delaylab reflect --accept-load`, not of `iperf3 -s`"
-                    .to_owned(),
-        });
+        let reason = "`iperf3 -s` does not send on its own".to_owned();
+        let remedy = "start `delaylab reflect --accept-load`";
+        return Err(refuse("direction", reason).remedy(remedy).into());
     }
     let tcp = match load.kind {
         LoadKind::Tcp => true,
         LoadKind::Cbr => false,
         LoadKind::Poisson | LoadKind::OnOff | LoadKind::Replay | LoadKind::Transfers => {
-            return Err(LoadError::Setting {
-                field: format!("load.{}.kind", load.name),
-                reason: format!(
-                    "`iperf3 -s` takes tcp and cbr: for {} start `delaylab reflect --accept-load`",
-                    load.kind.name()
-                ),
-            });
+            let remedy = format!(
+                "for {} start `delaylab reflect --accept-load`",
+                load.kind.name()
+            );
+            let refusal = refuse("kind", "`iperf3 -s` takes tcp and cbr".to_owned());
+            return Err(refusal.remedy(remedy).into());
         }
     };
     let small = |size: u64| u32::try_from(size).unwrap_or(u32::MAX);

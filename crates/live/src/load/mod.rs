@@ -30,9 +30,9 @@ use crate::world::{Placed, enter_place};
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
 use delaylab_model::load::{Direction, Load, LoadKind, OUT_OF_PLACE};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::Server;
-use delaylab_model::world::Refusal;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::arrival::{Arrival, Packet, section};
 use delaylab_wire::auth::Key;
@@ -60,44 +60,45 @@ pub(crate) const UNSENT: u32 = 512 << 10;
 
 /// Every field of a load that no stream can honour.
 pub fn refusals(load: &Load) -> Vec<Refusal> {
-    let refusal = |field: &str, reason: String| Refusal {
-        field: format!("load.{}.{field}", load.name),
-        reason,
-    };
+    let section = format!("load.{}", load.name);
+    let refusals = fields_refused(load).into_iter();
+    refusals.map(|refusal| refusal.within(&section)).collect()
+}
+
+fn fields_refused(load: &Load) -> Vec<Refusal> {
     if let Some(name) = load.out_of_place() {
-        return vec![refusal(name, OUT_OF_PLACE.to_owned())];
+        return vec![Refusal::new(name, OUT_OF_PLACE)];
     }
     if load.kind == LoadKind::Transfers {
-        let reason = "only the simulation has finite transfers: give the load under [[in.sim.load]], or take `tcp`";
-        return vec![refusal("kind", reason.to_owned())];
+        let none = Refusal::new("kind", "only the simulation has finite transfers");
+        return vec![none.remedy("give the load under [[in.sim.load]], or take `tcp`")];
     }
     if load.kind == LoadKind::Tcp {
-        let reason = "tcp at no rate sends nothing: write `streams = 0`";
-        let nothing = load.rate.filter(|rate| rate.0 == 0);
-        let rate = nothing.map(|_| refusal("rate", reason.to_owned()));
-        let reason = "kernels have their own TCP: give it under [[in.sim.load]]";
-        let tcp = load.tcp.map(|_| refusal("tcp", reason.to_owned()));
-        return rate.into_iter().chain(tcp).collect();
+        let nothing = load.rate.filter(|rate| rate.0 == 0).map(|_| {
+            Refusal::new("rate", "tcp at no rate sends nothing").remedy("write `streams = 0`")
+        });
+        let own = load.tcp.map(|_| {
+            Refusal::new("tcp", "kernels have their own TCP")
+                .remedy("give it under [[in.sim.load]]")
+        });
+        return nothing.into_iter().chain(own).collect();
     }
-    match packets(load, true, 0) {
-        Ok(_) => Vec::new(),
-        Err((field, reason)) => vec![refusal(field, reason)],
-    }
+    packets(load, true, 0).err().into_iter().collect()
 }
 
 /// Why a load cannot come down from a reflector.
 pub(crate) fn direction_refusal(load: &Load) -> Option<Refusal> {
     let wrong = load.direction == Direction::Down && load.kind != LoadKind::Tcp;
-    wrong.then(|| Refusal {
-        field: format!("load.{}.direction", load.name),
-        reason:
-            "only tcp comes down: a reflector sends what TCP gets through, and no packets at a rate"
-                .to_owned(),
+    wrong.then(|| {
+        Refusal::new(
+            format!("load.{}.direction", load.name),
+            "only tcp comes down: a reflector sends what TCP gets through, and no packets at a rate",
+        )
     })
 }
 
 /// The IP packets of a load that is no tcp.
-fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, section::Wrong> {
+fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, Refusal> {
     let headers = headers(v6);
     let largest = u64::from(65_535 - headers);
     let smallest = delaylab_wire::iperf3::HEADER as u64;
@@ -105,7 +106,7 @@ fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, section::Wrong> 
     if !(smallest..=largest).contains(&payload) {
         let reason =
             format!("a packet that can be counted has {smallest} to {largest} B of payload");
-        return Err(("payload", reason));
+        return refuse("payload", reason);
     }
     if let (LoadKind::Replay, Some(trace)) = (load.kind, &load.trace) {
         countable(trace)?;
@@ -119,19 +120,19 @@ const fn headers(v6: bool) -> u32 {
 }
 
 /// Is every packet of the trace large enough to be counted, and no larger than any packet?
-fn countable(trace: &[Packet]) -> Result<(), section::Wrong> {
+fn countable(trace: &[Packet]) -> Result<(), Refusal> {
     let smallest = headers(true) + delaylab_wire::iperf3::HEADER as u32;
     let fits = |packet: &Packet| (smallest..=65_535).contains(&packet.bytes);
     match trace.iter().position(|packet| !fits(packet)) {
         None => Ok(()),
-        Some(index) => Err((
+        Some(index) => refuse(
             "file",
             format!(
                 "its packet {} has {} B: an IP packet that can be counted has {smallest} to 65535",
                 index + 1,
                 trace[index].bytes
             ),
-        )),
+        ),
     }
 }
 
@@ -306,14 +307,14 @@ fn jobs(loads: &[Placed<StreamRun>]) -> Result<Vec<Job>, LoadError> {
         match jobs.iter_mut().find(same_server) {
             Some(job) if job.run[0].load.name == run.load.name => job.run.push(run.clone()),
             Some(job) => {
-                return Err(LoadError::Setting {
-                    field: format!("load.{}", run.load.name),
-                    reason: format!(
-                        "`iperf3 -s` carries out one test at a time, and load `{}` has it: use `delaylab \
-                         reflect --accept-load`, or one load with several streams",
-                        job.run[0].load.name
-                    ),
-                });
+                let reason = format!(
+                    "`iperf3 -s` carries out one test at a time, and load `{}` has it",
+                    job.run[0].load.name
+                );
+                let refusal = Refusal::new(format!("load.{}", run.load.name), reason);
+                let remedy =
+                    "use `delaylab reflect --accept-load`, or one load with several streams";
+                return Err(refusal.remedy(remedy).into());
             }
             None => jobs.push(Placed {
                 run: vec![run.clone()],

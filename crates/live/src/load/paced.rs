@@ -90,11 +90,9 @@ impl Paced {
         run: &StreamRun,
     ) -> Result<Self, LoadError> {
         let v6 = run.target.is_ipv6();
+        let section = format!("load.{}", run.load.name);
         let arrivals =
-            packets(&run.load, v6, run.seed).map_err(|(field, reason)| LoadError::Setting {
-                field: format!("load.{}.{field}", run.load.name),
-                reason,
-            })?;
+            packets(&run.load, v6, run.seed).map_err(|refusal| refusal.within(&section))?;
         Ok(Self {
             socket,
             heading,

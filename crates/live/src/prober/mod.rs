@@ -54,10 +54,11 @@ use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::method::Method;
 use delaylab_model::probe::{Probe, StampRequest};
 use delaylab_model::record::Record;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
 use delaylab_model::units::write_duration;
-use delaylab_model::world::{Refusal, Sink};
+use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::room::{self, Waiting};
 use delaylab_traffic::prober::{Config, Expected, Prober};
@@ -86,10 +87,7 @@ impl Probing {
     pub fn refusals(&self, run: &ProbeRun) -> Vec<Refusal> {
         let mut refusals = Vec::new();
         let mut refuse = |field: &str, reason: String| {
-            refusals.push(Refusal {
-                field: field.to_owned(),
-                reason,
-            });
+            refusals.push(Refusal::new(field, reason));
         };
         let probe = &run.probe;
         let largest = probe.method.largest_payload(run.target.is_ipv6());

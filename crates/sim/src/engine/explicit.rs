@@ -2,7 +2,7 @@
 
 use delaylab_model::path::{Discipline, RateAlgorithm, Switch as SwitchSection};
 use delaylab_model::quantity::{Rate, Share};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_switch::Settings;
 use delaylab_switch::buffer::Bound;

@@ -3,8 +3,8 @@
 use super::MOST_SERIES;
 use super::flow_control::{Control, Paused};
 use delaylab_model::path::{FlowControlKind, Framing, Path, Switch as SwitchSection};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
 use delaylab_switch::Settings;
 use delaylab_switch::flow_control::{Limits, Link, Parameters, Set, response_of_the_standard};
 use delaylab_topology::Built;

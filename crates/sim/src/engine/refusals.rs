@@ -12,9 +12,9 @@ use delaylab_model::path::{
 };
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::request::{DnsTransport, HttpVersion, Request};
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{Nanos, PICOS_PER_NANO};
 use delaylab_switch::crossbar::MOST_PORTS;
 use delaylab_topology::classes::known_classes;
@@ -186,8 +186,8 @@ fn of_frames(trial: &Trial, probe: &Probe, frames: &Frames) -> Result<(), Refusa
         let what = "simulated switches know no tags: leave it out, or use the testbed";
         return refuse(field("vlan"), what);
     }
-    if let Some(problem) = probe.frames_problem() {
-        return refuse(field(problem.0), problem.1);
+    if let Some(refusal) = probe.refuse_frames() {
+        return Err(refusal.within(&format!("probe.{}", probe.name)));
     }
     in_time(field("timeout"), Some(Duration(probe.timeout)))?;
     in_time(field("start"), Some(Duration(frames.start)))?;

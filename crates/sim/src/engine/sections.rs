@@ -2,7 +2,7 @@
 
 use delaylab_model::Picos;
 use delaylab_model::load::Load as LoadSection;
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_traffic::arrival::{Arrival, section};
 
 /// IPv4 and UDP, or ICMP.
@@ -19,7 +19,7 @@ pub(super) const WINDOW: u64 = 4 << 20;
 /// When a load's packets leave.
 pub(super) fn arrivals(load: &LoadSection, start: Picos, seed: u64) -> Result<Arrival, Refusal> {
     section::arrivals(load, DATAGRAM_HEADERS, start, seed)
-        .or_else(|(name, what)| refuse(format!("load.{}.{name}", load.name), what))
+        .map_err(|refusal| refusal.within(&format!("load.{}", load.name)))
 }
 
 /// Does every packet of a replay fit?

@@ -3,8 +3,8 @@
 use super::sections::{TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, WINDOW_OF_1995};
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::quantity::{Limit, Size};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::tcp::{DelayedAcks, RetransmissionTimer, TcpOptions};
-use delaylab_model::world::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 use delaylab_topology::time::picos;
 use delaylab_traffic::tcp::settings::{LINUX_TIMER, RFC_TIMER};

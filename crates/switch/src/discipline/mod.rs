@@ -28,7 +28,7 @@ use crate::item::{Backlog, Dropped, Item};
 use crate::settings::{Reader, Settings, Weights};
 use delaylab_model::Picos;
 use delaylab_model::path::{self, AbrMark};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use fifo::Mark;
 
 /// What each discipline does. Room was checked before (see [`crate::buffer`]).

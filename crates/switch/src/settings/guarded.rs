@@ -6,7 +6,7 @@ use crate::flow_control::{Parameters, Set};
 use delaylab_model::PICOS_PER_NANO;
 use delaylab_model::path::{Discipline, FlowControl, FlowControlKind};
 use delaylab_model::quantity::Size;
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// As many as a frame can say.
 const QUANTA: u16 = u16::MAX;

@@ -3,7 +3,7 @@
 use super::Counts;
 use crate::buffer::Bound;
 use delaylab_model::quantity::{Limit, Share};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// Of a buffer or of a threshold in it.
 pub(super) struct Limits {

@@ -38,7 +38,7 @@ use crate::flow_control;
 use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 use delaylab_model::path::{self, AbrMark};
-use delaylab_model::world::Refusal;
+use delaylab_model::refusal::Refusal;
 pub(crate) use read::Reader;
 
 /// What the links of a switch carry, and so what its queues count.

@@ -8,7 +8,7 @@ use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path::{self, Discipline, Scheduler};
 use delaylab_model::quantity::{Duration, Limit, Share, Size};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, Picos};
 
 /// What is not given.

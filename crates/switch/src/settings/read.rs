@@ -6,7 +6,7 @@ use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use delaylab_model::path::{self, Discipline, Pool};
 use delaylab_model::quantity::{Limit, Share};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 
 /// What is not given.
 const PACKETS: Limit = Limit::Packets(1_000);

@@ -8,7 +8,7 @@ use crate::layout::refusals::least_burst;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Path, Switch};
 use delaylab_model::quantity::{Limit, Share};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_topology::classes::{QUEUES, queue_of};
 
 /// What a Linux interface holds.

@@ -5,8 +5,8 @@ use crate::layout::switched::MOST_HOSTS;
 use delaylab_kernel::namespace;
 use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Share};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
-use delaylab_model::world::{Refusal, refuse};
 use delaylab_topology::classes::known_classes;
 use delaylab_topology::framing::in_cells;
 use delaylab_topology::network::Kind;
@@ -143,8 +143,8 @@ fn of_the_queues(path: &Path) -> Result<(), Refusal> {
 fn of_the_probes(trial: &Trial) -> Result<(), Refusal> {
     for probe in &trial.probes {
         let field = |name: &str| format!("probe.{}.{name}", probe.name);
-        if let Some((name, reason)) = probe.frames_problem() {
-            return refuse(field(name), reason);
+        if let Some(refusal) = probe.refuse_frames() {
+            return Err(refusal.within(&format!("probe.{}", probe.name)));
         }
         if probe.method.is_one_way() && is_routed(&trial.path) {
             let why = "routers drop frames of a tester: its addresses lead nowhere. Use a topology of switches";

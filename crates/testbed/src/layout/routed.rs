@@ -6,8 +6,8 @@
 
 use super::{Builder, Host, Inside, Layout, SoftDevice, kernel_discipline};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
-use delaylab_model::world::Refusal;
 use delaylab_topology::network::{NodeId, PortId, other_end};
 use delaylab_topology::{Ends, Routes};
 use std::collections::{BTreeMap, BTreeSet};

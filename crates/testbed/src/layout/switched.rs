@@ -1,7 +1,7 @@
 //! One network for all hosts: nodes between them forward by hardware address.
 
 use super::{Builder, Layout, SoftDevice, kernel_discipline};
-use delaylab_model::world::Refusal;
+use delaylab_model::refusal::Refusal;
 use delaylab_topology::Routes;
 use delaylab_topology::network::{NodeId, PortId};
 use std::net::Ipv4Addr;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`wanted`] | what a trial wants of a server: its pages, its names, whom it asks |
 //! | `identity` | certificates of a testbed's own authority |
+//! | `folder` | where their files are, while they are |
 //! | `pages` | what web servers have |
 //! | `nginx`, `apache`, `haproxy`, `unbound` | the configuration of each program |
 //! | `program` | a program that runs in a namespace, until it is dropped |
@@ -12,6 +13,7 @@
 //! Another program is one more file here, and a line in `kind` and in [`Software`].
 
 mod apache;
+mod folder;
 mod haproxy;
 mod identity;
 mod nginx;
@@ -23,20 +25,18 @@ pub mod wanted;
 
 use crate::build::Standing;
 use crate::tool::Missing;
-use delaylab_kernel::owned_name;
 use delaylab_model::path::{HostServer, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Request, Trust};
+use folder::Folder;
+pub use folder::remove_left_over;
 use identity::Identity;
 use own::{Datagrams, Own};
 use program::{Kind, Running, Setting};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use wanted::Wanted;
 
-/// Sets of servers that this process has started.
-static STARTED: AtomicU32 = AtomicU32::new(0);
 /// The file with the certificate of the testbed's own authority.
 const AUTHORITY: &str = "authority.pem";
 
@@ -145,26 +145,24 @@ impl Servers {
         before: Option<Self>,
     ) -> Result<Self, ServerError> {
         let datagrams = before.map_or_else(Datagrams::new, |before| before.datagrams);
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-servers-{number}", owned_name::of_this_process());
         let identity = Identity::new(&wanted.names)?;
         let mut servers = Self {
             wanted,
             programs: Vec::new(),
             own: Vec::new(),
             datagrams,
-            folder: Folder(std::env::temp_dir().join(name)),
+            folder: Folder::new(),
         };
         servers.start_all(&identity, standing)?;
         Ok(servers)
     }
 
     fn start_all(&mut self, identity: &Identity, standing: &Standing) -> Result<(), ServerError> {
-        let folder = &self.folder.0;
+        let folder = self.folder.path();
         let written = std::fs::create_dir_all(folder)
             .and_then(|()| std::fs::write(folder.join(AUTHORITY), &identity.authority));
         written.map_err(|source| ServerError::Folder {
-            folder: folder.clone(),
+            folder: folder.to_owned(),
             source,
         })?;
         // Who is asked by others in their turn comes first: some look whether it is there.
@@ -203,19 +201,8 @@ impl Servers {
         if let Some(Request::Http(http)) = &mut probe.request {
             http.resolves = false;
             if http.url.tls && http.trust == Trust::System {
-                http.trust = Trust::File(self.folder.0.join(AUTHORITY).display().to_string());
+                http.trust = Trust::File(self.folder.path().join(AUTHORITY).display().to_string());
             }
         }
-    }
-}
-
-/// A folder that goes with this.
-#[derive(Debug)]
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // One that was never made cannot be removed.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

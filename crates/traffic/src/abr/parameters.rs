@@ -2,7 +2,7 @@
 
 use delaylab_model::path::{AbrDecrease, AbrIdle, AbrMark, AbrParameters, AbrPreset};
 use delaylab_model::quantity::{Duration, Rate, Share};
-use delaylab_model::world::{Refusal, refuse};
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_NANO, PICOS_PER_SECOND, Picos};
 
 /// Bits of a cell.

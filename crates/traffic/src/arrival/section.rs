@@ -7,35 +7,32 @@ use super::poisson::Poisson;
 use super::replay::Replay;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::quantity::Duration;
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_NANO, Picos};
 
 /// Bytes of UDP payload when the experiment does not say.
 pub const PAYLOAD: u64 = 1024;
 
-/// A field that says what cannot be, and why.
-pub type Wrong = (&'static str, String);
-
-fn wrong<T>(field: &'static str, reason: &str) -> Result<T, Wrong> {
-    Err((field, reason.to_owned()))
-}
-
 /// When the packets of this load leave and how large they are, with `headers` bytes of headers: a rate is
 /// that of IP packets.
-pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Arrival, Wrong> {
+///
+/// # Errors
+/// A field below the load that says what cannot be.
+pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Arrival, Refusal> {
     let rate = || match load.rate {
         Some(rate) if rate.0 > 0 => Ok(rate.0),
-        Some(_) => wrong("rate", "a load of nothing: set `streams` to 0"),
-        None => wrong("rate", "how much? Like \"10Mbit/s\""),
+        Some(_) => Err(Refusal::new("rate", "a load of nothing").remedy("set `streams` to 0")),
+        None => Err(Refusal::new("rate", "how much?").remedy("write it like \"10Mbit/s\"")),
     };
     let payload = load.payload.map_or(PAYLOAD, |size| size.0);
     let bytes = u32::try_from(payload)
         .ok()
         .and_then(|payload| payload.checked_add(headers));
     let Some(bytes) = bytes else {
-        return wrong("payload", "more than any packet holds");
+        return refuse("payload", "more than any packet holds");
     };
     let period = |given: Option<Duration>, name| match picos(given) {
-        0 => wrong(name, "how long? Like \"10ms\""),
+        0 => Err(Refusal::new(name, "how long?").remedy("write it like \"10ms\"")),
         period => Ok(period),
     };
     Ok(match load.kind {
@@ -48,10 +45,10 @@ pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Ar
         }
         LoadKind::Replay => match &load.trace {
             Some(trace) => Arrival::Replay(Replay::new(trace.clone(), start)),
-            None => return wrong("file", "which file has the times and sizes?"),
+            None => return refuse("file", "which file has the times and sizes?"),
         },
         LoadKind::Tcp | LoadKind::Transfers => {
-            return wrong("kind", "TCP has no times of its own");
+            return refuse("kind", "TCP has no times of its own");
         }
     })
 }

@@ -1,0 +1,297 @@
+//! Those who send: probes, streams of frames, loads, and the connections of both.
+
+use super::{LOADS, Maker, PROBES, TICKS, seed_for};
+use crate::amounts::Amounts;
+use crate::engine::frames::FrameStream;
+use crate::engine::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
+use crate::engine::servers::sizes;
+use crate::engine::shares::Shares;
+use crate::engine::tcp_load::settings_of;
+use crate::engine::{
+    Asking, Barrier, Connection, Flow, Load, MOST_SERIES, ProbeFlow, Serves, TcpProbe, Transfers,
+};
+use crate::trace::Trace;
+use delaylab_model::Picos;
+use delaylab_model::frames::Frames;
+use delaylab_model::load::{Load as LoadSection, LoadKind};
+use delaylab_model::method::Method;
+use delaylab_model::probe::{Pacing, Probe};
+use delaylab_model::quantity::Duration;
+use delaylab_model::record::Answer;
+use delaylab_model::refusal::{Refusal, refuse};
+use delaylab_model::request::Request;
+use delaylab_stats::random::SplitMix;
+use delaylab_topology::Ends;
+use delaylab_topology::time::picos;
+use delaylab_traffic::prober::{Config, Expected, Prober};
+use delaylab_traffic::tcp;
+use delaylab_traffic::tester::Ledger;
+use std::collections::VecDeque;
+
+impl Maker<'_> {
+    pub(super) fn flows(&mut self) -> Result<(), Refusal> {
+        let trial = self.trial;
+        for (probe, ends) in trial.probes.iter().zip(&self.built.probes) {
+            self.probe(probe, ends)?;
+            self.names.push(probe.name.as_str().into());
+        }
+        for index in 0..trial.probes.len() {
+            self.connections_of(index);
+        }
+        let first_load = self.flows.len();
+        self.names.resize(first_load, "probe".into());
+        self.first_load = first_load as u32;
+        for (load, streams) in trial.loads.iter().zip(&self.built.loads) {
+            let together = load.kind == LoadKind::Transfers && load.barrier.unwrap_or(true);
+            let is_tcp = matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers);
+            let streams_of_it = streams.len() as u32;
+            self.barriers
+                .push((together && streams_of_it > 0).then_some(Barrier {
+                    first: self.flows.len() as u32,
+                    streams: streams_of_it,
+                    waits_for: streams_of_it,
+                }));
+            let goodput = is_tcp && streams_of_it > 0;
+            self.goodputs.push(goodput.then(Amounts::default));
+            for (stream, ends) in streams.iter().enumerate() {
+                self.load(load, stream as u64, ends)?;
+                self.names.push(match streams.len() {
+                    1 => load.name.as_str().into(),
+                    _ => format!("{} {}", load.name, stream + 1).into(),
+                });
+            }
+            self.shares
+                .push(Shares::new(&load.name, streams.len() as u32));
+        }
+        Ok(())
+    }
+
+    /// A stream of a tester's frames.
+    fn frames(&mut self, probe: &Probe, frames: Frames, ends: &Ends) -> Result<(), Refusal> {
+        let index = self.flows.len() as u16;
+        let [channel, _] = self.channels(ends, probe.dscp, 0)?;
+        let Pacing::Frames { interval_ps } = probe.pacing else {
+            return refuse(
+                "probe",
+                "frames are paced by `load`, a share of the line rate",
+            );
+        };
+        self.flows.push(Flow::Frames(Box::new(FrameStream {
+            channel,
+            ip_size: frames.ip_size(),
+            start: picos(Some(Duration(frames.start))),
+            interval: interval_ps,
+            count: probe.frames_due(),
+            drain: picos(Some(Duration(probe.timeout))),
+            ledger: Ledger::new(self.trial.id, index, probe),
+            done: false,
+        })));
+        Ok(())
+    }
+
+    fn probe(&mut self, probe: &Probe, ends: &Ends) -> Result<(), Refusal> {
+        if let Some(frames) = probe.frames {
+            return self.frames(probe, frames, ends);
+        }
+        let index = self.flows.len() as u16;
+        let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
+        let server = self.number_of_server(probe);
+        let serves = |reply| {
+            Some(Serves {
+                server: server?,
+                reply,
+                answer: match probe.method {
+                    Method::Http => Answer::Status(200),
+                    _ => Answer::Code(0),
+                },
+            })
+        };
+        let (request, reply) = match &probe.request {
+            Some(asked) => sizes(asked),
+            None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),
+        };
+        let on_stream = probe
+            .request
+            .as_ref()
+            .is_some_and(Request::is_asked_on_stream);
+        let ip_size = match &probe.request {
+            Some(_) => (!on_stream).then_some(request + DATAGRAM_HEADERS),
+            None => probe.method.ip_size(false, request),
+        };
+        let loopback = ends.from == ends.to;
+        let prober = Prober::new(Config {
+            trial: self.trial.id,
+            probe: index,
+            method: probe.method,
+            dscp: probe.dscp.code_point(),
+            ip_size,
+            pacing: probe.pacing,
+            seed: seed_for(self.trial, PROBES, u64::from(index)),
+            start: 0,
+            count: probe.count,
+            duration: probe.duration,
+            timeout: probe.timeout,
+            expected: Expected {
+                departures: true,
+                follow_ups: !loopback && server.is_none(),
+                acks: on_stream,
+            },
+        });
+        let asking = Asking {
+            prober,
+            host: self.number(ends.from),
+            waiting: false,
+            done: false,
+        };
+        self.flows.push(match ip_size {
+            Some(ip_size) => Flow::Probe(Box::new(ProbeFlow {
+                asking,
+                out,
+                back,
+                ip_size,
+                loopback,
+                server: serves(reply + DATAGRAM_HEADERS),
+            })),
+            None => Flow::TcpProbe(Box::new(TcpProbe {
+                asking,
+                request: u64::from(request.max(1)),
+                reply: u64::from(reply.max(1)),
+                requests: 0,
+                replies: 0,
+                channels: [out, back],
+                peer: self.number(ends.to),
+                asked: 0,
+                answered: 0,
+                stamps: VecDeque::new(),
+                server: serves(reply),
+                acknowledged: 0,
+                least_round_trip: None,
+            })),
+        });
+        Ok(())
+    }
+
+    /// The number of the server that a probe asks.
+    fn number_of_server(&self, probe: &Probe) -> Option<u32> {
+        let path = &self.trial.path;
+        let asked = path.server_of(probe)?;
+        let mut servers = path.server.iter().zip(0..);
+        let (_, number) = servers.find(|(server, _)| server.name == asked.name)?;
+        Some(number)
+    }
+
+    /// The two connections of a probe over TCP.
+    fn connections_of(&mut self, index: usize) {
+        let next = self.flows.len() as u32;
+        let Flow::TcpProbe(probe) = &mut self.flows[index] else {
+            return;
+        };
+        (probe.requests, probe.replies) = (next, next + 1);
+        let ([out, back], host, peer) = (probe.channels, probe.asking.host, probe.peer);
+        let mss = self.built.mtu - TCP_HEADERS - TIMESTAMP_OPTION;
+        let settings = tcp::Settings {
+            application: tcp::Application::Requests,
+            // A probe asks on an open connection.
+            handshake: false,
+            host_queue: None,
+            ..tcp::Settings::modern(mss, WINDOW)
+        };
+        let ends = [(out, back, host, peer), (back, out, peer, host)];
+        for (is_reply, (data, acks, from, to)) in [false, true].into_iter().zip(ends) {
+            self.flows.push(Flow::Tcp(Box::new(Connection {
+                sender: tcp::Sender::new(&settings, 0),
+                receiver: tcp::Receiver::new(&settings),
+                data,
+                acks,
+                from,
+                to,
+                headers: TCP_HEADERS + TIMESTAMP_OPTION,
+                sending: false,
+                queued: 0,
+                throttled: false,
+                starts: 0,
+                probe: Some((index as u32, is_reply)),
+                stream: None,
+                cwnd: None,
+                delivered: 0,
+                goodput: None,
+                transfers: None,
+                srtt: None,
+            })));
+        }
+    }
+
+    fn load(&mut self, load: &LoadSection, stream: u64, ends: &Ends) -> Result<(), Refusal> {
+        let start = picos(load.start) + stream * picos(load.stagger);
+        let host = self.number(ends.from);
+        if !matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers) {
+            let seed = seed_for(self.trial, LOADS, self.flows.len() as u64);
+            let mut arrivals = arrivals(load, start, seed)?;
+            let [channel, _] = self.channels(ends, load.class.0, 0)?;
+            let next = arrivals.next();
+            self.flows.push(Flow::Load(Box::new(Load {
+                arrivals,
+                host,
+                channel,
+                next,
+                waiting: false,
+                late: false,
+            })));
+            return Ok(());
+        }
+        let settings = self.out_of_step(settings_of(load, self.built.mtu)?);
+        let [data, acks] = self.channels(ends, load.class.0, settings.ecn_bits())?;
+        let option = if settings.timestamps {
+            TIMESTAMP_OPTION
+        } else {
+            0
+        };
+        let series = self.flows.len() < MOST_SERIES;
+        self.flows.push(Flow::Tcp(Box::new(Connection {
+            sender: tcp::Sender::new(&settings, start),
+            receiver: tcp::Receiver::new(&settings),
+            data,
+            acks,
+            from: host,
+            to: self.number(ends.to),
+            headers: TCP_HEADERS + option,
+            sending: false,
+            queued: 0,
+            throttled: false,
+            starts: start,
+            probe: None,
+            stream: Some((self.shares.len() as u32, stream as u32)),
+            cwnd: series.then(|| Trace::new(settings.initial_window)),
+            delivered: 0,
+            goodput: series.then(Amounts::default),
+            transfers: self.transfers(load, start),
+            srtt: None,
+        })));
+        Ok(())
+    }
+
+    /// What the streams of this load transfer, the first from `start` on.
+    fn transfers(&self, load: &LoadSection, start: Picos) -> Option<Box<Transfers>> {
+        let bytes = load.bytes.filter(|_| load.kind == LoadKind::Transfers)?.0;
+        let number = self.barriers.len() as u32 - 1;
+        let together = self.barriers.last().is_some_and(Option::is_some);
+        Some(Box::new(Transfers {
+            bytes,
+            gap: picos(load.gap),
+            left: load.rounds.map_or(u32::MAX, |rounds| rounds - 1),
+            due: Some(start),
+            begun: Vec::new(),
+            ended: Vec::new(),
+            barrier: together.then_some(number),
+        }))
+    }
+
+    /// Hosts were not switched on together: where the ticks of coarse timers fall is drawn.
+    fn out_of_step(&self, mut settings: tcp::Settings) -> tcp::Settings {
+        if let tcp::Timer::Coarse { tick, phase, .. } = &mut settings.timer {
+            let seed = seed_for(self.trial, TICKS, self.flows.len() as u64);
+            *phase = (SplitMix::new(seed).uniform() * *tick as f64) as Picos;
+        }
+        settings
+    }
+}
