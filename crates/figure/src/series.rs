@@ -6,7 +6,7 @@ use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::units::duration_unit;
 use delaylab_view::run::panels;
-use delaylab_view::run::{RunData, SeriesShown};
+use delaylab_view::run::{RunData, SeriesShown, parts_of_time};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -71,13 +71,12 @@ impl Figure for Series {
         let drawn: Vec<_> = drawn(run).collect();
         let most = (MARKS / drawn.len().max(1)).max(16);
         for shown in drawn {
-            let step = shown.stretches.len().div_ceil(most).max(1);
             let label = label(&varied, &shown.factors);
             let axes = Axes {
                 start: start(run, shown.trial),
                 one: axis_of(run, shown).0,
             };
-            for points in shown.stretches.chunks(step) {
+            for points in parts_of_time(&shown.stretches, most) {
                 table.row(row(shown, &label, points, &axes));
             }
         }

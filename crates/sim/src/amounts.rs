@@ -91,7 +91,10 @@ mod tests {
         }
         let end = 10_000 * gap + 5;
         let points = amounts.finish(end).points;
-        assert!(points.len() <= MOST && points.len() >= MOST / 2);
+        let finest = points.iter().map(|point| point.length).min();
+        assert!(
+            points.len() <= MOST && finest.is_some_and(|finest| finest <= 2 * end / MOST as u64)
+        );
         let bits = |point: &Point| point.mean * point.length as f64 / PICOS_PER_SECOND as f64;
         let sum: f64 = points.iter().map(bits).sum();
         assert!((sum - 10_000.0 * 1500.0 * 8.0).abs() < 1.0, "{sum}");

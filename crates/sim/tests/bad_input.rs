@@ -310,7 +310,7 @@ fn each_is_refused_by_name_and_says_why() {
         let refused = refusals(&trial);
         let said = refused
             .iter()
-            .any(|refusal| refusal.field == field && refusal.reason.contains(why));
+            .any(|refusal| refusal.field == field && refusal.why().contains(why));
         assert!(said, "{field}: {why}: {refused:?}");
     }
 }

@@ -126,13 +126,12 @@ impl Taken {
         let of = self
             .series
             .iter()
-            .filter(|point| &*point.series == series && &*point.of == of && point.t >= from);
+            .filter(|point| &*point.series == series && &*point.of == of)
+            .filter(|point| point.t + point.length > from);
         let points: Vec<_> = of.collect();
-        let length: f64 = points.iter().map(|point| point.length as f64).sum();
-        let area: f64 = points
-            .iter()
-            .map(|point| point.mean * point.length as f64)
-            .sum();
+        let since = |point: &SeriesPoint| (point.t + point.length - point.t.max(from)) as f64;
+        let length: f64 = points.iter().copied().map(since).sum();
+        let area: f64 = points.iter().map(|point| point.mean * since(point)).sum();
         let min = points
             .iter()
             .map(|point| point.min)

@@ -311,8 +311,29 @@ impl Drawn<'_> {
 
 /// So many together that no more are left than can be drawn; extremes stay.
 fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
-    let together = points.len().div_ceil(STRETCHES).max(1);
-    points.chunks(together).filter_map(joined).collect()
+    let parts = parts_of_time(points, STRETCHES);
+    parts.into_iter().filter_map(joined).collect()
+}
+
+/// Stretches of a series that follow each other, put together so that they divide its time into about `most` parts, and into
+/// twice as many at most: one that is as long as such a part stays alone.
+pub fn parts_of_time(points: &[SeriesPoint], most: usize) -> Vec<&[SeriesPoint]> {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
+    let end = |point: &SeriesPoint| point.t + point.length;
+    let part = (end(last) - first.t) as f64 / most.max(1) as f64;
+    let is_long = |length: i64| length as f64 >= part;
+    let (mut parts, mut from) = (Vec::new(), 0);
+    for (index, point) in points.iter().enumerate() {
+        let next = points.get(index + 1);
+        if is_long(end(point) - points[from].t) || next.is_some_and(|next| is_long(next.length)) {
+            parts.push(&points[from..=index]);
+            from = index + 1;
+        }
+    }
+    parts.extend((from < points.len()).then(|| &points[from..]));
+    parts
 }
 
 fn joined(points: &[SeriesPoint]) -> Option<SeriesPoint> {
@@ -382,6 +403,26 @@ mod tests {
         assert_eq!(thin.iter().map(|p| p.length).sum::<i64>(), 10_000);
         assert_eq!(thin.last().unwrap().max, 1000.0);
         assert_eq!(thin[0].mean, 1.5);
+    }
+
+    #[test]
+    fn a_long_stretch_stays_alone() {
+        let short = |k: i64| point("s1→s2", k, 1.0 + k as f64);
+        let mut points: Vec<_> = (0..40)
+            .map(|k| SeriesPoint {
+                length: 1,
+                ..short(k)
+            })
+            .collect();
+        points[20].length = 100_000;
+        points[21..].iter_mut().for_each(|point| point.t += 100_000);
+        let parts = parts_of_time(&points, 16);
+        assert_eq!(
+            parts.iter().map(|part| part.len()).collect::<Vec<_>>(),
+            [20, 1, 19]
+        );
+        assert_eq!(parts_of_time(&points, 1_000_000).len(), 40);
+        assert!(parts_of_time(&[], 16).is_empty());
     }
 
     #[test]
