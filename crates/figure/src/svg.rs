@@ -8,6 +8,9 @@ use serde_json::Value;
 /// Bytes of stack that the engine may use: less than any thread of ours has.
 const STACK: usize = 1 << 20;
 
+/// Bytes that may be garbage before it is looked for: to look takes longer than to draw, and a page needs less.
+const GARBAGE: usize = 64 << 20;
+
 /// Why a figure could not be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SvgError {
@@ -33,6 +36,7 @@ impl Artist {
         let start = || -> rquickjs::Result<Context> {
             let runtime = Runtime::new()?;
             runtime.set_max_stack_size(STACK);
+            runtime.set_gc_threshold(GARBAGE);
             Context::full(&runtime)
         };
         let context = start().map_err(|error| SvgError::Engine(error.to_string()))?;

@@ -629,7 +629,7 @@ fn odd_runs(repeats: u32) {
 
 #[test]
 fn odd_runs_are_drawn_or_explained() {
-    odd_runs(14);
+    odd_runs(4);
 }
 
 /// As many panels, lines and rows as a page shows, and figures of parts of the run besides.
