@@ -72,9 +72,13 @@ def test_ray_gives_the_same_bytes_and_a_lost_worker_costs_its_share_alone(small,
 
         killed = []
 
+        @ray.remote
+        def process():
+            return os.getpid()
+
         def kill(done, of):
             if not killed:
-                killed.append(ray.get(ray.remote(os.getpid).remote()))
+                killed.append(ray.get(process.remote()))
                 os.kill(killed[0], signal.SIGKILL)
 
         assert content(dl.sweep(long, ray, output=tmp_path, trials_per_share=1, progress=kill)) == content(alone)

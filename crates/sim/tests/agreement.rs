@@ -209,14 +209,31 @@ fn sorted(taken: &Taken) -> Vec<Hop> {
 
 #[test]
 fn every_way_to_simulate_does_the_same() {
-    for trial in all(7) {
-        let usual = run_with::<Tournament>(&trial, Serving::Lazy);
-        assert!(usual.counts.hops > 1000);
-        let what = format!("{:?}", trial.path.switch);
-        let eager = run_with::<Tournament>(&trial, Serving::Eager);
-        assert_same(&usual, &eager, &format!("eager: {what}"));
-        let plain = run_with::<Ordered>(&trial, Serving::Lazy);
+    for (index, trial) in all(7).into_iter().enumerate() {
+        does_the_same(&trial, index % 2 == 0);
+    }
+}
+
+/// Beside the usual way: served at every departure, and with the other event set if that is asked for.
+fn does_the_same(trial: &Trial, also_ordered: bool) {
+    let usual = run_with::<Tournament>(trial, Serving::Lazy);
+    assert!(usual.counts.hops > 1000);
+    let what = format!("{:?}", trial.path.switch);
+    let eager = run_with::<Tournament>(trial, Serving::Eager);
+    assert_same(&usual, &eager, &format!("eager: {what}"));
+    if also_ordered {
+        let plain = run_with::<Ordered>(trial, Serving::Lazy);
         assert_same(&usual, &plain, &format!("ordered: {what}"));
+    }
+}
+
+/// The same with every event set, in `make test-all`.
+mod long {
+    #[test]
+    fn every_event_set_does_the_same_for_every_discipline() {
+        for trial in super::all(11) {
+            super::does_the_same(&trial, true);
+        }
     }
 }
 

@@ -576,7 +576,7 @@ assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {46}
 assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {0}
 # The load is of the control path's class, and goes where it is told to.
 busy = {row["of"]: row["mean"] for row in series.filter(pl.col("series") == "utilisation")
-        .group_by("of").agg(pl.col("mean").mean()).iter_rows(named=True)}
+        .group_by("of").agg(mean=(pl.col("mean") * pl.col("length")).sum() / pl.col("length").sum()).iter_rows(named=True)}
 assert busy["s1→s2 congested"] > 10 * busy["s1→s2 control"], busy
 cwnd = series.filter((pl.col("series") == "cwnd") & (pl.col("of") == "bulk"))
 assert cwnd.height > 0 and cwnd["max"].max() > 1448

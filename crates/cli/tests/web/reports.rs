@@ -475,44 +475,6 @@ fn a_figure_is_saved_as_svg_and_png() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
-/// What `report --svg` writes is drawn by our script in an engine of ours; here by the browser, from the file.
-#[test]
-fn figures_in_files_are_documents_that_a_browser_draws() {
-    let Some(browser) = Chromium::start() else {
-        return;
-    };
-    let scratch = Scratch::new();
-    let text = format!(
-        "{SMALL}\n[[figure]]\nid = \"slow\"\ntitle = \"The slow line\"\ndraw = \"distribution\"\n\
-         where = \"rate=25.6Mbit/s\"\n"
-    );
-    let page = open(&browser, &scratch.report("small", &text));
-    let run = scratch.path("small/latest");
-    let written = scratch.delaylab(&["report", &run.to_string_lossy(), "--svg", "figures"]);
-    assert!(
-        written.status.success(),
-        "{}",
-        String::from_utf8_lossy(&written.stderr)
-    );
-    let files = std::fs::read_dir(scratch.path("figures")).unwrap();
-    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len() as u64, page.count("figure[data-spec]"));
-    assert!(files.contains(&scratch.path("figures/part-slow.svg")));
-    for file in files {
-        let drawn = browser.open(&address(&file));
-        let name = file.display();
-        assert_eq!(
-            drawn.eval("document.documentElement.nodeName"),
-            "svg",
-            "{name}"
-        );
-        assert_eq!(drawn.count("parsererror"), 0, "{name}");
-        let found = page.eval(&format!("({COLOURED})({})", json!(drawn.seen())));
-        assert!(found[1].as_u64() > Some(2_000), "{name}: {found}");
-        assert_eq!(drawn.complaints(), Vec::<String>::new(), "{name}");
-    }
-}
-
 /// A file that a browser saves, when it is whole: till then it has another name.
 fn arrived(path: &Path) -> Vec<u8> {
     let begin = Instant::now();
@@ -811,5 +773,43 @@ mod long {
     #[test]
     fn every_figure_of_the_catalogue_is_drawn_with_its_marks() {
         drawn_with_its_marks(&CATALOGUE);
+    }
+
+    /// What `report --svg` writes is drawn by our script in an engine of ours; here by the browser, from the file.
+    #[test]
+    fn figures_in_files_are_documents_that_a_browser_draws() {
+        let Some(browser) = Chromium::start() else {
+            return;
+        };
+        let scratch = Scratch::new();
+        let text = format!(
+            "{SMALL}\n[[figure]]\nid = \"slow\"\ntitle = \"The slow line\"\ndraw = \"distribution\"\n\
+             where = \"rate=25.6Mbit/s\"\n"
+        );
+        let page = open(&browser, &scratch.report("small", &text));
+        let run = scratch.path("small/latest");
+        let written = scratch.delaylab(&["report", &run.to_string_lossy(), "--svg", "figures"]);
+        assert!(
+            written.status.success(),
+            "{}",
+            String::from_utf8_lossy(&written.stderr)
+        );
+        let files = std::fs::read_dir(scratch.path("figures")).unwrap();
+        let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len() as u64, page.count("figure[data-spec]"));
+        assert!(files.contains(&scratch.path("figures/part-slow.svg")));
+        for file in files {
+            let drawn = browser.open(&address(&file));
+            let name = file.display();
+            assert_eq!(
+                drawn.eval("document.documentElement.nodeName"),
+                "svg",
+                "{name}"
+            );
+            assert_eq!(drawn.count("parsererror"), 0, "{name}");
+            let found = page.eval(&format!("({COLOURED})({})", json!(drawn.seen())));
+            assert!(found[1].as_u64() > Some(2_000), "{name}: {found}");
+            assert_eq!(drawn.complaints(), Vec::<String>::new(), "{name}");
+        }
     }
 }
