@@ -72,7 +72,10 @@ cargo fmt --all --check
 begin "lints"
 prepare >target/prepare.log 2>&1 &
 beside=$!
-cargo clippy --workspace --all-targets --quiet -- -D warnings
+# Of tests, examples and benchmarks, too, where there is time: they share no compiled code with what is tested.
+all_targets=""
+[ "$what" != all ] || all_targets=--all-targets
+cargo clippy --workspace $all_targets --quiet -- -D warnings
 
 begin "build the tests"
 cargo nextest run --workspace --lib --bins --tests --no-run --cargo-quiet

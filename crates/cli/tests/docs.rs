@@ -18,6 +18,17 @@ use std::process::{Command, ExitCode};
 
 /// Set inside of the namespace: the document to run.
 const INSIDE: &str = "DELAYLAB_DOCS_INSIDE";
+/// Documents that measure, simulate or draw for more than half a minute: `make test-all` runs their commands.
+const LONG: [&str; 8] = [
+    "bench",
+    "calibrate",
+    "cells",
+    "experiments",
+    "explain",
+    "first-measurement",
+    "simulation",
+    "switches-in-a-row",
+];
 /// What `docs/import.md` imports.
 const PING: &str = include_str!("../../explain/tests/data/import/ping.txt");
 /// A key that nobody uses.
@@ -35,7 +46,8 @@ fn main() -> ExitCode {
 fn tests() -> Vec<Trial> {
     let commands = documents().into_iter().map(|document| {
         let stem = document.file_stem().unwrap().to_str().unwrap();
-        let name = format!("commands::{}", stem.replace('-', "_"));
+        let group = if LONG.contains(&stem) { "long::" } else { "" };
+        let name = format!("{group}commands::{}", stem.replace('-', "_"));
         Trial::test(name, move || Ok(run_inside_a_namespace(&document)?))
     });
     let about_all: [(&str, fn()); 2] = [

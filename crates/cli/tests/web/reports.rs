@@ -269,61 +269,6 @@ fn figures_of_the_catalogue_are_drawn_with_their_marks() {
     drawn_with_its_marks(&Vec::from_iter(CATALOGUE.iter().filter(short).copied()));
 }
 
-/// What the simulation has not: causes, what reading the clock costs, and what a procedure draws.
-#[test]
-fn what_a_real_host_and_a_procedure_show_is_drawn() {
-    let Some(browser) = Chromium::start() else {
-        return;
-    };
-    let scratch = Scratch::new();
-    let live = [
-        "run",
-        "wait-time-jitter",
-        "--quick",
-        "-q",
-        "--seed",
-        "1",
-        "-o",
-        "live",
-        "--set",
-        "design.repeats=1",
-        "--set",
-        "probe.echo.count=150",
-        "--set",
-        "sweep.wait.to=[\"0ms\"]",
-    ];
-    let bench = [
-        "bench",
-        "throughput",
-        "--world",
-        "sim",
-        "--quick",
-        "-q",
-        "-o",
-        "bench",
-    ];
-    for (words, kinds) in [
-        (&live[..], &["clock_reads", "anatomy"][..]),
-        (&bench, &["benchmark"]),
-    ] {
-        let output = scratch.delaylab(words);
-        let said = String::from_utf8_lossy(&output.stderr);
-        let page = scratch.path(words[words.iter().position(|word| *word == "-o").unwrap() + 1]);
-        let page = page.join("latest/report.html");
-        assert!(page.exists(), "{words:?}: {said}");
-        let page = open(&browser, &page);
-        for kind in kinds {
-            assert!(
-                page.count(&format!("figure[data-kind={kind}]")) > 0,
-                "{words:?}: no {kind}"
-            );
-        }
-        check_marks(&page, words[1]);
-        assert_eq!(page.complaints(), Vec::<String>::new(), "{words:?}");
-        page.picture(words[1]);
-    }
-}
-
 #[test]
 fn a_level_is_filtered_out_of_every_figure_and_table() {
     let Some(browser) = Chromium::start() else {
@@ -594,47 +539,6 @@ fn odd_runs_are_drawn_or_explained() {
     odd_runs(4);
 }
 
-/// As many panels, lines and rows as a page shows, and figures of parts of the run besides.
-#[test]
-fn a_page_of_many_combinations_is_below_its_limit() {
-    let mut text = odd(&[
-        ("count = 200", "count = 100"),
-        (
-            "\"25.6Mbit/s\",",
-            "\"10Mbit/s\", \"25.6Mbit/s\", \"51.84Mbit/s\", \"100Mbit/s\", \"622.08Mbit/s\",",
-        ),
-        (
-            "\"64B\", \"512B\",",
-            "\"64B\", \"128B\", \"256B\", \"512B\", \"1400B\",",
-        ),
-    ]);
-    text += "[[probe]]\nname = \"other\"\nmethod = \"udp\"\npacing = { poisson = \"2ms\" }\ncount = 50\n\
-             [sweep.other]\nset = \"probe.other.payload\"\nto = [\"64B\", \"256B\", \"512B\", \"1024B\"]\n";
-    let kinds = [
-        "series",
-        "time_series",
-        "by_probe",
-        "delay_against_size",
-        "distribution",
-        "anatomy",
-    ];
-    for kind in kinds {
-        text += &format!(
-            "[[figure]]\nid = \"{kind}\"\ntitle = \"A part\"\ndraw = \"{kind}\"\nwhere = \"other=64B\"\n"
-        );
-    }
-    let scratch = Scratch::new();
-    let report = scratch.report("combinations", &text);
-    let page = std::fs::read_to_string(&report).unwrap();
-    for kind in kinds {
-        assert!(
-            page.contains(&format!("data-spec=\"part-{kind}\"")),
-            "{kind}"
-        );
-    }
-    is_short(&report, "combinations");
-}
-
 /// Drawings, tables at the top and texts, each with how far it reaches beyond the window.
 const BEYOND: &str = "(() => {
     const shown = document.querySelectorAll('figure svg, #summary td, #summary th, .finding p, .interval, h1, .answer');
@@ -642,34 +546,6 @@ const BEYOND: &str = "(() => {
     return [...shown].map((one) => [one.tagName, one.getBoundingClientRect().right - width])
         .filter(([, beyond]) => beyond > 0.5);
 })()";
-
-#[test]
-fn a_page_fits_its_window() {
-    let Some(browser) = Chromium::start() else {
-        return;
-    };
-    let scratch = Scratch::new();
-    let page = open(&browser, &scratch.report("small", SMALL));
-    let columns = "new Set([...document.querySelectorAll('#figures figure')]\
-                   .map((figure) => Math.round(figure.getBoundingClientRect().left))).size";
-    for (width, abreast) in [(400, 1), (1400, 2), (2500, 2)] {
-        for mode in ["light", "dark"] {
-            page.appear(mode, width);
-            let is_narrow = format!(
-                "[...document.querySelectorAll('figure[data-spec]')]\
-                 .every((figure) => figure.hasAttribute('data-narrow') === {})",
-                width == 400
-            );
-            page.wait(&is_narrow);
-            page.wait_drawn();
-            assert_eq!(page.eval(BEYOND), json!([]), "{width} {mode}");
-            assert_eq!(page.eval(columns), json!(abreast), "{width} {mode}");
-            assert_eq!(inaccessible(&page), Vec::<Value>::new(), "{width} {mode}");
-            page.picture(&format!("page-{width}-{mode}"));
-        }
-    }
-    assert_eq!(page.complaints(), Vec::<String>::new());
-}
 
 /// Heads of tables break their lines, and a table of many columns stands across the page.
 #[test]
@@ -811,5 +687,130 @@ mod long {
             assert!(found[1].as_u64() > Some(2_000), "{name}: {found}");
             assert_eq!(drawn.complaints(), Vec::<String>::new(), "{name}");
         }
+    }
+
+    /// What the simulation has not: causes, what reading the clock costs, and what a procedure draws.
+    #[test]
+    fn what_a_real_host_and_a_procedure_show_is_drawn() {
+        let Some(browser) = Chromium::start() else {
+            return;
+        };
+        let scratch = Scratch::new();
+        let live = [
+            "run",
+            "wait-time-jitter",
+            "--quick",
+            "-q",
+            "--seed",
+            "1",
+            "-o",
+            "live",
+            "--set",
+            "design.repeats=1",
+            "--set",
+            "probe.echo.count=150",
+            "--set",
+            "sweep.wait.to=[\"0ms\"]",
+        ];
+        let bench = [
+            "bench",
+            "throughput",
+            "--world",
+            "sim",
+            "--quick",
+            "-q",
+            "-o",
+            "bench",
+        ];
+        for (words, kinds) in [
+            (&live[..], &["clock_reads", "anatomy"][..]),
+            (&bench, &["benchmark"]),
+        ] {
+            let output = scratch.delaylab(words);
+            let said = String::from_utf8_lossy(&output.stderr);
+            let page =
+                scratch.path(words[words.iter().position(|word| *word == "-o").unwrap() + 1]);
+            let page = page.join("latest/report.html");
+            assert!(page.exists(), "{words:?}: {said}");
+            let page = open(&browser, &page);
+            for kind in kinds {
+                assert!(
+                    page.count(&format!("figure[data-kind={kind}]")) > 0,
+                    "{words:?}: no {kind}"
+                );
+            }
+            check_marks(&page, words[1]);
+            assert_eq!(page.complaints(), Vec::<String>::new(), "{words:?}");
+            page.picture(words[1]);
+        }
+    }
+
+    /// As many panels, lines and rows as a page shows, and figures of parts of the run besides.
+    #[test]
+    fn a_page_of_many_combinations_is_below_its_limit() {
+        let mut text = odd(&[
+            ("count = 200", "count = 100"),
+            (
+                "\"25.6Mbit/s\",",
+                "\"10Mbit/s\", \"25.6Mbit/s\", \"51.84Mbit/s\", \"100Mbit/s\", \"622.08Mbit/s\",",
+            ),
+            (
+                "\"64B\", \"512B\",",
+                "\"64B\", \"128B\", \"256B\", \"512B\", \"1400B\",",
+            ),
+        ]);
+        text += "[[probe]]\nname = \"other\"\nmethod = \"udp\"\npacing = { poisson = \"2ms\" }\ncount = 50\n\
+             [sweep.other]\nset = \"probe.other.payload\"\nto = [\"64B\", \"256B\", \"512B\", \"1024B\"]\n";
+        let kinds = [
+            "series",
+            "time_series",
+            "by_probe",
+            "delay_against_size",
+            "distribution",
+            "anatomy",
+        ];
+        for kind in kinds {
+            text += &format!(
+                "[[figure]]\nid = \"{kind}\"\ntitle = \"A part\"\ndraw = \"{kind}\"\nwhere = \"other=64B\"\n"
+            );
+        }
+        let scratch = Scratch::new();
+        let report = scratch.report("combinations", &text);
+        let page = std::fs::read_to_string(&report).unwrap();
+        for kind in kinds {
+            assert!(
+                page.contains(&format!("data-spec=\"part-{kind}\"")),
+                "{kind}"
+            );
+        }
+        is_short(&report, "combinations");
+    }
+
+    #[test]
+    fn a_page_fits_its_window() {
+        let Some(browser) = Chromium::start() else {
+            return;
+        };
+        let scratch = Scratch::new();
+        let page = open(&browser, &scratch.report("small", SMALL));
+        let columns = "new Set([...document.querySelectorAll('#figures figure')]\
+                   .map((figure) => Math.round(figure.getBoundingClientRect().left))).size";
+        for (width, abreast) in [(400, 1), (1400, 2), (2500, 2)] {
+            for mode in ["light", "dark"] {
+                page.appear(mode, width);
+                let is_narrow = format!(
+                    "[...document.querySelectorAll('figure[data-spec]')]\
+                 .every((figure) => figure.hasAttribute('data-narrow') === {})",
+                    width == 400
+                );
+                page.wait(&is_narrow);
+                page.wait_drawn();
+                assert_eq!(page.eval(BEYOND), json!([]), "{width} {mode}");
+                assert_eq!(page.eval(columns), json!(abreast), "{width} {mode}");
+                assert_eq!(inaccessible(&page), Vec::<Value>::new(), "{width} {mode}");
+                page.picture(&format!("page-{width}-{mode}"));
+            }
+        }
+        assert_eq!(page.complaints(), Vec::<String>::new());
     }
 }
