@@ -101,6 +101,9 @@ begin "dependencies"
 scripts/deny.sh
 
 if [ "$what" = all ]; then
+    begin "crates, as they would be published"
+    scripts/crates.sh
+
     begin "notebooks"
     scripts/notebooks.sh check
 
