@@ -72,7 +72,7 @@ cargo fmt --all --check
 begin "lints"
 prepare >target/prepare.log 2>&1 &
 beside=$!
-# Of tests, examples and benchmarks, too, where there is time: they share no compiled code with what is tested.
+# With `all` tests, examples and benchmarks, too.
 all_targets=""
 [ "$what" != all ] || all_targets=--all-targets
 cargo clippy --workspace $all_targets --quiet -- -D warnings

@@ -10,14 +10,11 @@ from typing import Any, Callable, Iterator
 Progress = Callable[[int, int], object]
 
 
-@contextlib.contextmanager
-def told(progress: Progress | bool | None) -> Iterator[Progress | None]:
+def told(progress: Progress | bool | None) -> contextlib.AbstractContextManager[Progress | None]:
     """Whom to tell how many trials are done, of how many: the function that was given, or a bar where `True` was."""
-    if not isinstance(progress, bool):
-        yield progress
-        return
-    with contextlib.ExitStack() as stack:
-        yield stack.enter_context(_bar()) if progress else None
+    if isinstance(progress, bool):
+        return _bar() if progress else contextlib.nullcontext()
+    return contextlib.nullcontext(progress)
 
 
 def _bar() -> contextlib.AbstractContextManager[Progress]:

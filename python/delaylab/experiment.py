@@ -165,8 +165,9 @@ def run(
     """Carries an experiment out, records it in a folder of `output`, judges its findings, and opens the run.
 
     World `sim` runs in this process, on `threads` threads (one for each CPU); other worlds are carried out by the
-    program. `progress` is called with how many trials are done, of how many; `True` shows a bar, by rich
-    or tqdm where they are installed. Ctrl-C stops the run; what was recorded stays in a folder that ends in `.partial`, with which `delaylab resume` goes on.
+    program. `progress` is called with how many trials are done, of how many; `True` shows a bar, by rich or tqdm where
+    they are installed. Ctrl-C stops the run; what was recorded stays in a folder that ends in `.partial`, with which
+    `delaylab resume` goes on.
     """
     chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
     if quick:

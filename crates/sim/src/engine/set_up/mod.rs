@@ -56,7 +56,7 @@ impl<E: EventSet> Engine<E> {
     }
 }
 
-/// What depends on how many channels go through a port, each switch's place in the file beside it.
+/// What depends on how many channels go through a port. `under`: the place of a switch's section in the file, by its name.
 ///
 /// # Errors
 /// The first field that cannot be simulated.
