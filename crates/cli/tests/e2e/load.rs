@@ -1,13 +1,13 @@
 //! Load: what is sent, what takes it, and what it does to the probes beside it.
 
 use crate::harness::KEY;
-use crate::harness::netns::{B4, BOTH_PREFIXES, Pair};
+use crate::harness::netns::{B4, BOTH_PREFIXES, Namespace, Pair};
 use crate::harness::process::{Process, Ran, Reflector, delaylab, ping, ran};
 use crate::harness::scratch::Scratch;
 use crate::or_skip;
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use std::net::TcpListener;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -61,11 +61,8 @@ fn tcp_load_is_told_beside_the_probe() {
 #[test]
 fn who_does_not_take_load_says_so() {
     let reflector = Reflector::local();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
     let words = format!(
-        "127.0.0.1 --port {} --load-port {port} --load tcp",
+        "127.0.0.1 --port {} --load-port 9 --load tcp",
         reflector.port
     );
     let refused = Ran::to_end(&mut ping(None, &words));
@@ -231,41 +228,35 @@ fn a_load_that_never_begins_makes_the_trial_invalid() {
     );
 }
 
-/// `iperf3 -s` on a free port, if there is one on this machine.
-fn iperf3() -> Result<(Process, u16), String> {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
-    drop(free);
+/// `iperf3 -s` in a network of its own, if there is one on this machine: it takes its port anew for each
+/// test, by TCP and UDP, and on the loopback of all other tests one of their sockets may have it by then.
+fn iperf3() -> Result<(Namespace, Process), String> {
     let found = Command::new("iperf3").arg("--version").output();
     found.map_err(|error| format!("no iperf3 to interwork with: {error}"))?;
-    let mut command = Command::new("iperf3");
-    command
-        .args(["-s", "-p", &port.to_string()])
-        .stdout(Stdio::null());
-    let process = Process::start(&mut command);
+    let host = Namespace::new('i')?;
+    host.ip("link set lo up")?;
+    let process = Process::start(host.command("iperf3").arg("-s").stdout(Stdio::null()));
     for _ in 0..100 {
-        let listens = std::fs::read_to_string("/proc/net/tcp6").unwrap_or_default()
-            + &std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
-        if listens.contains(&format!(":{port:04X} 0000")) {
+        if host.within(|| TcpStream::connect("127.0.0.1:5201").is_ok()) {
             break;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ok((process, port))
+    Ok((host, process))
 }
 
 #[test]
 fn iperf3_takes_our_load() {
-    let (_server, port) = or_skip!(iperf3());
-    let reflector = Reflector::local();
+    let (host, _server) = or_skip!(iperf3());
+    let reflector = Reflector::start(delaylab(Some(&host)).arg("reflect"));
     let words = |load: &str| {
         format!(
-            "127.0.0.1 --method udp --port {} -w 1s --load-server iperf3://127.0.0.1:{port} --load {load}",
+            "127.0.0.1 --method udp --port {} -w 1s --load-server iperf3://127.0.0.1 --load {load}",
             reflector.port
         )
     };
     for (load, streams) in [("tcp:3", 3), ("cbr:5Mbit/s:2", 2), ("tcp", 1)] {
-        let told = under_load(&mut ping(None, &words(load)));
+        let told = under_load(&mut ping(Some(&host), &words(load)));
         let told = told["streams"].as_array().unwrap();
         assert_eq!(told.len(), streams, "{load}");
         for stream in told {
@@ -277,11 +268,11 @@ fn iperf3_takes_our_load() {
             assert!(number(&stream["received_bytes"]) > 1e5, "{load}: {stream}");
         }
     }
-    let refused = Ran::to_end(&mut ping(None, &words("poisson:1Mbit/s")));
+    let refused = Ran::to_end(&mut ping(Some(&host), &words("poisson:1Mbit/s")));
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("tcp and cbr"), "{}", refused.stderr);
     let two = words("tcp") + " --load cbr:1Mbit/s";
-    let refused = Ran::to_end(&mut ping(None, &two));
+    let refused = Ran::to_end(&mut ping(Some(&host), &two));
     assert_eq!(refused.code, 2);
     assert!(
         refused.stderr.contains("one test at a time"),

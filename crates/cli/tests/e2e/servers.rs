@@ -2,7 +2,7 @@
 
 use crate::harness::in_one_of_three;
 use crate::harness::netns::{A4, B4, Namespace, Pair};
-use crate::harness::process::{Ran, delaylab, ping};
+use crate::harness::process::{CLOSED, Ran, delaylab, ping};
 use crate::harness::scratch::Scratch;
 use crate::harness::web_server::{Identity, Truth, WebServer};
 use crate::or_skip;
@@ -359,13 +359,8 @@ fn a_handshake_is_answered_by_any_port() {
         assert!(parts[0] <= parts[1], "{record}");
     }
     assert!(stage(&open, "connect") > 0.0);
-    // A port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
     let closed = document(&format!(
-        "{free} --method tcp-connect --close rst -i 20ms -c 5"
+        "{CLOSED} --method tcp-connect --close rst -i 20ms -c 5"
     ));
     for record in records(&closed) {
         assert_eq!(
@@ -557,13 +552,9 @@ fn a_name_server_is_asked_by_tls() {
 
 #[test]
 fn what_cannot_be_asked_is_said() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
     for (words, said) in [
         (
-            format!("http://{free}/ -c 1"),
+            format!("http://{CLOSED}/ -c 1"),
             "nothing listens on this TCP port",
         ),
         (

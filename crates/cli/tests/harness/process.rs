@@ -307,6 +307,9 @@ fn rest_of(mut stderr: BufReader<ChildStderr>) -> String {
     rest
 }
 
+/// Nobody listens here: no port that is given to who asks for any is so low.
+pub const CLOSED: &str = "127.0.0.1:9";
+
 /// `delaylab WORDS` in this directory.
 pub fn inside(scratch: &Scratch, words: &str) -> Command {
     let mut command = delaylab(None);
