@@ -1,6 +1,7 @@
 // Builds dist/figures.js: one script without imports, for a browser and for a bare JavaScript engine.
 import { defineConfig } from "vite";
 import { licences } from "./licences.mjs";
+import { vars } from "./vars.mjs";
 
 // The report has the script inline: nothing in it may end the element or begin another.
 const inline = (code) => code.replace(/<(\/script|script|!--)/gi, "\\x3C$1");
@@ -17,7 +18,7 @@ const finish = {
 };
 
 export default defineConfig({
-  plugins: [finish],
+  plugins: [vars, finish],
   define: { "process.env.NODE_ENV": '"production"' },
   build: {
     target: "es2020",

