@@ -47,6 +47,7 @@ pub mod part;
 mod regular;
 pub mod resolve;
 pub mod resume;
+mod row_groups;
 pub mod run;
 mod seal;
 mod sorter;

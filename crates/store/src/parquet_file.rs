@@ -4,11 +4,10 @@ use crate::digest::{FileFacts, Hashing};
 use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
+use crate::row_groups::RowGroups;
 use crate::stamps;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{
     EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
@@ -36,7 +35,7 @@ pub(crate) struct ParquetFile {
     disk: SharedDisk,
     path: PathBuf,
     /// `None` once it is put in place.
-    writer: Option<ArrowWriter<Hashing<Box<dyn DiskFile>>>>,
+    writer: Option<RowGroups<Hashing<Box<dyn DiskFile>>>>,
 }
 
 impl ParquetFile {
@@ -48,7 +47,7 @@ impl ParquetFile {
     ) -> Result<Self, StoreError> {
         let schema = stamps::file_schema(rows);
         let properties = properties(&schema);
-        Self::with(disk, path, schema, properties)
+        Self::with(disk, path, &schema, properties)
     }
 
     /// The same for a part with `count` rows, which is joined with others later.
@@ -59,7 +58,7 @@ impl ParquetFile {
         count: u64,
     ) -> Result<Self, StoreError> {
         if is_plain(count) {
-            return Self::with(disk, path, stamps::file_schema(rows), plain());
+            return Self::with(disk, path, &stamps::file_schema(rows), plain());
         }
         Self::create(disk, path, rows)
     }
@@ -67,15 +66,12 @@ impl ParquetFile {
     fn with(
         disk: &SharedDisk,
         path: &Path,
-        schema: SchemaRef,
+        schema: &SchemaRef,
         properties: WriterProperties,
     ) -> Result<Self, StoreError> {
         let temporary = durable::unfinished(path);
         let file = disk.create(&temporary).map_err(StoreError::at(path))?;
-        let options = ArrowWriterOptions::new()
-            .with_properties(properties)
-            .with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(Hashing::new(file), schema, options);
+        let writer = RowGroups::create(Hashing::new(file), schema, properties);
         Ok(Self {
             disk: disk.clone(),
             path: path.to_owned(),
@@ -100,8 +96,8 @@ impl ParquetFile {
     /// The rows of a trial are complete.
     pub(crate) fn end_trial(&mut self) -> Result<(), StoreError> {
         match &mut self.writer {
-            Some(writer) if writer.in_progress_rows() >= TRIAL_ROW_GROUP => {
-                writer.flush().map_err(StoreError::parquet(&self.path))
+            Some(writer) if writer.in_progress() >= TRIAL_ROW_GROUP => {
+                writer.end_group().map_err(StoreError::parquet(&self.path))
             }
             _ => Ok(()),
         }
