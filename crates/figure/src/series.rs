@@ -253,3 +253,56 @@ pub(super) const fn unit(unit: Unit) -> &'static str {
         Unit::Number => "number",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::svg::Artist;
+    use delaylab_model::series::SeriesPoint;
+    use delaylab_view::run::samples::runs;
+
+    /// How far to the right each line reaches.
+    fn ends_of_lines(svg: &str) -> Vec<f64> {
+        let lines = svg
+            .split("<path ")
+            .filter(|path| path.contains("stroke=\"#0072b2\""));
+        let course = |path: &str| path.split_once(" d=\"").unwrap().1.to_owned();
+        let ends = lines.map(course).map(|course| {
+            let course = course.split('"').next().unwrap();
+            let points = course.split(['M', 'L']).filter_map(|it| it.split_once(','));
+            points
+                .map(|(x, _)| x.parse::<f64>().unwrap())
+                .fold(0.0, f64::max)
+        });
+        ends.collect()
+    }
+
+    #[test]
+    fn a_value_that_stays_is_drawn_to_its_end() {
+        let (_, mut run) = runs()
+            .into_iter()
+            .find(|(_, run)| drawn(run).next().is_some())
+            .unwrap();
+        let mut shown = drawn(&run).next().unwrap().clone();
+        let stretch = |t: f64, length: f64, mean: f64| SeriesPoint {
+            t: (t * 1e9) as i64,
+            length: (length * 1e9) as i64,
+            min: mean,
+            mean,
+            max: mean,
+            ..shown.stretches[0].clone()
+        };
+        shown.stretches = vec![stretch(0.0, 0.1, 0.5), stretch(0.1, 9.9, 1.0)];
+        run.series = vec![shown];
+        let drawings = crate::every_drawing(&run);
+        let drawing = drawings.iter().find(|it| it.name == "series").unwrap();
+        let svg = Artist::new().unwrap().draw(&drawing.standalone()).unwrap();
+        let ends = ends_of_lines(&svg);
+        let far = (crate::WIDTH as f64) / 2.0;
+        assert!(
+            !ends.is_empty() && ends.iter().all(|end| *end > far),
+            "{ends:?}"
+        );
+    }
+}
