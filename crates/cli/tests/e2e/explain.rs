@@ -234,36 +234,6 @@ mod alone {
         });
     }
 
-    /// Somebody without privileges is told no names, and still that it is the host.
-    #[test]
-    fn without_the_scheduler_s_events_a_planted_process_is_still_the_host_s_fault() {
-        or_skip!(root());
-        let scratch = Scratch::new();
-        let nobody = 65_534;
-        std::os::unix::fs::chown(scratch.path("."), Some(nobody), Some(nobody)).unwrap();
-        run_beside_culprit(&scratch, Some(nobody));
-        let found = explained(&scratch);
-        assert_eq!(found["sources"], serde_json::json!([]), "{found:#}");
-        let share = |of_host: bool| -> f64 {
-            let causes = found["causes"].as_array().unwrap().iter();
-            let causes = causes.filter(|cause| {
-                let place = cause["place"].as_str().unwrap();
-                ["prober", "reflector"].contains(&place) == of_host
-            });
-            causes
-                .map(|cause| cause["share_of_lost"].as_f64().unwrap())
-                .sum()
-        };
-        assert!(share(true) > 0.9, "{found:#}");
-        let causes = found["causes"].to_string();
-        assert!(causes.contains("of the others these ran most"), "{causes}");
-        let unknown = found["unknown"].to_string();
-        assert!(
-            unknown.contains("as root, or with access to tracefs"),
-            "{unknown}"
-        );
-    }
-
     #[test]
     fn a_switch_that_pauses_is_the_network_s_fault() {
         or_skip!(root());
@@ -282,9 +252,39 @@ mod alone {
         });
     }
 
-    /// The two of them together, in `make test-all`.
+    /// In `make test-all`.
     mod long {
         use super::*;
+
+        /// Somebody without privileges is told no names, and still that it is the host.
+        #[test]
+        fn without_the_scheduler_s_events_a_planted_process_is_still_the_host_s_fault() {
+            or_skip!(root());
+            let scratch = Scratch::new();
+            let nobody = 65_534;
+            std::os::unix::fs::chown(scratch.path("."), Some(nobody), Some(nobody)).unwrap();
+            run_beside_culprit(&scratch, Some(nobody));
+            let found = explained(&scratch);
+            assert_eq!(found["sources"], serde_json::json!([]), "{found:#}");
+            let share = |of_host: bool| -> f64 {
+                let causes = found["causes"].as_array().unwrap().iter();
+                let causes = causes.filter(|cause| {
+                    let place = cause["place"].as_str().unwrap();
+                    ["prober", "reflector"].contains(&place) == of_host
+                });
+                causes
+                    .map(|cause| cause["share_of_lost"].as_f64().unwrap())
+                    .sum()
+            };
+            assert!(share(true) > 0.9, "{found:#}");
+            let causes = found["causes"].to_string();
+            assert!(causes.contains("of the others these ran most"), "{causes}");
+            let unknown = found["unknown"].to_string();
+            assert!(
+                unknown.contains("as root, or with access to tracefs"),
+                "{unknown}"
+            );
+        }
 
         #[test]
         fn both_at_once_are_told_apart() {
