@@ -145,10 +145,7 @@ impl Started {
         writer: RunWriter,
         done: &BTreeSet<u32>,
     ) -> Result<Self, RunnerError> {
-        let recorded = match done.is_empty() {
-            true => None,
-            false => Some(run_folder::open(writer.folder())?),
-        };
+        let recorded = recorded(&resolved, done, writer.folder())?;
         Ok(Self {
             prepared: Prepared::new(resolved, options, done, recorded)?,
             keep: writer,
@@ -264,7 +261,11 @@ impl Recorded {
     pub fn finish(self) -> Result<Finished, RunnerError> {
         let partial = run_folder::open(self.keep.folder())?;
         let Resolved { findings, seed, .. } = &self.resolved;
-        let judged = judge(findings, &Stored::new(&partial), *seed);
+        // What is measured is read for findings alone.
+        let judged = match findings.is_empty() {
+            true => Vec::new(),
+            false => judge(findings, &Stored::new(&partial), *seed),
+        };
         run_folder::whole(&partial)?;
         drop(partial);
         self.conclude(judged)
@@ -286,6 +287,17 @@ impl Recorded {
             warnings: finished.warnings,
         })
     }
+}
+
+/// What these trials recorded, where it decides which come next: else to read all of it would be in vain.
+pub(crate) fn recorded(
+    resolved: &Resolved,
+    done: &BTreeSet<u32>,
+    folder: &Path,
+) -> Result<Option<Run>, RunnerError> {
+    let decides = resolved.procedure.is_some() || resolved.stop.is_some();
+    let is_read = decides && !done.is_empty();
+    is_read.then(|| run_folder::open(folder)).transpose()
 }
 
 /// Which trial comes next, when these are done and recorded. At most `at_once` are under way at the same time.

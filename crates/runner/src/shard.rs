@@ -12,7 +12,7 @@ use crate::environment::{self, MergedPart};
 use crate::error::RunnerError;
 use crate::resolve;
 use crate::run::{self, Started};
-use crate::run_folder::{self, shortest};
+use crate::run_folder::shortest;
 use crate::worlds::RunOptions;
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::experiment::WorldName;
@@ -187,10 +187,7 @@ impl Gathered {
     /// # Errors
     /// What is recorded cannot be read.
     pub fn next_round(&self) -> Result<Vec<u32>, RunnerError> {
-        let recorded = match self.done.is_empty() {
-            true => None,
-            false => Some(run_folder::open(self.writer.folder())?),
-        };
+        let recorded = run::recorded(&self.resolved, &self.done, self.writer.folder())?;
         let planned = &self.resolved.planned;
         let mut plan = run::plan(&self.resolved, planned, usize::MAX, &self.done, recorded)?;
         let next = plan.next_trials().into_iter();

@@ -137,7 +137,9 @@ fn threads_for(rows: usize) -> usize {
     if rows < WORTH_THREADS {
         return 1;
     }
-    available_parallelism().map_or(1, NonZeroUsize::get).min(THREADS)
+    available_parallelism()
+        .map_or(1, NonZeroUsize::get)
+        .min(THREADS)
 }
 
 /// What this work gives for each item, in their order. A thread that is done takes the next item.
