@@ -172,3 +172,93 @@ fn each<I: Send, R: Send>(
     all.sort_by_key(|(at, _)| *at);
     Ok(all.into_iter().map(|(_, result)| result).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use arrow_array::{Int64Array, StringArray};
+    use arrow_schema::{DataType, Field, Schema};
+    use std::sync::Arc;
+
+    fn schema() -> SchemaRef {
+        let numbers = Field::new("numbers", DataType::Int64, false);
+        let words = Field::new("words", DataType::Utf8, true);
+        Arc::new(Schema::new(vec![numbers, words]))
+    }
+
+    /// Of so many rows, from this one on.
+    fn batch(from: i64, rows: i64) -> RecordBatch {
+        let numbers: Int64Array = (from..from + rows).map(|k| k * k % 1_009).collect();
+        let word = |k: i64| (k % 7 > 0).then(|| format!("word {}", k % 31));
+        let words: StringArray = (from..from + rows).map(word).collect();
+        RecordBatch::try_new(schema(), vec![Arc::new(numbers), Arc::new(words)]).unwrap()
+    }
+
+    fn batches(sizes: &[i64]) -> Vec<RecordBatch> {
+        let mut from = 0;
+        let next = |&rows: &i64| {
+            from += rows;
+            batch(from - rows, rows)
+        };
+        sizes.iter().map(next).collect()
+    }
+
+    fn properties(most: usize) -> WriterProperties {
+        WriterProperties::builder()
+            .set_max_row_group_row_count(Some(most))
+            .build()
+    }
+
+    /// As the library itself writes it, on one thread.
+    fn expected(batches: &[RecordBatch], most: usize) -> Vec<u8> {
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties(most))
+            .with_skip_arrow_metadata(true);
+        let mut file = Vec::new();
+        let mut writer = ArrowWriter::try_new_with_options(&mut file, schema(), options).unwrap();
+        for batch in batches {
+            writer.write(batch).unwrap();
+        }
+        writer.finish().unwrap();
+        drop(writer);
+        file
+    }
+
+    #[test]
+    fn the_bytes_are_those_of_one_thread() {
+        for sizes in [
+            &[0][..],
+            &[1],
+            &[10, 0, 3, 500],
+            &[40_000, 1, 40_000, 7_000],
+            &[100_000, 30_000, 5],
+            &[1_000; 150],
+        ] {
+            let batches = batches(sizes);
+            for most in [1_000, 65_537, 1 << 20] {
+                let mut file = Vec::new();
+                let mut groups = RowGroups::create(&mut file, &schema(), properties(most)).unwrap();
+                for batch in &batches {
+                    groups.write(batch).unwrap();
+                }
+                groups.finish().unwrap();
+                drop(groups);
+                assert_eq!(file, expected(&batches, most), "{sizes:?}, {most}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_gives_results_in_order_and_the_first_error() {
+        for threads in [1, 2, 7] {
+            let squares = each(threads, (0..100).map(i64::from), |k| Ok(k * k)).unwrap();
+            assert!(squares.into_iter().eq((0..100).map(|k| k * k)), "{threads}");
+            let odd = |k| match k % 2 {
+                0 => Ok(k),
+                _ => Err(ParquetError::General("odd".to_owned())),
+            };
+            assert!(each(threads, 0..100, odd).is_err(), "{threads}");
+        }
+    }
+}
