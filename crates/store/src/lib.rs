@@ -20,13 +20,14 @@
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial, `seal` finds what is torn of one,
-//! `parquet_file` and `parquet_source` write and read one Parquet file, `stamps` is how stamps stand in
-//! one, `join` makes tables of parts, `interrupted` keeps what was cut short apart, `folder` knows the
-//! names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `regular` which
-//! files are read at all.
+//! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
+//! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts, `interrupted` keeps what was cut short apart,
+//! `folder` knows the names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds,
+//! `regular` which files are read at all.
 #![forbid(unsafe_code)]
 
 pub mod adopt;
+mod content;
 mod digest;
 pub mod disk;
 mod durable;

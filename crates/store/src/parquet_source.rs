@@ -1,5 +1,6 @@
 //! Reading one Parquet file, a row group at a time.
 
+use crate::content::Content;
 use crate::regular;
 use crate::stamps;
 use arrow_array::RecordBatch;
@@ -11,7 +12,6 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::errors::ParquetError;
 use parquet::file::statistics::Statistics;
-use std::fs::File;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -25,22 +25,22 @@ const LARGE_BATCH: usize = 65_536;
 /// An open file, of which the footer is read.
 #[derive(Debug)]
 pub(crate) struct ParquetSource {
-    file: File,
+    content: Content,
     metadata: ArrowReaderMetadata,
 }
 
 impl ParquetSource {
     /// Columns that `known` has as dictionaries are read as such.
     pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
-        guarded(|| Self::read_footer(regular::open(path)?, known))
+        guarded(|| Self::read_footer(Content::of(regular::open(path)?)?, known))
     }
 
-    fn read_footer(file: File, known: &SchemaRef) -> Result<Self, ParquetError> {
+    fn read_footer(content: Content, known: &SchemaRef) -> Result<Self, ParquetError> {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let found = ArrowReaderMetadata::load(&file, options.clone())?;
+        let found = ArrowReaderMetadata::load(&content, options.clone())?;
         let options = options.with_schema(with_dictionaries(found.schema(), known));
         let metadata = ArrowReaderMetadata::try_new(found.metadata().clone(), options)?;
-        Ok(Self { file, metadata })
+        Ok(Self { content, metadata })
     }
 
     /// How many rows a row group has.
@@ -106,9 +106,9 @@ impl ParquetSource {
         rows: Range<u64>,
     ) -> Result<Batches, ParquetError> {
         let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
-        let file = self.file.try_clone()?;
+        let content = self.content.clone();
         let builder =
-            ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+            ParquetRecordBatchReaderBuilder::new_with_metadata(content, self.metadata.clone())
                 .with_row_groups(vec![group])
                 .with_batch_size(size)
                 .with_offset(count(rows.start))
