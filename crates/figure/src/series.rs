@@ -267,8 +267,8 @@ mod tests {
         let lines = svg
             .split("<path ")
             .filter(|path| path.contains("stroke=\"#0072b2\""));
-        let course = |path: &str| path.split_once(" d=\"").unwrap().1.to_owned();
-        let ends = lines.map(course).map(|course| {
+        let ends = lines.map(|line| {
+            let course = line.split_once("d=\"").unwrap().1;
             let course = course.split('"').next().unwrap();
             let points = course.split(['M', 'L']).filter_map(|it| it.split_once(','));
             points
