@@ -22,7 +22,7 @@ const TRIAL_ROW_GROUP: usize = 1 << 16;
 
 /// Bytes of a column's dictionary in a row group at most.
 const DICTIONARY: usize = 1 << 19;
-/// How hard the compression tries: 6 takes a quarter longer for all of the end of a run, and saves a twentieth of series.
+/// The level of zstd. With level 6 the end of a run takes 17 % longer, and `series.parquet` is 5 % smaller.
 const LEVEL: i32 = 3;
 /// Rows of a part of a trial at most that is written plainly: it is read once, when it is joined with the
 /// others, and of a few rows a dictionary and a compressor for each column take longer than all the rest.

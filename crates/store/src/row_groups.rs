@@ -4,7 +4,7 @@
 //! the same byte for byte.
 
 use arrow_array::RecordBatch;
-use arrow_schema::{FieldRef, SchemaRef};
+use arrow_schema::{Fields, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions,
@@ -30,7 +30,7 @@ const THREADS: usize = 8;
 pub(crate) struct RowGroups<W: Write + Send> {
     file: SerializedFileWriter<W>,
     new_columns: ArrowRowGroupWriterFactory,
-    fields: Vec<FieldRef>,
+    fields: Fields,
     /// Rows of a row group at most.
     most: usize,
     /// Of the row group that is being written; none between two.
@@ -53,7 +53,7 @@ impl<W: Write + Send> RowGroups<W> {
         Ok(Self {
             file,
             new_columns,
-            fields: schema.fields().iter().cloned().collect(),
+            fields: schema.fields().clone(),
             most,
             columns: Vec::new(),
             rows: 0,
@@ -145,7 +145,7 @@ fn threads_for(rows: usize) -> usize {
 /// What this work gives for each item, in their order. A thread that is done takes the next item.
 fn each<I: Send, R: Send>(
     threads: usize,
-    items: impl ExactSizeIterator<Item = I> + Send,
+    items: impl Iterator<Item = I> + Send,
     work: impl Fn(I) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     if threads == 1 {
@@ -187,7 +187,7 @@ mod tests {
         Arc::new(Schema::new(vec![numbers, words]))
     }
 
-    /// Of so many rows, from this one on.
+    /// `rows` rows, numbered from `from`.
     fn batch(from: i64, rows: i64) -> RecordBatch {
         let numbers: Int64Array = (from..from + rows).map(|k| k * k % 1_009).collect();
         let word = |k: i64| (k % 7 > 0).then(|| format!("word {}", k % 31));

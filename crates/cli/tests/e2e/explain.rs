@@ -256,7 +256,7 @@ mod alone {
     mod long {
         use super::*;
 
-        /// Somebody without privileges is told no names, and still that it is the host.
+        /// Without privileges no process is named, and the delay is still attributed to the host.
         #[test]
         fn without_the_scheduler_s_events_a_planted_process_is_still_the_host_s_fault() {
             or_skip!(root());

@@ -307,7 +307,7 @@ fn rest_of(mut stderr: BufReader<ChildStderr>) -> String {
     rest
 }
 
-/// Nobody listens here: no port that is given to who asks for any is so low.
+/// No process listens here: Linux assigns ephemeral ports from 32,768.
 pub const CLOSED: &str = "127.0.0.1:9";
 
 /// `delaylab WORDS` in this directory.
