@@ -69,6 +69,9 @@ export PATH="$PWD/target/tools/bin:$PATH"
 begin "format"
 cargo fmt --all --check
 
+begin "dependencies"
+scripts/deny.sh
+
 begin "lints"
 prepare >target/prepare.log 2>&1 &
 beside=$!
@@ -96,9 +99,6 @@ end_beside target/doc.log
 
 begin "examples in the documentation of code"
 cargo test --workspace --doc --quiet
-
-begin "dependencies"
-scripts/deny.sh
 
 if [ "$what" = all ]; then
     begin "crates, as they would be published"

@@ -6,15 +6,14 @@ A place is made by the process that calls `sweep`, and goes with each share.
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import shutil
 import tempfile
 import uuid
-import zipfile
 from pathlib import Path
 from typing import Any, Protocol
 
+from . import _delaylab
 from .errors import ClusterError, EnvironmentFault, UsageError
 
 
@@ -51,7 +50,7 @@ class _Cluster:
     folder = None
 
     def leave(self, run: Path) -> bytes:
-        return _packed(run)
+        return _delaylab.pack(run)
 
     def take(self, left: bytes, scratch: Path) -> Path:
         return _unpacked(left, scratch)
@@ -89,10 +88,10 @@ class _Store:
         _fsspec(url)
 
     def leave(self, run: Path) -> str:
-        url = f"{self._url}/share-{uuid.uuid4().hex}.zip"
+        url = f"{self._url}/share-{uuid.uuid4().hex}.tar"
         try:
             with _fsspec(url).open(url, "wb") as file:
-                file.write(_packed(run))
+                file.write(_delaylab.pack(run))
         except Exception as error:  # each store has errors of its own
             raise ClusterError(f"cannot write {url}: {error}") from None
         return url
@@ -129,20 +128,8 @@ def _fsspec(url: str) -> Any:
     return fsspec
 
 
-def _packed(run: Path) -> bytes:
-    """The files of a run. They are compressed already."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for folder, _, names in os.walk(run):
-            for name in names:
-                path = Path(folder) / name
-                archive.write(path, path.relative_to(run))
-    return packed.getvalue()
-
-
 def _unpacked(packed: bytes, folder: Path) -> Path:
     """The unfinished run that was packed, in this folder."""
     run = Path(tempfile.mkdtemp(suffix=".partial", dir=folder))
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        archive.extractall(run)
+    _delaylab.unpack(packed, run)
     return run

@@ -216,8 +216,7 @@ def _every_round(
         with contextlib.closing(_coming(engine, shares)) as results:
             for left in results:
                 folder = left_at.take(left, scratch)
-                run.add(folder)
-                done += len(list((folder / "parts").glob("trials-*.parquet")))
+                done += run.take(folder)
                 shutil.rmtree(folder)
                 if progress is not None:
                     progress(done, of)

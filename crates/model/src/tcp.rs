@@ -2,7 +2,7 @@
 
 use crate::quantity::{Duration, Limit, Size};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// When a segment is taken for lost because no ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -31,6 +31,40 @@ pub enum DelayedAcks {
     Linux,
 }
 
+/// What ends slow start before something is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HyStart {
+    /// Nothing.
+    None,
+    /// HyStart++ (RFC 9406): the window grows by a quarter once the round-trip time has grown, and slow start ends five
+    /// round trips later.
+    #[serde(rename = "rfc9406")]
+    Rfc9406,
+    /// The older HyStart of Linux: at once, by the round-trip time or by a train of ACKs; with CUBIC alone.
+    Linux,
+}
+
+/// By name, or as a switch.
+#[derive(Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "not known: say \"rfc9406\" (or true), \"linux\", or \"none\" (or false)"
+)]
+enum NameOrSwitch {
+    /// True: `rfc9406`; false: `none`.
+    Switch(bool),
+    Name(HyStart),
+}
+
+fn name_or_switch<'de, D: Deserializer<'de>>(from: D) -> Result<Option<HyStart>, D::Error> {
+    Ok(Some(match NameOrSwitch::deserialize(from)? {
+        NameOrSwitch::Switch(true) => HyStart::Rfc9406,
+        NameOrSwitch::Switch(false) => HyStart::None,
+        NameOrSwitch::Name(name) => name,
+    }))
+}
+
 /// Features of the TCP at both ends of a load. What is not given is as the congestion control's preset
 /// has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -42,8 +76,11 @@ pub struct TcpOptions {
     pub prr: Option<bool>,
     /// RACK-TLP: loss detection by time, and tail loss probes (RFC 8985). Needs `sack`.
     pub rack_tlp: Option<bool>,
-    /// HyStart++: slow start ends when the round-trip time grows (RFC 9406).
-    pub hystart: Option<bool>,
+    /// What ends slow start before something is lost: HyStart++ (`rfc9406`, or true), the older HyStart of Linux
+    /// (`linux`: CUBIC's alone), or nothing (`none`, or false).
+    #[serde(default, deserialize_with = "name_or_switch")]
+    #[schemars(with = "Option<NameOrSwitch>")]
+    pub hystart: Option<HyStart>,
     /// SYN, SYN-ACK and ACK before data (RFC 9293).
     pub handshake: Option<bool>,
     /// Segments may be marked instead of dropped (RFC 3168).

@@ -61,12 +61,9 @@ impl Gathered {
         self.with(py, |run| run.next_round())
     }
 
-    /// Takes over the trials of an unfinished run.
-    fn add(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-        self.with(py, |run| {
-            let donor = Donor::open(&folder)?;
-            run.add(&donor)
-        })
+    /// Takes the trials of an unfinished run over: how many it had. They are no longer there then.
+    fn take(&self, py: Python<'_>, folder: PathBuf) -> PyResult<usize> {
+        self.with(py, |run| run.take(Donor::open(&folder)?))
     }
 
     /// Lets go of its folder, which `delaylab resume` may then take up.

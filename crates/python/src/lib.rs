@@ -6,6 +6,7 @@
 //! | `resolved` | an experiment with all choices applied |
 //! | `simulate` | a simulation, or a share of one, which Ctrl-C stops |
 //! | `gathered` | a run whose trials come from other processes |
+//! | `packed` | the run of a share as bytes |
 //! | `stored` | a run on disk |
 //! | `table` | a table as an Arrow stream |
 //! | `error` | errors as exceptions of the package |
@@ -15,6 +16,7 @@
 
 mod error;
 mod gathered;
+mod packed;
 mod resolved;
 mod simulate;
 mod stored;
@@ -27,6 +29,8 @@ use pyo3::prelude::*;
 mod _delaylab {
     #[pymodule_export]
     use super::gathered::Gathered;
+    #[pymodule_export]
+    use super::packed::{pack, unpack};
     #[pymodule_export]
     use super::resolved::{Resolved, catalogue, resolve};
     #[pymodule_export]

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`mod@resolve`] | from a name to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
+//! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`shard`] | a run in shares, and one run of them |
 //! | [`worlds`] | opens the world of a run: the one place that knows which worlds there are |
 //! | `live_target` | the live world's target, or a reflector of the run's own |
@@ -27,6 +28,7 @@
 
 mod environment;
 pub mod error;
+pub mod expected;
 mod live_target;
 pub mod load_limit;
 pub mod own_reflector;

@@ -16,6 +16,7 @@ use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
+use delaylab_store::disk::RealDisk;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
@@ -63,8 +64,8 @@ struct Prepared {
     done: usize,
     stop: Stop,
     stop_means: StopMeans,
-    /// The share of the design's trials that these are, if it is a shard.
-    shard: Option<Shard>,
+    /// The share of the design's trials that these are; `None`: all.
+    share: Option<Share>,
     /// The words in which it was asked for.
     supplied: Vec<String>,
 }
@@ -95,7 +96,7 @@ impl Prepared {
             done: done.len(),
             stop: options.stop.clone(),
             stop_means: options.stop_means,
-            shard: options.share.as_ref().and_then(Share::shard),
+            share: options.share.clone(),
             supplied: options.supplied.clone(),
         })
     }
@@ -181,24 +182,30 @@ impl Started<Nowhere> {
             planned,
             supplied,
             world,
-            shard,
+            share,
             ..
         } = &self.prepared;
+        let shard = self.shard();
+        let disk = match share {
+            // Whoever handed these trials out takes them over, or hands them out again.
+            Some(Share::Trials(_)) => RealDisk::scratch(),
+            _ => RealDisk::shared(),
+        };
         let conditions = conditions(resolved, planned);
         let new = NewRun {
-            name: &shard::name(&resolved.name, *shard),
+            name: &shard::name(&resolved.name, shard),
             world: resolved.world.name(),
             started: Some(SystemTime::now()),
             experiment: &resolved.toml,
             environment: &environment::document(
                 supplied.clone(),
                 world.target_name(),
-                *shard,
+                shard,
                 &conditions,
             ),
         };
         Ok(Started {
-            keep: RunWriter::create(runs, &new)?,
+            keep: RunWriter::create_on(disk, runs, &new)?,
             prepared: self.prepared,
         })
     }
@@ -212,7 +219,7 @@ impl<K: Keep> Started<K> {
 
     /// Which shard of the design it is, if it is one.
     pub fn shard(&self) -> Option<Shard> {
-        self.prepared.shard
+        self.prepared.share.as_ref().and_then(Share::shard)
     }
 
     /// Its trials with where they go, in the order of the design.

@@ -3,7 +3,7 @@
 //! ```text
 //! RunOptions { share: Some(Share::Shard(3/16)) }     a process carries out its share and leaves an unfinished run
 //! merge(&folders, &options, runs)?                   one run of all of them: the same bytes as of one process
-//! Gathered::create(…)?.next_round()?, .add(&donor)?  the same for whoever hands trials out as results come in
+//! Gathered::create(…)?.next_round()?, .take(donor)?  the same for whoever hands trials out as results come in
 //! ```
 //!
 //! Only simulations are divided: trials on a real path, or on this machine's processors, would disturb each other.
@@ -194,15 +194,28 @@ impl Gathered {
         Ok(next.map(|planned| planned.trial.id).collect())
     }
 
-    /// Takes over what another run has recorded of its trials.
+    /// Takes over what another run has recorded of its trials, and leaves it there, too.
     ///
     /// # Errors
     /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
-    pub fn add(&mut self, donor: &Donor) -> Result<(), RunnerError> {
+    fn share(&mut self, donor: &Donor) -> Result<(), RunnerError> {
         belongs_to(&self.resolved.toml, donor)?;
-        self.writer.adopt(donor, donor.trials())?;
+        self.writer.share(donor)?;
         self.done.extend(donor.trials());
         Ok(())
+    }
+
+    /// The same of a run that nobody needs any more, from which they are taken: how many they are.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn take(&mut self, donor: Donor) -> Result<usize, RunnerError> {
+        belongs_to(&self.resolved.toml, &donor)?;
+        let trials = donor.trials().clone();
+        self.writer.take(donor)?;
+        let count = trials.len();
+        self.done.extend(trials);
+        Ok(count)
     }
 
     /// A run of which these trials are done.
@@ -245,7 +258,7 @@ pub fn merge(
     let started = started.unwrap_or_else(SystemTime::now);
     let supplied = options.supplied.clone();
     let mut gathered = Gathered::with_parts(resolved, supplied, started, &merged, runs)?;
-    let added = donors.iter().try_for_each(|donor| gathered.add(donor));
+    let added = donors.iter().try_for_each(|donor| gathered.share(donor));
     if let Err(error) = added {
         // All of it is in the shards.
         let _ = gathered.writer.discard();

@@ -167,36 +167,49 @@ impl Donor {
 }
 
 impl RunWriter {
-    /// Takes these trials of another run over. Trials that are recorded here already stay as they are.
+    /// Takes the trials of another run over, which keeps them. Trials that are recorded here already stay as they are.
     ///
     /// # Errors
     /// Parts of one are no longer what was recorded, or they cannot be written here. Those before it are taken over.
-    pub fn adopt(&self, donor: &Donor, trials: &BTreeSet<u32>) -> Result<(), StoreError> {
-        for &trial in trials {
+    pub fn share(&self, donor: &Donor) -> Result<(), StoreError> {
+        self.adopt(donor, share)
+    }
+
+    /// The same, for a run that nobody needs any more: what is taken over is no longer there.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn take(&self, donor: Donor) -> Result<(), StoreError> {
+        let from = donor.folder();
+        // Whoever put its files there may not have waited for the disk.
+        self.disk.sync_all(from).map_err(StoreError::at(from))?;
+        self.adopt(&donor, take)
+    }
+
+    fn adopt(&self, donor: &Donor, how: Adopt) -> Result<(), StoreError> {
+        for &trial in donor.trials() {
             if !self.folder.part(TRIALS, trial).exists() {
-                self.adopt_trial(donor, trial)?;
+                self.adopt_trial(donor, trial, how)?;
             }
         }
         durable::sync_folder(&*self.disk, &self.folder.parts())
     }
 
     /// The part of `trials` last, as where a trial is recorded.
-    fn adopt_trial(&self, donor: &Donor, trial: u32) -> Result<(), StoreError> {
+    fn adopt_trial(&self, donor: &Donor, trial: u32, how: Adopt) -> Result<(), StoreError> {
         let listed = donor.parts(trial)?;
         // By our own names: a manifest may be anybody's.
         for table in every_table!(R => R::TABLE) {
             let part = self.folder.part(table, trial);
             let name = part.file_name().unwrap_or_default().to_string_lossy();
             if listed.files.contains_key(&*name) {
-                take(&self.disk, &donor.folder.part(table, trial), &part)?;
+                how(&self.disk, &donor.folder.part(table, trial), &part)?;
             }
         }
-        listed.write(&*self.disk, &self.folder.part_manifest(trial))?;
-        take(
-            &self.disk,
-            &donor.folder.part(TRIALS, trial),
-            &self.folder.part(TRIALS, trial),
-        )
+        let [from, to] = [&donor.folder, &self.folder].map(|folder| folder.part_manifest(trial));
+        how(&self.disk, &from, &to)?;
+        let [from, to] = [&donor.folder, &self.folder].map(|folder| folder.part(TRIALS, trial));
+        how(&self.disk, &from, &to)
     }
 
     /// Removes all that was written: where the whole of a run is elsewhere, too.
@@ -208,11 +221,26 @@ impl RunWriter {
     }
 }
 
-/// Gives a file a second name, or copies it to where that cannot be.
+/// Puts a file of one run into another.
+type Adopt = fn(&SharedDisk, &Path, &Path) -> Result<(), StoreError>;
+
+/// Moves a file, or copies it to where that cannot be.
 fn take(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
-    if durable::link(&**disk, from, to)? {
-        return Ok(());
+    match disk.rename(from, to) {
+        Ok(()) => Ok(()),
+        Err(_) => copy(disk, from, to),
     }
+}
+
+/// Gives a file a second name, or copies it to where that cannot be.
+fn share(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
+    match durable::link(&**disk, from, to)? {
+        true => Ok(()),
+        false => copy(disk, from, to),
+    }
+}
+
+fn copy(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
     let copied = || {
         let mut source = regular::open(from)?;
         let mut file = disk.create(&durable::unfinished(to))?;

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 use std::fs::{self, File};
-use std::io::{self, Seek, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,6 +36,9 @@ pub trait Disk: Debug + Send + Sync {
 
     /// Makes sure of the names in a folder.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes sure of all that lies in a folder, at any depth: what it holds, and the names.
+    fn sync_all(&self, path: &Path) -> io::Result<()>;
 }
 
 /// A file that is being written.
@@ -53,22 +56,37 @@ pub type SharedDisk = Arc<dyn Disk>;
 
 /// The system's.
 #[derive(Debug, Clone, Copy)]
-pub struct RealDisk;
+pub struct RealDisk {
+    /// Do syncs wait for it?
+    syncs: bool,
+}
 
 impl RealDisk {
     /// For whoever holds one together with others.
     pub fn shared() -> SharedDisk {
-        Arc::new(Self)
+        Arc::new(Self { syncs: true })
+    }
+
+    /// For what another process takes over at once, or makes anew: nothing is made sure of.
+    pub fn scratch() -> SharedDisk {
+        Arc::new(Self { syncs: false })
+    }
+
+    fn file(self, file: File) -> Box<dyn DiskFile> {
+        match self.syncs {
+            true => Box::new(file),
+            false => Box::new(ScratchFile(file)),
+        }
     }
 }
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::create(path)?))
+        Ok(self.file(File::create(path)?))
     }
 
     fn create_new(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::create_new(path)?))
+        Ok(self.file(File::create_new(path)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -96,7 +114,18 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        File::open(path)?.sync_all()
+        match self.syncs {
+            true => File::open(path)?.sync_all(),
+            false => Ok(()),
+        }
+    }
+
+    /// Of the whole file system: one wait, where each of a thousand files would have its own.
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        match self.syncs {
+            true => Ok(rustix::fs::syncfs(File::open(path)?)?),
+            false => Ok(()),
+        }
     }
 }
 
@@ -107,5 +136,35 @@ impl DiskFile for File {
 
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
+    }
+}
+
+/// A file that is not made sure of.
+#[derive(Debug)]
+struct ScratchFile(File);
+
+impl Write for ScratchFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Seek for ScratchFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+impl DiskFile for ScratchFile {
+    fn set_len(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -1,8 +1,9 @@
-//! Rows on disk as they come: an Arrow IPC stream, synced twice a second.
+//! Rows on disk as they come, or as soon as they are many: an Arrow IPC stream.
 //!
 //! A stream that was cut anywhere is read up to its last whole batch. Each message has a [seal](crate::seal).
 
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{DiskFile, SharedDisk};
+use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::regular;
 use crate::seal::{self, Message};
@@ -24,10 +25,23 @@ const BATCH: usize = 4096;
 /// How often rows are written and synced: often enough that a kill loses less than a second.
 const SYNC_EVERY: Nanos = 500 * MILLISECOND;
 
-/// Writes rows as they come.
+/// When rows go to disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Journaling {
+    /// As they come, synced twice a second.
+    AsTheyCome,
+    /// Where there are more than memory should hold. What is in memory is lost with the process: for a trial that comes
+    /// out the same when it is repeated.
+    WhenMany,
+}
+
+/// Keeps the rows of a trial until it ends.
 pub(crate) struct Journal<R: Row> {
+    disk: SharedDisk,
     path: PathBuf,
-    file: Box<dyn DiskFile>,
+    when: Journaling,
+    /// `None`: all rows are pending.
+    file: Option<Box<dyn DiskFile>>,
     schema: SchemaRef,
     encoder: StreamEncoder,
     pending: Vec<R>,
@@ -45,14 +59,19 @@ pub(crate) struct Journal<R: Row> {
 }
 
 impl<R: Row> Journal<R> {
-    /// A new file. Fails where one is.
-    pub(crate) fn create(disk: &dyn Disk, path: PathBuf) -> Result<Self, StoreError> {
+    /// As rows come there is a new file at once. Fails where one is.
+    pub(crate) fn create(
+        disk: &SharedDisk,
+        path: PathBuf,
+        when: Journaling,
+    ) -> Result<Self, StoreError> {
         let schema = table::schema::<R>();
         let encoder = StreamEncoder::try_new(&schema).map_err(arrow(&path))?;
-        let file = disk.create_new(&path).map_err(StoreError::at(&path))?;
-        Ok(Self {
+        let mut journal = Self {
+            disk: disk.clone(),
             path,
-            file,
+            when,
+            file: None,
             schema,
             encoder,
             pending: Vec::new(),
@@ -63,7 +82,19 @@ impl<R: Row> Journal<R> {
             last_sync: None,
             streams: BTreeSet::new(),
             rows: 0,
-        })
+        };
+        if when == Journaling::AsTheyCome {
+            journal.file()?;
+        }
+        Ok(journal)
+    }
+
+    fn file(&mut self) -> Result<&mut Box<dyn DiskFile>, StoreError> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => (self.disk.create_new(&self.path)).map_err(StoreError::at(&self.path))?,
+        };
+        Ok(self.file.insert(file))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -97,9 +128,17 @@ impl<R: Row> Journal<R> {
         Ok(())
     }
 
-    /// Hands what is kept back to the system. Where that fails, the next call goes on with it: no row is lost, and none
-    /// is written twice.
+    /// Hands what is kept back to the system, but for what memory is to hold. Where that fails, the next call goes on with
+    /// it: no row is lost, and none is written twice.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
+        let few = self.file.is_none() && self.pending.len() < BATCH;
+        match self.when {
+            Journaling::WhenMany if few => Ok(()),
+            _ => self.flush_all(),
+        }
+    }
+
+    fn flush_all(&mut self) -> Result<(), StoreError> {
         self.write()?;
         if self.pending.is_empty() {
             return Ok(());
@@ -118,19 +157,62 @@ impl<R: Row> Journal<R> {
             return Ok(());
         }
         self.is_synced = false;
-        let at_end = self.file.seek(SeekFrom::Start(self.whole));
-        if let Err(error) = at_end.and_then(|_| self.file.write_all(&self.unwritten)) {
-            // If this fails too, the reader stops at the torn batch, and the next write goes over it.
-            let _ = self.file.set_len(self.whole);
-            return Err(StoreError::at(&self.path)(error));
+        let unwritten = std::mem::take(&mut self.unwritten);
+        if let Err(error) = self.append(&unwritten) {
+            self.unwritten = unwritten;
+            return Err(error);
         }
-        self.whole += self.unwritten.len() as u64;
-        self.unwritten.clear();
+        self.whole += unwritten.len() as u64;
         Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let whole = self.whole;
+        let file = self.file()?;
+        let at_end = file.seek(SeekFrom::Start(whole));
+        let written = at_end.and_then(|_| file.write_all(bytes));
+        if written.is_err() {
+            // If this fails too, the reader stops at the torn batch, and the next write goes over it.
+            let _ = file.set_len(whole);
+        }
+        written.map_err(StoreError::at(&self.path))
+    }
+
+    /// Every row so far, in batches, as they came.
+    pub(crate) fn each_batch(
+        &mut self,
+        mut visit: impl FnMut(&mut Vec<R>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.flush()?;
+        let mut rows = Vec::new();
+        if self.file.is_none() {
+            rows.clone_from(&self.pending);
+            return visit(&mut rows);
+        }
+        let path = &self.path;
+        for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
+            let batch = batch.map_err(arrow(path))?;
+            table::read_into(&batch, &mut rows).map_err(StoreError::table(path))?;
+            visit(&mut rows)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the rows: they are elsewhere.
+    pub(crate) fn remove(&mut self) -> Result<(), StoreError> {
+        self.pending.clear();
+        self.unwritten.clear();
+        match self.file {
+            Some(_) => durable::remove(&*self.disk, &self.path),
+            None => Ok(()),
+        }
     }
 
     /// Writes and syncs, if the last time is long enough ago, or is still to come: then the clock was set back.
     pub(crate) fn sync_if_due(&mut self, now: Nanos) -> Result<(), StoreError> {
+        if self.when == Journaling::WhenMany {
+            return Ok(());
+        }
         let last = *self.last_sync.get_or_insert(now);
         if (0..SYNC_EVERY).contains(&now.wrapping_sub(last)) {
             return Ok(());
@@ -139,7 +221,7 @@ impl<R: Row> Journal<R> {
         self.sync()
     }
 
-    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
+    fn sync(&mut self) -> Result<(), StoreError> {
         self.flush()?;
         if self.is_synced {
             return Ok(());
@@ -148,7 +230,10 @@ impl<R: Row> Journal<R> {
             true => Err(io::Error::other(
                 "could not be synced before, and may lack rows",
             )),
-            false => self.file.sync(),
+            false => match &mut self.file {
+                Some(file) => file.sync(),
+                None => Ok(()),
+            },
         };
         self.may_lack = synced.is_err();
         synced.map_err(StoreError::at(&self.path))?;
@@ -160,7 +245,7 @@ impl<R: Row> Journal<R> {
 impl<R: Row> Drop for Journal<R> {
     /// A trial that ends in an error leaves what it recorded.
     fn drop(&mut self) {
-        let _ = self.flush();
+        let _ = self.flush_all();
     }
 }
 

@@ -5,7 +5,7 @@ use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::folder::{Folder, TRIALS};
-use crate::journal::{Journal, JournalReader};
+use crate::journal::Journal;
 use crate::manifest::Manifest;
 use crate::parquet_file::ParquetFile;
 use crate::sorter::Sorter;
@@ -98,7 +98,7 @@ pub(crate) fn write_records(
     disk: &SharedDisk,
     folder: &Folder,
     trial: u32,
-    journal: &Journal<Record>,
+    journal: &mut Journal<Record>,
     noise_of: &NoiseOf<'_>,
     parts: &mut Manifest,
 ) -> Result<(), StoreError> {
@@ -126,7 +126,6 @@ pub(crate) fn write<R: Row>(
     journal: &mut Journal<R>,
     parts: &mut Manifest,
 ) -> Result<(), StoreError> {
-    journal.flush()?;
     if R::IS_OPTIONAL && journal.is_empty() {
         return Ok(());
     }
@@ -163,30 +162,27 @@ pub(crate) fn write_rows<R: Row>(
 
 /// Hands over the rows of a journal, one stream after the other, each in order.
 fn sorted<R: Row>(
-    journal: &Journal<R>,
+    journal: &mut Journal<R>,
     mut emit: impl FnMut(&[R]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let (path, mut found) = (journal.path(), 0);
-    let mut rows: Vec<R> = Vec::new();
+    let mut found = 0;
     let mut sorter = Sorter::new();
     let mut emit = |rows: &[R]| {
         found += rows.len() as u64;
         emit(rows)
     };
-    for &stream in journal.streams() {
-        for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
-            let batch = batch.map_err(arrow(path))?;
-            table::read_into(&batch, &mut rows).map_err(StoreError::table(path))?;
+    for stream in journal.streams().clone() {
+        journal.each_batch(|rows| {
             let own = rows.drain(..).filter(|row| row.stream() == stream);
-            sorter.push(own, &mut emit)?;
-        }
+            sorter.push(own, &mut emit)
+        })?;
         sorter.finish(&mut emit)?;
     }
     if found == journal.rows() {
         return Ok(());
     }
     Err(StoreError::Table {
-        path: path.to_owned(),
+        path: journal.path().to_owned(),
         reason: format!("holds {found} rows of {} that were written", journal.rows()),
     })
 }

@@ -3,15 +3,15 @@
 use crate::digest::FileFacts;
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable;
-use crate::error::{StoreError, arrow};
+use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, MANIFEST, PARTIAL, TRIALS};
 use crate::join;
-use crate::journal::{Journal, JournalReader};
+use crate::journal::{Journal, Journaling};
 use crate::known_trial::KnownTrial;
 use crate::latest;
 use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
-use crate::table::{self, Row};
+use crate::table::Row;
 use crate::trial_row::TrialRow;
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
@@ -112,7 +112,14 @@ impl RunWriter {
     /// Begins to record a trial. Several may be recorded at once.
     pub fn begin_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
         self.unless_recorded(trial)?;
-        TrialWriter::create(&self.disk, &self.folder, trial)
+        TrialWriter::create(&self.disk, &self.folder, trial, Journaling::AsTheyCome)
+    }
+
+    /// The same of a trial that comes out the same when it is repeated. Few rows stay in memory until it ends, and go with
+    /// a process that is killed; those of a trial that ends in an error are on disk all the same.
+    pub fn begin_repeatable_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
+        self.unless_recorded(trial)?;
+        TrialWriter::create(&self.disk, &self.folder, trial, Journaling::WhenMany)
     }
 
     /// Begins to write a trial of which everything is known, with so many packets.
@@ -271,9 +278,14 @@ macro_rules! journals {
         }
 
         impl Journals {
-            fn create(disk: &SharedDisk, folder: &Folder, trial: u32) -> Result<Self, StoreError> {
+            fn create(
+                disk: &SharedDisk,
+                folder: &Folder,
+                trial: u32,
+                when: Journaling,
+            ) -> Result<Self, StoreError> {
                 Ok(Self {
-                    $($field: Journal::create(&**disk, folder.journal::<$row>(trial))?,)+
+                    $($field: Journal::create(disk, folder.journal::<$row>(trial), when)?,)+
                 })
             }
 
@@ -300,8 +312,9 @@ macro_rules! journals {
                 Ok(())
             }
 
-            fn paths(&self) -> impl Iterator<Item = &Path> {
-                [$(self.$field.path()),+].into_iter()
+            fn remove(&mut self) -> Result<(), StoreError> {
+                $(self.$field.remove()?;)+
+                Ok(())
             }
         }
     };
@@ -319,15 +332,22 @@ pub struct TrialWriter {
 }
 
 impl TrialWriter {
-    fn create(disk: &SharedDisk, folder: &Folder, trial: u32) -> Result<Self, StoreError> {
+    fn create(
+        disk: &SharedDisk,
+        folder: &Folder,
+        trial: u32,
+        when: Journaling,
+    ) -> Result<Self, StoreError> {
         let writer = Self {
             disk: disk.clone(),
             folder: folder.clone(),
             trial,
-            records: Journal::create(&**disk, folder.journal::<Record>(trial))?,
-            beside: Journals::create(disk, folder, trial)?,
+            records: Journal::create(disk, folder.journal::<Record>(trial), when)?,
+            beside: Journals::create(disk, folder, trial, when)?,
         };
-        durable::sync_folder(&**disk, &folder.0)?;
+        if when == Journaling::AsTheyCome {
+            durable::sync_folder(&**disk, &folder.0)?;
+        }
         Ok(writer)
     }
 
@@ -351,14 +371,11 @@ impl TrialWriter {
 
     /// Every disturbance so far, in the order in which they began.
     pub fn noise_so_far(&mut self) -> Result<Vec<NoiseEvent>, StoreError> {
-        self.beside.noise.flush()?;
-        let path = self.beside.noise.path();
-        let (mut all, mut rows) = (Vec::new(), Vec::new());
-        for batch in JournalReader::open(path).map_err(StoreError::at(path))? {
-            let batch = batch.map_err(arrow(path))?;
-            table::read_into(&batch, &mut rows).map_err(StoreError::table(path))?;
-            all.append(&mut rows);
-        }
+        let mut all = Vec::new();
+        self.beside.noise.each_batch(|rows| {
+            all.append(rows);
+            Ok(())
+        })?;
         all.sort_by_key(NoiseEvent::key);
         Ok(all)
     }
@@ -368,17 +385,14 @@ impl TrialWriter {
     /// held it longest.
     pub fn finish(mut self, rows: &[TrialRow], noise_of: &NoiseOf<'_>) -> Result<(), StoreError> {
         let (disk, folder, trial) = (self.disk.clone(), self.folder.clone(), self.trial);
-        // Handed to the system, not synced: the parts are, before the journals go.
-        self.records.flush()?;
+        // What the journals have is not synced: the parts are, before the journals go.
         let mut parts = Manifest::new();
-        part::write_records(&disk, &folder, trial, &self.records, noise_of, &mut parts)?;
+        let records = &mut self.records;
+        part::write_records(&disk, &folder, trial, records, noise_of, &mut parts)?;
         self.beside.write_parts(&disk, &folder, trial, &mut parts)?;
         part::write_trial(&disk, &folder, trial, rows, parts)?;
         durable::sync_folder(&*disk, &folder.parts())?;
-        let records = std::iter::once(self.records.path());
-        for journal in records.chain(self.beside.paths()) {
-            durable::remove(&*disk, journal)?;
-        }
-        Ok(())
+        self.records.remove()?;
+        self.beside.remove()
     }
 }

@@ -323,6 +323,11 @@ impl Disk for FaultyDisk {
         }
         Ok(())
     }
+
+    /// Of a folder that others wrote, of which this disk knows nothing.
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        self.whole_call("sync_all", path).map(drop)
+    }
 }
 
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::harness::*;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int64Type, UInt32Type};
 use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
@@ -183,6 +183,40 @@ fn a_stamp_is_a_time_whichever_other_columns_are_read() {
 }
 
 /// The columns of a batch.
+#[test]
+fn a_table_of_many_files_is_read_in_their_order_up_to_what_cannot_be_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    (0..9).for_each(|trial| write_trial(&run, trial, 20));
+    let columns = ["trial", "seq"].map(str::to_owned);
+    let read = |run: &Run| -> (Vec<u32>, Option<String>) {
+        let mut trials = Vec::new();
+        for batch in run.table("records", &columns).unwrap() {
+            match batch {
+                Ok(batch) => {
+                    let column = batch["trial"].as_primitive::<UInt32Type>();
+                    trials.extend(column.values());
+                }
+                Err(error) => return (trials, Some(error.to_string())),
+            }
+        }
+        (trials, None)
+    };
+    let folder = run.folder().to_owned();
+    drop(run);
+    let run = Run::open(&folder).unwrap();
+    let all: Vec<u32> = (0..9).flat_map(|trial| [trial; 40]).collect();
+    assert_eq!(read(&run), (all.clone(), None));
+
+    let part = folder.join("parts/records-5.parquet");
+    let whole = fs::read(&part).unwrap();
+    let run = Run::open(&folder).unwrap();
+    fs::write(&part, [&whole[..4], &[0xff; 400], &whole[404..]].concat()).unwrap();
+    let (trials, error) = read(&run);
+    assert_eq!(trials, all[..5 * 40]);
+    assert!(error.unwrap().contains("records-5.parquet"));
+}
+
 fn names(batch: &RecordBatch) -> Vec<&str> {
     let fields = batch.schema_ref().fields().iter();
     fields.map(|field| field.name().as_str()).collect()

@@ -1,6 +1,5 @@
 //! `delaylab check`.
 
-use super::expected::{Earlier, Expected};
 use super::{choose, progress::levels};
 use crate::args::experiment::CheckArgs;
 use crate::exit::Failed;
@@ -9,6 +8,7 @@ use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::Finding;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
+use delaylab_runner::expected::{Earlier, Expected};
 use delaylab_runner::resolve;
 use delaylab_runner::worlds;
 use delaylab_view::check::Document;
@@ -24,13 +24,29 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let experiment = resolve::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
     let resolved = choose::resolve(&experiment, &choices)?;
-    let earlier = Earlier::find(&resolved, args.from.as_deref(), &args.runs)?;
+    let earlier = earlier(&resolved, args)?;
     // The last thing: it may change what this process is.
     let lacks = worlds::lacks(&resolved);
     if args.json {
         return terminal::document(&document(&resolved, earlier.expected(), &lacks));
     }
     terminal::print(for_people(&resolved, &earlier, &lacks))
+}
+
+/// The run that was named, or else the newest one of the same form.
+fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
+    let Some(named) = args.from.as_deref() else {
+        return Ok(Earlier::newest(resolved, &args.runs)?);
+    };
+    let run = choose::run(named, &args.runs)?;
+    let expected = Expected::by(&run, resolved).ok_or_else(|| {
+        Failed::usage(format!(
+            "--from {named}: this run judged no finding of `{}`. Name a run of the same experiment (`delaylab list` shows \
+             them), or leave --from out",
+            resolved.name
+        ))
+    })?;
+    Ok(Earlier::Run(expected))
 }
 
 /// Columns that the name of a finding has at least.

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`choose`] | what was typed of an experiment or a run |
 //! | [`list`], [`check`], [`run`], [`resume`], [`merge`], [`report`] | the commands |
-//! | [`expected`] | what an earlier run lets one expect of the next |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
 //! | [`export`] | one figure or table of a run in a file |
 //! | [`progress`] | what is said while a run goes on |
@@ -12,7 +11,6 @@
 pub mod check;
 pub mod choose;
 pub mod conclude;
-mod expected;
 mod export;
 pub mod list;
 pub mod merge;

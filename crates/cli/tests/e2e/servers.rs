@@ -77,30 +77,43 @@ fn assert_bounds_hold(document: &Value, truths: &[Truth]) {
 }
 
 /// On a connection of its own each request is acknowledged at once: what the server takes is told.
-#[test]
-fn what_the_server_takes_is_the_servers() {
+fn what_the_server_takes_is_the_servers(milliseconds: u64, count: u64) {
     let server = WebServer::local(None);
-    for planted in [0, 1, 20, 200] {
-        in_one_of_three(|| {
-            let count = if planted > 100 { 6 } else { 20 };
-            let words = format!(
-                "http://{}/think/{planted} --fresh {ONE_BY_ONE} -c {count}",
-                server.at
-            );
-            let document = document(&words);
-            let truths = server.truths();
-            assert_bounds_hold(&document, &truths);
-            let answers = records(&document).iter().map(|record| &record["answer"]);
-            assert!(answers.clone().all(|answer| answer == "200"), "{words}");
-            let told = document["stats"]["server"]["told"].as_u64().unwrap();
-            if told * 10 < 9 * count {
-                return Err(format!("{words}: {told} of {count} told"));
-            }
-            let least = document["stats"]["server"]["least"]["p50_ns"]
-                .as_f64()
-                .unwrap();
-            close(least, median(truths))
-        });
+    in_one_of_three(|| {
+        let words = format!(
+            "http://{}/think/{milliseconds} --fresh {ONE_BY_ONE} -c {count}",
+            server.at
+        );
+        let document = document(&words);
+        let truths = server.truths();
+        assert_bounds_hold(&document, &truths);
+        let answers = records(&document).iter().map(|record| &record["answer"]);
+        assert!(answers.clone().all(|answer| answer == "200"), "{words}");
+        let told = document["stats"]["server"]["told"].as_u64().unwrap();
+        if told * 10 < 9 * count {
+            return Err(format!("{words}: {told} of {count} told"));
+        }
+        let least = document["stats"]["server"]["least"]["p50_ns"]
+            .as_f64()
+            .unwrap();
+        close(least, median(truths))
+    });
+}
+
+#[test]
+fn what_a_server_that_thinks_for_long_takes_is_the_servers() {
+    what_the_server_takes_is_the_servers(20, 20);
+    what_the_server_takes_is_the_servers(200, 6);
+}
+
+/// Where other tests have the CPUs, the server's thread gets one a millisecond late, which is the server's time too.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn what_a_server_that_thinks_for_a_millisecond_takes_is_the_servers() {
+        what_the_server_takes_is_the_servers(0, 20);
+        what_the_server_takes_is_the_servers(1, 20);
     }
 }
 

@@ -53,7 +53,10 @@ impl TrialRunner<'_> {
         }
         let trial = &planned.trial;
         let begun = Begun::now(world.clock());
-        let writer = self.writer.map(|writer| writer.begin_trial(trial.id));
+        let writer = self.writer.map(|writer| match begun.clock {
+            Clock::Real => writer.begin_trial(trial.id),
+            Clock::Simulated => writer.begin_repeatable_trial(trial.id),
+        });
         let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
         let (ran, recorder, recorded) =
             pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));

@@ -9,8 +9,12 @@ use std::fs::OpenOptions;
 /// A journal in a folder of its own.
 fn journal() -> (tempfile::TempDir, Journal<Record>) {
     let folder = tempfile::tempdir().unwrap();
-    let journal = Journal::create(&RealDisk, folder.path().join("trial-0.arrow")).unwrap();
+    let journal = journal_in(folder.path(), Journaling::AsTheyCome);
     (folder, journal)
+}
+
+fn journal_in(folder: &Path, when: Journaling) -> Journal<Record> {
+    Journal::create(&RealDisk::shared(), folder.join("trial-0.arrow"), when).unwrap()
 }
 
 fn records(numbers: std::ops::Range<u64>) -> Vec<Record> {
@@ -43,11 +47,11 @@ fn writable(path: &Path) -> Box<dyn DiskFile> {
 fn rows_of_a_first_write_that_fails_are_there_after_the_next() {
     let (_folder, mut journal) = journal();
     let path = journal.path().to_owned();
-    journal.file = read_only(&path);
+    journal.file = Some(read_only(&path));
     journal.push(&records(0..10)).unwrap();
     assert!(journal.flush().is_err());
     assert!(journal.flush().is_err(), "it fails until it is written");
-    journal.file = writable(&path);
+    journal.file = Some(writable(&path));
     journal.push(&records(10..20)).unwrap();
     journal.sync().unwrap();
     assert_eq!(read(&path), (0..20).collect::<Vec<_>>());
@@ -59,11 +63,11 @@ fn rows_of_a_later_write_that_fails_are_there_once() {
     let path = journal.path().to_owned();
     journal.push(&records(0..10)).unwrap();
     journal.sync().unwrap();
-    journal.file = read_only(&path);
+    journal.file = Some(read_only(&path));
     journal.push(&records(10..20)).unwrap();
     assert!(journal.sync().is_err());
     assert_eq!(read(&path), (0..10).collect::<Vec<_>>());
-    journal.file = writable(&path);
+    journal.file = Some(writable(&path));
     drop(journal);
     assert_eq!(read(&path), (0..20).collect::<Vec<_>>());
 }
@@ -73,11 +77,11 @@ fn what_a_torn_write_left_is_written_over() {
     let (_folder, mut journal) = journal();
     let path = journal.path().to_owned();
     journal.push(&records(0..10)).unwrap();
-    journal.file = read_only(&path);
+    journal.file = Some(read_only(&path));
     assert!(journal.flush().is_err());
     // As where the disk took some of it, and the file could not be cut.
     std::fs::write(&path, vec![0xff; 300]).unwrap();
-    journal.file = writable(&path);
+    journal.file = Some(writable(&path));
     journal.flush().unwrap();
     assert_eq!(read(&path), (0..10).collect::<Vec<_>>());
 }
@@ -114,4 +118,39 @@ fn whole_rows(path: &Path) -> Vec<Record> {
         }
     }
     all
+}
+
+#[test]
+fn few_rows_of_a_repeatable_trial_are_on_disk_only_where_it_breaks_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = |journal: &mut Journal<Record>| {
+        let mut all = Vec::new();
+        let visited = journal.each_batch(|rows| {
+            all.extend(rows.iter().map(|row| row.seq));
+            Ok(())
+        });
+        visited.unwrap();
+        all
+    };
+    let mut journal = journal_in(folder.path(), Journaling::WhenMany);
+    let path = journal.path().to_owned();
+    journal.push(&records(0..10)).unwrap();
+    journal.sync_if_due(0).unwrap();
+    journal.sync_if_due(10 * SYNC_EVERY).unwrap();
+    assert_eq!(all(&mut journal), (0..10).collect::<Vec<_>>());
+    assert!(!path.exists(), "few rows are in memory");
+    drop(journal);
+    assert_eq!(read(&path), (0..10).collect::<Vec<_>>());
+    std::fs::remove_file(&path).unwrap();
+
+    let mut journal = journal_in(folder.path(), Journaling::WhenMany);
+    journal.push(&records(0..10_000)).unwrap();
+    assert!(path.exists(), "many are not");
+    assert_eq!(all(&mut journal), (0..10_000).collect::<Vec<_>>());
+    journal.remove().unwrap();
+    drop(journal);
+    assert!(
+        !path.exists(),
+        "rows that are elsewhere are not written again"
+    );
 }

@@ -13,7 +13,7 @@ fn written(folder: &Path) -> Manifest {
     }
     manifest
         .clone()
-        .write(&RealDisk, &folder.join(MANIFEST))
+        .write(&*RealDisk::shared(), &folder.join(MANIFEST))
         .unwrap();
     manifest
 }

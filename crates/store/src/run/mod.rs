@@ -3,6 +3,7 @@
 //! A run whose files are not what was recorded is not opened. Where nothing says what was recorded, what cannot be read
 //! is left out and named by [`Run::damage`]; the rest is read all the same, and whoever shows it refuses it then.
 
+mod ahead;
 mod batches;
 pub(crate) mod export;
 mod recent;

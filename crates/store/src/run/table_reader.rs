@@ -1,6 +1,7 @@
 //! A table of a run as a stream of Arrow batches that stands on its own, for libraries of data frames.
 
 use super::Run;
+use super::ahead::Ahead;
 use super::batches::{Reader, Step};
 use crate::error::StoreError;
 use crate::folder::TRIALS;
@@ -10,8 +11,9 @@ use crate::table::{Row, every_table};
 use crate::trial_row;
 use arrow_array::{RecordBatch, RecordBatchReader, new_null_array};
 use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::vec;
+use std::{iter, vec};
 
 /// Batches of a table, with stamps as times. What cannot be read is an error: whoever computes with a table does not
 /// look at a run's problems.
@@ -19,10 +21,13 @@ pub struct TableReader {
     schema: SchemaRef,
     /// What was read already.
     first: Option<RecordBatch>,
-    steps: vec::IntoIter<Step>,
     columns: Option<Vec<String>>,
-    reader: Option<Reader>,
-    path: String,
+    /// The rest of the row group that was begun.
+    reader: Reader,
+    path: PathBuf,
+    /// What follows, as long as nobody reads.
+    steps: vec::IntoIter<Step>,
+    ahead: Option<Ahead>,
 }
 
 impl Run {
@@ -62,10 +67,11 @@ impl TableReader {
         Ok(Self {
             schema: batch.schema(),
             first: Some(batch),
-            steps: Vec::new().into_iter(),
             columns: None,
-            reader: None,
-            path: String::new(),
+            reader: Box::new(iter::empty()),
+            path: PathBuf::new(),
+            steps: Vec::new().into_iter(),
+            ahead: None,
         })
     }
 
@@ -80,36 +86,58 @@ impl TableReader {
         let mut reader = Self {
             schema: Arc::new(Schema::new(fields)),
             first: None,
-            steps: steps.into_iter(),
             columns: (!columns.is_empty()).then(|| columns.to_vec()),
-            reader: None,
-            path: String::new(),
+            reader: Box::new(iter::empty()),
+            path: PathBuf::new(),
+            steps: steps.into_iter(),
+            ahead: None,
         };
         // What is wrong with the first file is said at once.
-        reader.first = reader.read().transpose()?;
+        while reader.first.is_none() {
+            let Some(step) = reader.steps.next() else {
+                break;
+            };
+            reader.path = step.path().to_owned();
+            let batches = step.large(reader.columns.as_deref());
+            reader.reader = batches.map_err(|why| reader.failed(why))?;
+            reader.first = reader.read().transpose()?;
+        }
         Ok(reader)
     }
 
+    /// The next batch that has rows, of those that were begun.
     fn read(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
         loop {
-            match self.reader.as_mut().and_then(Iterator::next) {
-                Some(Ok(batch)) if batch.num_rows() == 0 => {}
-                Some(Ok(batch)) => return Some(with_all(&self.schema, &batch)),
-                Some(Err(why)) => return Some(Err(self.failed(why))),
-                None => {
-                    let step = self.steps.next()?;
-                    self.path = step.path().display().to_string();
-                    match step.large(self.columns.as_deref()) {
-                        Ok(reader) => self.reader = Some(reader),
-                        Err(why) => return Some(Err(self.failed(why))),
-                    }
+            match self.reader.next()? {
+                Ok(batch) if batch.num_rows() == 0 => {}
+                Ok(batch) => return Some(with_all(&self.schema, &batch)),
+                Err(why) => return Some(Err(self.failed(why))),
+            }
+        }
+    }
+
+    /// The next batch, of the next row group where this one is over.
+    fn read_on(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        loop {
+            if let Some(batch) = self.read() {
+                return Some(batch);
+            }
+            let (steps, columns) = (&mut self.steps, self.columns.as_deref());
+            let ahead = self
+                .ahead
+                .get_or_insert_with(|| Ahead::start(steps.collect(), columns));
+            match ahead.next()? {
+                Ok(batches) => self.reader = Box::new(batches.into_iter().map(Ok)),
+                Err((path, why)) => {
+                    self.path = path;
+                    return Some(Err(self.failed(why)));
                 }
             }
         }
     }
 
     fn failed(&self, reason: String) -> ArrowError {
-        let path = self.path.as_str().into();
+        let path = self.path.clone();
         ArrowError::ExternalError(Box::new(StoreError::Table { path, reason }))
     }
 }
@@ -147,7 +175,7 @@ impl Iterator for TableReader {
     fn next(&mut self) -> Option<Self::Item> {
         match self.first.take() {
             Some(first) => Some(Ok(first)),
-            None => self.read(),
+            None => self.read_on(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an implementation does by default, and presets for those that matter here.
 
+use delaylab_model::tcp::HyStart;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 const MS: Picos = PICOS_PER_SECOND / 1000;
@@ -162,8 +163,8 @@ pub struct Settings {
     pub prr: bool,
     /// Losses by time and the tail loss probe (RFC 8985). Needs `sack`.
     pub rack_tlp: bool,
-    /// HyStart++ in the first slow start (RFC 9406).
-    pub hystart: bool,
+    /// What ends slow start before something is lost.
+    pub hystart: HyStart,
     /// SYN, SYN-ACK and ACK before data (RFC 9293).
     pub handshake: bool,
     /// A mark cuts the window by less than a loss (RFC 8511).
@@ -222,7 +223,7 @@ impl Settings {
             sack: false,
             prr: false,
             rack_tlp: false,
-            hystart: false,
+            hystart: HyStart::None,
             handshake: false,
             abe: false,
             pacing: false,
@@ -251,7 +252,7 @@ impl Settings {
             sack: true,
             prr: true,
             rack_tlp: true,
-            hystart: true,
+            hystart: HyStart::Rfc9406,
             handshake: true,
             host_queue: Some(LINUX_HOST_QUEUE),
             validation: true,
@@ -266,7 +267,7 @@ impl Settings {
             sack: false,
             prr: false,
             rack_tlp: false,
-            hystart: false,
+            hystart: HyStart::None,
             handshake: false,
             host_queue: None,
             ..self

@@ -218,7 +218,7 @@ impl ComparisonContext<'_> {
     }
 
     /// Sets the number of further packets or repeats that would decide the comparison. More packets reduce only their
-    /// part of the variance; more repeats reduce all of it.
+    /// part of the variance, and none where each trial has one number; more repeats reduce all of it.
     fn more(
         &self,
         compared: &mut Compared,
@@ -227,10 +227,11 @@ impl ComparisonContext<'_> {
         evaluation: &Evaluation<'_>,
     ) {
         let packets = packets_that_settle(bounds.from_packets, excess);
-        let packets = packets.filter(|_| !bounds.repeats_differ && !evaluation.has_series());
+        let (count, of_series) = (evaluation.count(), evaluation.has_series());
+        let packets = packets.filter(|_| !bounds.repeats_differ && !of_series && count > 0);
         let times = match packets {
             Some(times) => {
-                let more = times * evaluation.count() as f64;
+                let more = times * count as f64;
                 compared.more_packets = Some(two_digits(more));
                 times
             }

@@ -1209,4 +1209,10 @@ fn frames_back_to_back_are_a_number_of_each_trial() {
         let judged = judged(check, &samples);
         assert_eq!(judged.verdict, verdict, "{check}: {}", judged.reason);
     }
+    // Not "about 0 more packets": each trial has one number, whatever its packets.
+    let undecided = judged("mean(back_to_back | size=64B) < 7", &samples);
+    assert_eq!(undecided.verdict, Verdict::Undecided);
+    let compared = &undecided.parts[0].comparisons[0];
+    assert_eq!(compared.more_packets, None);
+    assert!(compared.more_repeats.is_some(), "{}", undecided.reason);
 }

@@ -46,10 +46,11 @@ impl Cubic {
         }
     }
 
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, now: Picos, rtt: Picos) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, smoothed: Picos) {
         if window.in_slow_start() {
-            return self.reno.slow_start(window, acked);
+            return self.reno.slow_start.on_ack(window, &acked, smoothed);
         }
+        let now = acked.now;
         let cwnd = segments(window.cwnd, window);
         let acked = segments(acked.bytes, window);
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin(cwnd, now));
@@ -59,7 +60,7 @@ impl Cubic {
             (epoch.w_est - cwnd).max(0.0)
         } else {
             // §4.4: what the curve will be a round trip from now, spread over that round trip.
-            let target = epoch.at(t + seconds(rtt)).clamp(cwnd, 1.5 * cwnd);
+            let target = epoch.at(t + seconds(smoothed)).clamp(cwnd, 1.5 * cwnd);
             acked * (target - cwnd) / cwnd
         };
         self.epoch = Some(epoch);
@@ -106,6 +107,7 @@ impl Cubic {
 
     /// §4.8.
     pub(crate) fn on_timeout(&mut self) {
+        self.reno.slow_start.on_timeout();
         self.w_max = None;
         self.epoch = None;
     }
@@ -134,11 +136,13 @@ fn seconds(time: Picos) -> f64 {
 mod tests {
     use super::super::super::settings::Growth;
     use super::*;
+    use delaylab_model::tcp::HyStart;
 
     const MSS: u64 = 1000;
     const ONE: Acked = Acked {
         bytes: MSS,
         limit: 2,
+        now: 0,
         rtt: None,
         next: 0,
         sent: 0,
@@ -151,7 +155,7 @@ mod tests {
             mss: MSS,
             largest: u64::MAX,
         };
-        let mut cubic = Cubic::new(Reno::new(Growth::PerByte, false));
+        let mut cubic = Cubic::new(Reno::new(Growth::PerByte, HyStart::None));
         cubic.on_loss(&mut window, cwnd * MSS);
         window.cwnd = window.ssthresh;
         (cubic, window)
@@ -164,7 +168,8 @@ mod tests {
         for round in 1..=count {
             let acks = window.cwnd / MSS;
             for ack in 1..=acks {
-                cubic.grow(window, ONE, now + rtt * ack / acks, rtt);
+                let now = now + rtt * ack / acks;
+                cubic.grow(window, Acked { now, ..ONE }, rtt);
             }
             now = round * rtt;
             seen.push((seconds(now), segments(window.cwnd, window)));
@@ -217,7 +222,7 @@ mod tests {
         cubic.on_timeout();
         let epoch = cubic.begin(700.0, 0);
         assert_eq!((epoch.k, epoch.w_max), (0.0, 700.0));
-        cubic.grow(&mut window, ONE, 0, PICOS_PER_SECOND);
+        cubic.grow(&mut window, ONE, PICOS_PER_SECOND);
         assert!(window.cwnd >= 700 * MSS);
     }
 }

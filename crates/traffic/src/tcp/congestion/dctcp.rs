@@ -39,10 +39,11 @@ impl Dctcp {
 mod tests {
     use super::super::super::settings::Growth;
     use super::*;
+    use delaylab_model::tcp::HyStart;
 
     #[test]
     fn the_estimate_converges_to_the_share_of_marks() {
-        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, false));
+        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, HyStart::None));
         // Windows of 10 segments, 3 of them marked.
         for segment in 1..=10_000_u64 {
             let next = segment * 1000;
@@ -53,7 +54,7 @@ mod tests {
 
     #[test]
     fn no_marks_bring_it_down_by_a_sixteenth_a_window() {
-        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, false));
+        let mut dctcp = Dctcp::new(Reno::new(Growth::PerByte, HyStart::None));
         dctcp.count(1000, false, 1000, 1000);
         assert_eq!(dctcp.alpha(), 15.0 / 16.0);
         dctcp.count(1000, false, 1000, 2000);

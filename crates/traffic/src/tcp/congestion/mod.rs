@@ -6,16 +6,17 @@
 mod bbr;
 mod cubic;
 mod dctcp;
-mod hystart;
 mod marks;
 mod prague;
 mod reno;
+mod slow_start;
 
 use super::rate::RateSample;
 use super::settings::{Congestion, Settings};
 use bbr::Bbr;
 use cubic::Cubic;
 use dctcp::Dctcp;
+use delaylab_model::tcp::HyStart;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 use prague::Prague;
 use reno::Reno;
@@ -63,6 +64,7 @@ pub(crate) struct Acked {
     pub(crate) bytes: u64,
     /// Segments that it may add in slow start (L of RFC 3465 §2.2), if bytes count.
     pub(crate) limit: u64,
+    pub(crate) now: Picos,
     /// A sample of the round-trip time.
     pub(crate) rtt: Option<Picos>,
     /// All below it is acknowledged; all below `sent` is out.
@@ -98,7 +100,12 @@ pub(crate) enum Algorithm {
 
 impl Algorithm {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let reno = Reno::new(settings.growth, settings.hystart);
+        let hystart = match (settings.hystart, settings.congestion) {
+            // Linux has it in CUBIC alone.
+            (HyStart::Linux, congestion) if congestion != Congestion::Cubic => HyStart::None,
+            (hystart, _) => hystart,
+        };
+        let reno = Reno::new(settings.growth, hystart);
         match settings.congestion {
             Congestion::Reno | Congestion::NewReno => Self::Reno(reno),
             Congestion::Cubic => Self::Cubic(Cubic::new(reno)),
@@ -108,14 +115,14 @@ impl Algorithm {
         }
     }
 
-    /// An ACK outside recovery.
+    /// An ACK outside recovery; `smoothed` is the round-trip time.
     #[inline]
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, now: Picos, rtt: Picos) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, smoothed: Picos) {
         match self {
-            Self::Reno(reno) => reno.grow(window, acked),
-            Self::Cubic(cubic) => cubic.grow(window, acked, now, rtt),
-            Self::Dctcp(dctcp) => dctcp.reno.grow(window, acked),
-            Self::Prague(prague) => prague.grow(window, acked, rtt),
+            Self::Reno(reno) => reno.grow(window, acked, smoothed),
+            Self::Cubic(cubic) => cubic.grow(window, acked, smoothed),
+            Self::Dctcp(dctcp) => dctcp.reno.grow(window, acked, smoothed),
+            Self::Prague(prague) => prague.grow(window, acked, smoothed),
             Self::Bbr(_) => {}
         }
     }

@@ -54,7 +54,7 @@ impl Prague {
 
     pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, rtt: Picos) {
         if window.in_slow_start() {
-            return self.reno.slow_start(window, acked);
+            return self.reno.slow_start.on_ack(window, &acked, rtt);
         }
         let share = acked.bytes as f64 / window.cwnd as f64;
         let bytes = self.carried + Self::growth(rtt) * window.mss as f64 * share;
@@ -95,11 +95,12 @@ impl Prague {
 mod tests {
     use super::super::super::settings::Growth;
     use super::*;
+    use delaylab_model::tcp::HyStart;
 
     const MS: Picos = PICOS_PER_SECOND / 1000;
 
     fn prague() -> Prague {
-        Prague::new(Reno::new(Growth::PerByte, false))
+        Prague::new(Reno::new(Growth::PerByte, HyStart::None))
     }
 
     fn window() -> Window {
@@ -115,6 +116,7 @@ mod tests {
         Acked {
             bytes,
             limit: 2,
+            now: 0,
             rtt: None,
             next: 0,
             sent: 0,

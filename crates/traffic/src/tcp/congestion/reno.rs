@@ -1,58 +1,37 @@
 //! Slow start and congestion avoidance (RFC 5681 §3.1), the window halved at a loss.
 
 use super::super::settings::Growth;
-use super::hystart::{self, HyStart};
+use super::slow_start::SlowStart;
 use super::{Acked, Window};
+use delaylab_model::Picos;
+use delaylab_model::tcp::HyStart;
 
 /// RFC 8511 §3: what is left of the window after a mark.
 pub(super) const BETA_ECN: f64 = 0.8;
 
-/// Bytes that count towards the next step.
+/// Slow start, and bytes that count towards the next step after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Reno {
     growth: Growth,
-    /// Until the first slow start is over.
-    hystart: Option<HyStart>,
+    pub(super) slow_start: SlowStart,
     counted: u64,
 }
 
 impl Reno {
-    pub(crate) fn new(growth: Growth, hystart: bool) -> Self {
+    pub(crate) const fn new(growth: Growth, hystart: HyStart) -> Self {
         Self {
             growth,
-            hystart: hystart.then(HyStart::new),
+            slow_start: SlowStart::new(growth, hystart),
             counted: 0,
         }
     }
 
     #[inline]
-    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked) {
+    pub(crate) fn grow(&mut self, window: &mut Window, acked: Acked, smoothed: Picos) {
         if window.in_slow_start() {
-            self.slow_start(window, acked);
+            self.slow_start.on_ack(window, &acked, smoothed);
         } else {
             self.avoid(window, acked.bytes);
-        }
-    }
-
-    /// A segment for each ACK, or what it covers up to a limit (RFC 3465 §2.2).
-    pub(crate) fn slow_start(&mut self, window: &mut Window, acked: Acked) {
-        // RFC 9406 §4.3: the first one alone, where nothing was lost.
-        if window.ssthresh < u64::MAX {
-            self.hystart = None;
-        }
-        if let Some(hystart) = &mut self.hystart {
-            match hystart.on_ack(&acked) {
-                Some(slower) => {
-                    let most = hystart::LIMIT * window.mss;
-                    window.add(acked.bytes.min(most) / slower);
-                }
-                None => window.ssthresh = window.cwnd,
-            }
-            return;
-        }
-        match self.growth {
-            Growth::PerAck => window.add(window.mss),
-            Growth::PerByte => window.add(acked.bytes.min(acked.limit * window.mss)),
         }
     }
 
@@ -89,6 +68,7 @@ mod tests {
         Acked {
             bytes,
             limit: 2,
+            now: 0,
             rtt: None,
             next: 0,
             sent: 0,
@@ -107,11 +87,11 @@ mod tests {
     #[test]
     fn a_window_of_acks_adds_one_segment() {
         let (mut exact, mut each) = (window(), window());
-        let mut by_byte = Reno::new(Growth::PerByte, false);
-        let mut by_ack = Reno::new(Growth::PerAck, false);
+        let mut by_byte = Reno::new(Growth::PerByte, HyStart::None);
+        let mut by_ack = Reno::new(Growth::PerAck, HyStart::None);
         for _ in 0..10 {
-            by_byte.grow(&mut exact, acked(1000));
-            by_ack.grow(&mut each, acked(1000));
+            by_byte.grow(&mut exact, acked(1000), 0);
+            by_ack.grow(&mut each, acked(1000), 0);
         }
         assert_eq!(exact.cwnd, 11_000);
         // Each step is by the window as it is then: 956 in all.
@@ -121,11 +101,11 @@ mod tests {
     #[test]
     fn delayed_acks_halve_the_growth_by_ack_only() {
         let (mut exact, mut each) = (window(), window());
-        let mut by_byte = Reno::new(Growth::PerByte, false);
-        let mut by_ack = Reno::new(Growth::PerAck, false);
+        let mut by_byte = Reno::new(Growth::PerByte, HyStart::None);
+        let mut by_ack = Reno::new(Growth::PerAck, HyStart::None);
         for _ in 0..5 {
-            by_byte.grow(&mut exact, acked(2000));
-            by_ack.grow(&mut each, acked(2000));
+            by_byte.grow(&mut exact, acked(2000), 0);
+            by_ack.grow(&mut each, acked(2000), 0);
         }
         assert_eq!(exact.cwnd, 11_000);
         assert!((10_480..10_500).contains(&each.cwnd), "{}", each.cwnd);
@@ -138,15 +118,15 @@ mod tests {
             largest: 12_500,
             ..window()
         };
-        let mut reno = Reno::new(Growth::PerByte, false);
-        (0..5).for_each(|_| reno.grow(&mut window, acked(1000)));
+        let mut reno = Reno::new(Growth::PerByte, HyStart::None);
+        (0..5).for_each(|_| reno.grow(&mut window, acked(1000), 0));
         assert_eq!(window.cwnd, 12_500);
     }
 
     #[test]
     fn a_loss_halves_what_was_outstanding_but_leaves_two_segments() {
         let mut window = window();
-        let mut reno = Reno::new(Growth::PerByte, false);
+        let mut reno = Reno::new(Growth::PerByte, HyStart::None);
         reno.on_loss(&mut window, 9000);
         assert_eq!(window.ssthresh, 4500);
         reno.on_loss(&mut window, 1000);

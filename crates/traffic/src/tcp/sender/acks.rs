@@ -79,15 +79,16 @@ impl Sender {
         if ack.ece && self.settings.ecn {
             self.on_mark(now);
         } else if ack.used {
-            let rtt = self.timer.smoothed().unwrap_or(0);
+            let smoothed = self.timer.smoothed().unwrap_or(0);
             let acked = Acked {
                 bytes: ack.acked,
                 limit: ack.limit,
+                now,
                 rtt: ack.rtt,
                 next: self.una,
                 sent: self.max,
             };
-            self.algorithm.grow(&mut self.window, acked, now, rtt);
+            self.algorithm.grow(&mut self.window, acked, smoothed);
         }
     }
 

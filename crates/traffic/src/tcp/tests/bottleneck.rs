@@ -3,6 +3,7 @@
 use super::super::*;
 use super::MS;
 use super::path::{Fate, Path};
+use delaylab_model::tcp::HyStart;
 
 /// 100 Mbit/s: 80 ns a byte.
 const BYTE: Picos = 80_000;
@@ -80,7 +81,7 @@ fn selective() -> [(&'static str, Settings); 4] {
     let counting = Settings {
         rack_tlp: false,
         prr: false,
-        hystart: false,
+        hystart: HyStart::None,
         ..modern
     };
     let reno = Settings {

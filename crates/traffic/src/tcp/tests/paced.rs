@@ -3,6 +3,7 @@
 use super::super::*;
 use super::MS;
 use super::path::{FINE, Fate, Path};
+use delaylab_model::tcp::HyStart;
 
 const MSS: u32 = 1000;
 
@@ -69,7 +70,7 @@ fn bbr_fills_a_line_and_not_its_queue() {
     assert!(wait < 5.0, "{wait}");
     let reno = Settings {
         congestion: Congestion::NewReno,
-        hystart: false,
+        hystart: HyStart::None,
         ..bbr()
     };
     let (_, of_reno) = through_a_line(&reno, 9);

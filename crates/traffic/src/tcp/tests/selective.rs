@@ -2,6 +2,7 @@
 
 use super::super::*;
 use super::MS;
+use delaylab_model::tcp::HyStart;
 
 const MSS: u64 = 1000;
 
@@ -10,7 +11,7 @@ fn counting() -> Settings {
     Settings {
         congestion: Congestion::NewReno,
         handshake: false,
-        hystart: false,
+        hystart: HyStart::None,
         prr: false,
         rack_tlp: false,
         idle_restart: false,

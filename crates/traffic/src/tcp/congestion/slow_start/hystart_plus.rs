@@ -1,6 +1,6 @@
-//! HyStart++ (RFC 9406): slow start ends when the round-trip time grows, before anything is lost.
+//! HyStart++ (RFC 9406): slow start grows by less when the round-trip time grows, and ends five round trips later.
 
-use super::Acked;
+use super::super::Acked;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 const MS: Picos = PICOS_PER_SECOND / 1000;
@@ -13,7 +13,7 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
 /// Segments that an ACK may add (L, without pacing).
-pub(super) const LIMIT: u64 = 8;
+const LIMIT: u64 = 8;
 
 /// Where slow start is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ enum Phase {
 
 /// Rounds and their least round trips.
 #[derive(Debug, Clone)]
-pub(crate) struct HyStart {
+pub(super) struct HyStartPlus {
     phase: Phase,
     window_end: u64,
     last_least: Option<Picos>,
@@ -36,8 +36,8 @@ pub(crate) struct HyStart {
     samples: u32,
 }
 
-impl HyStart {
-    pub(crate) const fn new() -> Self {
+impl HyStartPlus {
+    pub(super) const fn new() -> Self {
         Self {
             phase: Phase::SlowStart,
             window_end: 0,
@@ -47,8 +47,8 @@ impl HyStart {
         }
     }
 
-    /// By how much less the window grows with this ACK; `None`: slow start is over.
-    pub(crate) fn on_ack(&mut self, acked: &Acked) -> Option<u64> {
+    /// Bytes by which the window grows with this ACK; `None`: slow start is over.
+    pub(super) fn on_ack(&mut self, acked: &Acked, mss: u64) -> Option<u64> {
         if acked.next > self.window_end && !self.new_round(acked.sent) {
             return None;
         }
@@ -57,9 +57,10 @@ impl HyStart {
             self.samples += 1;
         }
         self.judge();
+        let bytes = acked.bytes.min(LIMIT * mss);
         Some(match self.phase {
-            Phase::SlowStart => 1,
-            Phase::Conservative { .. } => CSS_GROWTH_DIVISOR,
+            Phase::SlowStart => bytes,
+            Phase::Conservative { .. } => bytes / CSS_GROWTH_DIVISOR,
         })
     }
 
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     /// Rounds of ten ACKs with these round trips; what each round's last ACK says.
-    fn rounds(hystart: &mut HyStart, rtts: &[Picos]) -> Vec<Option<u64>> {
+    fn rounds(hystart: &mut HyStartPlus, rtts: &[Picos]) -> Vec<Option<u64>> {
         let mut next = 0;
         let mut said = Vec::new();
         for &rtt in rtts {
@@ -116,13 +117,15 @@ mod tests {
             let mut last = None;
             while next < end {
                 next += 1;
-                last = hystart.on_ack(&Acked {
-                    bytes: 1,
-                    limit: LIMIT,
+                let acked = Acked {
+                    bytes: 4,
+                    limit: 2,
+                    now: 0,
                     rtt: Some(rtt * MS),
                     next,
                     sent: end + 1,
-                });
+                };
+                last = hystart.on_ack(&acked, 1);
             }
             said.push(last);
         }
@@ -131,23 +134,23 @@ mod tests {
 
     #[test]
     fn a_round_trip_that_grows_slows_it_down_and_five_rounds_end_it() {
-        let mut hystart = HyStart::new();
+        let mut hystart = HyStartPlus::new();
         let said = rounds(&mut hystart, &[40, 40, 44, 50, 55, 55, 55, 55]);
-        let [one, four] = [Some(1), Some(4)];
-        assert_eq!(said, [one, one, one, four, four, four, four, four]);
+        let [all, less] = [Some(4), Some(1)];
+        assert_eq!(said, [all, all, all, less, less, less, less, less]);
         assert!(!hystart.new_round(1000));
     }
 
     #[test]
     fn jitter_brings_slow_start_back() {
-        let mut hystart = HyStart::new();
+        let mut hystart = HyStartPlus::new();
         let said = rounds(&mut hystart, &[40, 50, 44, 44]);
-        assert_eq!(said, [Some(1), Some(4), Some(1), Some(1)]);
+        assert_eq!(said, [Some(4), Some(1), Some(4), Some(4)]);
     }
 
     #[test]
     fn four_milliseconds_is_the_least_that_counts() {
-        let mut hystart = HyStart::new();
-        assert_eq!(rounds(&mut hystart, &[1, 4, 7]), [Some(1); 3]);
+        let mut hystart = HyStartPlus::new();
+        assert_eq!(rounds(&mut hystart, &[1, 4, 7]), [Some(4); 3]);
     }
 }

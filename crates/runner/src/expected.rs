@@ -1,13 +1,12 @@
-//! What an earlier run of an experiment lets one expect of the next: `delaylab check`.
+//! What an earlier run of an experiment lets one expect of the next.
 
-use super::choose;
-use crate::exit::Failed;
+use crate::error::RunnerError;
+use crate::run_folder;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::Trial;
-use delaylab_runner::run_folder;
 use delaylab_store::index::Index;
 use delaylab_store::run::{Run, State};
 use std::collections::BTreeSet;
@@ -36,23 +35,41 @@ pub enum Earlier {
 }
 
 impl Earlier {
-    /// The run that was named, or else the newest one of this experiment in this world with the same trials.
+    /// The newest complete run of this experiment in this world with the same trials.
     ///
     /// # Errors
-    /// Where the run that was named cannot be read, or is of another experiment.
-    pub fn find(resolved: &Resolved, named: Option<&str>, runs: &Path) -> Result<Self, Failed> {
-        let Some(named) = named else {
-            return newest(resolved, runs);
-        };
-        let run = choose::run(named, runs)?;
-        match Expected::by(&run, resolved) {
-            Some(expected) => Ok(Self::Run(expected)),
-            None => Err(Failed::usage(format!(
-                "--from {named}: this run judged no finding of `{}`. Name a run of the same experiment \
-                 (`delaylab list` shows them), or leave --from out",
-                resolved.name
-            ))),
+    /// A run of this experiment is not what was recorded.
+    pub fn newest(resolved: &Resolved, runs: &Path) -> Result<Self, RunnerError> {
+        if !runs.is_dir() {
+            return Ok(Self::None);
         }
+        let entries = Index::open(runs).and_then(|index| index.list());
+        let entries = entries.unwrap_or_default().into_iter().rev();
+        let entries = entries.filter(|entry| {
+            entry.name.as_deref() == Some(&resolved.name)
+                && entry.world.as_deref() == Some(resolved.world.name())
+                && entry.state == State::Complete
+        });
+        let mut newest_other = None;
+        for entry in entries {
+            let run = run_folder::named(&entry.folder, runs)?;
+            let Some(expected) = Expected::by(&run, resolved) else {
+                continue;
+            };
+            match &expected.other_form {
+                None => return Ok(Self::Run(expected)),
+                Some(how) => {
+                    newest_other.get_or_insert_with(|| {
+                        let run = &expected.run;
+                        format!(
+                            "not known; runs of this experiment are of other forms, such as {run} ({how}): --from {run} \
+                             expects what that one measured"
+                        )
+                    });
+                }
+            }
+        }
+        Ok(newest_other.map_or(Self::None, Self::OtherForms))
     }
 
     /// What may be expected; `None` where nobody can say.
@@ -74,7 +91,8 @@ impl Earlier {
 }
 
 impl Expected {
-    fn by(run: &Run, resolved: &Resolved) -> Option<Self> {
+    /// By this run; `None`: it judged no finding of the experiment.
+    pub fn by(run: &Run, resolved: &Resolved) -> Option<Self> {
         let judged: Vec<Judged> = serde_json::from_value(run.findings()?.clone()).ok()?;
         let is_ours = |judged: &Judged| {
             let mut findings = resolved.findings.iter();
@@ -142,40 +160,6 @@ fn not_judged(judged: &Judged) -> Option<&str> {
         });
         none.map(|compared| compared.reason.as_str())
     })
-}
-
-/// The newest complete run of the same experiment in the same world, with the same trials.
-fn newest(resolved: &Resolved, runs: &Path) -> Result<Earlier, Failed> {
-    if !runs.is_dir() {
-        return Ok(Earlier::None);
-    }
-    let entries = Index::open(runs).and_then(|index| index.list());
-    let entries = entries.unwrap_or_default().into_iter().rev();
-    let entries = entries.filter(|entry| {
-        entry.name.as_deref() == Some(&resolved.name)
-            && entry.world.as_deref() == Some(resolved.world.name())
-            && entry.state == State::Complete
-    });
-    let mut newest_other = None;
-    for entry in entries {
-        let run = choose::run(&entry.folder, runs)?;
-        let Some(expected) = Expected::by(&run, resolved) else {
-            continue;
-        };
-        match &expected.other_form {
-            None => return Ok(Earlier::Run(expected)),
-            Some(how) => {
-                newest_other.get_or_insert_with(|| {
-                    let run = &expected.run;
-                    format!(
-                        "not known; runs of this experiment are of other forms, such as {run} ({how}): --from {run} \
-                         expects what that one measured"
-                    )
-                });
-            }
-        }
-    }
-    Ok(newest_other.map_or(Earlier::None, Earlier::OtherForms))
 }
 
 /// How the trials of a run differ from those that are planned, but for how many there are and how long they take; `None`
