@@ -76,7 +76,7 @@ fn a_large_buffer_keeps_the_line_busy() {
 }
 
 /// SACK by counting, and with all that Linux has.
-fn selective() -> [(&'static str, Settings); 4] {
+fn selective() -> [(&'static str, Settings); 5] {
     let modern = Settings::modern(MSS, 4 << 20);
     let counting = Settings {
         rack_tlp: false,
@@ -88,6 +88,10 @@ fn selective() -> [(&'static str, Settings); 4] {
         congestion: Congestion::NewReno,
         ..modern
     };
+    let as_linux = Settings {
+        hystart: HyStart::Linux,
+        ..modern
+    };
     let bbr = Settings {
         congestion: Congestion::Bbr,
         pacing: true,
@@ -97,6 +101,7 @@ fn selective() -> [(&'static str, Settings); 4] {
         ("RFC 6675", counting),
         ("modern", modern),
         ("modern Reno", reno),
+        ("modern, HyStart as in Linux", as_linux),
         ("BBR", bbr),
     ]
 }
@@ -117,4 +122,23 @@ fn with_sack_losses_are_repaired_without_time_outs() {
             assert!(outcome.timeouts <= if rack { 0 } else { 2 }, "{outcome:?}");
         }
     }
+}
+
+/// HyStart++ continues for five round trips once the queue grows; CUBIC of Linux stops there, and its Reno at a loss.
+#[test]
+fn slow_start_as_in_linux_overflows_a_queue_with_reno_alone() {
+    let drops = |congestion, hystart| {
+        let settings = Settings {
+            congestion,
+            hystart,
+            ..Settings::modern(MSS, 4 << 20)
+        };
+        through_fifo(&settings, BDP, 2).drops
+    };
+    let (reno, cubic) = (Congestion::Reno, Congestion::Cubic);
+    assert_eq!(drops(cubic, HyStart::Linux), 0);
+    assert!(drops(cubic, HyStart::Rfc9406) > 0);
+    let in_vain = drops(reno, HyStart::None);
+    assert_eq!(drops(reno, HyStart::Linux), in_vain);
+    assert!(drops(reno, HyStart::Rfc9406) < in_vain);
 }
