@@ -86,16 +86,32 @@ impl ParquetSource {
         columns: Option<&[String]>,
         rows: Range<u64>,
     ) -> Result<Batches, ParquetError> {
-        self.batches_of(BATCH, group, columns, rows)
+        self.batches_of(BATCH, group, columns, self.mask(columns), rows)
     }
 
-    /// The rows of a row group, in few batches.
+    /// The rows of a row group, in few batches, without the columns of words that have none: the library makes a dictionary
+    /// of their nulls, which takes a third of the time that all columns take.
     pub(crate) fn large_batches(
         &self,
         group: usize,
         columns: Option<&[String]>,
     ) -> Result<Batches, ParquetError> {
-        self.batches_of(LARGE_BATCH, group, columns, 0..self.rows_of(group))
+        let (schema, mask) = (self.metadata.parquet_schema(), self.mask(columns));
+        let leaves = 0..schema.num_columns();
+        let there =
+            leaves.filter(|&leaf| mask.leaf_included(leaf) && !self.lacks_words(group, leaf));
+        let mask = ProjectionMask::leaves(schema, there);
+        self.batches_of(LARGE_BATCH, group, columns, mask, 0..self.rows_of(group))
+    }
+
+    /// Is it a column of words, all null?
+    fn lacks_words(&self, group: usize, leaf: usize) -> bool {
+        let column = self.metadata.metadata().row_group(group).column(leaf);
+        let field = self.metadata.schema().fields().get(leaf);
+        let words =
+            field.is_some_and(|field| matches!(field.data_type(), DataType::Dictionary(..)));
+        let nulls = column.statistics().and_then(Statistics::null_count_opt);
+        words && nulls.is_some_and(|nulls| nulls == self.rows_of(group))
     }
 
     fn batches_of(
@@ -103,6 +119,7 @@ impl ParquetSource {
         size: usize,
         group: usize,
         columns: Option<&[String]>,
+        mask: ProjectionMask,
         rows: Range<u64>,
     ) -> Result<Batches, ParquetError> {
         let count = |rows: u64| usize::try_from(rows).unwrap_or(usize::MAX);
@@ -113,7 +130,7 @@ impl ParquetSource {
                 .with_batch_size(size)
                 .with_offset(count(rows.start))
                 .with_limit(count(rows.end.saturating_sub(rows.start)))
-                .with_projection(self.mask(columns));
+                .with_projection(mask);
         Ok(Batches {
             reader: guarded(|| builder.build())?,
             columns: columns.map(<[String]>::to_vec),

@@ -182,7 +182,6 @@ fn a_stamp_is_a_time_whichever_other_columns_are_read() {
     assert_eq!(batches.count(), 0);
 }
 
-/// The columns of a batch.
 #[test]
 fn a_table_of_many_files_is_read_in_their_order_up_to_what_cannot_be_read() {
     let runs = tempfile::tempdir().unwrap();
@@ -217,6 +216,33 @@ fn a_table_of_many_files_is_read_in_their_order_up_to_what_cannot_be_read() {
     assert!(error.unwrap().contains("records-5.parquet"));
 }
 
+/// Words of a column that has none are null to whoever reads the table, which has all columns in their order.
+#[test]
+fn a_column_without_words_is_there() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut trial = run.begin_trial(0).unwrap();
+    let count = 20_000;
+    let without = |seq| Record {
+        icmp: None,
+        ..record(0, 0, seq)
+    };
+    let all: Vec<Record> = (0..count).map(without).collect();
+    trial.records(&all).unwrap();
+    trial.finish(&[row(0, 0)], &noise_of).unwrap();
+    let finished = run.finish(&findings()).unwrap();
+    let run = Run::open(&finished.folder).unwrap();
+    for columns in [vec![], vec!["icmp".to_owned()]] {
+        let table = run.table("records", &columns).unwrap();
+        let schema = arrow_array::RecordBatchReader::schema(&table);
+        let batches: Vec<RecordBatch> = table.map(Result::unwrap).collect();
+        assert!(batches.iter().all(|batch| batch.schema() == schema));
+        let nulls: usize = batches.iter().map(|batch| batch["icmp"].null_count()).sum();
+        assert_eq!(nulls as u64, count, "{columns:?}");
+    }
+}
+
+/// The columns of a batch.
 fn names(batch: &RecordBatch) -> Vec<&str> {
     let fields = batch.schema_ref().fields().iter();
     fields.map(|field| field.name().as_str()).collect()
