@@ -205,7 +205,7 @@ impl Gathered {
         Ok(())
     }
 
-    /// The same of a run that nobody needs any more, from which they are taken: how many they are.
+    /// The same of a run that is of no use afterwards: the trials are moved. Returns how many they are.
     ///
     /// # Errors
     /// The same.

@@ -175,7 +175,7 @@ impl RunWriter {
         self.adopt(donor, share)
     }
 
-    /// The same, for a run that nobody needs any more: what is taken over is no longer there.
+    /// The same, for a run that is of no use afterwards: its files are moved.
     ///
     /// # Errors
     /// The same.

@@ -25,7 +25,7 @@ pub struct TableReader {
     /// The rest of the row group that was begun.
     reader: Reader,
     path: PathBuf,
-    /// What follows, as long as nobody reads.
+    /// What follows, until reading begins.
     steps: vec::IntoIter<Step>,
     ahead: Option<Ahead>,
 }
