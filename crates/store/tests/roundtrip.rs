@@ -8,7 +8,7 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
 use delaylab_store::error::StoreError;
-use delaylab_store::run::{Run, State};
+use delaylab_store::run::{Run, State, write_batch};
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
 use std::fs;
@@ -239,6 +239,10 @@ fn a_column_without_words_is_there() {
         assert!(batches.iter().all(|batch| batch.schema() == schema));
         let nulls: usize = batches.iter().map(|batch| batch["icmp"].null_count()).sum();
         assert_eq!(nulls as u64, count, "{columns:?}");
+        let mut text = Vec::new();
+        write_batch(&batches[0], &mut text).unwrap();
+        let lines = text.iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(lines, batches[0].num_rows() + 1, "as CSV");
     }
 }
 

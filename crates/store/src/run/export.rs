@@ -157,6 +157,10 @@ fn cells(array: &dyn Array) -> Result<Cells<'_>, ArrowError> {
             let values = array.as_string::<i32>();
             Box::new(move |row, text| text.push_str(values.value(row)))
         }
+        // Without words all are null.
+        DataType::Dictionary(..) if array.as_any_dictionary().values().is_empty() => {
+            Box::new(|_, _| {})
+        }
         DataType::Dictionary(..) => {
             let words = array.as_any_dictionary();
             let (keys, values) = (words.normalized_keys(), cells(words.values().as_ref())?);
