@@ -24,7 +24,6 @@ fn packed(folder: &Path) -> io::Result<Vec<u8>> {
 pub fn unpack(py: Python<'_>, packed: &[u8], folder: PathBuf) -> PyResult<()> {
     py.detach(|| {
         let mut archive = Archive::new(packed);
-        archive.set_preserve_permissions(false);
         archive.set_preserve_mtime(false);
         archive.unpack(&folder)
     })?;

@@ -1,6 +1,5 @@
 //! What an earlier run of an experiment lets one expect of the next.
 
-use crate::error::RunnerError;
 use crate::run_folder;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
@@ -35,11 +34,15 @@ pub enum Earlier {
 }
 
 impl Earlier {
-    /// The newest complete run of this experiment in this world with the same trials.
+    /// The newest complete run of this experiment in this world with the same trials; `open` opens a run by its folder.
     ///
     /// # Errors
-    /// A run of this experiment is not what was recorded.
-    pub fn newest(resolved: &Resolved, runs: &Path) -> Result<Self, RunnerError> {
+    /// Those of `open`.
+    pub fn newest<E>(
+        resolved: &Resolved,
+        runs: &Path,
+        open: impl Fn(&str) -> Result<Run, E>,
+    ) -> Result<Self, E> {
         if !runs.is_dir() {
             return Ok(Self::None);
         }
@@ -52,7 +55,7 @@ impl Earlier {
         });
         let mut newest_other = None;
         for entry in entries {
-            let run = run_folder::named(&entry.folder, runs)?;
+            let run = open(&entry.folder)?;
             let Some(expected) = Expected::by(&run, resolved) else {
                 continue;
             };

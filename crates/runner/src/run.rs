@@ -187,7 +187,7 @@ impl Started<Nowhere> {
         } = &self.prepared;
         let shard = self.shard();
         let disk = match share {
-            // Whoever handed these trials out takes them over, or hands them out again.
+            // Where these trials were handed out, they are taken over at once, or handed out again.
             Some(Share::Trials(_)) => RealDisk::scratch(),
             _ => RealDisk::shared(),
         };

@@ -3,7 +3,7 @@
 //! ```text
 //! RunOptions { share: Some(Share::Shard(3/16)) }     a process carries out its share and leaves an unfinished run
 //! merge(&folders, &options, runs)?                   one run of all of them: the same bytes as of one process
-//! Gathered::create(…)?.next_round()?, .take(donor)?  the same for whoever hands trials out as results come in
+//! Gathered::create(…)?.next_round()?, .take(donor)?  the same, where trials are handed out as results come in
 //! ```
 //!
 //! Only simulations are divided: trials on a real path, or on this machine's processors, would disturb each other.
@@ -198,9 +198,9 @@ impl Gathered {
     ///
     /// # Errors
     /// It is of another experiment or version, or is not what was recorded; or nothing can be written.
-    fn share(&mut self, donor: &Donor) -> Result<(), RunnerError> {
+    fn add(&mut self, donor: &Donor) -> Result<(), RunnerError> {
         belongs_to(&self.resolved.toml, donor)?;
-        self.writer.share(donor)?;
+        self.writer.adopt(donor)?;
         self.done.extend(donor.trials());
         Ok(())
     }
@@ -258,7 +258,7 @@ pub fn merge(
     let started = started.unwrap_or_else(SystemTime::now);
     let supplied = options.supplied.clone();
     let mut gathered = Gathered::with_parts(resolved, supplied, started, &merged, runs)?;
-    let added = donors.iter().try_for_each(|donor| gathered.share(donor));
+    let added = donors.iter().try_for_each(|donor| gathered.add(donor));
     if let Err(error) = added {
         // All of it is in the shards.
         let _ = gathered.writer.discard();

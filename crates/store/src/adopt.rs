@@ -171,8 +171,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// Parts of one are no longer what was recorded, or they cannot be written here. Those before it are taken over.
-    pub fn share(&self, donor: &Donor) -> Result<(), StoreError> {
-        self.adopt(donor, share)
+    pub fn adopt(&self, donor: &Donor) -> Result<(), StoreError> {
+        self.adopt_by(donor, link_or_copy)
     }
 
     /// The same, for a run that is of no use afterwards: its files are moved.
@@ -181,12 +181,12 @@ impl RunWriter {
     /// The same.
     pub fn take(&self, donor: Donor) -> Result<(), StoreError> {
         let from = donor.folder();
-        // Whoever put its files there may not have waited for the disk.
+        // Its files may be in memory only.
         self.disk.sync_all(from).map_err(StoreError::at(from))?;
-        self.adopt(&donor, take)
+        self.adopt_by(&donor, move_or_copy)
     }
 
-    fn adopt(&self, donor: &Donor, how: Adopt) -> Result<(), StoreError> {
+    fn adopt_by(&self, donor: &Donor, how: Adopt) -> Result<(), StoreError> {
         for &trial in donor.trials() {
             if !self.folder.part(TRIALS, trial).exists() {
                 self.adopt_trial(donor, trial, how)?;
@@ -225,7 +225,7 @@ impl RunWriter {
 type Adopt = fn(&SharedDisk, &Path, &Path) -> Result<(), StoreError>;
 
 /// Moves a file, or copies it to where that cannot be.
-fn take(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
+fn move_or_copy(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
     match disk.rename(from, to) {
         Ok(()) => Ok(()),
         Err(_) => copy(disk, from, to),
@@ -233,7 +233,7 @@ fn take(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
 }
 
 /// Gives a file a second name, or copies it to where that cannot be.
-fn share(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
+fn link_or_copy(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
     match durable::link(&**disk, from, to)? {
         true => Ok(()),
         false => copy(disk, from, to),

@@ -216,7 +216,7 @@ fn a_table_of_many_files_is_read_in_their_order_up_to_what_cannot_be_read() {
     assert!(error.unwrap().contains("records-5.parquet"));
 }
 
-/// Words of a column that has none are null to whoever reads the table, which has all columns in their order.
+/// A column of words that has none is there, all null and in its place.
 #[test]
 fn a_column_without_words_is_there() {
     let runs = tempfile::tempdir().unwrap();

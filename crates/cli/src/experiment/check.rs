@@ -35,10 +35,11 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
 
 /// The run that was named, or else the newest one of the same form.
 fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
+    let open = |run: &str| choose::run(run, &args.runs);
     let Some(named) = args.from.as_deref() else {
-        return Ok(Earlier::newest(resolved, &args.runs)?);
+        return Earlier::newest(resolved, &args.runs, open);
     };
-    let run = choose::run(named, &args.runs)?;
+    let run = open(named)?;
     let expected = Expected::by(&run, resolved).ok_or_else(|| {
         Failed::usage(format!(
             "--from {named}: this run judged no finding of `{}`. Name a run of the same experiment (`delaylab list` shows \

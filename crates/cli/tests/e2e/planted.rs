@@ -259,10 +259,11 @@ mod alone {
                 let run = measure_by(before_others(&ping(Some(&pair.a), &words)));
                 run.assert_all_received(burst * bursts);
                 // The first burst finds the bucket as the set-up and ARP left it.
-                let records: Vec<&Record> = run.records.iter().skip(8).collect();
+                let records = run.records.iter().filter(|record| record.seq >= burst);
                 let kth = |k| {
-                    let kth = records.iter().filter(move |record| record.seq % burst == k);
-                    kth.copied()
+                    records
+                        .clone()
+                        .filter(move |record| record.seq % burst == k)
                 };
                 let usual = typical(&kth(0).collect::<Vec<_>>());
                 for k in 1..burst {

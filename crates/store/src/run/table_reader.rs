@@ -118,15 +118,16 @@ impl TableReader {
 
     /// The next batch, of the next row group where this one is over.
     fn read_on(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        if self.ahead.is_none() {
+            // With the second batch: who looks at the first alone starts no thread.
+            let steps = self.steps.by_ref().collect();
+            self.ahead = Some(Ahead::start(steps, self.columns.as_deref()));
+        }
         loop {
             if let Some(batch) = self.read() {
                 return Some(batch);
             }
-            let (steps, columns) = (&mut self.steps, self.columns.as_deref());
-            let ahead = self
-                .ahead
-                .get_or_insert_with(|| Ahead::start(steps.collect(), columns));
-            match ahead.next()? {
+            match self.ahead.as_mut()?.next()? {
                 Ok(batches) => self.reader = Box::new(batches.into_iter().map(Ok)),
                 Err((path, why)) => {
                     self.path = path;
@@ -142,8 +143,8 @@ impl TableReader {
     }
 }
 
-/// Rows with every column of the table: those that have not been written yet have no noise, and older versions wrote fewer
-/// columns.
+/// Rows with every column of the table: those that have not been written yet have no noise, older versions wrote fewer
+/// columns, and a column of words that has none is not read.
 fn with_all(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     if rows.schema_ref() == schema {
         return Ok(rows.clone());
