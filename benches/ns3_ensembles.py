@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """TCP with loss beside ns-3: the same ensembles of staggered starts in both, and how their echoes compare.
 
-    benches/ns3_ensembles.py [--delaylab target/release/delaylab] [--staggers 10] [--seconds 10]
+    benches/ns3_ensembles.py [--delaylab target/release/delaylab] [--staggers 10] [--seconds 10] [--mtu 1500]
 
 Three NewReno flows with windows of 1 MB share a FIFO of 624,000 bytes at 155.52 Mbit/s, with SACK and without, at an MTU
 of 9188 and of 1500. Both recover by RFC 6675 and by RFC 6582: ns-3's default, PRR, multiplies bytes delivered by the threshold
@@ -116,26 +116,32 @@ def mean_and_error(values):
     return statistics.mean(values), statistics.stdev(values) / math.sqrt(len(values))
 
 
+def share_and_error(shares):
+    mean, error = mean_and_error(shares)
+    return f"{mean:.3%} ± {error:.3%}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--delaylab", default=ROOT / "target/release/delaylab")
     parser.add_argument("--staggers", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--mtu", type=int, nargs="+", default=[9188, 1500])
     args = parser.parse_args()
     staggers = [round(FIRST_S + STEP_S * index, 3) for index in range(args.staggers)]
     print("| MTU | SACK | mean, delaylab | mean, ns-3 | sigma | largest, delaylab | largest, ns-3 | lost, delaylab | lost, ns-3 |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for mtu in (9188, 1500):
+    for mtu in args.mtu:
         for sack in (True, False):
             here = ours(args.delaylab, mtu, sack, staggers, args.seconds)
             there = [ns3(mtu, sack, stagger, args.seconds) for stagger in staggers]
             (mean, error), (mean_ns3, error_ns3) = (mean_and_error([run["mean"] for run in each]) for each in (here, there))
             sigma = abs(mean - mean_ns3) / math.hypot(error, error_ns3)
             largest, largest_ns3 = (max(run["max"] for run in each) for each in (here, there))
-            loss, loss_ns3 = (statistics.mean(run["loss"] for run in each) for each in (here, there))
+            loss, loss_ns3 = (share_and_error([run["loss"] for run in each]) for each in (here, there))
             print(
                 f"| {mtu} | {'yes' if sack else 'no'} | {mean:.0f} ± {error:.0f} µs | {mean_ns3:.0f} ± {error_ns3:.0f} µs "
-                f"| {sigma:.1f} | {largest:.0f} µs | {largest_ns3:.0f} µs | {loss:.2%} | {loss_ns3:.2%} |",
+                f"| {sigma:.1f} | {largest:.0f} µs | {largest_ns3:.0f} µs | {loss} | {loss_ns3} |",
                 flush=True,
             )
 

@@ -45,6 +45,17 @@ pub enum HyStart {
     Linux,
 }
 
+/// How fast CUBIC's Reno-friendly window grows beyond the last maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RenoFriendly {
+    /// One segment a round trip, as Reno (RFC 9438 §4.3).
+    #[serde(rename = "rfc9438")]
+    Rfc9438,
+    /// Linux: 0.53 segments a round trip, as below it.
+    Linux,
+}
+
 /// By name, or as a switch.
 #[derive(Deserialize, JsonSchema)]
 #[serde(
@@ -81,6 +92,9 @@ pub struct TcpOptions {
     #[serde(default, deserialize_with = "name_or_switch")]
     #[schemars(with = "Option<NameOrSwitch>")]
     pub hystart: Option<HyStart>,
+    /// How fast CUBIC's Reno-friendly window grows beyond the last maximum: by one segment a round trip (`rfc9438`), or by
+    /// 0.53 as in Linux (`linux`).
+    pub reno_friendly: Option<RenoFriendly>,
     /// SYN, SYN-ACK and ACK before data (RFC 9293).
     pub handshake: Option<bool>,
     /// Segments may be marked instead of dropped (RFC 3168).

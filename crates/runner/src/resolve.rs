@@ -4,7 +4,7 @@ use crate::error::RunnerError;
 use crate::target::{self, AddressFamily};
 use crate::{run_folder, worlds};
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
-use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
+use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source, closest};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
 use std::path::Path;
@@ -21,9 +21,12 @@ pub fn experiment(named: &str) -> Result<Experiment, RunnerError> {
 fn file(named: &str) -> Result<Source, RunnerError> {
     if !Path::new(named).exists() && !named.contains(['/', '.']) {
         let names: Vec<_> = catalogue().iter().map(|entry| entry.name()).collect();
+        let which = match closest(named, names.iter().copied()) {
+            Some(name) => format!("did you mean `{name}`? `delaylab list` has them all"),
+            None => format!("the catalogue has {}", names.join(", ")),
+        };
         return Err(RunnerError::usage(format!(
-            "there is no experiment `{named}`: the catalogue has {}. A file is named with its path",
-            names.join(", ")
+            "there is no experiment `{named}`: {which}. A file is named with its path"
         )));
     }
     let text = std::fs::read_to_string(named)

@@ -274,12 +274,18 @@ impl Passage {
 
     /// `r_rx − t_tx`, where the clocks compare.
     pub(crate) fn forward(&self) -> Option<Nanos> {
-        self.between(Boundary::Tx, Boundary::FarIn)
+        self.way(Stage::ForwardPath, [Boundary::Tx, Boundary::FarIn])
     }
 
     /// `t_rx − r_tx`, where the clocks compare.
     pub(crate) fn back(&self) -> Option<Nanos> {
-        self.between(Boundary::ReflectorOut, Boundary::Rx)
+        self.way(Stage::ReturnPath, [Boundary::ReflectorOut, Boundary::Rx])
+    }
+
+    /// One way; a handshake alone has none, and not one of 0 ns.
+    fn way(&self, stage: Stage, [from, to]: [Boundary; 2]) -> Option<Nanos> {
+        let is_there = !self.known.lacks(stage as usize);
+        is_there.then(|| self.between(from, to)).flatten()
     }
 
     /// From when to when it was in these stages (what lies between the first and the last of them
@@ -560,6 +566,7 @@ mod tests {
         let passage = Passage::from_record(&record, &RecordFacts::default()).unwrap();
         assert_eq!(passage.network(&RecordFacts::default()), Some(100));
         assert_eq!(passage.host(&RecordFacts::default()), Some(25));
+        assert_eq!((passage.forward(), passage.back()), (None, None));
     }
 
     /// By tcp a reflector may stamp nothing of itself; where it does, its stamps tell, and the acknowledgement changes nothing.

@@ -4,7 +4,7 @@ use crate::interval::{self, BatchMeans};
 use crate::loglinear::LogLinear;
 use crate::moments::Moments;
 use crate::quantile::{Ranked, trimmed_mean};
-use crate::summary::Distribution;
+use crate::summary::{Distribution, Interval};
 use delaylab_model::Nanos;
 
 /// What one pass keeps of a measure, exact and in flat memory.
@@ -30,7 +30,7 @@ impl Tally {
             count: self.moments.count(),
             min,
             mean: self.moments.mean()?,
-            mean_interval: self.batches.interval(&self.moments),
+            mean_interval: possible(self.batches.interval(&self.moments), min),
             sd: self.moments.sd(1),
             iqr: p75.wrapping_sub(p25),
             p50: at(0.5)?,
@@ -41,6 +41,17 @@ impl Tally {
             p50_interval: order.interval(0.5),
             p99_interval: order.interval(0.99),
         })
+    }
+}
+
+/// The interval of a mean, of a measure of which no value is negative without what is below zero.
+fn possible(interval: Interval, min: Nanos) -> Interval {
+    match interval {
+        Interval::Known { low, high } if min >= 0 => Interval::Known {
+            low: low.max(0.0),
+            high,
+        },
+        other => other,
     }
 }
 

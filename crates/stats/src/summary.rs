@@ -6,7 +6,7 @@
 
 mod builder;
 mod figures;
-mod refusals;
+pub mod refusals;
 mod rows;
 mod server;
 
@@ -64,6 +64,13 @@ pub struct Counts {
     pub local_error: u64,
     /// Records with a clock event: step, suspend, slow clock read.
     pub clock_events: [u64; 3],
+}
+
+impl Counts {
+    /// Answered with what was sent, in time or after the time-out.
+    pub const fn answered(&self) -> u64 {
+        self.received + self.late
+    }
 }
 
 /// The distribution of one measure. Times in nanoseconds; sd with ddof 1; quantiles by the inverted

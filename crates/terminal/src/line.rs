@@ -1,6 +1,6 @@
 //! One line a reply, as ping prints them, and the live status line.
 
-use crate::ping::head::reason;
+use crate::ping::head::REFUSED;
 use crate::style::{Paint, Style};
 use delaylab_model::record::{Bounds, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
@@ -115,16 +115,11 @@ fn by_place(parts: Vec<(StageSet, Nanos)>) -> Vec<(String, Nanos)> {
 
 /// `TTL exceeded, from 192.0.2.1`, or as much of it as is known.
 fn refused(record: &Record) -> String {
-    let refusal = Refusal {
-        reason: record.icmp,
-        code: record.icmp_type.zip(record.icmp_code),
-        by: record.refused_by,
-        path_mtu: record.path_mtu,
-    };
     match (record.icmp, record.refused_by) {
         (None, Some(address)) => format!("refused by {address}"),
-        (_, Some(address)) => format!("{}, from {address}", reason(&refusal)),
-        (_, None) => reason(&refusal),
+        _ => Refusal::of(record)
+            .described()
+            .unwrap_or_else(|| REFUSED.to_owned()),
     }
 }
 

@@ -58,7 +58,7 @@ fn draw_progress(progress: Progress, row: u16, canvas: &mut Canvas<'_>) {
 fn draw_counts(view: &View, row: u16, canvas: &mut Canvas<'_>) {
     let counts = &view.seen.counts;
     let mut at = canvas.put(row, 0, &format!("{} sent", counts.sent), Paint::Plain);
-    let answered = counts.received + counts.late;
+    let answered = counts.answered();
     at = canvas.put(row, at, &format!("  {answered} answered"), Paint::Plain);
     let paint = if counts.lost > 0 {
         Paint::Warning

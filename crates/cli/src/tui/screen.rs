@@ -37,7 +37,7 @@ impl Widget for &Screen<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
         let mut canvas = Canvas::new(buffer, area, self.style);
         let seen = &self.view.seen;
-        let answered = seen.counts.received + seen.counts.late;
+        let answered = seen.counts.answered();
         let progress = u16::from(self.view.progress.is_some());
         let want = |least, enough, most| Want {
             least,

@@ -1,11 +1,13 @@
-//! Combinations of levels that lost everything, and the likely reason: what the run's own tables know of the queues
-//! that packets met, of drops, refusals and time-outs.
+//! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
+//! the queues that packets met, of drops, refusals and time-outs.
 
 use super::slow::label;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::summary::refusals::{self, Refusals};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
@@ -15,21 +17,25 @@ use std::sync::Arc;
 
 /// Labels that a warning names.
 const NAMED: usize = 4;
+/// Where so much of what was lost was lost in either direction, both are named.
+const BOTH_WAYS: f64 = 0.1;
 /// A queue that held so much of its most on average was full all the time.
 const ALL_THE_TIME: f64 = 0.9;
 
-/// One combination of levels, and one probe, of which no packet was answered.
+/// One combination of levels, and one probe, of which no packet was answered in time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Blackout {
     /// Its levels and, where there are several, its probe.
     pub label: String,
-    /// Packets that were sent, or could not be.
+    /// Packets that were sent, or could not be. Trials that are copies of another one count once.
     pub packets: u64,
+    /// How many of them were answered after their time-out.
+    pub late: u64,
     /// The likely reason.
     pub reason: String,
 }
 
-/// Every combination of levels of which no packet was answered. `resolved` is the run's experiment, where that is known:
+/// Every combination of levels of which no packet was answered in time. `resolved` is the run's experiment, where that is known:
 /// a device benchmark loses everything on purpose, and has none.
 pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
@@ -37,8 +43,12 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     }
     let probes: BTreeSet<&str> = run.trials().iter().map(|row| &*row.probe_name).collect();
     let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
+    let mut distinct = Distinct::new();
     for row in run.trials() {
         let label = label(&row.factors, &row.probe_name, probes.len() > 1);
+        if !distinct.counts(row.facts.trace_hash, label.clone()) {
+            continue;
+        }
         match alike.iter_mut().find(|(known, _)| *known == label) {
             Some((_, rows)) => rows.push(row),
             None => alike.push((label, vec![row])),
@@ -51,6 +61,7 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     });
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
         packets: tried(&rows),
+        late: figure(&rows, "late"),
         reason: reason(run, resolved, &rows),
         label,
     };
@@ -71,6 +82,7 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
     }
     let sentence = |(reason, all): (&str, Vec<&Blackout>)| {
         let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
+        let late: u64 = all.iter().map(|blackout| blackout.late).sum();
         let labels = all.iter().map(|blackout| blackout.label.as_str());
         let labels: Vec<&str> = labels.filter(|label| !label.is_empty()).collect();
         let of = match labels.len() {
@@ -82,13 +94,21 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
                 count - NAMED
             ),
         };
-        let of = match labels.len() {
-            0 | 1 => of,
-            _ => of.replacen(" of ", " of each of these was lost: ", 1),
+        let (every, ended) = match late {
+            0 => ("every", "was lost"),
+            _ => ("no", "was answered in time"),
+        };
+        let came = match late {
+            0 => String::new(),
+            late if late == packets => ", all answered too late".to_owned(),
+            late => format!(", {late} answered too late"),
         };
         match labels.len() {
-            0 | 1 => format!("every packet{of} was lost ({packets}): {reason}"),
-            _ => format!("every packet{of} ({packets} in all): {reason}"),
+            0 | 1 => format!("{every} packet{of} {ended} ({packets}{came}): {reason}"),
+            _ => format!(
+                "{every} packet{} ({packets} in all{came}): {reason}",
+                of.replacen(" of ", &format!(" of each of these {ended}: "), 1)
+            ),
         }
     };
     by_reason.into_iter().map(sentence).collect()
@@ -124,7 +144,8 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         return "this host could not send them".to_owned();
     }
     if most("refused") {
-        return "they were refused on the way or at the target".to_owned();
+        return refused(run, rows)
+            .unwrap_or_else(|| "they were refused on the way or at the target".to_owned());
     }
     let timeout = timeout(resolved, rows);
     let met = Met::new(run, rows);
@@ -199,6 +220,26 @@ impl Met {
     }
 }
 
+/// What the errors said that came instead of answers, and who sent them: `ICMP errors came instead (TTL exceeded, from
+/// 192.0.2.1)`.
+pub(super) fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+    let mut came = Refusals::default();
+    for row in rows.iter().filter(|row| figure(&[row], "refused") > 0) {
+        run.for_each_record(Some(row.trial), |record| {
+            if record.probe == row.probe {
+                came.push(record);
+            }
+        });
+    }
+    let came = came.listed();
+    let by_icmp = came.iter().all(|(refusal, _)| refusal.reason.is_some());
+    let what = if by_icmp { "ICMP errors" } else { "errors" };
+    match refusals::described(&came) {
+        why if why.is_empty() => None,
+        why => Some(format!("{what} came instead of replies ({why})")),
+    }
+}
+
 /// Where packets of the trials were dropped, and how full that queue was.
 fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
     let warnings = rows.iter().flat_map(|row| &row.facts.warnings);
@@ -263,6 +304,11 @@ pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
                 .to_owned(),
         ),
         (0, 0) => None,
+        (there, back) if there.min(back) as f64 >= BOTH_WAYS * (there + back) as f64 => {
+            Some(format!(
+                "{there} did not come to the reflector, and the replies to {back} did not come back"
+            ))
+        }
         (there, back) if there >= back => Some("they did not come to the reflector".to_owned()),
         _ => Some("they came to the reflector, and its replies did not come back".to_owned()),
     }

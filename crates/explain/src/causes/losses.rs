@@ -1,7 +1,7 @@
 //! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
-use super::blackouts::{figure, which_way};
+use super::blackouts::{figure, refused, which_way};
 use super::slow::label;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
@@ -55,7 +55,10 @@ pub(super) fn find(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
         .max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))?;
     let reason = || match drops(rows.iter().copied()) {
         known if !known.is_empty() => Some(known),
-        _ => which_way(rows),
+        _ => Some(rows)
+            .filter(|rows| 2 * figure(rows, "refused") > figure(rows, "lost"))
+            .and_then(|rows| refused(run, rows))
+            .or_else(|| which_way(rows)),
     };
     (lost > in_blackouts).then(|| Losses {
         lost,

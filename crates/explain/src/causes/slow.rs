@@ -32,6 +32,8 @@ const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
 const ONE_LINK: f64 = 0.6;
+/// What takes less in one direction of the network than in the other, but not less than this share of it, is in both.
+const ALIKE: f64 = 0.5;
 /// Packets whose median is taken at most; of more, so many are picked evenly.
 const MOST: usize = 1 << 20;
 
@@ -156,11 +158,15 @@ impl Condition {
     /// What makes it so slow: the largest part of what it takes longer; of one that is not slow, of what it takes at
     /// all.
     pub fn main(&self) -> Option<Spent> {
-        let of = if self.is_slow() {
-            &self.longer
-        } else {
-            &self.spent
+        let mut of = match self.is_slow() {
+            true => self.longer.clone(),
+            false => self.spent.clone(),
         };
+        if self.is_slow() && self.against == Against::LeastDelay {
+            // One slow link is a cause as well, though the minimum delay of the path has it.
+            of.extend(self.slow_link().cloned());
+        }
+        let of = both_ways(of);
         let most =
             |of: &mut dyn Iterator<Item = &Spent>| of.max_by(|a, b| a.ns.total_cmp(&b.ns)).cloned();
         let on_a_link = |spent: &&Spent| matches!(spent.component, Component::Serialisation(_));
@@ -177,10 +183,22 @@ impl Condition {
         })
     }
 
+    /// The link that takes most of what all links take, where one does.
+    pub(super) fn slow_link(&self) -> Option<&Spent> {
+        let links = self.spent.iter();
+        let links = links.filter(|spent| matches!(spent.component, Component::Serialisation(_)));
+        let all: f64 = links.clone().map(|spent| spent.ns).sum();
+        let most = links.max_by(|a, b| a.ns.total_cmp(&b.ns))?;
+        (most.ns > 0.0 && most.ns >= ONE_LINK * all).then_some(most)
+    }
+
     /// How long packets spend in this, ns.
     pub fn in_component(&self, component: &Component) -> f64 {
         let is_in = |spent: &&Spent| match component {
             Component::Links => matches!(spent.component, Component::Serialisation(_)),
+            Component::Stages(StageSet::BOTH_WAYS) => {
+                matches!(&spent.component, Component::Stages(stages) if StageSet::BOTH_WAYS.covers(*stages))
+            }
             one => spent.component == *one,
         };
         self.spent.iter().filter(is_in).map(|spent| spent.ns).sum()
@@ -229,6 +247,24 @@ impl Condition {
         (&self.probe, self.host, &self.likeness.loads)
             == (&other.probe, other.host, &other.likeness.loads)
     }
+}
+
+/// What the network takes in either direction as one, where neither takes much more than the other: what both directions
+/// have in common is why.
+fn both_ways(mut of: Vec<Spent>) -> Vec<Spent> {
+    let in_way = |of: &[Spent], stage| {
+        let component = Component::Stages(StageSet::only(stage));
+        let mut found = of.iter().filter(|spent| spent.component == component);
+        found.next().map_or(0.0, |spent| spent.ns)
+    };
+    let [there, back] = [Stage::ForwardPath, Stage::ReturnPath].map(|stage| in_way(&of, stage));
+    if there.min(back) > ALIKE * there.max(back) {
+        of.push(Spent {
+            component: Component::Stages(StageSet::BOTH_WAYS),
+            ns: there + back,
+        });
+    }
+    of
 }
 
 fn longer(spent: &[Spent], reference: impl Fn(&Component) -> f64) -> Vec<Spent> {

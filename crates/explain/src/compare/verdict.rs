@@ -104,6 +104,24 @@ pub fn is_told(shift: &Shift, looks: usize) -> bool {
     difference != 0.0 && difference.abs() > stretch(bounds, looks) * reach
 }
 
+/// How many times as much data would tell this difference from chance, if it stays what it is, and what there must be more
+/// of. `None` where it is told already, or no interval says.
+pub(super) fn times_the_data(shift: &Shift, looks: usize) -> Option<(f64, &'static str)> {
+    let difference = shift.difference().filter(|by| *by != 0.0)?;
+    let bounds = shift.absolute.as_ref().ok()?;
+    let reach = match difference > 0.0 {
+        true => difference - bounds.low,
+        false => bounds.high - difference,
+    };
+    // An interval shrinks with the root of what it is made of.
+    let times = (stretch(bounds, looks) * reach / difference).powi(2).ceil();
+    let what = match bounds.repeats_differ {
+        true => "repeats",
+        false => "packets",
+    };
+    (times > 1.0 && times.is_finite()).then_some((times, what))
+}
+
 pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
     let loss = of_loss(found, looks);
     let figures = found.figures(headline);
@@ -392,10 +410,10 @@ impl PairFigures {
     /// Which side is never answered, where the other one is.
     pub fn silent(&self) -> Option<Silent> {
         let [a, b] = &self.counts;
-        let is_silent = |counts: &Counts| counts.received == 0 && counts.lost >= SILENT;
+        let is_silent = |counts: &Counts| counts.answered() == 0 && counts.lost >= SILENT;
         match (is_silent(a), is_silent(b)) {
-            (true, false) if b.received > 0 => Some(Silent::A),
-            (false, true) if a.received > 0 => Some(Silent::B),
+            (true, false) if b.answered() > 0 => Some(Silent::A),
+            (false, true) if a.answered() > 0 => Some(Silent::B),
             _ => None,
         }
     }

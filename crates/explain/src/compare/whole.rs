@@ -8,7 +8,7 @@
 
 use super::figures::PairFigures;
 use super::pairs::varied;
-use super::verdict::{Kind, Silent, is_told, name, shown, statistic_name};
+use super::verdict::{Kind, Silent, is_told, name, shown, statistic_name, times_the_data};
 use super::words::{percent, signed_percent};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
@@ -92,7 +92,17 @@ const NAMED: usize = 3;
 /// A change that may be chance is worth a word from here on, as a logarithm.
 const WORTH: f64 = 0.05;
 /// What people notice: the worst of these is what a pair is known for.
-const NOTICED: [Functional; 2] = [Functional::Quantile(0.99), Functional::Quantile(0.5)];
+const NOTICED: [Functional; 3] = [
+    Functional::Quantile(0.99),
+    Functional::Quantile(0.9),
+    Functional::Quantile(0.5),
+];
+/// A change of a quantile without an interval is worth a word from a doubling on, as a logarithm.
+const WORTH_UNBOUNDED: f64 = std::f64::consts::LN_2;
+/// A change of loss that may be chance is worth a word from so many of all packets on,
+const WORTH_LOSS: f64 = 0.05;
+/// or from so many on where it is a doubling.
+const WORTH_DOUBLED_LOSS: f64 = 0.001;
 
 /// The sentences.
 struct Words<'a> {
@@ -122,10 +132,14 @@ impl<'a> Words<'a> {
 
     /// What changes, where most, and in how many pairs anything does.
     fn text(&self, whole: &Whole) -> String {
-        let changes: Vec<_> = [self.silence(whole), self.loss(), self.delay()]
+        let mut changes: Vec<_> = [self.silence(whole), self.loss(), self.delay()]
             .into_iter()
             .flatten()
             .collect();
+        let perhaps = self.perhaps_loss();
+        if !changes.is_empty() {
+            changes.extend(perhaps.clone());
+        }
         let first = match changes.is_empty() {
             true => self.nothing(whole),
             false => format!("{}.", changes.join("; ")),
@@ -133,9 +147,10 @@ impl<'a> Words<'a> {
         let mut text: Vec<char> = first.chars().collect();
         text[0] = text[0].to_ascii_uppercase();
         let first: String = text.into_iter().collect();
-        let hidden = match changes.is_empty() {
-            true => self.hidden(),
-            false => String::new(),
+        let hidden = match (changes.is_empty(), perhaps) {
+            (true, Some(perhaps)) => format!(" But {perhaps}."),
+            (true, None) => self.hidden(),
+            (false, _) => String::new(),
         };
         format!("{first} {}{hidden}{}", self.count(whole), self.untold())
     }
@@ -189,6 +204,33 @@ impl<'a> Words<'a> {
         let [a, b] = [pair.loss.a?, pair.loss.b?].map(percent);
         Some(format!(
             "loss {verb} from {a} to {b} in {}",
+            self.label(pair)
+        ))
+    }
+
+    /// The largest change of loss that may be chance, where it is worth a word, and what would tell.
+    fn perhaps_loss(&self) -> Option<String> {
+        let pairs = self.pairs.iter().filter(|pair| {
+            let is_judged = pair.verdict.kind != Kind::Undecided && pair.silent().is_none();
+            is_judged && !is_told(&pair.loss, self.looks)
+        });
+        let changes = pairs.filter_map(|pair| Some((pair, pair.loss.a?, pair.loss.b?)));
+        let worth = |&(_, a, b): &(&PairFigures, f64, f64)| {
+            let by = (b - a).abs();
+            by >= WORTH_LOSS || by >= WORTH_DOUBLED_LOSS && a.max(b) >= 2.0 * a.min(b)
+        };
+        let by = |(_, a, b): &(&PairFigures, f64, f64)| (b - a).abs();
+        let (pair, a, b) = changes
+            .filter(worth)
+            .max_by(|x, y| by(x).total_cmp(&by(y)))?;
+        let more = match times_the_data(&pair.loss, self.looks) {
+            Some((times, what)) => format!(": {times} times as many {what} would tell"),
+            None => String::new(),
+        };
+        Some(format!(
+            "loss from {} to {} in {} may be chance{more}",
+            percent(a),
+            percent(b),
             self.label(pair)
         ))
     }
@@ -295,7 +337,10 @@ impl<'a> Words<'a> {
         let pairs = self.pairs.iter();
         let pairs = pairs.filter(|pair| pair.verdict.kind == Kind::NoDifference);
         let moves = pairs.flat_map(|pair| self.moves(pair, false));
-        let moves = moves.filter(|moved| moved.shift.absolute.is_ok() && moved.by.abs() >= WORTH);
+        let moves = moves.filter(|moved| match &moved.shift.absolute {
+            Ok(_) => moved.by.abs() >= WORTH,
+            Err(_) => moved.by.abs() >= WORTH_UNBOUNDED,
+        });
         let most = moves.max_by(|a, b| a.by.abs().total_cmp(&b.by.abs()));
         most.map_or_else(String::new, |moved| {
             format!(
@@ -331,13 +376,12 @@ impl<'a> Words<'a> {
     /// Of pairs without a verdict, the largest change of loss, where it is worth a word: it says more than any quantile
     /// of the packets that were answered.
     fn largest_loss(&self, pairs: &[&'a PairFigures]) -> Option<(&'a PairFigures, String)> {
-        const WORTH_A_WORD: f64 = 0.05;
         let ends = pairs.iter().filter_map(|pair| {
             let (a, b) = (pair.loss.a?, pair.loss.b?);
             Some((*pair, a, b))
         });
         let (pair, a, b) = ends.max_by(|x, y| (x.2 - x.1).abs().total_cmp(&(y.2 - y.1).abs()))?;
-        ((b - a).abs() >= WORTH_A_WORD).then(|| {
+        ((b - a).abs() >= WORTH_LOSS).then(|| {
             let [a, b] = [a, b].map(|share| 100.0 * share);
             (pair, format!("loss from {a:.0} % to {b:.0} %"))
         })

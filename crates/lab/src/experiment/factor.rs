@@ -144,6 +144,10 @@ fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {
         let sets = settings(root, path, &set.at, &node)?;
         levels.push(FactorLevel { level, sets });
     }
+    if levels.is_empty() {
+        return Err(Problem::new(&to.at, "a factor has at least one level")
+            .help("leave the factor out, or give it levels, like to = [\"64B\", \"512B\"]"));
+    }
     Ok(Factor {
         name: entry.key.clone(),
         levels,

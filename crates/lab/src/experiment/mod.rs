@@ -69,3 +69,4 @@ pub use resolve::{Choices, Resolved, SkippedCase};
 pub use schema::schema;
 #[cfg(feature = "runs")]
 pub use sequential::SequentialPlan;
+pub use suggest::closest;

@@ -87,7 +87,10 @@ impl de::Error for ReadError {
 /// What serde expected, without Rust type names.
 fn plain(expected: &str) -> String {
     match expected {
-        "u8" | "u16" | "u32" | "u64" => "a whole number, 0 or more".to_owned(),
+        "u8" => format!("a whole number from 0 to {}", u8::MAX),
+        "u16" => format!("a whole number from 0 to {}", u16::MAX),
+        "u32" => format!("a whole number from 0 to {}", u32::MAX),
+        "u64" => "a whole number, 0 or more".to_owned(),
         "a string" | "a borrowed string" => "text".to_owned(),
         "a boolean" => "true or false".to_owned(),
         "a sequence" => "a list".to_owned(),

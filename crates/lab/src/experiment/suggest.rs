@@ -1,10 +1,7 @@
 //! Suggestions for misspelt words: "did you mean …?".
 
 /// The candidate with the smallest edit distance to a word, if at most a third of its length (but at least 1).
-pub(crate) fn closest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (word.chars().count() / 3).max(1);
     let word = word.to_lowercase();
     candidates

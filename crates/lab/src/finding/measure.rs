@@ -555,6 +555,9 @@ impl Reader {
         if measure.is_of_trial() || measure.is_of_flow() {
             return format!("this run kept no {measure}");
         }
+        if matches!(measure, Ipdv | IpdvOf(_)) && self.answered == 1 {
+            return format!("{measure} is between two packets in a row, and one was answered");
+        }
         if let Some((set, _)) = self.merged.iter().max_by_key(|(_, count)| **count) {
             return format!(
                 "{measure} was only seen as part of \"{set}\": a stamp between is missing"

@@ -166,6 +166,9 @@ impl LimitCheck {
                 format!("it is {}{}", shown(value), too_few(self.functional, count))
             }
             (None, Err(why)) => format!("it is not known: {}", why.0),
+            (None, Ok(_)) if count > 0 => {
+                format!("it is not known: {count} is too few values for it")
+            }
             (None, Ok(_)) => "it is not known: no packet was answered".to_owned(),
         };
         Answer {

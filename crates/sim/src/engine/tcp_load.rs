@@ -111,6 +111,7 @@ fn with(preset: Settings, options: &TcpOptions) -> Result<Settings, Refusal> {
         prr: options.prr.unwrap_or(preset.prr && sack),
         rack_tlp: options.rack_tlp.unwrap_or(preset.rack_tlp && sack),
         hystart: options.hystart.unwrap_or(preset.hystart),
+        reno_friendly: options.reno_friendly.unwrap_or(preset.reno_friendly),
         handshake: options.handshake.unwrap_or(preset.handshake),
         ecn,
         abe: options.abe.unwrap_or(preset.abe && ecn),

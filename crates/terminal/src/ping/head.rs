@@ -3,10 +3,9 @@
 use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
-use delaylab_model::icmp::IcmpReason;
 use delaylab_model::trial::{LossDirection, ProbeRun};
 use delaylab_model::units::format_duration;
-use delaylab_stats::summary::{Counts, Refusal};
+use delaylab_stats::summary::{Counts, Refusal, refusals};
 use delaylab_view::ping::Ping;
 use delaylab_view::words::percent;
 
@@ -107,7 +106,10 @@ fn direction(loss: Option<LossDirection>) -> String {
 
 /// `2 ICMP errors (TTL exceeded, from 192.0.2.1)`; `2 refused` where records do not say that it was by ICMP.
 fn refused(count: u64, refusals: &[(Refusal, u64)]) -> String {
-    let why = why_refused(refusals);
+    let why = match refusals::described(refusals) {
+        why if why.is_empty() => why,
+        why => format!(" ({why})"),
+    };
     let by_icmp = |(refusal, _): &(Refusal, u64)| refusal.reason.is_some();
     let what = match (refusals.is_empty(), count) {
         (false, 1) if refusals.iter().all(by_icmp) => format!("ICMP{FIRM_SPACE}error"),
@@ -117,43 +119,8 @@ fn refused(count: u64, refusals: &[(Refusal, u64)]) -> String {
     format!("{count}{FIRM_SPACE}{what}{why}")
 }
 
-/// ` (TTL exceeded, from 192.0.2.1)`; with several, how many of each.
-fn why_refused(refusals: &[(Refusal, u64)]) -> String {
-    let said: Vec<_> = refusals
-        .iter()
-        .filter_map(|(refusal, count)| Some((refused_as(refusal)?, count)))
-        .collect();
-    match said.as_slice() {
-        [] => String::new(),
-        [(why, _)] if refusals.len() == 1 => format!(" ({why})"),
-        several => {
-            let each = several.iter().map(|(why, count)| format!("{count} {why}"));
-            format!(" ({})", each.collect::<Vec<_>>().join("; "))
-        }
-    }
-}
-
-/// `fragmentation needed: MTU 1400 B, from 192.0.2.1`, or as much of it as is known.
-fn refused_as(refusal: &Refusal) -> Option<String> {
-    let why = refusal.reason.map(|_| reason(refusal));
-    let by = refusal.by.map(|by| format!("from {by}"));
-    let said: Vec<_> = why.into_iter().chain(by).collect();
-    (!said.is_empty()).then(|| said.join(", "))
-}
-
-/// What the error says; one without a name of its own by its numbers.
-pub(crate) fn reason(refusal: &Refusal) -> String {
-    match (refusal.reason, refusal.code) {
-        (Some(IcmpReason::Other), Some((kind, code))) => {
-            format!("ICMP error of type {kind}, code {code}")
-        }
-        (Some(reason), _) => reason.describe(refusal.path_mtu),
-        (None, _) => REFUSED.to_owned(),
-    }
-}
-
 /// What packets are called for which an error came.
-const REFUSED: &str = "refused";
+pub(crate) const REFUSED: &str = "refused";
 
 /// What seldom befalls packets, and how often it did.
 pub fn rare(counts: &Counts) -> [(u64, &'static str); 7] {

@@ -97,7 +97,7 @@ fn variation(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
             ("PDV p99.9", whole(v.pdv_p999)),
         ],
         &[
-            ("response sd", v.sd),
+            ("round trip sd", v.sd),
             ("Y.1541", whole(v.y1541)),
             ("MAPDV2", v.mapdv2),
         ],

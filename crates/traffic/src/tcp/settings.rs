@@ -1,6 +1,6 @@
 //! What an implementation does by default, and presets for those that matter here.
 
-use delaylab_model::tcp::HyStart;
+use delaylab_model::tcp::{HyStart, RenoFriendly};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 const MS: Picos = PICOS_PER_SECOND / 1000;
@@ -165,6 +165,8 @@ pub struct Settings {
     pub rack_tlp: bool,
     /// What ends slow start before something is lost.
     pub hystart: HyStart,
+    /// How CUBIC grows beyond the last maximum where Reno would be faster.
+    pub reno_friendly: RenoFriendly,
     /// SYN, SYN-ACK and ACK before data (RFC 9293).
     pub handshake: bool,
     /// A mark cuts the window by less than a loss (RFC 8511).
@@ -224,6 +226,7 @@ impl Settings {
             prr: false,
             rack_tlp: false,
             hystart: HyStart::None,
+            reno_friendly: RenoFriendly::Rfc9438,
             handshake: false,
             abe: false,
             pacing: false,

@@ -124,10 +124,10 @@ pub struct RunData {
 }
 
 impl RunData {
-    /// Was any packet answered?
+    /// Was any packet answered, be it too late?
     pub fn any_answered(&self) -> bool {
-        let received = |trial: &TrialData| trial.summary.counts.received;
-        self.trials.iter().any(|trial| received(trial) > 0)
+        let answered = |trial: &TrialData| trial.summary.counts.answered();
+        self.trials.iter().any(|trial| answered(trial) > 0)
     }
 }
 

@@ -9,6 +9,8 @@ use delaylab_stats::anatomy::{Place, Stage, StageSet};
 
 /// So much of the response is worth being named where nothing is slow.
 const MOST_OF: f64 = 0.5;
+/// A link that takes so much of the response is worth being named beside propagation.
+const WORTH_NAMING: f64 = 0.05;
 
 pub(super) fn answer(slow: &Slow) -> String {
     let Some(first) = slow.conditions.first() else {
@@ -159,6 +161,9 @@ fn of_stages(stages: StageSet) -> String {
         Place::Reflector => "time in the reflector's host".to_owned(),
         Place::Server => "time in the server".to_owned(),
         Place::Resolver => "time in the resolver, which looks the name up".to_owned(),
+        Place::Network if stages == StageSet::BOTH_WAYS => {
+            "time in the network, in both directions".to_owned()
+        }
         Place::Network => format!("time in the network ({stages})"),
         Place::Unclear if stages == StageSet::only(Stage::Tls) => {
             "the TLS handshake, which takes a round trip and both ends".to_owned()
@@ -201,10 +206,26 @@ fn parts_of_least(condition: &Condition) -> String {
     let propagation = condition.in_component(&Component::Propagation);
     let sending = condition.in_component(&Component::Links);
     format!(
-        " ({} propagation, {} serialisation)",
+        " ({} propagation, {} serialisation{})",
         format_duration_f64(propagation),
-        format_duration_f64(sending)
+        format_duration_f64(sending),
+        slow_link(condition).unwrap_or_default()
     )
+}
+
+/// `, most of it on the link s2–s3 (1 Mbit/s)`, where serialisation is worth being named.
+fn slow_link(condition: &Condition) -> Option<String> {
+    let slow = condition.slow_link()?;
+    let Component::Serialisation(link) = &slow.component else {
+        return None;
+    };
+    let rate = condition.rates.get(link)?;
+    (slow.ns >= WORTH_NAMING * condition.usual_ns && condition.rates.len() > 1).then(|| {
+        format!(
+            ", most of it on the link {link} ({})",
+            format_rate(*rate as f64)
+        )
+    })
 }
 
 fn length(condition: &Condition, several: bool) -> String {

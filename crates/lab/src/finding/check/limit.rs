@@ -84,8 +84,7 @@ impl Statistic {
         match &self.kind {
             Kind::Share(..) => true,
             Kind::Of(Functional::Mean, measure) => {
-                use Measure::{Lost, PeriodicCause, Valid};
-                matches!(measure, Lost | PeriodicCause | Valid)
+                measure.is_yes_or_no() || *measure == Measure::Valid
             }
             _ => false,
         }

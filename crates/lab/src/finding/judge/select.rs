@@ -153,11 +153,27 @@ pub(crate) fn known_level(
     if levels.iter().any(|level| is(text, level)) {
         return Ok(());
     }
-    let names: Vec<&str> = levels.iter().map(|level| level.label.as_str()).collect();
     Err(format!(
         "no trial of this run has {factor}={text} (it has {})",
-        names.join(", ")
+        a_few(&levels)
     ))
+}
+
+/// Up to four levels by name, or three and how many others: a clause that stays readable with forty levels.
+fn a_few(levels: &[Level]) -> String {
+    const ALL: usize = 4;
+    let shown = if levels.len() > ALL { ALL - 1 } else { ALL };
+    let names: Vec<String> = (levels.iter().take(shown))
+        .map(|level| match level.label.contains(',') {
+            true => format!("'{}'", level.label),
+            false => level.label.clone(),
+        })
+        .collect();
+    let names = names.join(", ");
+    match levels.len().saturating_sub(shown) {
+        0 => names,
+        others => format!("{names} and {others} others"),
+    }
 }
 
 /// The levels of a factor: by size if all are quantities, else in the order of the streams.
@@ -217,4 +233,24 @@ fn chosen_levels(each: &Each, streams: &[StreamInfo]) -> Result<Vec<Level>, Stri
         levels.retain(|level| each.levels.iter().any(|text| is(text, level)));
     }
     Ok(levels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_levels_are_named_in_part() {
+        let named = |count: usize| {
+            let level = |at: usize| Level {
+                label: format!("{at}, {at}"),
+                value: None,
+                unit: None,
+            };
+            a_few(&(0..count).map(level).collect::<Vec<_>>())
+        };
+        assert_eq!(named(1), "'0, 0'");
+        assert_eq!(named(4), "'0, 0', '1, 1', '2, 2', '3, 3'");
+        assert_eq!(named(5), "'0, 0', '1, 1', '2, 2' and 2 others");
+    }
 }

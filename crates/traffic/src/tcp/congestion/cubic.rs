@@ -4,6 +4,7 @@
 
 use super::reno::Reno;
 use super::{Acked, Window};
+use delaylab_model::tcp::RenoFriendly;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 /// §4.1: C in segments a second cubed, β, and §4.3's α for the Reno-friendly window.
@@ -27,6 +28,7 @@ struct Epoch {
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
     reno: Reno,
+    beyond: RenoFriendly,
     epoch: Option<Epoch>,
     /// Before the last reduction; `None` where none counts: K is 0 then (§4.8, §4.10).
     w_max: Option<f64>,
@@ -36,9 +38,10 @@ pub(crate) struct Cubic {
 }
 
 impl Cubic {
-    pub(crate) const fn new(reno: Reno) -> Self {
+    pub(crate) const fn new(reno: Reno, beyond: RenoFriendly) -> Self {
         Self {
             reno,
+            beyond,
             epoch: None,
             w_max: None,
             cwnd_prior: 0.0,
@@ -79,12 +82,11 @@ impl Cubic {
         }
     }
 
-    /// §4.3: once it is where it was before the reduction, Reno's own slope.
+    /// §4.3: once it is where it was before the reduction, Reno's own slope. Not so in Linux (tcp_cubic.c: `beta_scale`).
     fn alpha(&self, epoch: &Epoch) -> f64 {
-        if epoch.w_est >= self.cwnd_prior {
-            1.0
-        } else {
-            ALPHA
+        match self.beyond {
+            RenoFriendly::Rfc9438 if epoch.w_est >= self.cwnd_prior => 1.0,
+            RenoFriendly::Rfc9438 | RenoFriendly::Linux => ALPHA,
         }
     }
 
@@ -149,13 +151,17 @@ mod tests {
     };
 
     fn cut_at(cwnd: u64) -> (Cubic, Window) {
+        cut_beyond(cwnd, RenoFriendly::Rfc9438)
+    }
+
+    fn cut_beyond(cwnd: u64, beyond: RenoFriendly) -> (Cubic, Window) {
         let mut window = Window {
             cwnd: cwnd * MSS,
             ssthresh: 1,
             mss: MSS,
             largest: u64::MAX,
         };
-        let mut cubic = Cubic::new(Reno::new(Growth::PerByte, HyStart::None));
+        let mut cubic = Cubic::new(Reno::new(Growth::PerByte, HyStart::None), beyond);
         cubic.on_loss(&mut window, cwnd * MSS);
         window.cwnd = window.ssthresh;
         (cubic, window)
@@ -204,6 +210,14 @@ mod tests {
         let gained = segments(window.cwnd, &window) - 14.0;
         // α = 0.529 for the 6 segments up to 20 (11.3 round trips), 1 from there on.
         assert!((gained - (6.0 + 8.7)).abs() < 0.8, "{gained}");
+    }
+
+    #[test]
+    fn linux_is_slower_beyond_the_last_maximum() {
+        let (mut cubic, mut window) = cut_beyond(20, RenoFriendly::Linux);
+        rounds(&mut cubic, &mut window, PICOS_PER_SECOND / 1000, 20);
+        let gained = segments(window.cwnd, &window) - 14.0;
+        assert!((gained - 20.0 * ALPHA).abs() < 0.8, "{gained}");
     }
 
     #[test]

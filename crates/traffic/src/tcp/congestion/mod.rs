@@ -108,7 +108,7 @@ impl Algorithm {
         let reno = Reno::new(settings.growth, hystart);
         match settings.congestion {
             Congestion::Reno | Congestion::NewReno => Self::Reno(reno),
-            Congestion::Cubic => Self::Cubic(Cubic::new(reno)),
+            Congestion::Cubic => Self::Cubic(Cubic::new(reno, settings.reno_friendly)),
             Congestion::Dctcp => Self::Dctcp(Dctcp::new(reno)),
             Congestion::Prague => Self::Prague(Prague::new(reno)),
             Congestion::Bbr => Self::Bbr(Box::new(Bbr::new(settings.initial_window))),

@@ -2,7 +2,7 @@
 
 use super::agree::statistic_dimension;
 use super::{Dimension, Parsed, Parser, Token};
-use crate::finding::check::{Beyond, Bound, Kind, Limit, Number, Span, Statistic, Value};
+use crate::finding::check::{Beyond, Bound, Kind, Limit, Number, Span, Statistic, Value, print};
 use crate::finding::measure::Measure;
 
 /// Parses a limit.
@@ -11,10 +11,15 @@ pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {
     let each = parser.for_each()?;
     let statistic = parser.limited()?;
     let Some(beyond) = parser.beyond() else {
+        if *parser.peek() == Token::Sign("==") {
+            let message =
+                "measured values are never exactly equal: write what must not be, like `> 0`";
+            return parser.error(parser.span(), message);
+        }
         return parser.expected("<, <=, > or >= and a bound: `> +10%`, `> +2ms` or `> 30ms`");
     };
     parser.take();
-    let bound = parser.limit_bound(&statistic)?;
+    let bound = parser.limit_bound(&statistic, beyond)?;
     if *parser.peek() != Token::End {
         return parser.expected("the end; one condition a flag, which may be given again");
     }
@@ -42,7 +47,7 @@ impl Parser<'_> {
         }
     }
 
-    fn limit_bound(&mut self, statistic: &Statistic) -> Parsed<Bound> {
+    fn limit_bound(&mut self, statistic: &Statistic, beyond: Beyond) -> Parsed<Bound> {
         let start = self.span();
         let sign = ["+", "-"].into_iter().find(|sign| self.takes_sign(sign));
         let Token::Number(number) = self.peek().clone() else {
@@ -58,6 +63,14 @@ impl Parser<'_> {
                 return self.error(span, message);
             }
             self.fits(statistic, &number, span)?;
+            if statistic.is_share() && number.value >= 1.0 && !beyond.holds(1.0, number.value) {
+                let message = format!(
+                    "no share is {} {}: this would never fail",
+                    print::sign(beyond),
+                    number.text
+                );
+                return self.error(span, message);
+            }
             return Ok(Bound::Value(number));
         };
         let number = signed(sign, number);

@@ -240,8 +240,13 @@ impl Parser<'_> {
         let message = format!("there is no statistic `{name}`");
         let mut error = ParseError::new(self.text, span, message);
         error.help = match Measure::named(name) {
-            Some(_) => Some(format!(
-                "it is a measure; write a statistic of it, like `p50({name})`"
+            Some(measure) => Some(format!(
+                "it is a measure; write a statistic of it, like `{}({name})`",
+                if measure.is_yes_or_no() {
+                    "mean"
+                } else {
+                    "p50"
+                }
             )),
             None => {
                 let functions = Functional::PLAIN.iter().map(|row| row.0);
