@@ -39,6 +39,7 @@ pub use whole::Whole;
 pub use words::{percent, sign, signed_duration, signed_percent};
 
 use delaylab_lab::finding::{Data, Measure};
+use delaylab_stats::anatomy::Stage;
 
 /// The same runs give the same intervals.
 const SEED: u64 = 1;
@@ -55,15 +56,18 @@ pub struct Asked {
     pub full: bool,
 }
 
+/// What a server takes, where one is asked.
+const SERVER: Measure = Measure::Stage(Stage::Server);
+
 /// So many pairs are shown in full at once.
 pub const IN_FULL: usize = 3;
 
 impl Asked {
-    /// Response, round trip, network, host and every stage; the verdict is about the response.
+    /// Response, round trip, network, host, server and every stage; the verdict is about the response.
     pub fn usual() -> Self {
         use Measure::{Host, Network, Response, RoundTrip};
         Self {
-            measures: vec![Response, RoundTrip, Network, Host],
+            measures: vec![Response, RoundTrip, Network, Host, SERVER],
             headline: Response,
             full: false,
         }

@@ -287,6 +287,30 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
         ),
         (of_load("kind = \"replay\""), "load.bulk.file", "which file"),
         (
+            of_load("kind = \"tcp\"\nstart = \"1h\""),
+            "load.bulk.start",
+            "nothing would be seen of it",
+        ),
+        (
+            of_load("kind = \"tcp\"\nstreams = 5\nstagger = \"1h\""),
+            "load.bulk.stagger",
+            "nothing would be seen of it",
+        ),
+        (
+            of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nswitch = { buffer = \"10B\" }",
+            ),
+            "path.switch.buffer",
+            "no packet passes",
+        ),
+        (
+            of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nswitch = { reset = { at = \"1h\", lasts = \"1s\" } }",
+            ),
+            "path.switch.reset",
+            "nothing would be seen of it",
+        ),
+        (
             of_load("kind = \"tcp\"\nfrom = \"s1\""),
             "load.bulk.from",
             "forwards and does not send",

@@ -12,6 +12,7 @@ use crate::noise_join::{Join, Overlap};
 use crate::trains::{Owner, Trains};
 use delaylab_model::Nanos;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::record::Bounds;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -121,6 +122,30 @@ pub fn whose<'a>(
             None if place == Place::Network => (LateCause::Network { stages }, None),
             None => (LateCause::Unclear { stages }, None),
         },
+    }
+}
+
+/// The same where the stamps do not tell network and server apart, but bound what the server took: if even the least that it
+/// may have taken, beyond all that is usual for both together, is half of what was lost, it is the server, and the same
+/// holds for the network.
+pub fn by_bounds(what: LateCause, late: &Excursion, server: Bounds) -> LateCause {
+    let LateCause::Unclear { stages } = what else {
+        return what;
+    };
+    let window = late.main().and_then(|main| Some((main, main.window?)));
+    let Some((main, (from, to))) = window.filter(|_| stages.covers(StageSet::NETWORK_AND_SERVER))
+    else {
+        return what;
+    };
+    let took = (to - from) as f64;
+    let usual = took - main.ns;
+    if enough(server.least as f64 - usual, main) {
+        LateCause::Server
+    } else if enough(took - server.most as f64 - usual, main) {
+        let stages = StageSet::BOTH_WAYS;
+        LateCause::Network { stages }
+    } else {
+        what
     }
 }
 
@@ -315,6 +340,27 @@ mod tests {
         };
         let queue = LateCause::Queue { port: port.clone() };
         assert_eq!([by(2e6), by(1e6)], [queue, LateCause::Unclear { stages }]);
+    }
+
+    #[test]
+    fn bounds_of_the_server_tell_where_they_leave_enough() {
+        let stages = StageSet::NETWORK_AND_SERVER;
+        // 224 ms, 200 of them beyond what is usual.
+        let mut late = late(stages);
+        late.parts[0].ns = 200e6;
+        late.parts[0].window = Some((1_000_000_000, 1_224_000_000));
+        let of = |least: i64, most: i64| {
+            let bounds = Bounds { least, most };
+            by_bounds(LateCause::Unclear { stages }, &late, bounds)
+        };
+        assert_eq!(of(162_000_000, 203_000_000), LateCause::Server);
+        let network = StageSet::BOTH_WAYS;
+        assert_eq!(of(0, 60_000_000), LateCause::Network { stages: network });
+        assert_eq!(of(60_000_000, 180_000_000), LateCause::Unclear { stages });
+        assert_eq!(
+            by_bounds(LateCause::Clock, &late, Bounds { least: 0, most: 0 }),
+            LateCause::Clock
+        );
     }
 
     #[test]

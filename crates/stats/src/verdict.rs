@@ -1,9 +1,12 @@
 //! What dominates a response: host or network, and which stage, in one sentence.
 
 use crate::anatomy::{Part, Place, Stage, StageSet};
-use crate::summary::{AnatomyAt, Summary};
+use crate::summary::{AnatomyAt, Distribution, ServerTime, Summary};
 use delaylab_model::units::format_duration_f64;
 use std::fmt;
+
+/// A share of the response that nothing else can exceed.
+const MOST: f64 = 0.5;
 
 /// Who takes most of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Dominant {
     pub side: Side,
     /// Its share of the response, 0 to 1; 0 where the side is unknown.
     pub side_share: f64,
+    /// That is the least of it: stamps do not tell more.
+    pub at_least: bool,
     /// The largest part.
     pub stages: StageSet,
     /// Its share of the response, 0 to 1.
@@ -59,9 +64,16 @@ pub fn dominant(summary: &Summary) -> Option<Verdict> {
             .find(|anatomy| anatomy.label == label)
     };
     let enough = summary.response.as_ref().is_some_and(|r| r.count >= 100);
+    let find = |anatomy| {
+        let found = Dominant::find(anatomy)?;
+        Some(match &summary.server {
+            Some(server) => found.by_bounds(server),
+            None => found,
+        })
+    };
     Some(Verdict {
-        median: at("p50").and_then(Dominant::find)?,
-        tail: at("p99").filter(|_| enough).and_then(Dominant::find),
+        median: at("p50").and_then(find)?,
+        tail: at("p99").filter(|_| enough).and_then(find),
     })
 }
 
@@ -84,12 +96,40 @@ impl Dominant {
             response_ns,
             side,
             side_share: side_ns / response_ns,
+            at_least: false,
             stages: largest.stages,
             share: largest.ns / response_ns,
             network_includes_reflector: has(&anatomy.parts, StageSet::NETWORK_AND_REFLECTOR),
             host_includes_reflector: has(&anatomy.parts, StageSet::only(Stage::Reflector)),
             missing: (side == Side::Unknown).then(|| missing(&anatomy.parts)),
         })
+    }
+
+    /// Where network and server are not told apart, what the server took at least and at most may tell all the same which of
+    /// them takes most.
+    fn by_bounds(self, server: &ServerTime) -> Self {
+        if self.side != Side::Part(StageSet::NETWORK_AND_SERVER) {
+            return self;
+        }
+        let here = |times: &Distribution| match self.at {
+            "p99" => times.p99 as f64,
+            _ => times.p50 as f64,
+        };
+        let of_server = here(&server.least) / self.response_ns;
+        let of_network = self.side_share - here(&server.most) / self.response_ns;
+        let (side, side_share) = if of_server >= MOST {
+            (Side::Part(StageSet::only(Stage::Server)), of_server)
+        } else if of_network >= MOST {
+            (Side::Network, of_network)
+        } else {
+            return self;
+        };
+        Self {
+            side,
+            side_share,
+            at_least: true,
+            ..self
+        }
     }
 
     /// "the host takes 93 %".
@@ -104,7 +144,8 @@ impl Dominant {
             Side::Part(stages) => &taken_by(stages),
             Side::Unknown => return format!("{} takes {}", self.stages, percent(self.share)),
         };
-        format!("{who} {}", percent(self.side_share))
+        let least = if self.at_least { "at least " } else { "" };
+        format!("{who} {least}{}", percent(self.side_share))
     }
 
     /// "; receive wake-up alone takes 61 %", where that is not what was just said.

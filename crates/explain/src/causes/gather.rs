@@ -11,11 +11,11 @@ use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::method::Method;
 use delaylab_model::noise::Ran;
 use delaylab_model::path::Topology;
-use delaylab_model::record::{ClockEvent, Record};
+use delaylab_model::record::{Bounds, ClockEvent, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::anatomy::{Part, in_common};
-use delaylab_stats::attribution::{Held, LateCause, family, whose};
+use delaylab_stats::attribution::{Held, LateCause, by_bounds, family, whose};
 use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
@@ -327,6 +327,8 @@ struct Open {
     clock: BTreeSet<(usize, u64)>,
     /// Late packets with segments that TCP sent again, by stream.
     sent_again: BTreeSet<(usize, u64)>,
+    /// Of late requests, how long their server took at least and at most, by stream.
+    servers: BTreeMap<(usize, u64), Bounds>,
 }
 
 impl Gathering<'_> {
@@ -359,6 +361,7 @@ impl Gathering<'_> {
             ways: BTreeMap::new(),
             clock: BTreeSet::new(),
             sent_again: BTreeSet::new(),
+            servers: BTreeMap::new(),
         });
         let (facts, bound) = (stream.row.facts.records, self.bounds[at]);
         let excursions = open.excursions.entry(at);
@@ -387,6 +390,9 @@ impl Gathering<'_> {
         }
         if late && record.retransmits > Some(0) {
             open.sent_again.insert((at, record.seq));
+        }
+        if late && let Some(bounds) = record.server() {
+            open.servers.insert((at, record.seq), bounds);
         }
     }
 
@@ -421,6 +427,10 @@ impl Gathering<'_> {
                     (LateCause::Clock, None)
                 } else {
                     whose(&late, &facts, &join, self.trains, held.as_ref())
+                };
+                let what = match open.servers.get(&(at, late.seq)) {
+                    Some(&server) => by_bounds(what, &late, server),
+                    None => what,
                 };
                 let activation = match (&what, event) {
                     (LateCause::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),

@@ -135,11 +135,12 @@ fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {
     let mut levels: Vec<FactorLevel> = Vec::new();
     for node in level::expand(to)? {
         let level = level::level(&node);
-        if levels.iter().any(|other| other.level.label == level.label) {
-            return Err(Problem::new(
-                &node.at,
-                format!("level `{level}` is there twice"),
-            ));
+        if let Some(twice) = levels.iter().find(|other| other.level.is_same(&level)) {
+            let what = match twice.level.label == level.label {
+                true => format!("level `{level}` is there twice"),
+                false => format!("level `{level}` is the same as `{}`", twice.level.label),
+            };
+            return Err(Problem::new(&node.at, what));
         }
         let sets = settings(root, path, &set.at, &node)?;
         levels.push(FactorLevel { level, sets });

@@ -55,6 +55,7 @@ impl Experiment {
         let mut search = Search {
             missing: uses.filter(|(_, kind)| is_of_series(kind)).collect(),
             known: Vec::new(),
+            seen: BTreeSet::new(),
             is_whole: false,
         };
         if self.is_resolved() {
@@ -105,6 +106,8 @@ impl Experiment {
 struct Search {
     missing: Vec<Use>,
     known: Vec<StreamInfo>,
+    /// Those that are among `known`: of thousands of flows, each is looked up once in each trial.
+    seen: BTreeSet<KeptSeries>,
     /// Whether the world can honour every trial of at least one form.
     is_whole: bool,
 }
@@ -115,10 +118,9 @@ impl Search {
         let mut is_whole = true;
         for kept in trials {
             is_whole &= kept.is_some();
-            let streams = kept.into_iter().flatten().filter_map(of_series);
-            for stream in streams {
-                if !self.known.contains(&stream) {
-                    self.known.push(stream);
+            for series in kept.into_iter().flatten() {
+                if self.seen.insert(series.clone()) {
+                    self.known.extend(of_series(series));
                 }
             }
             self.missing.retain(|(_, kind)| !is_kept(kind, &self.known));

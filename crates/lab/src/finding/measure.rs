@@ -394,6 +394,11 @@ impl Measure {
         matches!(self, Lost | PeriodicCause)
     }
 
+    /// Is it a stage of a server's answer, which probes that ask none do not have?
+    pub fn is_of_server(self) -> bool {
+        matches!(self, Stage(stage) if StageSet::OF_SERVERS.contains(stage))
+    }
+
     /// Is it of the whole trial, rather than of each probe or series?
     pub const fn is_of_trial(self) -> bool {
         matches!(self, ClockReads) || (self.is_number_of_trial() && !self.is_of_flow())

@@ -42,7 +42,7 @@ pub enum PacketDiscard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Erica {
-    /// Averaging interval. By default 1 ms, or 32 cell times for each channel of the port, whichever is longer.
+    /// Averaging interval. By default 1 ms, or 8 cell times for each channel of the port, whichever is longer.
     pub interval: Option<Duration>,
     /// Share of the capacity that it aims at. 95 % by default.
     pub utilisation: Option<Share>,

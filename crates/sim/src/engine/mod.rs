@@ -41,6 +41,7 @@ mod hosts;
 mod links;
 mod loads;
 mod outcome;
+mod pointless;
 mod probes;
 mod rates;
 mod refusals;

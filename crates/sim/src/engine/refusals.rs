@@ -2,6 +2,7 @@
 
 use super::explicit::of_erica;
 use super::guarded::{of_flow_control, of_the_quanta, small_headroom};
+use super::pointless::{faster_than_its_line, of_a_late_load, of_a_useless_switch};
 use super::sections::{DATAGRAM_HEADERS, arrivals, small_enough};
 use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
@@ -44,20 +45,19 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
 
 /// What can be simulated and may not be what was meant, by field.
 pub fn advice(trial: &Trial) -> Vec<Refusal> {
-    let common = trial.path.switch.as_ref();
-    if common.is_none_or(|switch| switch.flow_control.is_none()) {
-        return Vec::new();
-    }
     let Ok(built) = build(trial) else {
         return Vec::new();
     };
-    let nodes = (0..).zip(&built.network.nodes);
-    nodes
-        .filter_map(|(id, node)| {
+    let mut advice = faster_than_its_line(trial, &built);
+    let common = trial.path.switch.as_ref();
+    if common.is_some_and(|switch| switch.flow_control.is_some()) {
+        let nodes = (0..).zip(&built.network.nodes);
+        advice.extend(nodes.filter_map(|(id, node)| {
             let under = switch_section(&trial.path, &node.name);
             small_headroom(trial, &built, id, &under)
-        })
-        .collect()
+        }));
+    }
+    advice
 }
 
 fn of_the_path(trial: &Trial) -> Result<(), Refusal> {
@@ -226,6 +226,7 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             return refuse(field(name), OUT_OF_PLACE);
         }
         in_time(field("gap"), load.gap)?;
+        of_a_late_load(trial, load)?;
         let is_tcp = matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers);
         if !is_tcp && payload + u64::from(DATAGRAM_HEADERS) > u64::from(mtu) {
             return refuse(
@@ -250,6 +251,7 @@ fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
         match &node.kind {
             Kind::Switch(section) => {
                 of_a_switch(path, &node.name, section, (built.framing, ports.len()))?;
+                of_a_useless_switch(trial, section, &switch_section(path, &node.name))?;
                 of_the_quanta(trial, built, id, &switch_section(path, &node.name))?;
             }
             Kind::Host(costs) => of_a_host(costs, trial.host)?,

@@ -85,6 +85,7 @@ impl<'a> Measured<'a> {
     ) -> Result<Vec<(usize, Rc<Values>)>, String> {
         let mut found: Vec<(usize, Rc<Values>)> = Vec::new();
         let mut distinct = Distinct::new();
+        let mut without = None;
         for &stream in streams {
             let trial = self.trials[stream];
             let info = &self.streams()[stream];
@@ -94,9 +95,17 @@ impl<'a> Measured<'a> {
             if measure.is_of_trial() && found.iter().any(|(known, _)| *known == trial) {
                 continue;
             }
-            found.push((trial, self.of_stream(stream, measure)?));
+            match self.of_stream(stream, measure) {
+                Ok(values) => found.push((trial, values)),
+                // Handshakes that are made beside requests have no server: the requests have.
+                Err(why) if measure.is_of_server() => without = Some(why),
+                Err(why) => return Err(why),
+            }
         }
-        Ok(found)
+        match without {
+            Some(why) if found.is_empty() => Err(why),
+            _ => Ok(found),
+        }
     }
 
     fn of_stream(&self, stream: usize, measure: Measure) -> Result<Rc<Values>, String> {

@@ -114,9 +114,16 @@ impl Cubic {
         self.epoch = None;
     }
 
-    /// §5.8: time without data does not count.
-    pub(crate) fn on_idle(&mut self) {
+    pub(crate) fn on_restart(&mut self) {
         self.epoch = None;
+    }
+
+    /// §5.8: time without data does not count. As in Linux, that is all since the last segment was sent.
+    pub(crate) fn after_idle(&mut self, last_sent: Picos, now: Picos) {
+        if let Some(epoch) = &mut self.epoch {
+            let idle = now.saturating_sub(last_sent);
+            epoch.start = epoch.start.saturating_add(idle).min(now);
+        }
     }
 }
 

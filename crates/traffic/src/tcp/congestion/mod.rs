@@ -242,10 +242,17 @@ impl Algorithm {
         window.cwnd = window.cwnd.min(window.ssthresh);
     }
 
-    /// Nothing was sent for a while: a curve over time starts anew.
-    pub(crate) fn on_idle(&mut self) {
+    /// Nothing was sent for so long that the window is the first one again: a curve over time starts anew.
+    pub(crate) fn on_restart(&mut self) {
         if let Self::Cubic(cubic) = self {
-            cubic.on_idle();
+            cubic.on_restart();
+        }
+    }
+
+    /// Sends again, with nothing outstanding.
+    pub(crate) fn after_idle(&mut self, last_sent: Picos, now: Picos) {
+        if let Self::Cubic(cubic) = self {
+            cubic.after_idle(last_sent, now);
         }
     }
 

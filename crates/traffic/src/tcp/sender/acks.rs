@@ -93,7 +93,9 @@ impl Sender {
     }
 
     fn on_mark(&mut self, now: Picos) {
-        if self.una < self.marks_from || !self.algorithm.may_cut(now) {
+        // Data up to there was sent before the last cut, and the ACK that ends there still echoes its marks: the segment
+        // with CWR is the next one.
+        if self.una <= self.marks_from || !self.algorithm.may_cut(now) {
             return;
         }
         let flight = self.flight().max(self.window.mss);

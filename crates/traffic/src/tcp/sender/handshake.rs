@@ -62,6 +62,10 @@ impl Sender {
         // Karn: not of a SYN that was sent twice, unless its timestamp says which one this answers.
         if self.settings.timestamps || self.timeouts == 0 {
             self.timer.sample(ack.echo, now);
+            // RFC 8985 §6.2, step 1: of every measurement, this one as well.
+            if let Some(selective) = &mut self.selective {
+                selective.note_round_trip(now.saturating_sub(ack.echo));
+            }
         }
         self.handshake = Handshake::Answered;
         self.deadline = None;

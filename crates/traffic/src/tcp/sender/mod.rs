@@ -329,7 +329,7 @@ impl Sender {
         if idle && self.max > 0 && now.saturating_sub(self.last_sent) > self.timer.rto() {
             let restart = self.settings.initial_window.max(self.window.mss);
             self.window.cwnd = self.window.cwnd.min(restart);
-            self.algorithm.on_idle();
+            self.algorithm.on_restart();
         }
     }
 
@@ -352,6 +352,9 @@ impl Sender {
         let ect = self.settings.ecn && !retransmit;
         let cwr = self.cwr && !retransmit;
         self.cwr &= retransmit;
+        if self.max > 0 && self.is_idle() {
+            self.algorithm.after_idle(self.last_sent, now);
+        }
         self.max = self.max.max(end);
         self.last_sent = now;
         if let Some(rate) = self.rate() {

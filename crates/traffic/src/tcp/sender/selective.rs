@@ -89,6 +89,11 @@ impl Selective {
         rack.into_iter().chain(tail).min()
     }
 
+    /// A measurement of the round-trip time.
+    pub(super) fn note_round_trip(&mut self, rtt: Picos) {
+        self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+    }
+
     /// Takes in what has arrived: bytes, and a sample of the round-trip time.
     fn take_in(&mut self, now: Picos, ack: &Ack, stamped: bool) -> (u64, Option<Picos>) {
         let Self {
@@ -123,7 +128,7 @@ impl Selective {
             rack.note_highest(highest);
         }
         if let Some(rtt) = rtt {
-            self.least = Some(self.least.map_or(rtt, |least| least.min(rtt)));
+            self.note_round_trip(rtt);
         }
         (delivered, rtt)
     }
@@ -235,7 +240,7 @@ impl Sender {
                 rtt: told.rtt,
                 pipe_before: told.pipe,
                 pipe: selective.board.pipe(),
-                repairing: selective.phase == Phase::Recovery,
+                repairing: selective.phase != Phase::Open,
             },
         );
     }

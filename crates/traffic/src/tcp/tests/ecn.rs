@@ -81,6 +81,36 @@ fn a_mark_halves_once_a_window_and_says_so() {
     assert!(!sender.poll_transmit(MS).unwrap().cwr);
 }
 
+/// The ACK that ends where the cut began still echoes: the segment with CWR has not arrived (RFC 3168 §6.1.2).
+#[test]
+fn one_mark_cuts_the_window_once() {
+    for congestion in [Congestion::NewReno, Congestion::Cubic] {
+        for delayed_ack in [None, Some(DelayedAck::Linux)] {
+            let settings = Settings {
+                delayed_ack,
+                ..ecn(congestion)
+            };
+            let mut count = 0;
+            let mut path = Path::new(&settings, 20 * MS, |_, _| {
+                count += 1;
+                Fate::Arrives {
+                    late: 0,
+                    marked: count == 500,
+                }
+            });
+            let mut cuts = 0;
+            let mut before = u64::MAX;
+            for ms in 1..500 {
+                path.run(ms * MS);
+                let now = path.sender.ssthresh();
+                cuts += u32::from(now != before);
+                before = now;
+            }
+            assert_eq!(cuts, 1, "{congestion:?}, {delayed_ack:?}");
+        }
+    }
+}
+
 #[test]
 fn dctcp_acknowledges_at_once_what_came_before_the_state_changed() {
     let mut receiver = Receiver::new(&ecn(Congestion::Dctcp));

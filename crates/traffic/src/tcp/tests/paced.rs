@@ -123,3 +123,33 @@ fn bbr_does_not_mind_a_percent_of_losses_and_cubic_does() {
     assert!(with_bbr > 45_000_000, "{with_bbr}");
     assert!(with_cubic < with_bbr / 2, "{with_cubic}");
 }
+
+/// Draft-cardwell-00 §4.2.3.4: after a time-out the window grows by what arrives; it is what it was once the loss is repaired.
+#[test]
+fn bbr_does_not_send_its_whole_window_after_a_time_out() {
+    let mut free_at = 0;
+    let mut path = Path::new(&bbr(), 40 * MS, |now, _: &Segment| {
+        if (2000 * MS..2600 * MS).contains(&now) {
+            return Fate::Lost;
+        }
+        free_at = now.max(free_at) + 8 * MS / 10;
+        Fate::Arrives {
+            late: free_at - now,
+            marked: false,
+        }
+    });
+    let mss = u64::from(MSS);
+    path.run(2599 * MS);
+    assert_eq!(path.sender.cwnd(), mss);
+    let first = (2600..4000).find(|&ms| {
+        path.run(ms * MS);
+        path.sender.cwnd() > mss
+    });
+    assert!(
+        first.is_some() && path.sender.cwnd() <= 10 * mss,
+        "{}",
+        path.sender.cwnd()
+    );
+    path.run(5000 * MS);
+    assert!(path.sender.cwnd() > 40 * mss, "{}", path.sender.cwnd());
+}

@@ -142,6 +142,88 @@ fn a_lost_tail_is_probed_after_two_round_trips() {
     assert!(sender.is_idle() && sender.timeouts() == 0);
 }
 
+/// A short last segment takes less time than any full one; the handshake's round trip says that so little is possible.
+#[test]
+fn a_probe_of_a_short_segment_shows_the_hole_before_it() {
+    let settings = Settings {
+        handshake: true,
+        ..modern()
+    };
+    let (mut sender, mut far) = (
+        Sender::new(&settings, 0),
+        Far(Receiver::new(&Settings {
+            delayed_ack: None,
+            ..settings
+        })),
+    );
+    let syn = drain(&mut sender, 0);
+    for ack in far.acks(MS, &syn, &[]) {
+        sender.on_ack(18 * MS, ack);
+    }
+    sender.write(2 * MSS);
+    let first = drain(&mut sender, 18 * MS);
+    for ack in far.acks(19 * MS, &first, &[]) {
+        sender.on_ack(38 * MS, ack);
+    }
+    sender.write(4 * MSS + 300);
+    let second = drain(&mut sender, 38 * MS);
+    for ack in far.acks(39 * MS, &second, &[5, 6]) {
+        sender.on_ack(58 * MS, ack);
+    }
+    let at = sender.next_timeout().unwrap();
+    sender.on_timeout(at);
+    let probe = drain(&mut sender, at);
+    assert_eq!(offsets(&probe), [(6, true)]);
+    for ack in far.acks(at + MS, &probe, &[]) {
+        sender.on_ack(at + 19 * MS, ack);
+    }
+    assert_eq!(offsets(&drain(&mut sender, at + 19 * MS)), [(5, true)]);
+    assert_eq!(sender.timeouts(), 0);
+}
+
+/// RFC 9438 §5.8: ten seconds of pauses that are shorter than a time-out do not move it along its curve.
+#[test]
+fn cubics_time_stands_still_while_nothing_is_sent() {
+    let after = |pause: Picos| {
+        let settings = Settings {
+            congestion: Congestion::Cubic,
+            initial_window: 1000 * MSS,
+            validation: false,
+            idle_restart: true,
+            ..Settings {
+                window: 10_000 * MSS,
+                ..modern()
+            }
+        };
+        let mut far = Far(Receiver::new(&Settings {
+            delayed_ack: None,
+            ..settings
+        }));
+        let mut sender = Sender::new(&settings, 0);
+        let (mut now, mut lost) = (0, vec![10]);
+        for _ in 0..60 {
+            sender.write(sender.cwnd() / MSS * MSS);
+            let mut sent = drain(&mut sender, now);
+            while !sent.is_empty() {
+                now += 100 * MS;
+                let acks = far.acks(now, &sent, &lost);
+                lost.clear();
+                sent.clear();
+                for ack in acks {
+                    sender.on_ack(now, ack);
+                    sent.extend(drain(&mut sender, now));
+                }
+            }
+            assert!(sender.is_idle() && sender.timeouts() == 0);
+            now += pause;
+        }
+        sender.cwnd() / MSS
+    };
+    let (without, with) = (after(0), after(150 * MS));
+    assert!(without > 720, "{without}");
+    assert!(with.abs_diff(without) <= 2, "{with}, {without}");
+}
+
 #[test]
 fn a_probe_that_repairs_the_only_loss_cuts_the_window_and_a_needless_one_does_not() {
     for needless in [false, true] {

@@ -1,0 +1,130 @@
+//! What would have no effect at all, and what has one that nobody wants: a load that begins when all is over, a buffer into
+//! which no packet fits, a load faster than its own host's line.
+
+use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS};
+use delaylab_model::Nanos;
+use delaylab_model::load::{Load, LoadKind};
+use delaylab_model::path::{Switch as SwitchSection, TokenBucket};
+use delaylab_model::quantity::{Duration, Limit};
+use delaylab_model::refusal::{Refusal, refuse};
+use delaylab_model::trial::Trial;
+use delaylab_model::units::format_duration;
+use delaylab_topology::Built;
+use delaylab_topology::network::NodeId;
+use delaylab_traffic::arrival::section::PAYLOAD;
+
+/// When the last probe sends its last packet; `None` where one of them has no end of its own.
+fn end(trial: &Trial) -> Option<Nanos> {
+    let ends = trial.probes.iter().map(|probe| {
+        let start = probe.frames.as_ref().map_or(0, |frames| frames.start);
+        Some(start.saturating_add(probe.expected_duration()?))
+    });
+    ends.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// Refuses what begins after the last packet of the probes.
+fn in_the_trial(trial: &Trial, field: impl Into<String>, at: Nanos) -> Result<(), Refusal> {
+    match end(trial).filter(|&end| at > 0 && at >= end) {
+        Some(end) => refuse(
+            field,
+            format!(
+                "comes after the last packet of the probes, at {}: nothing would be seen of it",
+                format_duration(end)
+            ),
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A load of which no stream, or not each, begins before all is over.
+pub(super) fn of_a_late_load(trial: &Trial, load: &Load) -> Result<(), Refusal> {
+    let field = |name: &str| format!("load.{}.{name}", load.name);
+    let ns = |time: Option<Duration>| time.map_or(0, |time| time.0);
+    let (start, stagger) = (ns(load.start), ns(load.stagger));
+    in_the_trial(trial, field("start"), start)?;
+    let last = stagger.saturating_mul(i64::from(load.streams.saturating_sub(1)));
+    in_the_trial(trial, field("stagger"), start.saturating_add(last))
+}
+
+/// A switch that is reset when all is over, or has room for no packet at all.
+pub(super) fn of_a_useless_switch(
+    trial: &Trial,
+    section: &SwitchSection,
+    under: &str,
+) -> Result<(), Refusal> {
+    let field = |name: &str| format!("{under}.{name}");
+    if let Some(reset) = section.reset {
+        in_the_trial(trial, field("reset"), reset.at.0)?;
+    }
+    let Some(smallest) = smallest_packet(trial) else {
+        return Ok(());
+    };
+    let in_bytes = |limit: Option<Limit>| match limit {
+        Some(Limit::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    };
+    let burst = |bucket: Option<TokenBucket>| bucket.map(|bucket| bucket.burst.0);
+    let rooms = [
+        ("buffer", in_bytes(section.buffer)),
+        ("queue_buffer", in_bytes(section.queue_buffer)),
+        ("threshold", in_bytes(section.threshold)),
+        ("shaper.burst", burst(section.shaper)),
+        ("policer.burst", burst(section.policer)),
+    ];
+    for (name, room) in rooms {
+        if let Some(room) = room.filter(|&room| room < smallest) {
+            let what =
+                format!("no packet passes: the smallest has {smallest} B, and this is {room} B");
+            return refuse(field(name), what);
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the smallest IP packet that a probe or a load sends; `None` where that is not known.
+fn smallest_packet(trial: &Trial) -> Option<u64> {
+    let probes = trial.probes.iter().map(|probe| match probe.frames {
+        Some(_) => None,
+        None => (probe.method.ip_size(false, probe.payload)).or(Some(TCP_HEADERS)),
+    });
+    let loads = trial.loads.iter().filter(|load| load.streams > 0);
+    let loads = loads.map(|load| match load.kind {
+        LoadKind::Tcp | LoadKind::Transfers | LoadKind::Replay => Some(TCP_HEADERS),
+        _ => u32::try_from(load.payload.map_or(PAYLOAD, |size| size.0))
+            .ok()
+            .map(|payload| payload.saturating_add(DATAGRAM_HEADERS)),
+    });
+    let sizes: Option<Vec<u32>> = probes.chain(loads).collect();
+    sizes?.into_iter().min().map(u64::from)
+}
+
+/// A stream without congestion control that is faster than its host's line: its queue there, which has no limit, grows as
+/// long as the load lasts, and so does the memory that the simulation takes.
+pub(super) fn faster_than_its_line(trial: &Trial, built: &Built) -> Vec<Refusal> {
+    let network = &built.network;
+    let is_of = |from: &Option<String>, node: NodeId| {
+        let name = &network.nodes[node as usize].name;
+        network.is_host(node) && from.as_ref().is_none_or(|from| from == name)
+    };
+    let loads = trial.loads.iter().filter(|load| {
+        load.streams > 0
+            && matches!(
+                load.kind,
+                LoadKind::Cbr | LoadKind::Poisson | LoadKind::OnOff
+            )
+    });
+    let too_fast = loads.filter_map(|load| {
+        let rate = load.rate?.0;
+        let lines = network.ports.iter().filter(|port| is_of(&load.from, port.from));
+        let line = lines.map(|port| port.rate).max()?;
+        (rate > line).then(|| {
+            let reason = format!(
+                "is more than the line of its host carries ({} Mbit/s): the rest waits in the host without limit, and takes memory as \
+                 long as the load lasts",
+                line as f64 / 1e6
+            );
+            Refusal::new(format!("load.{}.rate", load.name), reason)
+        })
+    });
+    too_fast.collect()
+}
