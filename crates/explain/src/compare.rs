@@ -25,6 +25,7 @@ pub mod limits;
 pub mod pairs;
 #[cfg(test)]
 mod tests;
+mod unsure_loss;
 mod values;
 pub mod verdict;
 pub mod whole;

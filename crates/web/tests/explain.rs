@@ -142,12 +142,19 @@ fn whole_runs_are_explained() {
 fn without_answers_a_sentence_says_so() {
     let mut all_lost = packets();
     all_lost.iter_mut().for_each(lose);
-    for records in [all_lost, Vec::new()] {
+    let cases = [
+        (
+            all_lost,
+            "No packet was answered: there is nothing to explain.",
+        ),
+        (
+            Vec::new(),
+            "No complete trial has a packet: there is nothing to explain.",
+        ),
+    ];
+    for (records, expected) in cases {
         let text = told_of(&records);
-        assert!(
-            text.contains("No packet was answered: there is nothing to explain."),
-            "{text}"
-        );
+        assert!(text.contains(expected), "{text}");
     }
 }
 

@@ -51,7 +51,7 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
 }
 
 fn answered(gathered: &Gathered<'_>) -> Option<Unknown> {
-    (gathered.answered == 0).then(|| {
+    (gathered.answered == 0 && gathered.sent > 0).then(|| {
         Unknown::new(
             "why anything was late",
             "no packet was answered",

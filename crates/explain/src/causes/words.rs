@@ -18,6 +18,9 @@ const MOST_IN_ONE: f64 = 0.5;
 
 /// Whose fault late packets are, in a sentence or two. What the run's own load did is no finding, and is said apart.
 pub(super) fn answer(explanation: &Explanation) -> String {
+    if explanation.sent == 0 {
+        return "No complete trial has a packet: there is nothing to explain.".to_owned();
+    }
     if explanation.answered == 0 {
         return "No packet was answered: there is nothing to explain.".to_owned();
     }

@@ -473,6 +473,42 @@ fn a_large_change_that_may_be_chance_is_named() {
     );
 }
 
+/// One repeat of four loses half of its packets: that may be chance, and is said.
+#[test]
+fn a_loss_that_may_be_chance_is_named() {
+    let side = |lost: [f64; 4], seed: u64| {
+        let recipe = |(at, lost): (u64, f64)| Recipe {
+            lost,
+            packets: 300,
+            seed: seed + at,
+            ..PLAIN
+        };
+        let recipes: Vec<Recipe> = (0..).zip(lost).map(recipe).collect();
+        run(&recipes)
+    };
+    let (a, b) = (side([0.0; 4], 1), side([0.0, 0.0, 0.0, 0.5], 9));
+    let found = compared(&a, &b);
+    assert_eq!(found.verdict.kind, Kind::NoDifference);
+    assert!(
+        found
+            .verdict
+            .text
+            .contains("Loss from 0 % to 12 % may be chance: ")
+            || found
+                .verdict
+                .text
+                .contains("Loss from 0 % to 13 % may be chance: "),
+        "{}",
+        found.verdict.text
+    );
+    assert!(
+        found
+            .verdict
+            .text
+            .ends_with("times as many repeats would tell.")
+    );
+}
+
 #[test]
 fn factors_of_one_run_alone_are_pooled() {
     let a = designed(&["1ms", "10ms"], &["echo"], 1.0, 1);

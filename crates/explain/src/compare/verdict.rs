@@ -9,7 +9,8 @@
 
 use super::carried::Carried;
 use super::figures::{Figures, PairFigures, Tests};
-use super::words::{percent, signed_percent};
+use super::unsure_loss::unsure_loss;
+use super::words::{capitalised, percent, signed_percent};
 use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_stats::comparison::Bounds;
@@ -87,7 +88,7 @@ pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
 }
 
 /// What an interval is stretched by, where so many figures are looked at.
-fn stretch(bounds: &Bounds, looks: usize) -> f64 {
+pub(super) fn stretch(bounds: &Bounds, looks: usize) -> f64 {
     bounds.stretch(1.0 - ERROR / looks.max(1) as f64)
 }
 
@@ -104,24 +105,6 @@ pub fn is_told(shift: &Shift, looks: usize) -> bool {
     difference != 0.0 && difference.abs() > stretch(bounds, looks) * reach
 }
 
-/// How many times as much data would tell this difference from chance, if it stays what it is, and what there must be more
-/// of. `None` where it is told already, or no interval says.
-pub(super) fn times_the_data(shift: &Shift, looks: usize) -> Option<(f64, &'static str)> {
-    let difference = shift.difference().filter(|by| *by != 0.0)?;
-    let bounds = shift.absolute.as_ref().ok()?;
-    let reach = match difference > 0.0 {
-        true => difference - bounds.low,
-        false => bounds.high - difference,
-    };
-    // An interval shrinks with the root of what it is made of.
-    let times = (stretch(bounds, looks) * reach / difference).powi(2).ceil();
-    let what = match bounds.repeats_differ {
-        true => "repeats",
-        false => "packets",
-    };
-    (times > 1.0 && times.is_finite()).then_some((times, what))
-}
-
 pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
     let loss = of_loss(found, looks);
     let figures = found.figures(headline);
@@ -136,7 +119,9 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
         (Some(_), _) => Kind::Differs,
         (None, delay) => delay.as_ref().map(|delay| delay.kind).unwrap_or_default(),
     };
-    let sentences = [loss, delay.map(|delay| delay.text)];
+    let unsure = unsure_loss(found, looks).filter(|_| loss.is_none());
+    let unsure = unsure.map(|unsure| format!("{}.", capitalised(&unsure.words(""))));
+    let sentences = [loss, delay.map(|delay| delay.text), unsure];
     let sentences: Vec<_> = sentences.into_iter().flatten().collect();
     Verdict {
         kind,

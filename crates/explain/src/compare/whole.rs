@@ -8,8 +8,9 @@
 
 use super::figures::PairFigures;
 use super::pairs::varied;
-use super::verdict::{Kind, Silent, is_told, name, shown, statistic_name, times_the_data};
-use super::words::{percent, signed_percent};
+use super::unsure_loss::{WORTH_LOSS, unsure_loss};
+use super::verdict::{Kind, Silent, is_told, name, shown, statistic_name};
+use super::words::{capitalised, percent, signed_percent};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
 use delaylab_stats::functional::Functional;
@@ -99,10 +100,6 @@ const NOTICED: [Functional; 3] = [
 ];
 /// A change of a quantile without an interval is worth a word from a doubling on, as a logarithm.
 const WORTH_UNBOUNDED: f64 = std::f64::consts::LN_2;
-/// A change of loss that may be chance is worth a word from so many of all packets on,
-const WORTH_LOSS: f64 = 0.05;
-/// or from so many on where it is a doubling.
-const WORTH_DOUBLED_LOSS: f64 = 0.001;
 
 /// The sentences.
 struct Words<'a> {
@@ -144,9 +141,7 @@ impl<'a> Words<'a> {
             true => self.nothing(whole),
             false => format!("{}.", changes.join("; ")),
         };
-        let mut text: Vec<char> = first.chars().collect();
-        text[0] = text[0].to_ascii_uppercase();
-        let first: String = text.into_iter().collect();
+        let first = capitalised(&first);
         let hidden = match (changes.is_empty(), perhaps) {
             (true, Some(perhaps)) => format!(" But {perhaps}."),
             (true, None) => self.hidden(),
@@ -210,29 +205,11 @@ impl<'a> Words<'a> {
 
     /// The largest change of loss that may be chance, where it is worth a word, and what would tell.
     fn perhaps_loss(&self) -> Option<String> {
-        let pairs = self.pairs.iter().filter(|pair| {
-            let is_judged = pair.verdict.kind != Kind::Undecided && pair.silent().is_none();
-            is_judged && !is_told(&pair.loss, self.looks)
-        });
-        let changes = pairs.filter_map(|pair| Some((pair, pair.loss.a?, pair.loss.b?)));
-        let worth = |&(_, a, b): &(&PairFigures, f64, f64)| {
-            let by = (b - a).abs();
-            by >= WORTH_LOSS || by >= WORTH_DOUBLED_LOSS && a.max(b) >= 2.0 * a.min(b)
-        };
-        let by = |(_, a, b): &(&PairFigures, f64, f64)| (b - a).abs();
-        let (pair, a, b) = changes
-            .filter(worth)
-            .max_by(|x, y| by(x).total_cmp(&by(y)))?;
-        let more = match times_the_data(&pair.loss, self.looks) {
-            Some((times, what)) => format!(": {times} times as many {what} would tell"),
-            None => String::new(),
-        };
-        Some(format!(
-            "loss from {} to {} in {} may be chance{more}",
-            percent(a),
-            percent(b),
-            self.label(pair)
-        ))
+        let judged = self.pairs.iter();
+        let judged = judged.filter(|pair| pair.verdict.kind != Kind::Undecided);
+        let changes = judged.filter_map(|pair| Some((pair, unsure_loss(pair, self.looks)?)));
+        let (pair, unsure) = changes.max_by(|x, y| x.1.by.total_cmp(&y.1.by))?;
+        Some(unsure.words(&format!(" in {}", self.label(pair))))
     }
 
     /// The statistic that moved most among those that people notice, else any.

@@ -14,6 +14,13 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// The beginning of a sentence.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
+}
+
 /// With its sign: `+3.1 %`, `−34 %`.
 pub fn signed_percent(share: f64) -> String {
     let size = share.abs();

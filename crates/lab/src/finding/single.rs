@@ -263,6 +263,26 @@ mod tests {
     }
 
     #[test]
+    fn what_one_packet_does_not_tell_is_said_as_it_is() {
+        let of_one = |limit: &str| {
+            let mut watched = LimitCheck::new(&Limit::parse(limit).unwrap()).unwrap();
+            watched.begin(&RecordFacts::default());
+            let mut record = Record::due(0, 0, 0, Method::Icmp, 1000);
+            record.t_send = Some(1000);
+            record.t_recv = Some(2000);
+            record.outcome = Outcome::Ok;
+            watched.push(&record);
+            watched.finish().reason
+        };
+        assert_eq!(
+            of_one("sd(response) > 1s"),
+            "it is not known: 1 is too few values for it"
+        );
+        let variation = of_one("p50(ipdv) > 1s");
+        assert!(variation.contains("and one was answered"), "{variation}");
+    }
+
+    #[test]
     fn what_one_probe_cannot_answer_is_said_before() {
         for (limit, why) in [
             ("p99(network) > +10%", "two runs"),

@@ -134,6 +134,17 @@ fn errors_say_what_would_do() {
         "a number of ns is compared with a number of B",
     );
     refuses(
+        "mean(backlog) < 5ms",
+        1,
+        "backlog counts bytes, cells or packets",
+    );
+    refuses(
+        "p50(response) < p50(backlog)",
+        1,
+        "backlog counts bytes, cells or packets",
+    );
+    refuses("lost < 1%", 1, "like `mean(lost)`");
+    refuses(
         "p50(response) + 5B > 0",
         1,
         "is compared with a number of B",
@@ -528,6 +539,9 @@ fn a_limit_that_is_none_is_pointed_at() {
         ("", 1, "`p99(response)`, or `lost`"),
         ("1ms < p99(response)", 1, "a statistic"),
         ("p99(response) > -", 18, "a bound"),
+        ("lost == 0", 6, "write what must not be, like `> 0`"),
+        ("lost > 1", 8, "this would never fail"),
+        ("lost >= 250%", 9, "this would never fail"),
     ] {
         let error = Limit::parse(text).unwrap_err();
         assert_eq!(error.column, column, "{text}: {error}");

@@ -223,10 +223,15 @@ impl<'a> Evaluation<'a> {
         self.plan.leaves.iter().any(|leaf| leaf.measure.is_series())
     }
 
-    /// Number of values in all statistics together.
+    /// Number of values in all statistics together; of two statistics of the same packets those of one.
     pub(super) fn count(&self) -> u64 {
-        let present = self.statistics.iter().flatten();
-        present.map(|statistic| statistic.count).sum()
+        let mut of_streams = BTreeMap::<&[usize], u64>::new();
+        for (leaf, statistic) in self.plan.leaves.iter().zip(&self.statistics) {
+            let count = statistic.as_ref().map_or(0, |statistic| statistic.count);
+            let most = of_streams.entry(&leaf.streams).or_default();
+            *most = count.max(*most);
+        }
+        of_streams.into_values().sum()
     }
 
     /// Every statistic and fit, for `findings.json`.

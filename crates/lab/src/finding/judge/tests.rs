@@ -694,6 +694,24 @@ fn repeats_that_differ_widen_the_interval() {
     assert!(compared.more_repeats.is_some() && compared.more_packets.is_none());
 }
 
+/// Two statistics of the same packets need no packet twice.
+#[test]
+fn packets_that_would_settle_it_count_once() {
+    let samples = waits(|_, _| CALM);
+    let of = |check: &str| judged(check, &samples).parts.remove(0);
+    let mean = of("mean(response | wait=0ms) < 1s").statistics[0]
+        .value
+        .unwrap();
+    let bound = mean as u64 + 100;
+    let more = |sum: &str| {
+        let part = of(&format!("{sum} < {bound}ns"));
+        part.comparisons[0].more_packets.unwrap() as f64
+    };
+    let one = more("mean(response | wait=0ms)");
+    let two = more("mean(response | wait=0ms) + 0 * p50(response | wait=0ms)");
+    assert!(one > 0.0 && (two / one - 1.0).abs() < 0.2, "{one}, {two}");
+}
+
 /// Two trials far apart, as where a queue filled in one of them alone: Student's interval of two would reach below
 /// zero, and no number of packets tells whether the next one fills.
 #[test]

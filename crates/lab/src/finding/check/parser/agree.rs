@@ -3,10 +3,21 @@
 use super::{Parsed, Parser};
 use crate::finding::check::{Fit, Kind, Operator, Span, Statistic, Value};
 use crate::finding::dimension::Dimension;
+use crate::finding::measure::Measure;
 
 impl Parser<'_> {
     /// An error at `span` if the dimensions are known and differ. Zero fits any dimension.
     pub(super) fn agree(&self, left: &Value, right: &Value, span: Span) -> Parsed<()> {
+        for (amount, other) in [(left, right), (right, left)] {
+            let other =
+                dimension(other).filter(|it| [Dimension::TIME, Dimension::RATE].contains(it));
+            if let (Some(measure), Some(other)) = (amount_of(amount), other) {
+                let message = format!(
+                    "{measure} counts bytes, cells or packets, and is compared with a number of {other}"
+                );
+                return self.error(span, message);
+            }
+        }
         let (Some(a), Some(b)) = (dimension(left), dimension(right)) else {
             return Ok(());
         };
@@ -19,6 +30,19 @@ impl Parser<'_> {
         };
         let message = format!("{} is compared with {}: write the unit", kind(a), kind(b));
         self.error(span, message)
+    }
+}
+
+/// The measure of a statistic that is an amount: the data say of what, but never a time or a rate.
+fn amount_of(value: &Value) -> Option<Measure> {
+    match value {
+        Value::Statistic(statistic) if statistic_dimension(statistic).is_none() => {
+            match statistic.kind {
+                Kind::Of(_, measure) => Some(measure),
+                _ => None,
+            }
+        }
+        _ => None,
     }
 }
 

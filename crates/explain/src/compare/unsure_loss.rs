@@ -1,0 +1,65 @@
+//! A change of loss that may be chance. Where repeats differ much it can be large, and who reads that nothing differs is to
+//! know of it.
+
+use super::figures::PairFigures;
+use super::verdict::{is_told, stretch};
+use super::words::percent;
+use delaylab_stats::two_samples::Shift;
+
+/// It is worth a word from so many of all packets on,
+pub(super) const WORTH_LOSS: f64 = 0.05;
+/// or from so many on where it is a doubling.
+const WORTH_DOUBLED: f64 = 0.001;
+
+/// From A's share to B's, and what would tell.
+pub(super) struct UnsureLoss {
+    a: f64,
+    b: f64,
+    /// By how much it changes, 0 to 1.
+    pub(super) by: f64,
+    /// So many times as much of this.
+    more: Option<(f64, &'static str)>,
+}
+
+/// The change of a pair's loss, where it may be chance and is worth a word.
+pub(super) fn unsure_loss(pair: &PairFigures, looks: usize) -> Option<UnsureLoss> {
+    let (a, b) = (pair.loss.a?, pair.loss.b?);
+    let by = (b - a).abs();
+    let is_worth = by >= WORTH_LOSS || by >= WORTH_DOUBLED && a.max(b) >= 2.0 * a.min(b);
+    let is_sure = pair.silent().is_some() || is_told(&pair.loss, looks);
+    (is_worth && !is_sure).then(|| UnsureLoss {
+        a,
+        b,
+        by,
+        more: times_the_data(&pair.loss, looks),
+    })
+}
+
+impl UnsureLoss {
+    /// `loss from 0 % to 13 % in probe web may be chance: 3 times as many repeats would tell`, with where it is.
+    pub(super) fn words(&self, place: &str) -> String {
+        let more = self.more.map_or_else(String::new, |(times, what)| {
+            format!(": {times} times as many {what} would tell")
+        });
+        let [a, b] = [self.a, self.b].map(percent);
+        format!("loss from {a} to {b}{place} may be chance{more}")
+    }
+}
+
+/// How many times as much data would tell this difference from chance, if it stays what it is, and what there must be more
+/// of. `None` where no interval says.
+fn times_the_data(shift: &Shift, looks: usize) -> Option<(f64, &'static str)> {
+    let difference = shift.difference().filter(|by| *by != 0.0)?;
+    let bounds = shift.absolute.as_ref().ok()?;
+    let reach = match difference > 0.0 {
+        true => difference - bounds.low,
+        false => bounds.high - difference,
+    };
+    // An interval shrinks with the root of what it is made of.
+    let times = (stretch(bounds, looks) * reach / difference).powi(2).ceil();
+    let what = match bounds.repeats_differ {
+        true => "repeats",
+        false => "packets",
+    };
+    (times > 1.0 && times.is_finite()).then_some((times, what))
+}
