@@ -2,7 +2,7 @@
 
 use crate::common::{every, probe, trial};
 use delaylab_model::trial::Trial;
-use delaylab_sim::refusals;
+use delaylab_sim::{advice, refusals};
 use delaylab_traffic::arrival::replay::parse;
 
 const PAIRS: &str = "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\n";
@@ -292,11 +292,6 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "nothing would be seen of it",
         ),
         (
-            of_load("kind = \"tcp\"\nstreams = 5\nstagger = \"1h\""),
-            "load.bulk.stagger",
-            "nothing would be seen of it",
-        ),
-        (
             of_path(
                 "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nswitch = { buffer = \"10B\" }",
             ),
@@ -347,6 +342,31 @@ fn a_replay_with_packets_beyond_the_mtu_is_refused() {
     let refused = refusals(&trial);
     assert_eq!(refused[0].field, "load.bulk.file");
     assert!(refused[0].reason.contains("packet 2"), "{refused:?}");
+}
+
+#[test]
+fn what_is_likely_not_meant_is_said_and_simulated() {
+    for (load, field, why) in [
+        (
+            "kind = \"tcp\"\nstreams = 5\nstagger = \"1h\"",
+            "load.bulk.stagger",
+            "nothing would be seen of it",
+        ),
+        (
+            "kind = \"cbr\"\nrate = \"1Gbit/s\"\npayload = \"64B\"",
+            "load.bulk.rate",
+            "more than the line of its host carries (10 Mbit/s)",
+        ),
+    ] {
+        let trial = of_load(load);
+        assert_eq!(refusals(&trial), []);
+        let [said] = &advice(&trial)[..] else {
+            panic!("{load}: {:?}", advice(&trial));
+        };
+        assert_eq!(said.field, field);
+        assert!(said.reason.contains(why), "{}", said.reason);
+    }
+    assert_eq!(advice(&of_load("kind = \"tcp\"")), []);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::common::{Taken, every, largest, mean, probe, run, trial};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::probe::{Pacing, Probe};
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
 use delaylab_sim::{advice, refusals};
 use proptest::prelude::*;
@@ -47,6 +48,13 @@ fn worst_case(headroom: &str) -> Trial {
 /// XOFF is passed at 99,064 ns by the seventh frame, as the first is on the line to `b`: five lie below it. The frame to
 /// `a` takes until 111,368 ns, the PFC frame 672 ns, propagation 10 µs, the response 1 µs: at 123,040 ns `a` has just begun
 /// its eleventh frame. Ten frames of 1538 bytes are held: five below XOFF, 7690 bytes beyond.
+/// What is said of headroom; that loads are faster than their lines is meant here.
+fn of_headroom(trial: &Trial) -> Vec<Refusal> {
+    let said = advice(trial).into_iter();
+    said.filter(|said| said.field.ends_with("headroom"))
+        .collect()
+}
+
 #[test]
 fn nothing_is_lost_with_the_headroom_of_the_link_and_a_frame_is_with_a_byte_less() {
     for (headroom, lost) in [
@@ -59,7 +67,7 @@ fn nothing_is_lost_with_the_headroom_of_the_link_and_a_frame_is_with_a_byte_less
         let taken = run(&trial);
         let dropped: u64 = taken.counts.dropped.values().sum();
         assert_eq!(dropped, lost, "{headroom}: {:?}", taken.counts.dropped);
-        assert_eq!(advice(&trial).len() as u64, lost, "{headroom}");
+        assert_eq!(of_headroom(&trial).len() as u64, lost, "{headroom}");
         let (share, ..) = taken.series_of("paused", "a→s best-effort", 0);
         let end = taken
             .series
@@ -74,7 +82,7 @@ fn nothing_is_lost_with_the_headroom_of_the_link_and_a_frame_is_with_a_byte_less
 
 #[test]
 fn check_says_how_much_headroom_a_link_needs() {
-    let advice = advice(&worst_case("headroom = \"7689B\""));
+    let advice = of_headroom(&worst_case("headroom = \"7689B\""));
     assert_eq!(advice[0].field, "path.switch.flow_control.headroom");
     let reason = &advice[0].reason;
     assert!(

@@ -333,8 +333,17 @@ mod tests {
 
     #[test]
     fn without_answers_there_is_a_sentence() {
-        let text = page(&Head::default(), &Explanation::default(), &Style::PLAIN);
-        assert!(text.contains("No packet was answered"), "{text}");
-        assert!(!text.contains("NaN") && !text.contains("Causes"), "{text}");
+        let lost = Explanation {
+            sent: 3,
+            ..Explanation::default()
+        };
+        for (found, expected) in [
+            (lost, "No packet was answered"),
+            (Explanation::default(), "No complete trial has a packet"),
+        ] {
+            let text = page(&Head::default(), &found, &Style::PLAIN);
+            assert!(text.contains(expected), "{text}");
+            assert!(!text.contains("NaN") && !text.contains("Causes"), "{text}");
+        }
     }
 }

@@ -158,6 +158,12 @@ impl PairFigures {
     fn measure(&mut self, measure: Measure, sides: &[Side<'_>; 2], asked: &Asked) {
         let quantity = Quantity::Measure(measure);
         let [a, b] = sides.each_ref().map(|side| side.measure(measure));
+        let has_some =
+            |side: &Result<Trials, String>| side.as_ref().is_ok_and(|side| count(side) > 0);
+        if measure == SERVER && asked.headline != measure && ![&a, &b].into_iter().any(has_some) {
+            // Most probes ask no server: that they have none of it is no news.
+            return;
+        }
         match (a, b) {
             (Ok(a), Ok(b)) => {
                 self.compare(quantity, &a, &b);
@@ -169,8 +175,6 @@ impl PairFigures {
                     self.distributions = [&a, &b].map(distribution);
                 }
             }
-            // Most probes ask no server: that they have none of it is no news.
-            (Err(_), Err(_)) if measure == SERVER && asked.headline != measure => {}
             (Err(why), Err(_)) => self.missing.push((quantity, why)),
             (Err(why), Ok(_)) => self.missing.push((quantity, format!("A: {why}"))),
             (Ok(_), Err(why)) => self.missing.push((quantity, format!("B: {why}"))),

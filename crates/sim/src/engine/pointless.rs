@@ -4,7 +4,7 @@
 use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS};
 use delaylab_model::Nanos;
 use delaylab_model::load::{Load, LoadKind};
-use delaylab_model::path::{Switch as SwitchSection, TokenBucket};
+use delaylab_model::path::Switch as SwitchSection;
 use delaylab_model::quantity::{Duration, Limit};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
@@ -36,17 +36,24 @@ fn in_the_trial(trial: &Trial, field: impl Into<String>, at: Nanos) -> Result<()
     }
 }
 
-/// A load of which no stream, or not each, begins before all is over.
+/// A load that begins when all is over.
 pub(super) fn of_a_late_load(trial: &Trial, load: &Load) -> Result<(), Refusal> {
-    let field = |name: &str| format!("load.{}.{name}", load.name);
-    let ns = |time: Option<Duration>| time.map_or(0, |time| time.0);
-    let (start, stagger) = (ns(load.start), ns(load.stagger));
-    in_the_trial(trial, field("start"), start)?;
-    let last = stagger.saturating_mul(i64::from(load.streams.saturating_sub(1)));
-    in_the_trial(trial, field("stagger"), start.saturating_add(last))
+    let start = load.start.map_or(0, |start| start.0);
+    in_the_trial(trial, format!("load.{}.start", load.name), start)
 }
 
-/// A switch that is reset when all is over, or has room for no packet at all.
+/// Loads of which the last stream begins when all is over.
+pub(super) fn late_streams(trial: &Trial) -> Vec<Refusal> {
+    let late = trial.loads.iter().filter_map(|load| {
+        let ns = |time: Option<Duration>| time.map_or(0, |time| time.0);
+        let before = i64::from(load.streams.saturating_sub(1));
+        let last = ns(load.start).saturating_add(ns(load.stagger).saturating_mul(before));
+        in_the_trial(trial, format!("load.{}.stagger", load.name), last).err()
+    });
+    late.collect()
+}
+
+/// A switch that is reset when all is over, or whose queues have room for no packet at all.
 pub(super) fn of_a_useless_switch(
     trial: &Trial,
     section: &SwitchSection,
@@ -63,22 +70,35 @@ pub(super) fn of_a_useless_switch(
         Some(Limit::Bytes(bytes)) => Some(bytes),
         _ => None,
     };
-    let burst = |bucket: Option<TokenBucket>| bucket.map(|bucket| bucket.burst.0);
     let rooms = [
         ("buffer", in_bytes(section.buffer)),
         ("queue_buffer", in_bytes(section.queue_buffer)),
         ("threshold", in_bytes(section.threshold)),
-        ("shaper.burst", burst(section.shaper)),
-        ("policer.burst", burst(section.policer)),
     ];
     for (name, room) in rooms {
         if let Some(room) = room.filter(|&room| room < smallest) {
-            let what =
-                format!("no packet passes: the smallest has {smallest} B, and this is {room} B");
-            return refuse(field(name), what);
+            return refuse(field(name), nothing_passes(smallest, room));
         }
     }
     Ok(())
+}
+
+fn nothing_passes(smallest: u64, room: u64) -> String {
+    format!("no packet passes: the smallest has {smallest} B, and this is {room} B")
+}
+
+/// Token buckets too small for any packet: a policer like that loses all, which may be meant.
+pub(super) fn small_bursts(trial: &Trial, section: &SwitchSection, under: &str) -> Vec<Refusal> {
+    let buckets = [("shaper", section.shaper), ("policer", section.policer)];
+    let smallest = smallest_packet(trial).unwrap_or(0);
+    let small = buckets.into_iter().filter_map(|(name, bucket)| {
+        let burst = bucket?.burst.0;
+        (burst < smallest).then(|| {
+            let field = format!("{under}.{name}.burst");
+            Refusal::new(field, nothing_passes(smallest, burst))
+        })
+    });
+    small.collect()
 }
 
 /// Bytes of the smallest IP packet that a probe or a load sends; `None` where that is not known.

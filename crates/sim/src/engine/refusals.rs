@@ -2,7 +2,9 @@
 
 use super::explicit::of_erica;
 use super::guarded::{of_flow_control, of_the_quanta, small_headroom};
-use super::pointless::{faster_than_its_line, of_a_late_load, of_a_useless_switch};
+use super::pointless::{
+    faster_than_its_line, late_streams, of_a_late_load, of_a_useless_switch, small_bursts,
+};
 use super::sections::{DATAGRAM_HEADERS, arrivals, small_enough};
 use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
@@ -49,6 +51,16 @@ pub fn advice(trial: &Trial) -> Vec<Refusal> {
         return Vec::new();
     };
     let mut advice = faster_than_its_line(trial, &built);
+    advice.extend(late_streams(trial));
+    for node in &built.network.nodes {
+        if let Kind::Switch(section) = &node.kind {
+            advice.extend(small_bursts(
+                trial,
+                section,
+                &switch_section(&trial.path, &node.name),
+            ));
+        }
+    }
     let common = trial.path.switch.as_ref();
     if common.is_some_and(|switch| switch.flow_control.is_some()) {
         let nodes = (0..).zip(&built.network.nodes);

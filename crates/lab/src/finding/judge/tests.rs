@@ -904,7 +904,7 @@ fn what_series_there_are_not_says_so() {
         ("mean(backlog | of=nowhere) > 1cells", NotApplicable, "it has s1→s2, s2→s1"),
         ("mean(backlog | probe=echo) > 1cells", NotApplicable, "no factor `probe`"),
         ("mean(response | of=echo) > 1ms", NotApplicable, "no factor `of`"),
-        ("mean(backlog | of='s1→s2') > 1ms", Undecided, "cannot be held against"),
+        ("mean(backlog | of='s1→s2') > 1B", Undecided, "cannot be held against"),
         ("mean(lost_load | case=FIFO) > 100", Undecided, "at least 3 trials"),
     ];
     for (check, verdict, why) in cases {
@@ -929,7 +929,7 @@ fn a_peak_is_a_number_of_each_trial_and_port() {
         ("share(peak_backlog > 999cells | case=EFCI, of='s1→s2') > 10 %", True, ""),
         ("share(peak_backlog > 999cells | case=EFCI, of='s1→s2') > 90 %", Undecided, ""),
         ("share(peak_backlog > 1000cells | case=EFCI, of='s1→s2') > 10 %", Undecided, ""),
-        ("mean(peak_backlog | case=EFCI, of='s1→s2') > 1ms", Undecided, "cannot be held against"),
+        ("mean(peak_backlog | case=EFCI, of='s1→s2') > 1B", Undecided, "cannot be held against"),
         ("mean(peak_backlog | of=nowhere) > 1cells", Verdict::NotApplicable, "it has s1→s2, s2→s1"),
     ];
     for (check, verdict, why) in cases {
