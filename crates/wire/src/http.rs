@@ -12,6 +12,9 @@ pub const MOST_HEAD: usize = 64 << 10;
 const MOST_FIELDS: usize = 128;
 /// The most bytes of a reply.
 pub const MOST_REPLY: u64 = 1 << 30;
+/// The most bytes that come before or between the parts of a reply and take it no further: interim replies, and frames of
+/// HTTP/2 that are not of the reply. A server that says each second that it still works needs an hour for a tenth of it.
+pub const MOST_BESIDE: u64 = 1 << 20;
 /// The most bytes of a line that begins a chunk.
 const MOST_CHUNK_LINE: usize = 256;
 
@@ -100,6 +103,9 @@ pub enum HttpError {
     /// Its head does not end.
     #[error("the head of the reply is longer than {} KiB", MOST_HEAD >> 10)]
     HeadTooLong,
+    /// Interim replies come, and no other.
+    #[error("the server sends interim replies (1xx) and no other: more than {} MiB of them", MOST_BESIDE >> 20)]
+    Interim,
     /// Its length cannot be told.
     #[error("the reply says its length in a way that cannot be read")]
     Length,
@@ -133,6 +139,8 @@ pub struct Reader {
     /// Bytes that could not be used yet.
     kept: Vec<u8>,
     bytes: u64,
+    /// Those of interim replies.
+    interim: u64,
     status: u16,
     reusable: bool,
     says: Option<Nanos>,
@@ -161,6 +169,7 @@ impl Reader {
             state: State::Head,
             kept: Vec::new(),
             bytes: 0,
+            interim: 0,
             status: 0,
             reusable: true,
             says: None,
@@ -206,9 +215,14 @@ impl Reader {
         self.whole().ok_or(HttpError::Cut)
     }
 
-    /// Has anything come?
+    /// Has the reply begun to come? Whether a head is that of an interim reply shows only when it ends.
     pub const fn has_begun(&self) -> bool {
-        self.bytes > 0
+        self.bytes > self.interim
+    }
+
+    /// Bytes of the interim replies that have come whole.
+    pub const fn interim(&self) -> u64 {
+        self.interim
     }
 
     fn whole(&self) -> Option<Whole> {
@@ -223,11 +237,15 @@ impl Reader {
     /// How many of the bytes belong to the head.
     fn take_head(&mut self, bytes: &[u8]) -> Result<usize, HttpError> {
         let before = self.kept.len();
-        let room = MOST_HEAD - before;
-        self.kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        let came = &bytes[..bytes.len().min(MOST_HEAD - before)];
+        // One that lies whole in what came is read where it is: many at once would be copied once for each.
+        if before > 0 {
+            self.kept.extend_from_slice(came);
+        }
+        let head = if before > 0 { &self.kept } else { came };
         let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
         let mut reply = httparse::Response::new(&mut fields);
-        match reply.parse(&self.kept) {
+        match reply.parse(head) {
             Ok(httparse::Status::Complete(length)) => {
                 let next = after_head(&reply, self.head_only)?;
                 self.status = reply.code.unwrap_or(0);
@@ -235,13 +253,24 @@ impl Reader {
                 self.says = said_to_take(&reply);
                 self.state = match self.status {
                     // Interim replies come before the one that counts (RFC 9110 §15.2).
-                    100 | 102..=199 => State::Head,
+                    100 | 102..=199 => {
+                        self.interim += length as u64;
+                        State::Head
+                    }
                     _ => next,
                 };
                 self.kept.clear();
-                Ok(length - before)
+                match self.interim > MOST_BESIDE {
+                    true => Err(HttpError::Interim),
+                    false => Ok(length - before),
+                }
             }
-            Ok(httparse::Status::Partial) if self.kept.len() < MOST_HEAD => Ok(bytes.len()),
+            Ok(httparse::Status::Partial) if head.len() < MOST_HEAD => {
+                if before == 0 {
+                    self.kept.extend_from_slice(came);
+                }
+                Ok(bytes.len())
+            }
             Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
                 Err(HttpError::HeadTooLong)
             }
@@ -531,6 +560,32 @@ mod tests {
             read(lines.as_bytes(), 4096, false),
             Err(HttpError::HeadTooLong)
         );
+    }
+
+    /// What is measured as the reply's first byte is not that of an interim reply.
+    #[test]
+    fn a_reply_begins_behind_interim_ones() {
+        let hints = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
+        for piece in [1, 7, 1000] {
+            let mut reader = Reader::new(false);
+            for piece in hints.as_bytes().chunks(piece) {
+                assert_eq!(reader.take(piece), Ok(None));
+            }
+            assert_eq!(
+                (reader.interim(), reader.has_begun()),
+                (hints.len() as u64, false)
+            );
+            assert_eq!(reader.take(b"H"), Ok(None));
+            assert!(reader.has_begun());
+        }
+    }
+
+    #[test]
+    fn interim_replies_do_not_come_without_end() {
+        let many = "HTTP/1.1 102 Processing\r\n\r\n".repeat(1 << 16);
+        for piece in [999, 4096, usize::MAX] {
+            assert_eq!(read(many.as_bytes(), piece, false), Err(HttpError::Interim));
+        }
     }
 
     proptest! {

@@ -13,7 +13,7 @@ pub mod frame;
 pub mod head;
 pub mod session;
 
-use crate::http::{MOST_HEAD, MOST_REPLY};
+use crate::http::{MOST_BESIDE, MOST_HEAD, MOST_REPLY};
 use frame::Code;
 
 /// Why there is no reply.
@@ -37,6 +37,9 @@ pub enum Http2Error {
     /// The reply does not end.
     #[error("the reply is longer than {} MiB", MOST_REPLY >> 20)]
     TooLong,
+    /// What comes is not the reply, and does not end.
+    #[error("the server sends frames that are not of the reply: more than {} MiB of them", MOST_BESIDE >> 20)]
+    Beside,
     /// It asks faster than it reads answers.
     #[error("the server sends PING or SETTINGS and reads no answers")]
     Flood,

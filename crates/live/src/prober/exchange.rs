@@ -6,8 +6,8 @@ use delaylab_kernel::{clock, wait};
 use delaylab_model::Nanos;
 use std::io;
 
-/// Sends `packet` and waits up to `patience` for an answer that `take` accepts. `None`: none came, or
-/// a signal did. Packets longer than `buffer` are cut.
+/// Sends `packet` and waits up to `patience` for an answer that `take` accepts, whatever else comes. `None`: none came,
+/// or a signal did. Packets longer than `buffer` are cut.
 pub fn exchange<T>(
     socket: &impl ProbeSocket,
     packet: &[u8],
@@ -23,6 +23,9 @@ pub fn exchange<T>(
                 let length = received.length.min(buffer.len());
                 if let Some(answer) = take(&buffer[..length]) {
                     return Ok(Some(answer));
+                }
+                if clock::monotonic() >= deadline {
+                    return Ok(None);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

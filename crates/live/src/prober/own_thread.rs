@@ -16,6 +16,8 @@ use delaylab_traffic::pacing::lead::Lead;
 
 /// A receive time-out counts in ticks of the kernel; the last of it is waited for exactly.
 const RECEIVE_TIMEOUT_SLACK: Nanos = 20 * MILLISECOND;
+/// After so long something else may be due, where packets come faster than they are read.
+const LONGEST_READING: Nanos = MILLISECOND;
 /// No sleep is longer, so that a stop is noticed.
 const LONGEST_SLEEP: Nanos = SECOND / 2;
 
@@ -121,7 +123,9 @@ impl<C: Channel> OwnThread<'_, C> {
                 Ok(())
             }
             Woken::Ready => {
-                while self.engine.receive(Blocking::No)? {}
+                let until = clock::monotonic() + LONGEST_READING;
+                let until = end.map_or(until, |end| end.min(until));
+                while self.engine.receive(Blocking::No)? && clock::monotonic() < until {}
                 Ok(())
             }
         }

@@ -270,7 +270,9 @@ impl TcpChannel {
         // One request: tcp itself repeats what is lost.
         let since = clock::monotonic();
         let deadline = since + PATIENCE_IN_ALL;
-        while let Ok(wait::Woken::Ready) = wait::until_readable(self.socket.as_fd(), Some(deadline))
+        while clock::monotonic() < deadline
+            && let Ok(wait::Woken::Ready) =
+                wait::until_readable(self.socket.as_fd(), Some(deadline))
         {
             if self.receive(Blocking::No).is_err() {
                 return Err(OpenError::Closed {

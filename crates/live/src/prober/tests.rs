@@ -7,13 +7,16 @@ use crate::clocks::RealTime;
 use crate::reflect::{self, bind::Bound};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::probe::{Pacing, WaitMode};
+use delaylab_model::record::Outcome;
+use delaylab_model::request::{HttpRequest, HttpVersion, Request, Trust, Verb};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::ReflectorClock;
 use delaylab_model::{MICROSECOND, SECOND};
 use delaylab_traffic::pacing::{Due, Pacer};
 use delaylab_traffic::reflector::{Access, Policy};
 use delaylab_wire::control::ClockFacts;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Each host says that its clock is right to a millisecond.
@@ -506,4 +509,60 @@ fn one_thread_drives_several_probes() {
         assert_eq!(records.len() as u64, PACKETS);
         assert!(records.iter().all(Record::answered), "{records:?}");
     }
+}
+
+/// A server that takes every connection and, once it was asked, sends this and then that again and again.
+fn sending_without_end(first: &'static [u8], again: &[u8]) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    let again = again.repeat(1_000);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let again = again.clone();
+            std::thread::spawn(move || {
+                let asked = stream.read(&mut [0; 4096]).is_ok_and(|length| length > 0);
+                let begun = asked && stream.write_all(first).is_ok();
+                while begun && stream.write_all(&again).is_ok() {}
+            });
+        }
+    });
+    at
+}
+
+/// It keeps no other request waiting, and what it was asked is given up in time.
+#[test]
+fn a_server_that_sends_without_end_holds_nothing_up() {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let target = sending_without_end(CHUNKED, b"1\r\nx\r\n");
+    let mut run = probe_run(Method::Http, target, 4);
+    run.probe.pacing = Pacing::Every {
+        interval_ns: 50 * MILLISECOND,
+    };
+    run.probe.timeout = 300 * MILLISECOND;
+    run.probe.request = Some(Request::Http(HttpRequest {
+        url: format!("http://{target}/").parse().unwrap(),
+        verb: Verb::Get,
+        version: HttpVersion::One,
+        fresh: false,
+        resolves: false,
+        trust: Trust::System,
+        headers: Vec::new(),
+    }));
+    let probing = Probing {
+        key: None,
+        stop: Stop::default(),
+    };
+    let mut kept = Kept::default();
+    let begun = clock::monotonic();
+    probing
+        .run_by(&HostClock::of_kernel(), &run, &mut kept)
+        .unwrap();
+    let took = clock::monotonic() - begun;
+    assert_eq!(kept.0.len(), 4);
+    for record in &kept.0 {
+        assert_eq!(record.outcome, Outcome::Lost, "{record:?}");
+        let late = record.t_send.unwrap() - record.t_intended;
+        assert!(late < SECOND / 4, "{record:?}");
+    }
+    assert!(took < 5 * SECOND, "{took} ns");
 }

@@ -5,7 +5,7 @@
 use super::Http2Error;
 use super::frame::{self, Code, HEADER, Header, MOST_PAYLOAD, flag, kind};
 use super::head;
-use crate::http::{MOST_HEAD, MOST_REPLY, Whole};
+use crate::http::{MOST_BESIDE, MOST_HEAD, MOST_REPLY, Whole};
 use delaylab_model::Nanos;
 
 /// What a client says first (RFC 9113 §3.4).
@@ -67,6 +67,8 @@ pub struct Session {
     first: Option<Nanos>,
     has_begun: bool,
     bytes: u64,
+    /// Bytes of frames since the request that take the reply no further.
+    beside: u64,
     status: u16,
     /// Bytes of bodies for which the peer has not been given room again.
     consumed: u32,
@@ -91,6 +93,7 @@ impl Session {
             first: None,
             has_begun: false,
             bytes: 0,
+            beside: 0,
             status: 0,
             consumed: 0,
             unsent: Vec::new(),
@@ -108,7 +111,8 @@ impl Session {
         out.append(&mut self.unsent);
         self.stream = if self.stream == 0 { 1 } else { self.stream + 2 };
         self.state = State::Head;
-        (self.first, self.has_begun, self.bytes, self.status) = (None, false, 0, 0);
+        (self.first, self.has_begun) = (None, false);
+        (self.bytes, self.beside, self.status) = (0, 0, 0);
         let mut pieces = self.head.chunks(MOST_PAYLOAD).peekable();
         let mut kind = kind::HEADERS;
         while let Some(piece) = pieces.next() {
@@ -226,17 +230,36 @@ impl Session {
                 false => Http2Error::NotHttp2,
             });
         }
+        let bytes = (HEADER + header.length) as u64;
         if self.is_ours(header.stream) {
             if header.kind == kind::HEADERS && !self.has_begun {
                 self.has_begun = true;
                 self.first = self.frame_at;
             }
-            self.bytes += (HEADER + header.length) as u64;
+            self.bytes += bytes;
             if self.bytes > MOST_REPLY {
                 return Err(Http2Error::TooLong);
             }
         }
-        Ok(())
+        match self.is_of_reply(header) {
+            true => Ok(()),
+            false => self.came_beside(bytes),
+        }
+    }
+
+    /// Does it take the reply further? The last frame may be empty; more of those could come without end.
+    fn is_of_reply(&self, header: Header) -> bool {
+        let carries = matches!(header.kind, kind::HEADERS | kind::DATA | kind::CONTINUATION);
+        carries && header.length > 0 && self.is_ours(header.stream)
+    }
+
+    /// Counts what came and is no part of the reply.
+    fn came_beside(&mut self, bytes: u64) -> Result<(), Http2Error> {
+        self.beside += bytes;
+        match self.beside > MOST_BESIDE {
+            true => Err(Http2Error::Beside),
+            false => Ok(()),
+        }
     }
 
     /// Is it the stream of the reply that is waited for?
@@ -333,7 +356,11 @@ impl Session {
             (State::Body, None) if ends => {}
             (State::Body, _) => return Err(Http2Error::Protocol("trailers are none")),
             // Interim replies come before the one that counts (RFC 9110 §15.2).
-            (_, Some(100..=199)) if !ends => return Ok(None),
+            (_, Some(100..=199)) if !ends => {
+                (self.first, self.has_begun) = (None, false);
+                self.came_beside(self.block_bytes as u64)?;
+                return Ok(None);
+            }
             (_, Some(100..=199)) => {
                 return Err(Http2Error::Protocol("an interim reply is the last"));
             }

@@ -30,8 +30,12 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-/// One read, once the first byte of a reply is there.
+/// One read, once the first byte of a reply is there, and about what one connection reads before others have their turn.
 const READ: usize = 64 << 10;
+/// So many reads, and others have their turn: before a reply begins they are short.
+const READS: usize = 64;
+/// The most bytes that a server may send while nothing is asked, as tickets of TLS and PING of HTTP/2.
+const MOST_UNASKED: usize = 1 << 20;
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +116,8 @@ pub(super) struct Connection {
     /// The stamp of the first byte of the record that comes.
     record_at: Option<Nanos>,
     retransmits: u32,
+    /// Bytes that came since the last reply.
+    unasked: usize,
 }
 
 impl Connection {
@@ -164,6 +170,7 @@ impl Connection {
             arrival: ReplyArrival::default(),
             record_at: None,
             retransmits: 0,
+            unasked: 0,
         })
     }
 
@@ -286,7 +293,10 @@ impl Connection {
         let mut buffer = [0; 4096];
         let goes_on = match self.socket.receive(&mut buffer, Blocking::No) {
             Ok((0, _)) => false,
-            Ok((length, _)) => self.take_unasked(&buffer[..length]),
+            Ok((length, _)) => {
+                self.unasked += length;
+                self.unasked <= MOST_UNASKED && self.take_unasked(&buffer[..length])
+            }
             Err(error) if is_nothing(&error) => return Ok(Went::Nowhere),
             Err(_) => false,
         };
@@ -326,11 +336,13 @@ impl Connection {
         self.flush()
     }
 
+    /// Reads what has come, up to a bound: a server that sends without end leaves time for all else.
     fn read_reply(&mut self) -> Result<Went, Failed> {
         self.flush().map_err(|error| Failed::from_error(&error))?;
         let mut buffer = [0; READ];
         let mut went = Went::Nowhere;
-        loop {
+        let mut read = 0;
+        for _ in 0..READS {
             let most = match (&self.tls, self.conversation.has_begun()) {
                 (_, true) => READ,
                 (None, false) => self.conversation.wants(),
@@ -352,7 +364,12 @@ impl Connection {
             if let Some(said) = said {
                 return Ok(Went::Replied(self.replied(said)));
             }
+            read += length;
+            if read >= READ {
+                break;
+            }
         }
+        Ok(went)
     }
 
     fn note_arrival(&mut self, beside: Ancillary) {
@@ -395,6 +412,7 @@ impl Connection {
     }
 
     fn replied(&mut self, said: Said) -> Reply {
+        self.unasked = 0;
         self.resolved = said.addresses;
         let reusable = said.reusable && self.state == State::Asked;
         self.state = if reusable { State::Idle } else { State::Over };

@@ -223,7 +223,14 @@ impl Conversation {
         }
         match &mut self.protocol {
             Protocol::Http1 { reader, .. } => {
-                Ok(reader.take(bytes).map_err(Broken::garbled)?.map(said))
+                let interim = reader.interim();
+                let whole = reader.take(bytes).map_err(Broken::garbled)?;
+                if reader.interim() > interim {
+                    // The reply begins behind an interim one: in this piece, or later.
+                    self.begun = reader.has_begun();
+                    self.first = at.filter(|_| self.begun);
+                }
+                Ok(whole.map(said))
             }
             Protocol::Dns {
                 asked, id, kept, ..

@@ -195,7 +195,9 @@ impl ServerChannel {
         loop {
             let woken = wait::until_readable(self.poller.as_fd(), Some(deadline));
             let woken = woken.map_err(|error| wrong(error.to_string()))?;
-            if woken == wait::Woken::Deadline || settings.stop.is_asked() {
+            // One that speaks without end is never waited for.
+            let late = clock::monotonic() >= deadline;
+            if woken == wait::Woken::Deadline || late || settings.stop.is_asked() {
                 let seconds = CONNECT_FOR / SECOND;
                 return Err(wrong(match self.connections[begun].is_connected() {
                     true => format!(

@@ -263,6 +263,47 @@ fn nothing_grows_without_end() {
     assert_eq!(ended, Some(Http2Error::TooLong));
 }
 
+/// Frames that take the reply no further end the connection, also where the peer reads what it is told.
+#[test]
+fn frames_that_are_not_of_the_reply_do_not_come_without_end() {
+    for (begun, frame) in [
+        (false, (0xbe, 0, 0, &b""[..])),
+        (false, (kind::WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])),
+        (false, (kind::PING, flag::ACK, 0, b"12345678")),
+        (false, (kind::PING, 0, 0, b"12345678")),
+        (false, (kind::PRIORITY, 0, 1, b"12345")),
+        (false, (kind::HEADERS, flag::END_HEADERS, 1, b"\x08\x03102")),
+        (true, (kind::DATA, 0, 1, b"")),
+        (true, (0xbe, 0, 1, b"")),
+    ] {
+        let mut session = asked();
+        let head = if begun {
+            &[SETTINGS, HEAD][..]
+        } else {
+            &[SETTINGS]
+        };
+        session.take(&frames(head), None).unwrap();
+        let more = frames(&[frame]);
+        let ended = (0..1 << 20).find_map(|_| {
+            session.unsent();
+            session.take(&more, None).err()
+        });
+        assert_eq!(ended, Some(Http2Error::Beside), "{frame:?}");
+    }
+}
+
+/// The server works on after an interim reply: that is its time, not the transfer's.
+#[test]
+fn a_reply_begins_behind_interim_ones() {
+    let mut session = asked();
+    let hints = (kind::HEADERS, flag::END_HEADERS, 1, &b"\x08\x03103"[..]);
+    session.take(&frames(&[SETTINGS, hints]), Some(1)).unwrap();
+    assert_eq!((session.has_begun(), session.first()), (false, None));
+    assert_eq!(session.wants(), 1);
+    let whole = session.take(&frames(&[HEAD, LAST]), Some(2)).unwrap();
+    assert_eq!((whole.unwrap().status, session.first()), (200, Some(2)));
+}
+
 /// A server's window never closes: what it sent is given back.
 #[test]
 fn room_is_given_back() {
