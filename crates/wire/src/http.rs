@@ -5,11 +5,12 @@
 use delaylab_model::request::Header;
 use delaylab_model::{MILLISECOND, Nanos};
 use std::fmt::Write;
+use std::mem::MaybeUninit;
 
 /// The most bytes of a reply's head, as many servers have it.
 pub const MOST_HEAD: usize = 64 << 10;
 /// The most fields in it.
-const MOST_FIELDS: usize = 128;
+const MOST_FIELDS: usize = 1024;
 /// The most bytes of a reply.
 pub const MOST_REPLY: u64 = 1 << 30;
 /// The most bytes that come before or between the parts of a reply and take it no further: interim replies, and frames of
@@ -62,9 +63,9 @@ pub struct Asked {
 /// # Errors
 /// They are no request, or its head is too long.
 pub fn asked(bytes: &[u8]) -> Result<Option<Asked>, HttpError> {
-    let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
-    let mut request = httparse::Request::new(&mut fields);
-    match request.parse(bytes) {
+    let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
+    let mut request = httparse::Request::new(&mut []);
+    match request.parse_with_uninit_headers(bytes, &mut fields) {
         Ok(httparse::Status::Complete(length)) => {
             let close = request.headers.iter().any(|field| {
                 field.name.eq_ignore_ascii_case("connection")
@@ -78,10 +79,8 @@ pub fn asked(bytes: &[u8]) -> Result<Option<Asked>, HttpError> {
             }))
         }
         Ok(httparse::Status::Partial) if bytes.len() < MOST_HEAD => Ok(None),
-        Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-            Err(HttpError::HeadTooLong)
-        }
-        Err(_) => Err(HttpError::NotHttp),
+        Ok(httparse::Status::Partial) => Err(HttpError::HeadTooLong),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -103,6 +102,9 @@ pub enum HttpError {
     /// Its head does not end.
     #[error("the head of the reply is longer than {} KiB", MOST_HEAD >> 10)]
     HeadTooLong,
+    /// Its head has more fields than anybody reads.
+    #[error("the head of the reply has more than {MOST_FIELDS} fields")]
+    TooManyFields,
     /// Interim replies come, and no other.
     #[error("the server sends interim replies (1xx) and no other: more than {} MiB of them", MOST_BESIDE >> 20)]
     Interim,
@@ -115,6 +117,15 @@ pub enum HttpError {
     /// The connection was closed before its end.
     #[error("the connection was closed before the end of the reply")]
     Cut,
+}
+
+impl From<httparse::Error> for HttpError {
+    fn from(error: httparse::Error) -> Self {
+        match error {
+            httparse::Error::TooManyHeaders => HttpError::TooManyFields,
+            _ => HttpError::NotHttp,
+        }
+    }
 }
 
 /// A reply that has come whole.
@@ -243,9 +254,10 @@ impl Reader {
             self.kept.extend_from_slice(came);
         }
         let head = if before > 0 { &self.kept } else { came };
-        let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
-        let mut reply = httparse::Response::new(&mut fields);
-        match reply.parse(head) {
+        let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
+        let mut reply = httparse::Response::new(&mut []);
+        let config = httparse::ParserConfig::default();
+        match config.parse_response_with_uninit_headers(&mut reply, head, &mut fields) {
             Ok(httparse::Status::Complete(length)) => {
                 let next = after_head(&reply, self.head_only)?;
                 self.status = reply.code.unwrap_or(0);
@@ -271,10 +283,8 @@ impl Reader {
                 }
                 Ok(bytes.len())
             }
-            Ok(httparse::Status::Partial) | Err(httparse::Error::TooManyHeaders) => {
-                Err(HttpError::HeadTooLong)
-            }
-            Err(_) => Err(HttpError::NotHttp),
+            Ok(httparse::Status::Partial) => Err(HttpError::HeadTooLong),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -555,11 +565,20 @@ mod tests {
             read(endless.as_bytes(), 4096, false),
             Err(HttpError::HeadTooLong)
         );
-        let lines = format!("HTTP/1.1 200 OK\r\n{}", "X: y\r\n".repeat(1 << 20));
-        assert_eq!(
-            read(lines.as_bytes(), 4096, false),
-            Err(HttpError::HeadTooLong)
-        );
+    }
+
+    #[test]
+    fn a_head_may_have_many_fields() {
+        let lines = |count: usize| format!("HTTP/1.1 204 N\r\n{}\r\n", "X: y\r\n".repeat(count));
+        for piece in [1, 4096, usize::MAX] {
+            let read = |count| read(lines(count).as_bytes(), piece, false);
+            assert_eq!(read(MOST_FIELDS).unwrap().unwrap().status, 204);
+            for more in [MOST_FIELDS + 1, 1 << 15] {
+                assert_eq!(read(more), Err(HttpError::TooManyFields));
+            }
+        }
+        let error = HttpError::TooManyFields.to_string();
+        assert!(error.contains("1024 fields"), "{error}");
     }
 
     /// What is measured as the reply's first byte is not that of an interim reply.
