@@ -19,7 +19,19 @@ pub const MOST_BESIDE: u64 = 1 << 20;
 /// The most bytes of a line that begins a chunk.
 const MOST_CHUNK_LINE: usize = 256;
 
-/// A request: method, path, host and more fields as they are to stand in it.
+/// Fields of each request where none of that name is given.
+pub(crate) const USER_AGENT: (&str, &str) = ("User-Agent", "delaylab");
+/// As [`USER_AGENT`].
+pub(crate) const ACCEPT: (&str, &str) = ("Accept", "*/*");
+
+/// Is a field of this name given?
+pub(crate) fn is_given(headers: &[Header], name: &str) -> bool {
+    let mut names = headers.iter().map(|header| &header.name);
+    names.any(|given| given.eq_ignore_ascii_case(name))
+}
+
+/// A request: method, path, host and more fields as they are to stand in it. Of those that every request has, a given one
+/// takes the place.
 ///
 /// The caller has seen to it that none of them has a line break: [`delaylab_model::request::Url`] and [`Header`] are read so.
 pub fn request(
@@ -31,10 +43,12 @@ pub fn request(
 ) -> Vec<u8> {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write!(
-        text,
-        "{verb} {path} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: delaylab\r\nAccept: */*\r\n"
-    );
+    let _ = write!(text, "{verb} {path} HTTP/1.1\r\nHost: {authority}\r\n");
+    for (name, value) in [USER_AGENT, ACCEPT] {
+        if !is_given(headers, name) {
+            let _ = write!(text, "{name}: {value}\r\n");
+        }
+    }
     for header in headers {
         let _ = write!(text, "{header}\r\n");
     }
@@ -491,6 +505,17 @@ mod tests {
     }
 
     #[test]
+    fn given_fields_take_the_place_of_the_usual_ones() {
+        let usual = "GET / HTTP/1.1\r\nHost: a\r\nUser-Agent: delaylab\r\nAccept: */*\r\n\r\n";
+        assert_eq!(request("GET", "/", "a", &[], false), usual.as_bytes());
+        let given = ["User-Agent: x", "ACCEPT: y"].map(|text| text.parse().unwrap());
+        let text = String::from_utf8(request("GET", "/", "a", &given, false)).unwrap();
+        let fields = text.to_ascii_lowercase();
+        let fields: Vec<_> = fields.lines().skip(2).collect();
+        assert_eq!(fields, ["user-agent: x", "accept: y", ""]);
+    }
+
+    #[test]
     fn what_a_server_says_it_took_is_the_longest_that_it_says() {
         let says = |timing: &str| {
             let reply = format!("HTTP/1.1 204 N\r\n{timing}\r\n");
@@ -570,7 +595,7 @@ mod tests {
     #[test]
     fn a_head_may_have_many_fields() {
         let lines = |count: usize| format!("HTTP/1.1 204 N\r\n{}\r\n", "X: y\r\n".repeat(count));
-        for piece in [1, 4096, usize::MAX] {
+        for piece in [500, 4096, usize::MAX] {
             let read = |count| read(lines(count).as_bytes(), piece, false);
             assert_eq!(read(MOST_FIELDS).unwrap().unwrap().status, 204);
             for more in [MOST_FIELDS + 1, 1 << 15] {

@@ -6,6 +6,7 @@
 //! status codes are decoded; all others are stepped over.
 
 use super::Http2Error;
+use crate::http::{ACCEPT, USER_AGENT, is_given};
 use delaylab_model::request::Header;
 
 /// Entries of the static table (RFC 7541, appendix A).
@@ -14,10 +15,12 @@ const STATIC: u64 = 61;
 const STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
 const FIRST_STATUS: u64 = 8;
 const LAST_STATUS: u64 = 14;
+/// Those of `user-agent` and `accept`, which each request has.
+const USUAL: [(u64, (&str, &str)); 2] = [(58, USER_AGENT), (19, ACCEPT)];
 /// `:status` in Huffman's code.
 const STATUS_CODED: &[u8] = &[0xb8, 0x84, 0x8d, 0x36, 0xa3];
 
-/// The head of a request. The caller has seen to it that no part has a line break.
+/// The head of a request. Of the fields that every request has, a given one takes the place. The caller has seen to it that no part has a line break.
 pub fn request(verb: &str, tls: bool, path: &str, authority: &str, headers: &[Header]) -> Vec<u8> {
     let mut out = Vec::new();
     match verb {
@@ -30,8 +33,11 @@ pub fn request(verb: &str, tls: bool, path: &str, authority: &str, headers: &[He
         _ => literal(&mut out, 4, path),
     }
     literal(&mut out, 1, authority);
-    literal(&mut out, 58, "delaylab");
-    literal(&mut out, 19, "*/*");
+    for (index, (name, value)) in USUAL {
+        if !is_given(headers, name) {
+            literal(&mut out, index, value);
+        }
+    }
     for header in headers {
         // A name that is in no table (RFC 7541 §6.2.2). It is in lower case (RFC 9113 §8.2.1): [`Header`] is read so.
         out.push(0);
@@ -214,6 +220,14 @@ mod tests {
             head.ends_with(b"\x00\x0faccept-encoding\x04gzip"),
             "{head:x?}"
         );
+    }
+
+    #[test]
+    fn given_fields_take_the_place_of_the_usual_ones() {
+        let given = ["User-Agent: x", "Accept: y"].map(|text| text.parse().unwrap());
+        let head = request("GET", false, "/", "a", &given);
+        let fields = b"\x82\x86\x84\x01\x01a\x00\x0auser-agent\x01x\x00\x06accept\x01y";
+        assert_eq!(head, fields);
     }
 
     #[test]
