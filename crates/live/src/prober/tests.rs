@@ -8,7 +8,7 @@ use crate::reflect::{self, bind::Bound};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::probe::{Pacing, WaitMode};
 use delaylab_model::record::Outcome;
-use delaylab_model::request::{HttpRequest, HttpVersion, Request, Trust, Verb};
+use delaylab_model::request::{Close, HttpRequest, HttpVersion, Request, Trust, Verb};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::ReflectorClock;
 use delaylab_model::{MICROSECOND, SECOND};
@@ -511,6 +511,19 @@ fn one_thread_drives_several_probes() {
     }
 }
 
+/// The records of a probe of a server.
+fn recorded(run: &ProbeRun) -> Vec<Record> {
+    let probing = Probing {
+        key: None,
+        stop: Stop::default(),
+    };
+    let mut kept = Kept::default();
+    probing
+        .run_by(&HostClock::of_kernel(), run, &mut kept)
+        .unwrap();
+    kept.0
+}
+
 /// A server that takes every connection and, once it was asked, sends this and then that again and again.
 fn sending_without_end(first: &'static [u8], again: &[u8]) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -548,21 +561,42 @@ fn a_server_that_sends_without_end_holds_nothing_up() {
         trust: Trust::System,
         headers: Vec::new(),
     }));
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
-    let mut kept = Kept::default();
     let begun = clock::monotonic();
-    probing
-        .run_by(&HostClock::of_kernel(), &run, &mut kept)
-        .unwrap();
+    let records = recorded(&run);
     let took = clock::monotonic() - begun;
-    assert_eq!(kept.0.len(), 4);
-    for record in &kept.0 {
+    assert_eq!(records.len(), 4);
+    for record in &records {
         assert_eq!(record.outcome, Outcome::Lost, "{record:?}");
         let late = record.t_send.unwrap() - record.t_intended;
         assert!(late < SECOND / 4, "{record:?}");
     }
     assert!(took < 5 * SECOND, "{took} ns");
+}
+
+/// A SYN that is lost is the handshake's time, not this host's: the round trip that the kernel has is that of the next one.
+#[test]
+fn a_lost_syn_is_part_of_the_handshake() {
+    let listener =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
+    listener.bind(&any.into()).unwrap();
+    // Room for one connection: while nobody takes that, further SYNs are dropped.
+    listener.listen(0).unwrap();
+    let target = listener.local_addr().unwrap().as_socket().unwrap();
+    let standing = std::net::TcpStream::connect(target).unwrap();
+    let taking = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        [listener.accept(), listener.accept()]
+    });
+    let mut run = probe_run(Method::TcpConnect, target, 1);
+    run.probe.timeout = 5 * SECOND;
+    run.probe.request = Some(Request::Connect {
+        port: target.port(),
+        close: Close::Fin,
+    });
+    let record = recorded(&run)[0];
+    drop((standing, taking.join()));
+    assert_eq!((record.outcome, record.retransmits), (Outcome::Ok, Some(1)));
+    let took = record.t_connected.unwrap() - record.t_send.unwrap();
+    assert!(took > SECOND / 2, "{record:?}");
 }
