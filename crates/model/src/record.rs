@@ -107,18 +107,20 @@ pub enum Answer {
     Closed,
     /// http: the status code.
     Status(u16),
-    /// dns: the response code (RFC 1035 §4.1.1).
-    Code(u8),
+    /// dns: the response code (RFC 1035 §4.1.1, RFC 6891 §6.1.3).
+    Code(u16),
 }
 
-/// Names of the response codes of name servers that have one (RFC 1035, RFC 2136).
-const CODES: [(u8, &str); 6] = [
+/// Names of the response codes of name servers that have one (RFC 1035, RFC 2136, RFC 6891, RFC 7873).
+const CODES: [(u16, &str); 8] = [
     (0, "NOERROR"),
     (1, "FORMERR"),
     (2, "SERVFAIL"),
     (3, "NXDOMAIN"),
     (4, "NOTIMP"),
     (5, "REFUSED"),
+    (16, "BADVERS"),
+    (23, "BADCOOKIE"),
 ];
 
 /// As it is in files: `open`, `closed`, `404`, `NXDOMAIN`, `RCODE9`.

@@ -6,6 +6,7 @@ use simple_dns::rdata::{A, OPT, OPTCode, RData};
 use simple_dns::{
     CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, ResourceRecord, TYPE,
 };
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The longest answer that fits a datagram, as the question says (RFC 6891; as the flag day of 2020 has it).
@@ -43,8 +44,8 @@ pub fn framed(message: &[u8]) -> Vec<u8> {
 pub struct Answered {
     /// The number of its question.
     pub id: u16,
-    /// The response code.
-    pub code: u8,
+    /// The response code, of twelve bits where the answer has EDNS (RFC 6891 §6.1.3).
+    pub code: u16,
     /// Records in it that answer.
     pub answers: u16,
     /// The least time that one of those may be kept, in seconds.
@@ -59,6 +60,7 @@ pub struct Answered {
 
 /// Reads an answer. `None`: it is none, or one to another question.
 pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
+    let bytes = &*without_reserved(bytes);
     let packet = Packet::parse(bytes).ok()?;
     if !packet.has_flags(PacketFlag::RESPONSE) {
         return None;
@@ -71,15 +73,68 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
     if !packet.questions.iter().all(same) {
         return None;
     }
+    // The parser does not keep these bits of the record, and takes others for them.
+    let extended = packet.opt().and_then(|_| extended_code(bytes));
     Some(Answered {
         id: packet.id(),
-        code: bytes.get(3)? & 0xf,
+        code: u16::from(extended.unwrap_or(0)) << 4 | u16::from(bytes.get(3)? & 0xf),
         answers: u16::try_from(packet.answers.len()).unwrap_or(u16::MAX),
         ttl: packet.answers.iter().map(|record| record.ttl).min(),
         addresses: addresses(&packet),
         says: packet.opt().and_then(said_to_take),
         truncated: packet.has_flags(PacketFlag::TRUNCATION),
     })
+}
+
+/// The bit of the header that is reserved (RFC 1035 §4.1.1), in its fourth byte: a server may use it for what nobody knows yet.
+const RESERVED: u8 = 0x40;
+
+fn without_reserved(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match bytes.get(3) {
+        Some(flags) if flags & RESERVED != 0 => {
+            let mut cleared = bytes.to_vec();
+            cleared[3] &= !RESERVED;
+            cleared.into()
+        }
+        _ => bytes.into(),
+    }
+}
+
+/// Bytes of a header, of a question behind its name, and of a record between its name and its data (RFC 1035 §4.1).
+const HEADER: usize = 12;
+const BEHIND_QUESTION: usize = 4;
+const BEHIND_RECORD: usize = 10;
+const OPT_TYPE: [u8; 2] = 41_u16.to_be_bytes();
+
+/// The upper bits of the response code, which stand where another record has the first byte of its TTL.
+fn extended_code(bytes: &[u8]) -> Option<u8> {
+    let (header, mut left) = bytes.split_first_chunk::<HEADER>()?;
+    let [_, _, _, _, counts @ ..] = *header;
+    let count = |of: usize| usize::from(u16::from_be_bytes([counts[2 * of], counts[2 * of + 1]]));
+    for _ in 0..count(0) {
+        left = behind_name(left)?.get(BEHIND_QUESTION..)?;
+    }
+    for _ in 0..count(1) + count(2) + count(3) {
+        let (record, data) = behind_name(left)?.split_first_chunk::<BEHIND_RECORD>()?;
+        let [kind @ .., _, _, extended, _, _, _, high, low] = *record;
+        if kind == OPT_TYPE {
+            return Some(extended);
+        }
+        left = data.get(usize::from(u16::from_be_bytes([high, low]))..)?;
+    }
+    None
+}
+
+/// A name ends with its root or with a pointer (RFC 1035 §4.1.4).
+fn behind_name(mut left: &[u8]) -> Option<&[u8]> {
+    loop {
+        let (&length, rest) = left.split_first()?;
+        match length {
+            0 => return Some(rest),
+            0xc0.. => return rest.get(1..),
+            _ => left = rest.get(usize::from(length)..)?,
+        }
+    }
 }
 
 /// An option for local use (RFC 6891 §9), with a mark that no other server's has.
@@ -207,6 +262,40 @@ mod tests {
         let none = answer(&reply_with(&sent, &[]), &asked("a.b")).unwrap();
         assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
         assert_eq!(none.addresses, Vec::<IpAddr>::new());
+    }
+
+    /// RFC 6891 §6.1.3: BADVERS is 16, and its lower bits are those of NOERROR.
+    #[test]
+    fn a_code_has_the_bits_that_edns_adds() {
+        let sent = question(&asked("a.b"), 1).unwrap();
+        let mut replied = reply(&sent, Ipv4Addr::LOCALHOST, 9, 0).unwrap();
+        let of_opt = [0, 0, 41];
+        let opt = replied.windows(3).rposition(|three| three == of_opt);
+        let extended = opt.unwrap() + 5;
+        let code = |replied: &[u8]| answer(replied, &asked("a.b")).unwrap().code;
+        assert_eq!(code(&replied), 0);
+        replied[extended] = 1;
+        assert_eq!(code(&replied), 16);
+        replied[3] |= 7;
+        assert_eq!(code(&replied), 23);
+        replied[extended] = 0xff;
+        assert_eq!(code(&replied), 0xff7);
+        // The flag DO beside it is no part of the code.
+        replied[extended..extended + 3].copy_from_slice(&[0, 0, 0x80]);
+        assert_eq!(code(&replied), 7);
+        let without = reply_with(&sent, &[]);
+        assert_eq!(code(&without), 3);
+    }
+
+    #[test]
+    fn flags_are_read_and_the_reserved_one_is_not() {
+        let sent = question(&asked("a.b"), 1).unwrap();
+        let mut replied = reply_with(&sent, &[300]);
+        let plain = answer(&replied, &asked("a.b"));
+        replied[3] |= RESERVED;
+        assert_eq!(answer(&replied, &asked("a.b")), plain);
+        replied[2] |= 2;
+        assert!(answer(&replied, &asked("a.b")).unwrap().truncated);
     }
 
     #[test]

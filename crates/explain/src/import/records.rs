@@ -258,7 +258,7 @@ fn answer(number: i64) -> Option<Answer> {
     match number {
         -1 => Some(Answer::Open),
         -2 => Some(Answer::Closed),
-        ..0 => u8::try_from(-3 - number).ok().map(Answer::Code),
+        ..0 => u16::try_from(-3 - number).ok().map(Answer::Code),
         _ => u16::try_from(number).ok().map(Answer::Status),
     }
 }

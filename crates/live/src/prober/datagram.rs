@@ -53,6 +53,11 @@ pub trait Format {
         Vec::new()
     }
 
+    /// See [`Channel::warnings`].
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
     fn finish(&mut self, _socket: &impl ProbeSocket, _sent: &[u8], _last: u64) -> FinalReport {
         FinalReport::default()
@@ -258,6 +263,10 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
 
     fn resolved(&mut self) -> Vec<Vec<IpAddr>> {
         self.format.resolved()
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        self.format.warnings()
     }
 
     fn finish(&mut self, last: u64) -> FinalReport {

@@ -55,9 +55,23 @@ pub struct Dns {
     /// Of the first one, where each has a name of its own.
     first: u64,
     resolved: Resolved,
+    /// Packets that came and were no answers.
+    rejected: u64,
+    /// Answers of which a part was left out.
+    truncated: u64,
 }
 
 impl Dns {
+    fn new(question: &Question) -> Self {
+        Self {
+            question: question.clone(),
+            first: first_number(),
+            resolved: Resolved::default(),
+            rejected: 0,
+            truncated: 0,
+        }
+    }
+
     fn asked(&self, seq: u64) -> Cow<'_, Question> {
         self.question.numbered(self.first.wrapping_add(seq))
     }
@@ -79,22 +93,18 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
             reason: "which name? Write `question`, as in \"example.org AAAA\"".to_owned(),
         });
     };
-    let format = Dns {
-        question: request.question.clone(),
-        first: first_number(),
-        resolved: Resolved::default(),
-    };
+    let format = Dns::new(&request.question);
     let socket = open::udp_socket(settings)?;
     let question =
         dns::question(&format.asked(FIRST), FIRST as u16).ok_or_else(|| OpenError::Setting {
             field: "question",
             reason: format!("`{}` cannot be asked for", format.question.name),
         })?;
-    if !answers(settings, &socket, &format, &question)? && !settings.stop.is_asked() {
+    let heard = listen(settings, &socket, &format, &question, &PATIENCE)?;
+    if let Some(why) = heard.no_answer().filter(|_| !settings.stop.is_asked()) {
         return Err(OpenError::Server {
             target: settings.target,
-            why: "no answer in 7 s. Is it a name server, does it serve this host, and does a firewall drop UDP to its port?"
-                .to_owned(),
+            why,
         });
     }
     let flags = Flags::prober(settings.probe().stamps);
@@ -102,24 +112,57 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
         .map_err(|source| settings.socket_error("timestamps", source))
 }
 
+/// What came of a question.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Heard {
+    answered: bool,
+    /// Packets that were no answer.
+    rejected: u64,
+}
+
+impl Heard {
+    /// Why there is no answer, where there is none.
+    fn no_answer(self) -> Option<String> {
+        let packets = match self.rejected {
+            _ if self.answered => return None,
+            0 => {
+                return Some(
+                    "no answer in 7 s. Is it a name server, does it serve this host, and does a firewall drop UDP to its port?"
+                        .to_owned(),
+                );
+            }
+            1 => "1 packet".to_owned(),
+            rejected => format!("{rejected} packets"),
+        };
+        Some(format!(
+            "what came is no answer to the question ({packets} in 7 s): malformed, or to another question. Is it a name server?"
+        ))
+    }
+}
+
 /// Asks until something answers, or patience ends.
-fn answers(
+fn listen(
     settings: &Settings<'_>,
     socket: &DatagramSocket,
     format: &Dns,
     question: &[u8],
-) -> Result<bool, OpenError> {
+    patience: &[Nanos],
+) -> Result<Heard, OpenError> {
     let mut buffer = vec![0; LONGEST];
-    for patience in PATIENCE {
+    let mut heard = Heard::default();
+    for &patience in patience {
         let told = exchange(socket, question, &mut buffer, patience, |packet| {
-            dns::answer(packet, &format.asked(FIRST))
+            let answered = dns::answer(packet, &format.asked(FIRST));
+            heard.rejected += u64::from(answered.is_none());
+            answered
         });
         let told = told.map_err(|source| no_server(settings, socket, source))?;
-        if told.is_some() || settings.stop.is_asked() {
-            return Ok(told.is_some());
+        heard.answered = told.is_some();
+        if heard.answered || settings.stop.is_asked() {
+            break;
         }
     }
-    Ok(false)
+    Ok(heard)
 }
 
 fn no_server(settings: &Settings<'_>, socket: &DatagramSocket, source: io::Error) -> OpenError {
@@ -150,11 +193,14 @@ impl Format for Dns {
     fn parse(&mut self, packet: &[u8], _: &[u8], last: u64) -> Parsed {
         let id = packet.first_chunk().map(|id| u16::from_be_bytes(*id));
         let Some(seq) = id.and_then(|id| widen(last, id.into(), 16)) else {
+            self.rejected += 1;
             return Parsed::Rejected;
         };
         let Some(answered) = dns::answer(packet, &self.asked(seq)) else {
+            self.rejected += 1;
             return Parsed::Rejected;
         };
+        self.truncated += u64::from(answered.truncated);
         self.resolved.note(answered.addresses);
         let server = FromServer {
             answer: Some(Answer::Code(answered.code)),
@@ -178,6 +224,20 @@ impl Format for Dns {
         self.resolved.take()
     }
 
+    fn warnings(&mut self) -> Vec<String> {
+        let rejected = counted(
+            self.rejected,
+            "packet that came was no answer to its question: malformed, or to another",
+            "packets that came were no answers to their questions: malformed, or to others",
+        );
+        let truncated = counted(
+            self.truncated,
+            "answer was truncated (TC) because it does not fit a datagram: ask by --transport tcp for the whole of it",
+            "answers were truncated (TC) because they do not fit a datagram: ask by --transport tcp for the whole of them",
+        );
+        rejected.into_iter().chain(truncated).collect()
+    }
+
     fn quoted(&self, quote: &[u8], last: u64) -> Option<u64> {
         let id = u16::from_be_bytes(*quote.first_chunk()?);
         widen(last, id.into(), 16)
@@ -185,5 +245,63 @@ impl Format for Dns {
 
     fn longest_reply(&self, _: usize) -> usize {
         LONGEST
+    }
+}
+
+/// A sentence about so many; `None`: there are none.
+fn counted(count: u64, one: &str, more: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {more}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn answered(question: &[u8]) -> Vec<u8> {
+        dns::reply(question, std::net::Ipv4Addr::LOCALHOST, 9, 0).unwrap()
+    }
+
+    /// A server that answers wrong is not one that is silent.
+    #[test]
+    fn what_came_and_was_no_answer_is_said() {
+        let heard = |answered, rejected| Heard { answered, rejected }.no_answer();
+        assert_eq!(heard(true, 3), None);
+        assert!(heard(false, 0).unwrap().contains("no answer in 7 s"));
+        assert!(heard(false, 1).unwrap().contains("(1 packet in 7 s)"));
+        let why = heard(false, 3).unwrap();
+        assert!(
+            why.contains("no answer to the question (3 packets"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn rejected_and_truncated_answers_are_counted() {
+        let question: Question = "example.org".parse().unwrap();
+        let mut format = Dns::new(&question);
+        assert_eq!(format.warnings(), [""; 0]);
+        let mut right = answered(&dns::question(&question, 3).unwrap());
+        let cut = right[..right.len() - 5].to_vec();
+        let other = answered(&dns::question(&"a.b".parse().unwrap(), 3).unwrap());
+        for wrong in [&cut[..], &other, b"x"] {
+            let parsed = format.parse(wrong, &[], 3);
+            assert!(matches!(parsed, Parsed::Rejected), "{parsed:?}");
+        }
+        right[2] |= 2;
+        let parsed = format.parse(&right, &[], 3);
+        assert!(matches!(parsed, Parsed::Reply { seq: 3, .. }), "{parsed:?}");
+        let [rejected, truncated] = &format.warnings()[..] else {
+            panic!("{:?}", format.warnings());
+        };
+        assert!(rejected.starts_with("3 packets"), "{rejected}");
+        assert!(
+            truncated.starts_with("1 answer was truncated"),
+            "{truncated}"
+        );
     }
 }

@@ -64,7 +64,10 @@ fn any_record() -> impl Strategy<Value = Record> {
             answer: [None, Some(Answer::Open), Some(Answer::Closed)]
                 .get(words.1)
                 .copied()
-                .unwrap_or_else(|| small.1.map(Answer::Status).or(small.0.map(Answer::Code))),
+                .unwrap_or_else(|| {
+                    let code = small.0.map(|code| Answer::Code(code.into()));
+                    small.1.map(Answer::Status).or(code)
+                }),
             reply_bytes: small.2.map(u64::from),
             connection: small.2,
             answer_ttl: small.2,
