@@ -1,6 +1,7 @@
 //! The link `latest` to the run that ended last.
 
 use crate::disk::Disk;
+use crate::temporary;
 use std::path::Path;
 
 /// What the link is called.
@@ -11,8 +12,7 @@ pub(crate) fn point(disk: &dyn Disk, runs: &Path, run: &Path) -> Result<(), Stri
     let Some(name) = run.file_name() else {
         return Ok(());
     };
-    let temporary = runs.join(format!(".{LATEST}-{}", std::process::id()));
-    let _ = disk.remove_file(&temporary); // left by a process that had this number
+    let temporary = runs.join(temporary::name(&format!(".{LATEST}")));
     let latest = runs.join(LATEST);
     let pointed = disk
         .symlink(Path::new(name), &temporary)

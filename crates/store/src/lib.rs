@@ -23,7 +23,7 @@
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
 //! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts, `interrupted` keeps what was cut short apart,
 //! `folder` knows the names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds,
-//! `regular` which files are read at all.
+//! `regular` which files are read at all, `temporary` names what is not whole yet.
 #![forbid(unsafe_code)]
 
 pub mod adopt;
@@ -54,6 +54,7 @@ mod seal;
 mod sorter;
 mod stamps;
 mod table;
+mod temporary;
 pub mod trial_row;
 pub mod verify;
 pub mod writer;

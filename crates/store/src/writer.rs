@@ -12,6 +12,7 @@ use crate::latest;
 use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
 use crate::table::Row;
+use crate::temporary;
 use crate::trial_row::TrialRow;
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
@@ -155,12 +156,25 @@ impl RunWriter {
         })
     }
 
+    /// Its final name, or the first one with a number that is free: another run of that name may have ended between the
+    /// look for a free name and the first name of this one.
     fn rename(&self) -> Result<PathBuf, StoreError> {
         let partial = &self.folder.0;
-        let whole = partial.with_extension("");
-        durable::rename(&*self.disk, partial, &whole)?;
-        durable::sync_folder(&*self.disk, durable::folder_of(&whole))?;
-        Ok(whole)
+        let name = partial.file_stem().unwrap_or_default().to_string_lossy();
+        let runs = durable::folder_of(partial);
+        let mut number = 1;
+        loop {
+            let whole = runs.join(numbered(&name, number));
+            number += 1;
+            match self.disk.rename(partial, &whole) {
+                Ok(()) => {
+                    durable::sync_folder(&*self.disk, runs)?;
+                    return Ok(whole);
+                }
+                Err(error) if is_taken(&error) => {}
+                Err(error) => return Err(StoreError::at(&whole)(error)),
+            }
+        }
     }
 }
 
@@ -221,39 +235,36 @@ struct Hidden<'a> {
 
 impl<'a> Hidden<'a> {
     fn create(disk: &'a dyn Disk, runs: &Path, name: &str) -> Result<Self, StoreError> {
-        let path = runs.join(format!(".{name}-{}", std::process::id()));
-        match disk.create_dir(&path) {
-            Ok(()) => {}
-            // Left by a process that had this number before, and ended here.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                durable::remove_folder(disk, &path)?;
-                disk.create_dir(&path).map_err(StoreError::at(&path))?;
-            }
-            Err(error) => return Err(StoreError::at(&path)(error)),
-        }
+        let path = runs.join(temporary::name(&format!(".{name}")));
+        disk.create_dir(&path).map_err(StoreError::at(&path))?;
         Ok(Self { disk, path })
     }
 
     /// Takes the first name that no run has.
     fn appear(self, runs: &Path, name: &str) -> Result<Folder, StoreError> {
-        let mut taken = 1;
+        let mut number = 1;
         loop {
-            let name = match taken {
-                1 => name.to_owned(),
-                _ => format!("{name}-{taken}"),
-            };
-            taken += 1;
+            let name = numbered(name, number);
+            number += 1;
             let partial = runs.join(format!("{name}{PARTIAL}"));
             if runs.join(name).exists() || partial.exists() {
                 continue;
             }
             match self.disk.rename(&self.path, &partial) {
                 Ok(()) => return Ok(Folder(partial)),
-                // Another process was faster.
+                // Another process or thread was faster.
                 Err(error) if is_taken(&error) => {}
                 Err(error) => return Err(StoreError::at(&partial)(error)),
             }
         }
+    }
+}
+
+/// The first run of a name has the name alone, the second one ends in `-2`.
+fn numbered(name: &str, number: u32) -> String {
+    match number {
+        1 => name.to_owned(),
+        _ => format!("{name}-{number}"),
     }
 }
 

@@ -11,6 +11,7 @@ use delaylab_store::error::StoreError;
 use delaylab_store::run::{Run, State, write_batch};
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -303,6 +304,50 @@ fn two_runs_at_once_have_two_folders() {
         write_trial(&run, 0, 1);
         run.finish(&findings()).unwrap();
     }
+}
+
+#[test]
+fn runs_of_one_process_that_begin_and_end_at_once_are_all_kept() {
+    let runs = tempfile::tempdir().unwrap();
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let begun = (0..16).map(|_| {
+            scope.spawn(|| {
+                let run = create(runs.path());
+                write_trial(&run, 0, 1);
+                run.finish(&findings()).unwrap()
+            })
+        });
+        let begun: Vec<_> = begun.collect();
+        begun.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let folders: BTreeSet<_> = ended.iter().map(|ended| &ended.folder).collect();
+    assert_eq!(folders.len(), 16);
+    for run in &ended {
+        let said = run.warnings.iter();
+        assert_eq!(said.filter(|said| said.contains("latest")).count(), 0);
+        assert_eq!(read(&Run::open(&run.folder).unwrap(), None), records(0, 1));
+    }
+    let left = fs::read_dir(runs.path()).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let hidden: Vec<_> = left.filter(|name| name.starts_with(".sample")).collect();
+    assert_eq!(hidden, [""; 0]);
+}
+
+#[test]
+fn a_name_that_another_run_got_in_the_meantime_is_not_taken() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let whole = run.folder().with_extension("");
+    fs::create_dir(&whole).unwrap();
+    fs::write(whole.join("experiment.toml"), "another one").unwrap();
+    write_trial(&run, 0, 1);
+    let folder = run.finish(&findings()).unwrap().folder;
+    assert_eq!(
+        folder.file_name().unwrap(),
+        format!("{}-2", whole.file_name().unwrap().display()).as_str()
+    );
+    let kept = fs::read_to_string(whole.join("experiment.toml"));
+    assert_eq!(kept.unwrap(), "another one");
 }
 
 #[test]
