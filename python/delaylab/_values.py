@@ -1,7 +1,9 @@
 """Values of Python as the program and experiment files write them."""
 
+from __future__ import annotations
+
 import datetime
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
 from .errors import UsageError
 
@@ -67,3 +69,12 @@ def flags(options: Mapping[str, Any]) -> list[str]:
             text = duration(one) if isinstance(one, datetime.timedelta) else str(one)
             words += [flag, text]
     return words
+
+
+def names(value: str | Iterable[str]) -> list[str]:
+    """One name or several, each once.
+
+    >>> names("trial"), names(["size", "load", "size"])
+    (['trial'], ['size', 'load'])
+    """
+    return [value] if isinstance(value, str) else list(dict.fromkeys(value))

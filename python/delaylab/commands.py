@@ -14,6 +14,8 @@ from .runs import Run
 from .runs import open as open_run
 
 _SAVED = re.compile(r"^saved in (.*): see `", re.MULTILINE)
+# Options of `ping` that have no long name.
+_SHORT = {"ipv4": "-4", "ipv6": "-6"}
 
 
 def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any) -> Run:
@@ -26,7 +28,8 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     """
     if not {"count", "duration"} & options.keys():
         options["count"] = 10
-    words = [target, "--quiet", "--save", os.fspath(output), *flags(options)]
+    short = [flag for name, flag in _SHORT.items() if options.pop(name, False)]
+    words = [target, "--quiet", "--save", os.fspath(output), *short, *flags(options)]
     _, said = _program.call("ping", *words, failing=True)
     saved = _SAVED.search(said)
     if saved is None:

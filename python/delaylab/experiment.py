@@ -87,6 +87,8 @@ class Experiment:
 
     def resolve(self) -> _delaylab.Resolved:
         """With all choices applied."""
+        if self.seed is not None and not 0 <= self.seed < 2**64:
+            raise UsageError(f"the seed is {self.seed}: give a number from 0 to 2**64 - 1")
         return _delaylab.resolve(
             self.named,
             self.text,
@@ -169,6 +171,8 @@ def run(
     they are installed. Ctrl-C stops the run; what was recorded stays in a folder that ends in `.partial`, with which
     `delaylab resume` goes on.
     """
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads is {threads}: give 1 or more, or leave it out for one for each CPU")
     chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
     if quick:
         chosen = dataclasses.replace(chosen, is_quick=True)

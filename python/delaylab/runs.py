@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import dataclasses
 import html
+import importlib
 import io
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
 
 from . import _delaylab, _program
+from ._values import names
 from .answers import Answer, Calibration
+from .errors import EnvironmentFault
 
 if TYPE_CHECKING:
     import altair
@@ -20,6 +23,14 @@ if TYPE_CHECKING:
     import polars
 
 _SHOWN = 10
+
+
+def _needed(library: str, remedy: str) -> None:
+    """An error with its remedy where a library is not installed."""
+    try:
+        importlib.import_module(library)
+    except ImportError as error:
+        raise EnvironmentFault(f"{library} cannot be imported: {error}. Install it: `{remedy}`") from error
 
 
 class Table:
@@ -45,15 +56,19 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """As a data frame of polars."""
+        _needed("polars", "pip install polars")
         import polars
 
         return polars.DataFrame(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As a data frame of pandas."""
-        import pandas
-
-        return pandas.DataFrame.from_arrow(self)
+        """As a data frame of pandas, which takes pyarrow too: `pip install pandas pyarrow`."""
+        for library in ("pandas", "pyarrow"):
+            _needed(library, "pip install pandas pyarrow")
+        # As `pandas.DataFrame.from_arrow` does, which came with pandas 3.
+        pyarrow: Any = importlib.import_module("pyarrow")
+        frame: pandas.DataFrame = pyarrow.table(self).to_pandas()
+        return frame
 
     def _head(self) -> list[list[str]]:
         return list(csv.reader(io.StringIO(self._native.head(_SHOWN))))
@@ -103,7 +118,11 @@ class Findings(Sequence[Finding]):
     def __init__(self, findings: Iterable[Finding]) -> None:
         self._all = list(findings)
 
-    def __getitem__(self, at: Any) -> Any:
+    @overload
+    def __getitem__(self, at: int | str) -> Finding: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Finding]: ...
+    def __getitem__(self, at: int | str | slice) -> Finding | list[Finding]:
         if isinstance(at, str):
             for finding in self._all:
                 if finding.id == at:
@@ -197,8 +216,8 @@ class Run:
     def findings(self) -> Findings:
         """What the run says of each claim of its experiment."""
         judged = json.loads(self._native.findings or "[]")
-        names = [field.name for field in dataclasses.fields(Finding)]
-        return Findings(Finding(**{name: one[name] for name in names}) for one in judged)
+        fields = [field.name for field in dataclasses.fields(Finding)]
+        return Findings(Finding(**{name: one[name] for name in fields}) for one in judged)
 
     @property
     def problems(self) -> list[str]:
@@ -210,11 +229,11 @@ class Run:
         """The tables that were recorded."""
         return self._native.tables
 
-    def table(self, name: str, columns: Sequence[str] = ()) -> Table:
-        """A table that was recorded, or these columns of it."""
-        return Table(self._native.table(name, list(columns)))
+    def table(self, name: str, columns: str | Sequence[str] = ()) -> Table:
+        """A table that was recorded, or this column or these columns of it."""
+        return Table(self._native.table(name, names(columns)))
 
-    def records(self, columns: Sequence[str] = ()) -> Table:
+    def records(self, columns: str | Sequence[str] = ()) -> Table:
         """A row for each packet: every stamp in nanoseconds of the measuring clock, and how it ended."""
         return self.table("records", columns)
 
@@ -222,13 +241,13 @@ class Run:
         """A row for each trial and probe: its levels, and the figures of its summary."""
         return self.table("trials")
 
-    def summary(self, by: Sequence[str] | None = None) -> Table:
+    def summary(self, by: str | Sequence[str] | None = None) -> Table:
         """Loss, median, p99, and the network's and the hosts' part of the median, in nanoseconds.
 
-        A row for each combination of levels; with `by`, of the levels of these factors (or `"probe"`), and what else was
+        A row for each combination of levels; with `by`, of the levels of this factor or these (or `"probe"`), and what else was
         varied is taken together.
         """
-        return Table(self._native.summary(None if by is None else list(by)))
+        return Table(self._native.summary(None if by is None else names(by)))
 
     @property
     def figures(self) -> dict[str, str]:
@@ -242,6 +261,7 @@ class Run:
 
     def figure(self, name: str) -> altair.TopLevelMixin:
         """A figure as a chart of Altair, from the same specification as in reports."""
+        _needed("altair", "pip install delaylab[figures]")
         import altair
 
         chart: altair.TopLevelMixin = altair.Chart.from_dict(self.specification(name))

@@ -154,6 +154,10 @@ def sweep(
     Raises `ClusterError` where the cluster fails, and the errors of a simulation. What was recorded until then stays in a
     folder that ends in `.partial`: `delaylab resume` goes on with it, on one machine.
     """
+    if trials_per_share is not None and trials_per_share < 1:
+        raise UsageError(f"trials_per_share is {trials_per_share}: a share has 1 trial or more. Leave it out to have it chosen")
+    if retries < 0:
+        raise UsageError(f"retries is {retries}: give 0 or more")
     chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
     engine = _engine(cluster, retries)
     resolved = chosen.resolve()
@@ -209,7 +213,7 @@ def _every_round(
     done = 0
     while trials := run.next_round():
         of = done + len(trials)
-        size = trials_per_share or _share_size(len(trials), engine.workers())
+        size = _share_size(len(trials), engine.workers()) if trials_per_share is None else trials_per_share
         parts = [trials[at : at + size] for at in range(0, len(trials), size)]
         shares = [(toml, part, _delaylab.version(), left_at) for part in parts]
         # Closed at once, whatever is raised here: what is under way is cancelled.

@@ -65,8 +65,49 @@ def test_a_summary_has_a_row_for_each_combination_or_as_asked(run):
         run.summary(by=["load"])
 
 
+def test_a_single_name_is_one_and_a_name_counts_once(run):
+    assert run.records("trial").columns == ["trial"]
+    assert run.table("trials", "trial").columns == ["trial"]
+    by = pl.DataFrame(run.summary(by="streams"))
+    assert by.rows() == pl.DataFrame(run.summary(by=["streams", "streams"])).rows()
+    assert by["streams"].to_list() == ["0", "2"]
+
+
+def test_a_library_that_is_missing_is_named_with_its_remedy(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(dl.EnvironmentFault, match="^pyarrow cannot .* `pip install pandas pyarrow`$"):
+        run.trials().to_pandas()
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(dl.EnvironmentFault, match="^polars cannot .* `pip install polars`$"):
+        run.trials().to_polars()
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(dl.EnvironmentFault, match=r"^altair cannot .* `pip install delaylab\[figures\]`$"):
+        run.figure("cumulative")
+
+
+def test_pandas_has_the_same_rows(run):
+    pytest.importorskip("pyarrow")
+    trials = run.trials().to_pandas()
+    assert list(trials["trial"]) == pl.DataFrame(run.trials())["trial"].to_list()
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_a_number_of_threads_that_cannot_be_is_refused(small, tmp_path, threads):
+    with pytest.raises(dl.UsageError, match=f"threads is {threads}: give 1 or more"):
+        dl.run(small, output=tmp_path, threads=threads)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_that_cannot_be_is_refused(small, tmp_path, seed):
+    with pytest.raises(dl.UsageError, match=f"the seed is {seed}: give a number from 0"):
+        small.with_seed(seed)
+    with pytest.raises(dl.UsageError, match=f"the seed is {seed}: give a number from 0"):
+        dl.run(small, output=tmp_path, seed=seed)
+
+
 def test_findings_are_typed_and_shown(run):
     finding = run.findings["1"]
+    assert finding == run.findings[0] == run.findings[:1][0]
     assert finding.verdict == "true"
     assert finding.says == "Load makes responses wait"
     assert finding.parts[0]["statistics"]

@@ -55,6 +55,15 @@ def test_dask_gives_the_same_bytes(small, run, tmp_path, shared):
     assert_no_share_is_left(tmp_path)
 
 
+@pytest.mark.parametrize("share", [0, -1])
+def test_a_share_without_trials_is_refused(small, tmp_path, share):
+    with (
+        concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as workers,
+        pytest.raises(dl.UsageError, match=f"trials_per_share is {share}: a share has 1 trial or more"),
+    ):
+        dl.sweep(small, workers, output=tmp_path, trials_per_share=share)
+
+
 def assert_no_share_is_left(folder):
     left = [path for path in folder.rglob("*") if path.name.startswith((".sweep", "sweep-", "share"))]
     assert not left, left

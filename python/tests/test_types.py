@@ -17,8 +17,11 @@ import delaylab as dl
 experiment = dl.Experiment.load("calibration").in_world("sim").quick()
 run: dl.Run = dl.run(experiment.set("probe.echo.duration", datetime.timedelta(seconds=1)))
 late: list[str] = [finding.says for finding in run.findings if finding.verdict == "true"]
+first: dl.Finding = run.findings[0]
+named: str = run.findings["1"].verdict
+some: list[dl.Finding] = run.findings[1:]
 rows: int = run.records(["t_send", "t_recv"]).to_polars().height
-print(late, rows, run.summary(by=["case"]), run.explain()["causes"], run.figure("cumulative"))
+print(late, first, named, some, rows, run.summary(by=["case"]), run.explain()["causes"], run.figure("cumulative"))
 print(run.calibrate().predict({"path.rate": "20Mbit/s"}), dl.compare(run, "latest"))
 """
 
