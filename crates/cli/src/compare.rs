@@ -4,6 +4,7 @@ use crate::args::compare::CompareArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
+use crate::output;
 use crate::terminal;
 use delaylab_figure::quantile_shift;
 use delaylab_figure::svg::Artist;
@@ -75,8 +76,7 @@ fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
             )));
         }
     };
-    std::fs::write(path, content)
-        .map_err(|error| Failed::environment(format!("cannot write {}: {error}", path.display())))
+    output::write(path, &content)
 }
 
 fn figure(compared: &Compared) -> Result<String, Failed> {

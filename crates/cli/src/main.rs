@@ -17,6 +17,7 @@
 //! | [`documents`] | completions, man pages, schemas |
 //! | [`key`], [`reflect_keys`], [`secret_file`] | keys, those of a reflector, and the files that hold them |
 //! | [`exit`] | exit codes |
+//! | [`output`] | files that the command line names, written whole |
 //! | [`terminal`] | what the terminal can show, and printing |
 //! | [`tui`] | the live view, on a thread of its own |
 #![forbid(unsafe_code)]
@@ -35,6 +36,7 @@ mod experiment;
 mod explain;
 mod import;
 mod key;
+mod output;
 mod ping;
 mod reflect;
 mod reflect_keys;

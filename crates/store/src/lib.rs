@@ -17,6 +17,7 @@
 //! | [`overview`] | what came of a run, for a list |
 //! | [`resolve`] | which run a word on the command line means |
 //! | [`disk`] | the calls by which a run is written |
+//! | [`whole_file`] | pages and figures: whole or not written |
 //! | [`error`] | what can go wrong while a run is written, and what to do about it |
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial, `seal` finds what is torn of one,
@@ -57,4 +58,5 @@ mod table;
 mod temporary;
 pub mod trial_row;
 pub mod verify;
+pub mod whole_file;
 pub mod writer;

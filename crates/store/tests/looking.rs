@@ -1,9 +1,11 @@
 //! What the server of runs reads: some rows of a table, a table as CSV, a run in progress as it grows.
 
 use crate::harness::*;
+use bytes::Bytes;
 use delaylab_model::SECOND;
-use delaylab_store::run::Run;
 use delaylab_store::run::tail::Tail;
+use delaylab_store::run::{Run, write_batch};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -72,6 +74,41 @@ fn every_table_can_be_had_as_text() {
     let text = String::from_utf8(text).unwrap();
     assert_eq!(text.lines().count(), 401);
     insta::assert_snapshot!(text.lines().take(4).collect::<Vec<_>>().join("\n"));
+}
+
+/// The file in the run's folder has stamps as differences; one that is asked for has what the text has.
+#[test]
+fn a_table_as_parquet_is_the_same_as_text() {
+    let runs = tempfile::tempdir().unwrap();
+    let under_way = create(runs.path());
+    write_trial(&under_way, 0, 100);
+    let mut trial = under_way.begin_trial(1).unwrap();
+    trial.records(&as_they_come(1, 100)).unwrap();
+    trial.sync_if_due(SECOND).unwrap();
+    let finished = write_run(runs.path(), &[0, 1], 100).folder;
+    for folder in [under_way.folder(), &finished] {
+        let run = Run::open(folder).unwrap();
+        for table in run.tables() {
+            let mut text = Vec::new();
+            run.write_csv(table, &mut text).unwrap();
+            assert_eq!(as_text(&run, table), String::from_utf8(text).unwrap());
+        }
+    }
+    let run = Run::open(&finished).unwrap();
+    assert!(run.write_parquet("../experiment", Vec::new()).is_err());
+}
+
+/// What the table's Parquet file holds.
+fn as_text(run: &Run, table: &str) -> String {
+    let mut file = Vec::new();
+    run.write_parquet(table, &mut file).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(file)).unwrap();
+    let mut batches = reader.with_batch_size(1 << 20).build().unwrap();
+    let all = batches.next().unwrap().unwrap();
+    assert!(batches.next().is_none());
+    let mut text = Vec::new();
+    write_batch(&all, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
 }
 
 /// Whatever was read before, of this trial or another, with these columns or others.

@@ -5,6 +5,7 @@ use crate::args::calibrate::OfArgs;
 use crate::args::experiment::ShownArgs;
 use crate::exit::{Exit, Failed};
 use crate::experiment::{choose, run};
+use crate::output;
 use delaylab_explain::calibrate::overlay::{self, Group};
 use delaylab_explain::calibrate::prediction::AGAIN;
 use delaylab_explain::calibrate::run_trials::RunTrials;
@@ -15,7 +16,7 @@ use delaylab_runner::worlds::{self, RunOptions};
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
 use std::path::PathBuf;
-use std::{fs, panic, thread};
+use std::{panic, thread};
 
 /// Where models are, in the folder of the run that they are of.
 const MODELS: &str = "models";
@@ -142,9 +143,7 @@ impl Modelled {
         let mut written = Vec::new();
         for (what, file, text) in files {
             let path = self.folder.join(file);
-            fs::write(&path, text).map_err(|error| {
-                Failed::environment(format!("cannot write {}: {error}", path.display()))
-            })?;
+            output::write(&path, text.as_bytes())?;
             written.push((what, shortest(&path)));
         }
         Ok(written)

@@ -3,6 +3,7 @@
 use crate::args::experiment::ShownArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
+use crate::output;
 use crate::ping::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
@@ -10,13 +11,13 @@ use delaylab_model::shard::Shard;
 use delaylab_runner::run::{Finished, Recorded};
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
+use delaylab_store::whole_file;
 use delaylab_view::benchmark;
 use delaylab_view::json::run::Line;
 use delaylab_view::run::{RunData, stored};
 use delaylab_web::html;
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 /// The file with what a procedure of the device benchmark found.
 const BENCHMARK: &str = "benchmark.md";
@@ -162,35 +163,22 @@ fn benchmark_in_run(data: &RunData, folder: &Path) -> Result<(), Failed> {
 
 /// Writes the page, and returns where it is. A report can be made again at any time: an older one gives way.
 pub fn write_page(data: &RunData, path: &Path) -> Result<String, Failed> {
-    write(path, &html::page(data))?;
+    output::write(path, html::page(data).as_bytes())?;
     Ok(path.display().to_string())
 }
 
 /// Writes into this directory what a procedure of the device benchmark found, if the run is one.
 pub fn write_benchmark(data: &RunData, directory: &Path) -> Result<(), Failed> {
     match &data.benchmark {
-        Some(found) => write(&directory.join(BENCHMARK), &benchmark::markdown(found)),
+        Some(found) => output::write(
+            &directory.join(BENCHMARK),
+            benchmark::markdown(found).as_bytes(),
+        ),
         None => Ok(()),
     }
 }
 
-/// Writes a file of a run's folder, whole or not at all: an older one stays until then, and a link that somebody put in
-/// its place is not written through.
+/// Writes a file of a run's folder: a link that somebody put in its place is not written through.
 fn put(path: &Path, text: &str) -> Result<(), Failed> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let _ = fs::remove_file(&temporary); // left by a process that had this number
-    let written = File::create_new(&temporary)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&temporary);
-        Failed::environment(format!("cannot write {}: {error}", path.display()))
-    })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failed> {
-    fs::write(path, text)
-        .map_err(|error| Failed::environment(format!("cannot write {}: {error}", path.display())))
+    whole_file::replace(path, text.as_bytes()).map_err(|error| output::cannot_write(path, &error))
 }

@@ -1,6 +1,7 @@
 //! `delaylab report --figure` and `--table`: one figure or table in a file, in the format that its name asks for.
 
 use crate::exit::{Exit, Failed};
+use crate::output;
 use delaylab_figure::svg::Artist;
 use delaylab_figure::{Drawing, every_drawing};
 use delaylab_store::run::Run;
@@ -8,7 +9,6 @@ use delaylab_view::latex::{Align, booktabs, of_csv};
 use delaylab_view::run::RunData;
 use delaylab_view::run::digest::{Digest, DigestRow};
 use delaylab_view::words::either;
-use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -60,13 +60,7 @@ pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Re
         (Some("parquet"), SUMMARY) => put(output, |out| {
             Ok(data.digest(None).frame().write_parquet(out)?)
         }),
-        (Some("parquet"), _) => put(output, |out| {
-            let file = run
-                .table_file(name)
-                .ok_or("the run is not complete: write it as CSV")?;
-            io::copy(&mut File::open(file)?, out)?;
-            Ok(())
-        }),
+        (Some("parquet"), _) => put(output, |out| Ok(run.write_parquet(name, out)?)),
         (Some("tex"), SUMMARY) => {
             let text = summary_as_latex(&data.digest(None));
             put(output, |out| Ok(out.write_all(text.as_bytes())?))
@@ -165,5 +159,5 @@ fn put(
     };
     let mut contents = Vec::new();
     write(&mut contents).map_err(|error| cannot(&error))?;
-    fs::write(path, contents).map_err(|error| cannot(&error))
+    output::write(path, &contents)
 }

@@ -3,6 +3,7 @@
 use super::{choose, conclude, export};
 use crate::args::experiment::ReportArgs;
 use crate::exit::{Exit, Failed};
+use crate::output;
 use crate::terminal;
 use delaylab_figure::svg;
 use delaylab_runner::run_folder::whole;
@@ -57,15 +58,11 @@ fn both_runs(first: &RunData, second: &RunData) -> Result<(), Failed> {
 }
 
 fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {
-    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
-        Failed::environment(format!("cannot write {}: {error}", path.display()))
-    };
-    std::fs::create_dir_all(directory).map_err(|error| cannot(directory, &error))?;
+    std::fs::create_dir_all(directory).map_err(|error| output::cannot_write(directory, &error))?;
     let figures = svg::files(data);
     let figures = figures.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
     for (name, figure) in figures {
-        let path = directory.join(name);
-        std::fs::write(&path, figure).map_err(|error| cannot(&path, &error))?;
+        output::write(&directory.join(name), figure.as_bytes())?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! A table of a run for tools that do not read Parquet: CSV with a line of heads, times as integer
-//! nanoseconds, nothing where a value is null (RFC 4180).
+//! A table of a run for other tools: CSV with a line of heads, times as integer nanoseconds, nothing where a value is null
+//! (RFC 4180), or a Parquet file of the same columns and values.
 
 use super::Run;
+use super::table_reader::with_all;
 use crate::folder::TRIALS;
 use crate::part;
 use crate::table::{Row, every_table};
@@ -11,9 +12,12 @@ use arrow_array::types::{
     Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -80,10 +84,28 @@ impl Run {
     }
 
     fn write_rows_of<R: Row>(&self, out: &mut Csv<'_>) -> Result<(), ExportError> {
-        let mut batches = self.batches::<R>(None, &[]).peekable();
-        let schema = batches.peek().map(RecordBatch::schema);
-        write_heads(&schema.unwrap_or_else(part::schema::<R>), out)?;
-        batches.try_for_each(|rows| write_rows(&rows, out))
+        let schema = part::schema::<R>();
+        write_heads(&schema, out)?;
+        // Rows of a trial under way have no noise yet.
+        let mut batches = self.batches::<R>(None, &[]);
+        batches.try_for_each(|rows| write_rows(&with_all(&schema, &rows)?, out))
+    }
+
+    /// Writes the same table as a Parquet file. The one in the run's folder has stamps as differences, and is there once the
+    /// run is finished.
+    ///
+    /// # Errors
+    /// There is no such table, it cannot be read, or `out` does not take it.
+    pub fn write_parquet(&self, table: &str, out: impl Write + Send) -> Result<(), ExportError> {
+        let batches = self.table(table, &[])?;
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let properties = WriterProperties::builder().set_compression(zstd).build();
+        let mut writer = ArrowWriter::try_new(out, batches.schema(), Some(properties))?;
+        for batch in batches {
+            writer.write(&batch?)?;
+        }
+        writer.close()?;
+        Ok(())
     }
 }
 

@@ -1,0 +1,19 @@
+//! Files that `-o` and its like name.
+
+use crate::exit::Failed;
+use delaylab_store::whole_file;
+use std::io;
+use std::path::Path;
+
+/// Writes it whole or not at all: where there is no room, an older one stays.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    whole_file::write(path, bytes).map_err(|error| cannot_write(path, &error))
+}
+
+/// What to say of a file that cannot be written.
+pub fn cannot_write(path: &Path, error: &io::Error) -> Failed {
+    Failed::environment(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,121 @@
+//! Files beside those of the record, such as pages and figures: whole or not written, also where the disk is full.
+
+use crate::temporary;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a file whole or not at all. An older one stays until then and gives way, and so does a link of this name.
+///
+/// # Errors
+/// It cannot be written. What is there is what was there.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_file_name(temporary::name(".unfinished"));
+    let mut file = File::create_new(&beside)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| keep_permissions(path, &file))
+        // Some file systems find out only now that there is no room.
+        .and_then(|()| file.sync_data())
+        .and_then(|()| fs::rename(&beside, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&beside); // what is left of it holds nothing of worth
+    }
+    written
+}
+
+/// Who may read an older file may read this one.
+fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(older) if older.is_file() => file.set_permissions(older.permissions()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes what a user named: a file whole or not at all, also through a link; a pipe or a device as it is.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let replaced = match fs::canonicalize(path) {
+        Ok(real) if real.is_file() && !is_of_the_system(path) => replace(&real, bytes),
+        Err(_) if !path.is_symlink() => replace(path, bytes),
+        _ => return fs::write(path, bytes),
+    };
+    match replaced {
+        // This user may write the file, but nothing beside it; or it is the one file of its folder that a container sees.
+        Err(error) if is_about_the_folder(&error) => fs::write(path, bytes),
+        other => other,
+    }
+}
+
+/// Names such as `/dev/stdout`: others have the file open, and go on with it.
+fn is_of_the_system(path: &Path) -> bool {
+    path.starts_with("/dev") || path.starts_with("/proc")
+}
+
+fn is_about_the_folder(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | ResourceBusy)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn an_older_file_gives_way_and_keeps_who_may_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        write(&path, b"first").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write(&path, b"second").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(names(folder.path()), ["page.html"]);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("kept"), "kept").unwrap();
+        assert!(replace(&path, b"page").is_err());
+        assert_eq!(names(folder.path()), ["taken"]);
+        assert_eq!(names(&path), ["kept"]);
+    }
+
+    #[test]
+    fn a_named_link_is_written_through_and_one_in_a_run_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "older").unwrap();
+        symlink("file", &link).unwrap();
+        write(&link, b"newer").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"newer");
+        replace(&link, b"page").unwrap();
+        assert!(!link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"newer");
+    }
+
+    #[test]
+    fn a_device_stays_one() {
+        write(Path::new("/dev/null"), b"nothing").unwrap();
+        let kind = fs::metadata("/dev/null").unwrap().file_type();
+        assert!(kind.is_char_device());
+    }
+}
