@@ -158,6 +158,7 @@ pub struct ShownArgs {
 
 /// Resume an interrupted run
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |output| output.help("Directory of runs, in which it is looked for by name: the run stays where it is")))]
 #[command(after_help = "\
 Trials that are complete stay as they are. The one that was interrupted is repeated; what it had \
 recorded is kept apart, in interrupted.arrow.")]
@@ -193,6 +194,7 @@ pub struct ResumeArgs {
 
 /// Make one run of the shards of an experiment (`delaylab run --shard`)
 #[derive(Debug, Args)]
+#[command(mut_arg("output", |output| output.help("Directory in which the run is created, and shards are looked for by name")))]
 #[command(after_help = "\
 The run is the same, byte for byte in every table, as if one process had carried out all trials. The shards stay as \
 they are. A trial may be in more than one of them, as where a shard was killed and run again.

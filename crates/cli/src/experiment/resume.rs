@@ -12,6 +12,7 @@ use delaylab_runner::run::Started;
 use delaylab_runner::shard::{self, Share};
 use delaylab_runner::worlds::RunOptions;
 use delaylab_store::resolve::resolve_run;
+use delaylab_store::resume::ResumeError;
 use delaylab_store::writer::RunWriter;
 
 /// Runs the command.
@@ -21,8 +22,10 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     }
     let folder = resolve_run(&args.run, &args.shown.output)
         .map_err(|error| Failed::usage(error.to_string()))?;
-    let (writer, resumed) =
-        RunWriter::resume(&folder).map_err(|error| Failed::environment(error.to_string()))?;
+    let (writer, resumed) = RunWriter::resume(&folder).map_err(|error| match error {
+        ResumeError::Complete { .. } => Failed::usage(error.to_string()),
+        _ => Failed::environment(error.to_string()),
+    })?;
     for part in &resumed.damaged {
         terminal::say(format!(
             "warning: {} cannot be read and was moved aside: its trial is repeated",
