@@ -5,7 +5,8 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::resolve::resolve_run;
-use delaylab_store::verify::{Verified, runs_in, verify};
+use delaylab_store::run::READ_AS_OWNER;
+use delaylab_store::verify::{Mismatch, Verified, runs_in, verify};
 use delaylab_terminal::verify::line;
 use delaylab_view::verify::Document;
 use std::io;
@@ -17,7 +18,6 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
     for named in &args.named {
         for folder in folders(named, &args.runs)? {
             let verified = verify(&folder);
-            let verified = verified.map_err(|error| Failed::environment(error.to_string()))?;
             let name = shortest(&verified.folder);
             found.push((name, verified));
         }
@@ -39,6 +39,10 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
 fn sentence(wrong: usize, found: &[(String, Verified)]) -> String {
     let all = found.len();
     let runs = if all == 1 { "run is" } else { "runs are" };
+    let mut files = found.iter().flat_map(|(_, run)| &run.wrong);
+    if files.all(Mismatch::is_denied) {
+        return format!("{wrong} of {all} {runs} not readable by this user. {READ_AS_OWNER}");
+    }
     format!(
         "{wrong} of {all} {runs} not as recorded. Restore the files from a copy, or measure again"
     )

@@ -4,7 +4,7 @@ use crate::error::RunnerError;
 use crate::resolve;
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::{OpenError, Run, State};
+use delaylab_store::run::{OpenError, READ_AS_OWNER, Run, State};
 use std::path::Path;
 
 /// The run in this folder.
@@ -12,7 +12,10 @@ use std::path::Path;
 /// # Errors
 /// There is none, or it is not what was recorded.
 pub fn open(folder: &Path) -> Result<Run, RunnerError> {
-    Run::open(folder).map_err(|error| RunnerError::environment(error.to_string()))
+    Run::open(folder).map_err(|error| match error {
+        OpenError::NotARun { .. } => RunnerError::usage(error.to_string()),
+        _ => RunnerError::environment(error.to_string()),
+    })
 }
 
 /// The run of this name in `runs`, or in this folder. Every file of it is held against its manifest, once.
@@ -78,9 +81,15 @@ pub fn whole(run: &Run) -> Result<(), RunnerError> {
         return Ok(());
     };
     let folder = shortest(run.folder());
+    let remedy = if run.is_denied() {
+        READ_AS_OWNER.to_owned()
+    } else {
+        format!(
+            "Restore the file from a copy, or measure again; `delaylab verify {folder}` looks at every file"
+        )
+    };
     Err(RunnerError::environment(format!(
-        "{folder} cannot be read: {damage}. Restore the file from a copy, or measure again; `delaylab verify {folder}` \
-         looks at every file"
+        "{folder} cannot be read: {damage}. {remedy}"
     )))
 }
 

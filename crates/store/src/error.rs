@@ -1,6 +1,8 @@
 //! What can go wrong while a run is written, and what to do about it.
 
 use crate::manifest::Mismatch;
+use crate::regular::MAY_NOT_READ;
+use crate::run::READ_AS_OWNER;
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::io;
@@ -10,7 +12,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk or the user's quota is full.
-    #[error("no room to write {}: {source}. Free space or pass -o DIR; what was recorded stays", path.display())]
+    #[error("no room to write {}: {source}. Free space, or begin a run elsewhere with `-o DIR`; what was recorded stays", path.display())]
     NoRoom {
         /// What was being written.
         path: PathBuf,
@@ -18,7 +20,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// This user may not write there, or nobody may.
-    #[error("may not write {}: {source}. Pass -o DIR to keep runs elsewhere", path.display())]
+    #[error("may not write {}: {source}. Begin a run elsewhere with `-o DIR`, or let this user write there", path.display())]
     MayNotWrite {
         /// What was being written.
         path: PathBuf,
@@ -42,11 +44,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A file of an unfinished run is not what was recorded.
-    #[error(
-        "{}: {mismatch}. A trial of which a part has changed is repeated by `delaylab resume`; a text or a table is to be \
-         restored from a copy, or the run begun anew",
-        path.display()
-    )]
+    #[error("{}: {mismatch}. {}", path.display(), remedy(mismatch))]
     Changed {
         /// The run.
         path: PathBuf,
@@ -77,12 +75,22 @@ pub enum StoreError {
     },
 }
 
+fn remedy(mismatch: &Mismatch) -> &'static str {
+    if mismatch.is_denied() {
+        READ_AS_OWNER
+    } else {
+        "A trial of which a part has changed is repeated by `delaylab resume`; a text or a table is to be restored from a \
+         copy, or the run begun anew"
+    }
+}
+
 impl StoreError {
     /// Makes an error of what the system said about this path.
     pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
         |source| {
             let path = path.to_owned();
             match source.kind() {
+                _ if source.to_string() == MAY_NOT_READ => Self::File { path, source },
                 io::ErrorKind::StorageFull
                 | io::ErrorKind::QuotaExceeded
                 | io::ErrorKind::FileTooLarge => Self::NoRoom { path, source },

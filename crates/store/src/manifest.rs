@@ -9,7 +9,7 @@ use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
-use crate::regular;
+use crate::regular::{self, MAY_NOT_READ};
 use crate::table::{Row, every_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +28,13 @@ pub struct Mismatch {
     pub file: String,
     /// What is wrong with it.
     pub why: String,
+}
+
+impl Mismatch {
+    /// May this user not read it? Nobody knows then whether it is what was recorded.
+    pub fn is_denied(&self) -> bool {
+        self.why == MAY_NOT_READ
+    }
 }
 
 /// What the files of a run, or of one of its trials, hold.

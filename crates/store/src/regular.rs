@@ -9,22 +9,30 @@ use std::path::Path;
 /// Bytes of a text at most. Findings of the longest catalogued experiments take 1 MB.
 const TEXT: u64 = 64 << 20;
 
+/// What is said of a file that this user may not read: it is not damaged.
+pub(crate) const MAY_NOT_READ: &str = "may not be read by this user";
+
 /// Opens a regular file to read it. A link is not followed.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // A pipe without a writer is opened at once, too, and then refused.
     let options = (options.read(true)).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    let file = options.open(path).map_err(|error| {
-        if error.raw_os_error() == Some(libc::ELOOP) {
-            refused("a link, which is not followed out of a run")
-        } else {
-            error
-        }
-    })?;
+    let file = options.open(path).map_err(in_words)?;
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
         Err(refused("not a regular file"))
+    }
+}
+
+/// What the system says, as it is said of a run's file.
+fn in_words(error: io::Error) -> io::Error {
+    match error.kind() {
+        _ if error.raw_os_error() == Some(libc::ELOOP) => {
+            refused("a link, which is not followed out of a run")
+        }
+        kind @ io::ErrorKind::PermissionDenied => io::Error::new(kind, MAY_NOT_READ),
+        _ => error,
     }
 }
 
@@ -63,6 +71,13 @@ fn refused(why: &str) -> io::Error {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_said_to_be_one() {
+        let said = in_words(io::Error::from_raw_os_error(libc::EACCES));
+        assert_eq!(said.kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(said.to_string(), "may not be read by this user");
+    }
 
     #[test]
     fn only_regular_files_of_some_length_are_read() {

@@ -1,7 +1,7 @@
 //! Is a run what was recorded? Every file of it, and of every run in a folder.
 
 use crate::digest::FileFacts;
-use crate::folder::{Folder, MANIFEST, is_partial};
+use crate::folder::{EXPERIMENT, Folder, MANIFEST, is_partial};
 use crate::manifest;
 pub use crate::manifest::{Mismatch, SCHEMA};
 use crate::run::{OpenError, Run, State};
@@ -23,12 +23,34 @@ pub struct Verified {
     pub wrong: Vec<Mismatch>,
 }
 
-/// Looks at every file of a run. Without a manifest, every row of every table is read.
-///
-/// # Errors
-/// It cannot be looked into, or is no run.
-pub fn verify(folder: &Path) -> Result<Verified, OpenError> {
-    let run = Run::open_as_it_is(folder)?;
+/// Looks at every file of a run. Without a manifest, every row of every table is read. A folder with nothing of a run in
+/// it, or that cannot be looked into, is wrong as a whole.
+pub fn verify(folder: &Path) -> Verified {
+    match Run::open_as_it_is(folder) {
+        Ok(run) => of_run(&run),
+        Err(error) => Verified {
+            folder: folder.to_owned(),
+            state: match is_partial(folder) {
+                true => State::Partial,
+                false => State::Complete,
+            },
+            files: None,
+            bytes: 0,
+            wrong: vec![nothing_of_one(&error)],
+        },
+    }
+}
+
+fn nothing_of_one(error: &OpenError) -> Mismatch {
+    let why = match error {
+        OpenError::Folder { source, .. } => source.to_string(),
+        _ => "missing, and every table: nothing of a run is there".to_owned(),
+    };
+    let file = EXPERIMENT.to_owned();
+    Mismatch { file, why }
+}
+
+fn of_run(run: &Run) -> Verified {
     let at = Folder(run.folder().to_owned());
     let (listed, mut wrong) = match manifest::of_run(&at) {
         Ok(listed) => (listed, Vec::new()),
@@ -40,19 +62,19 @@ pub fn verify(folder: &Path) -> Result<Verified, OpenError> {
         (State::Partial, listed) => manifest::of_partial(&at, listed.as_ref()),
     });
     if listed.is_none() && wrong.is_empty() {
-        wrong = unreadable(&run);
+        wrong = unreadable(run);
     }
     let facts: Option<Vec<FileFacts>> = listed.map(|listed| match run.state() {
         State::Complete => listed.files.into_values().collect(),
         State::Partial => manifest::files_of_partial(&at, &listed),
     });
-    Ok(Verified {
+    Verified {
         folder: run.folder().to_owned(),
         state: run.state(),
         files: facts.as_ref().map(|facts| facts.len() as u64),
         bytes: facts.iter().flatten().map(|facts| facts.bytes).sum(),
         wrong,
-    })
+    }
 }
 
 /// What cannot be read of a run that has no manifest.

@@ -2,7 +2,7 @@
 
 use crate::harness::*;
 use delaylab_store::run::{OpenError, Run, State};
-use delaylab_store::verify::verify;
+use delaylab_store::verify::{Mismatch, runs_in, verify};
 use delaylab_store::writer::RunWriter;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -76,17 +76,52 @@ fn refused(folder: &Path, name: &Path) {
         panic!("{name:?}: {opened:?}");
     };
     assert_eq!(Path::new(&mismatch.file), name);
-    let found = verify(folder).unwrap();
+    let found = verify(folder);
     assert_eq!(found.wrong, [mismatch]);
+}
+
+#[test]
+fn a_folder_without_anything_of_a_run_is_wrong_as_a_whole() {
+    let runs = tempfile::tempdir().unwrap();
+    let whole = write_run(runs.path(), &[0], 20).folder;
+    let empty = runs.path().join("empty-20261121T134500Z.partial");
+    fs::create_dir(&empty).unwrap();
+    let mut found = runs_in(runs.path()).unwrap();
+    found.sort();
+    assert_eq!(found, [empty.clone(), whole.clone()]);
+    let verified = verify(&empty);
+    assert_eq!(verified.state, State::Partial);
+    assert_eq!(
+        verified.wrong[0].to_string(),
+        "experiment.toml: missing, and every table: nothing of a run is there"
+    );
+    assert_eq!(verify(&whole).wrong, []);
+}
+
+/// Nobody knows whether it is what was recorded.
+#[test]
+fn a_file_that_may_not_be_read_is_not_called_damaged() {
+    let mismatch = Mismatch {
+        file: "records.parquet".to_owned(),
+        why: "may not be read by this user".to_owned(),
+    };
+    assert!(mismatch.is_denied());
+    let path = PathBuf::from("runs/a");
+    let said = OpenError::Changed { path, mismatch }.to_string();
+    assert_eq!(
+        said,
+        "runs/a: records.parquet: may not be read by this user. Read the run as the user that it belongs to, or let this \
+         user read its files (chmod)"
+    );
 }
 
 #[test]
 fn recorded_trials_of_a_run_in_progress_are_verified() {
     let runs = tempfile::tempdir().unwrap();
     let run = create(runs.path());
-    let before = verify(run.folder()).unwrap();
+    let before = verify(run.folder());
     write_trial(&run, 0, 20);
-    let after = verify(run.folder()).unwrap();
+    let after = verify(run.folder());
     assert_eq!(after.state, State::Partial);
     assert!(
         after.files.unwrap() > before.files.unwrap() + 3,
@@ -110,12 +145,12 @@ fn every_row_of_a_run_in_progress_without_a_manifest_is_read() {
     for name in files(&folder).iter().filter(|name| of_older_versions(name)) {
         fs::remove_file(folder.join(name)).unwrap();
     }
-    let whole = verify(&folder).unwrap();
+    let whole = verify(&folder);
     assert_eq!((whole.files, whole.wrong), (None, vec![]));
     let part = folder.join("parts").join("records-0.parquet");
     let bytes = fs::read(&part).unwrap();
     fs::write(&part, &bytes[..bytes.len() / 2]).unwrap();
-    let wrong = verify(&folder).unwrap().wrong;
+    let wrong = verify(&folder).wrong;
     assert_eq!(wrong[0].file, "parts/records-0.parquet", "{wrong:?}");
 }
 

@@ -240,7 +240,7 @@ impl Undisturbed {
         for (name, bytes) in &self.0 {
             assert!(found[name] == *bytes, "{name} differs");
         }
-        let wrong = verify(finished).unwrap().wrong;
+        let wrong = verify(finished).wrong;
         assert_eq!(wrong, [], "{}", finished.display());
         assert_eq!(
             resolve_run("latest", runs).unwrap(),

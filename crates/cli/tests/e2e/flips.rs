@@ -292,6 +292,17 @@ fn whole_folders_are_verified_with_a_line_a_run() {
     assert_eq!(document["runs"][0]["wrong"][0]["file"], "findings.json");
     let told = ran(&scratch, "verify small.toml");
     assert_eq!(told.code, 2, "{}", told.stderr);
+    // What is empty has a line, and hides none of the others.
+    fs::create_dir(scratch.path("runs/empty-20260101T000000Z.partial")).unwrap();
+    fs::create_dir(scratch.path("none")).unwrap();
+    let told = ran(&scratch, "verify runs");
+    assert_eq!(told.code, 3, "{}", told.stderr);
+    assert_eq!(told.stdout.lines().count(), 3, "{}", told.stdout);
+    assert!(told.stderr.contains("2 of 3 runs"), "{}", told.stderr);
+    for command in ["verify none", "report none"] {
+        let told = ran(&scratch, command);
+        assert_eq!(told.code, 2, "{command}: {}", told.stderr);
+    }
 }
 
 /// The same with many more, in `make test-all`.

@@ -15,7 +15,7 @@ use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS,
 use crate::join;
 use crate::manifest::{self, Mismatch};
 use crate::part::{self, NOISE_NS, NOISE_WHO};
-use crate::regular;
+use crate::regular::{self, MAY_NOT_READ};
 use crate::table::{self, Row, every_table};
 use crate::trial_row::TrialRow;
 use crate::writer::FORMAT;
@@ -104,10 +104,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// One of its files is not what was recorded.
-    #[error(
-        "{}: {mismatch}. {}. To read it as it is, move {MANIFEST} out of the run; `delaylab verify` looks at every file",
-        path.display(), remedy(path)
-    )]
+    #[error("{}: {mismatch}. {}", path.display(), remedy(path, mismatch))]
     Changed {
         /// The run.
         path: PathBuf,
@@ -116,13 +113,22 @@ pub enum OpenError {
     },
 }
 
-fn remedy(run: &Path) -> &'static str {
-    if is_partial(run) {
+fn remedy(run: &Path, mismatch: &Mismatch) -> String {
+    if mismatch.is_denied() {
+        return READ_AS_OWNER.to_owned();
+    }
+    let remedy = if is_partial(run) {
         "`delaylab resume` sets aside what has changed of a trial and repeats it"
     } else {
         "Restore the file from a copy, or measure again"
-    }
+    };
+    format!(
+        "{remedy}. To read it as it is, move {MANIFEST} out of the run; `delaylab verify` looks at every file"
+    )
 }
+
+/// What to do about a file that this user may not read.
+pub const READ_AS_OWNER: &str = "Read the run as the user that it belongs to, or let this user read its files (chmod)";
 
 /// A record and the noise that it met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -325,6 +331,11 @@ impl Run {
         }
         rows.sort_by_key(|row| (row.trial, row.probe));
         rows
+    }
+
+    /// May this user not read one of its files?
+    pub fn is_denied(&self) -> bool {
+        self.damages().iter().any(|text| text.ends_with(MAY_NOT_READ))
     }
 
     /// Opens every table once, so that what is damaged is known before anything is read.
