@@ -109,11 +109,8 @@ impl Digest {
         [self.factors.clone(), figures.map(str::to_owned).to_vec()]
     }
 
-    /// For programs: times in nanoseconds.
+    /// For programs: times in nanoseconds. A factor named like a figure is `factor_…`, as in the table of trials.
     pub fn frame(&self) -> Frame {
-        let level = |k: usize| self.rows.iter().map(move |row| row.levels[k].clone());
-        let levels = self.factors.iter().enumerate();
-        let levels = levels.map(|(k, name)| (name.clone(), Values::Text(level(k).collect())));
         let whole = |name: &str, of: fn(&DigestRow) -> Option<i64>| {
             let values = self.rows.iter().map(of).collect();
             (name.to_owned(), Values::Whole(values))
@@ -130,8 +127,17 @@ impl Digest {
             whole("network_ns", |row| row.network),
             whole("host_ns", |row| row.host),
         ];
+        let column = |factor: &String| match numbers.iter().any(|(name, _)| name == factor) {
+            true => format!("factor_{factor}"),
+            false => factor.clone(),
+        };
+        let level = |k: usize| self.rows.iter().map(move |row| row.levels[k].clone());
+        let levels = self.factors.iter().enumerate();
+        let levels: Vec<_> = levels
+            .map(|(k, name)| (column(name), Values::Text(level(k).collect())))
+            .collect();
         Frame {
-            columns: levels.chain(numbers).collect(),
+            columns: levels.into_iter().chain(numbers).collect(),
         }
     }
 }
@@ -162,6 +168,23 @@ mod tests {
             assert_eq!(text.lines().count(), digest.rows.len() + 1, "{name}");
             let heads = text.lines().next().unwrap();
             assert!(heads.ends_with("network_ns,host_ns"), "{name}: {heads}");
+        }
+    }
+
+    #[test]
+    fn a_factor_named_like_a_figure_has_a_column_of_its_own() {
+        let mut digest = classes().digest(None);
+        for name in ["sent", "trials", "host_ns", "size"] {
+            digest.factors[0] = name.to_owned();
+            let columns = digest.frame().columns;
+            let heads: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+            let of_factor = match name {
+                "size" => "size".to_owned(),
+                _ => format!("factor_{name}"),
+            };
+            assert_eq!(heads[0], of_factor);
+            let times = heads.iter().filter(|head| **head == name).count();
+            assert_eq!(times, 1, "{heads:?}");
         }
     }
 }
