@@ -117,6 +117,7 @@ const SAMPLES: &[Sample] = &[
         &[(3, 3), (3, 0), (3, 2)],
         0,
     ),
+    ("delaylab-ping.csv", "delaylab ping", &[(5, 5)], 0),
     ("delaylab-ping.json", "delaylab ping", &[(5, 5)], 0),
     ("delaylab-ping-stream.ndjson", "delaylab ping", &[(5, 5)], 0),
     ("fping.json", "fping --json", &[(4, 3)], 5),
@@ -178,6 +179,19 @@ const SAMPLES: &[Sample] = &[
     ("twping.txt", "owping", &[(0, 0)], 11),
     ("udp.pcap", "capture", &[(11, 11), (8, 6)], 0),
 ];
+
+/// Not as one of a table: its columns of times are not times since 1970, nor streams.
+#[test]
+fn our_own_csv_has_the_packets_of_our_own_json() {
+    let [csv, json] = ["delaylab-ping.csv", "delaylab-ping.json"].map(sample);
+    let packets = |imported: &Imported| imported.streams[0].records.iter().collect::<Vec<_>>();
+    assert_eq!(csv.streams.len(), 1);
+    assert_eq!(packets(&csv), packets(&json));
+    let cut = String::from_utf8(bytes("delaylab-ping.csv")).unwrap();
+    let [first, rest] = cut.split_once('\n').map(|(a, b)| [a, b]).unwrap();
+    let shorter = text(&format!("{first}\n1,2\n{rest}"));
+    assert_eq!(packets(&shorter), packets(&json));
+}
 
 #[test]
 fn every_sample_is_recognised_and_counted() {

@@ -1,13 +1,16 @@
-//! What delaylab's own `ping` prints: `--json` and `--json-stream`, with every stamp.
+//! What delaylab's own `ping` prints: `--json`, `--json-stream` and `--csv`, with every stamp.
 //!
 //! ```text
 //! {"schema": "delaylab/ping/2", "config": {…}, "facts": {…}, "round_trips": [{"seq": 0, "t_intended_ns": …}, …]}
 //! {"type": "start", "schema": "delaylab/ping-stream/2", "config": {…}, …}      a document a line
 //! {"type": "round_trip", "seq": 0, "t_intended_ns": …}
 //! {"type": "summary", "facts": {…}, …}
+//! trial,probe,seq,method,dscp,ip_size,t_intended_ns,…                         names, then a packet a line
 //! ```
 //!
 //! Form: docs/json.md.
+
+mod csv;
 
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
 use delaylab_model::Nanos;
@@ -22,7 +25,7 @@ use std::net::IpAddr;
 pub static FORMAT: Format = Format {
     name: "delaylab ping",
     command: "delaylab ping --json -c 100 TARGET > FILE",
-    looks: r#"a key `"schema"` of `delaylab/ping/…` or `delaylab/ping-stream/…`"#,
+    looks: r#"a key `"schema"` of `delaylab/ping/…` or `delaylab/ping-stream/…`, or a first line with the column `t_intended_ns`"#,
     signs: &["delaylab/ping", "t_intended_ns"],
     rules: Rules::USUAL,
     is,
@@ -31,10 +34,9 @@ pub static FORMAT: Format = Format {
 
 fn is(bytes: &[u8]) -> bool {
     let head = super::text::head(bytes);
-    json::is(bytes)
-        && ["delaylab/ping/", "delaylab/ping-stream/"]
-            .iter()
-            .any(|name| head.contains(name))
+    let schemas = ["delaylab/ping/", "delaylab/ping-stream/"];
+    let is_document = json::is(bytes) && schemas.iter().any(|name| head.contains(name));
+    is_document || csv::is(&head)
 }
 
 /// A packet, in the names of docs/json.md.
@@ -142,6 +144,14 @@ impl From<RoundTrip> for Record {
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
+    if csv::is(&super::text::head(input.head())) {
+        let call = Call {
+            records: csv::records(input, &mut imported),
+            ..Call::default()
+        };
+        imported.streams.push(call.stream());
+        return Ok(imported);
+    }
     let mut call = Call::default();
     let mut wrong: Option<String> = None;
     json::each(input, &mut imported, |imported, document| {
@@ -159,21 +169,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     if call.streaming && !call.ended {
         imported.warn("the summary is missing: the file ends before `delaylab ping` did");
     }
-    call.records.sort_by_key(|record| record.seq);
-
-    imported.streams.push(Stream {
-        name: call.target.clone(),
-        method: call.records.first().map_or(Method::Icmp, |it| it.method),
-        target: call.target,
-        size: call.records.first().and_then(|record| record.ip_size),
-        clock: Clock::Own {
-            realtime_offset: call.realtime_offset,
-        },
-        records: call.records.into(),
-        repeats: Vec::new(),
-        step: 1,
-        facts: call.facts,
-    });
+    imported.streams.push(call.stream());
     Ok(imported)
 }
 
@@ -188,6 +184,23 @@ struct Call {
 }
 
 impl Call {
+    fn stream(mut self) -> Stream {
+        self.records.sort_by_key(|record| record.seq);
+        Stream {
+            name: self.target.clone(),
+            method: self.records.first().map_or(Method::Icmp, |it| it.method),
+            target: self.target,
+            size: self.records.first().and_then(|record| record.ip_size),
+            clock: Clock::Own {
+                realtime_offset: self.realtime_offset,
+            },
+            records: self.records.into(),
+            repeats: Vec::new(),
+            step: 1,
+            facts: self.facts,
+        }
+    }
+
     fn take(&mut self, mut document: Value, imported: &mut Imported) -> serde_json::Result<()> {
         if let Some(version) = json::text(&document, "version") {
             imported.version = Some(version.to_owned());
