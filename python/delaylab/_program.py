@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any, Callable
@@ -57,14 +58,21 @@ def call(
     reaches the program, which ends in good order; then KeyboardInterrupt is raised.
     """
     environment = dict(os.environ, NO_COLOR="1", COLUMNS="100")
-    process = subprocess.Popen(
-        [program(), *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
+    path = program()
+    try:
+        process = subprocess.Popen(
+            [path, *words],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+    except OSError as cannot:
+        raise EnvironmentFault(
+            f"the program {path} cannot be run: {cannot.strerror}. Set DELAYLAB to where `delaylab` is, or unset it to use "
+            "the one of this Python environment"
+        ) from cannot
     assert process.stdout is not None and process.stderr is not None
     lines: list[str] = []
     said: list[str] = []
@@ -96,6 +104,14 @@ def document(*words: str, failing: bool = False) -> dict[str, Any]:
     printed, _ = call(*words, "--json", failing=failing)
     read: dict[str, Any] = json.loads(printed)
     return read
+
+
+def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
+    """The document that `delaylab WORDS --json` prints, and what a terminal would show, of the same execution."""
+    with tempfile.TemporaryDirectory() as scratch:
+        text = Path(scratch) / "text"
+        read = document(*words, "--text-file", os.fspath(text))
+        return read, text.read_text()
 
 
 def warn(message: str) -> None:

@@ -13,11 +13,17 @@ class Answer(dict[str, Any]):
     Schemas and units: `delaylab schema NAME`.
     """
 
-    def __init__(self, words: list[str], failing: bool = False) -> None:
-        super().__init__(_program.document(*words, failing=failing))
+    def __init__(self, words: list[str], failing: bool = False, once: bool = False) -> None:
+        """`once`: the command simulates and keeps what it simulated, so that it is not carried out again for its text."""
         self._words = words
         self._failing = failing
         self._text: str | None = None
+        if once:
+            document, text = _program.document_and_text(*words)
+            self._text = text.strip("\n")
+        else:
+            document = _program.document(*words, failing=failing)
+        super().__init__(document)
 
     @property
     def text(self) -> str:
@@ -40,7 +46,7 @@ class Calibration(Answer):
     """A measured path as a model, and how far that is off."""
 
     def __init__(self, folder: str) -> None:
-        super().__init__(["calibrate", folder, "--quiet"])
+        super().__init__(["calibrate", folder, "--quiet"], once=True)
         self._folder = folder
 
     def predict(self, changes: Mapping[str, Any]) -> Answer:
@@ -48,4 +54,4 @@ class Calibration(Answer):
         sets: list[str] = []
         for path, value in changes.items():
             sets += ["--set", f"{path}={literal(value)}"]
-        return Answer(["predict", self._folder, "--quiet", *sets])
+        return Answer(["predict", self._folder, "--quiet", *sets], once=True)

@@ -48,6 +48,9 @@ def test_a_path_is_calibrated_and_a_change_predicted(tmp_path):
     predicted = model.predict({"path.rate": "20Mbit/s"})
     assert predicted["schema"].startswith("delaylab/prediction/")
     assert "path.rate = 20Mbit/s" in str(predicted)
+    # Showing them simulates nothing.
+    models = [path.name for path in (measured.folder / "models").iterdir() if "-model-" in path.name]
+    assert len(models) == 2
 
 
 def test_a_report_is_a_page(run, tmp_path):
@@ -69,6 +72,44 @@ def test_errors_are_those_of_the_program(tmp_path):
         dl.ping("127.0.0.1", no_such_flag=True, output=tmp_path)
     with pytest.raises(dl.DelaylabError, match="no.such.name.invalid"):
         dl.ping("no.such.name.invalid", output=tmp_path)
+
+
+def test_an_answer_that_simulates_is_carried_out_once(tmp_path, monkeypatch):
+    program = tmp_path / "delaylab"
+    program.write_text(
+        f"""#!/bin/sh
+echo "$@" >> {tmp_path}/calls
+while [ $# -gt 0 ]; do [ "$1" = --text-file ] && echo 'for people' > "$2"; shift; done
+echo '{{"schema": "delaylab/calibration/1"}}'
+"""
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("DELAYLAB", os.fspath(program))
+    model = dl.Calibration("a-run")
+    predicted = model.predict({"path.rate": "1Mbit/s"})
+    for answer in (model, predicted):
+        assert answer["schema"] == "delaylab/calibration/1"
+        assert str(answer) == repr(answer) == "for people"
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert [call.split()[0] for call in calls] == ["calibrate", "predict"]
+
+
+def test_one_version_of_ip_is_chosen(tmp_path, monkeypatch):
+    program = tmp_path / "delaylab"
+    program.write_text('#!/bin/sh\necho "$@" >&2\nexit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("DELAYLAB", os.fspath(program))
+    with pytest.raises(dl.UnreachableError, match="^ping localhost .* -4 --count 10$"):
+        dl.ping("localhost", ipv4=True, ipv6=False, output=tmp_path)
+    with pytest.raises(dl.UnreachableError, match="^ping localhost .* -6 --count 10$"):
+        dl.ping("localhost", ipv6=True, output=tmp_path)
+
+
+@pytest.mark.parametrize("named", ["/nope", "."])
+def test_a_program_that_cannot_be_run_is_said(tmp_path, monkeypatch, named):
+    monkeypatch.setenv("DELAYLAB", named)
+    with pytest.raises(dl.EnvironmentFault, match="cannot be run: .*Set DELAYLAB to where `delaylab` is"):
+        dl.ping("127.0.0.1", output=tmp_path)
 
 
 def test_a_program_that_is_not_there_is_said(tmp_path, monkeypatch):

@@ -59,6 +59,10 @@ pub struct OfArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Also write to this file what a terminal would show: for programs that show it and read the document
+    #[arg(long, value_name = "FILE", requires = "json", hide = true)]
+    pub text_file: Option<PathBuf>,
+
     /// Exit with 1 if the model assumes something that the run does not identify
     #[arg(long)]
     pub strict: bool,

@@ -10,6 +10,7 @@ mod modelled;
 
 use crate::args::calibrate::{CalibrateArgs, OfArgs, PredictArgs};
 use crate::exit::{Exit, Failed};
+use crate::output;
 use crate::terminal;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
@@ -38,13 +39,25 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
     };
     let document = to_line(&Calibration::new(&shown));
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
-    if args.of.json {
-        terminal::write(&document)?;
-    } else {
-        let style = terminal::style(&io::stdout(), false);
-        terminal::print(calibration_text(&shown, &files, &style))?;
-    }
+    let style = terminal::style(&io::stdout(), false);
+    show(
+        &document,
+        &calibration_text(&shown, &files, &style),
+        &args.of,
+    )?;
     identified(&measured, &args.of)
+}
+
+/// Prints one or the other. A program that wants both has them of one execution: each simulates, and keeps what it simulated.
+fn show(document: &str, text: &str, of: &OfArgs) -> Result<(), Failed> {
+    if let Some(file) = &of.text_file {
+        output::write(file, text.as_bytes())?;
+    }
+    if of.json {
+        terminal::write(document)
+    } else {
+        terminal::print(text)
+    }
 }
 
 /// With `--strict` the model may assume nothing.
@@ -92,12 +105,12 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     };
     let document = to_line(&Predictions::new(&shown));
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
-    if args.of.json {
-        terminal::write(&document)?;
-    } else {
-        let style = terminal::style(&io::stdout(), false);
-        terminal::print(prediction_text(&shown, &files, &style))?;
-    }
+    let style = terminal::style(&io::stdout(), false);
+    show(
+        &document,
+        &prediction_text(&shown, &files, &style),
+        &args.of,
+    )?;
     identified(&measured, &args.of)
 }
 
@@ -113,12 +126,9 @@ fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Fail
         found: &measured.found,
         pairs: &[],
     };
-    if of.json {
-        terminal::document(&Calibration::new(&shown))?;
-    } else {
-        let style = terminal::style(&io::stdout(), false);
-        terminal::print(calibration_text(&shown, &[], &style))?;
-    }
+    let style = terminal::style(&io::stdout(), false);
+    let document = to_line(&Calibration::new(&shown));
+    show(&document, &calibration_text(&shown, &[], &style), of)?;
     Err(Failed::new(
         Exit::Unreachable,
         format!("no model of {}: {why}", measured.name),
