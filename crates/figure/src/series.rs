@@ -1,5 +1,5 @@
 //! What was over time: queues, rates, windows. A band from the smallest to the largest of each stretch
-//! with its mean as a line, and the threshold of the switch where it is known.
+//! with its mean as a line, and the threshold and the limit of the queue where they are known.
 
 use super::{Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 pub(super) struct Series;
 
 const COLUMNS: [&str; 10] = [
-    "series",
+    "kind",
     "of",
     "panel",
     "t_s",
@@ -23,7 +23,7 @@ const COLUMNS: [&str; 10] = [
     "mean",
     "max",
     "threshold",
-    "buffer",
+    "limit",
 ];
 
 /// Stretches to draw over all panels.
@@ -42,11 +42,15 @@ impl Figure for Series {
         let kinds = kinds(run);
         let names = kinds.iter().map(|shown| {
             let SeriesShown { series, of, .. } = shown;
-            format!("{series} of {of}")
+            let mut alike = kinds.iter().filter(|kind| kind.series == *series);
+            match alike.any(|kind| kind.unit != shown.unit) {
+                true => format!("{series} of {of} in {}", axis_of(run, shown).1),
+                false => format!("{series} of {of}"),
+            }
         });
         let names: Vec<_> = names.collect();
         let combinations = SeriesShown::combinations(run.series.iter(), &run.levels).len();
-        let drawn = labels(run).len();
+        let drawn = SeriesShown::combinations(drawn(run), &run.levels).len();
         let some = match combinations > drawn {
             true => format!(
                 " Drawn are the {drawn} of {combinations} combinations of levels with the longest queues."
@@ -58,8 +62,9 @@ impl Figure for Series {
             false => "",
         };
         let zeros = zeros_note(run);
+        let dashes = dashes_note(run);
         format!(
-            "{}: {}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean, orange dashes are the switch's threshold, red ones the limit of its buffer where the queue comes near; warm-up is included.{some}{one}{zeros}",
+            "{}: {}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean{dashes}; warm-up is included.{some}{one}{zeros}",
             plural(kinds.len() as u64, "kind"),
             names.join(", ")
         )
@@ -72,9 +77,11 @@ impl Figure for Series {
         let most = (MARKS / drawn.len().max(1)).max(16);
         for shown in drawn {
             let label = label(&varied, &shown.factors);
+            let (one, unit) = axis_of(run, shown);
             let axes = Axes {
                 start: start(run, shown.trial),
-                one: axis_of(run, shown).0,
+                kind: title(shown, unit),
+                one,
             };
             for points in parts_of_time(&shown.stretches, most) {
                 table.row(row(shown, &label, points, &axes));
@@ -84,14 +91,14 @@ impl Figure for Series {
     }
 
     fn spec(&self, run: &RunData, _: &Table) -> Value {
-        let labels = labels(run);
-        let of_kind = |shown: &SeriesShown| {
+        let of_kind = |(at, shown): (usize, &SeriesShown)| {
+            let labels = labels(run, shown);
             let mut spec = parse(include_str!("specs/series.json"));
-            spec["transform"][0]["filter"] = json!(format!("datum.series === '{}'", shown.series));
-            let title = format!("{} ({})", shown.series, axis_of(run, shown).1);
+            let title = title(shown, axis_of(run, shown).1);
+            spec["transform"][0]["filter"]["equal"] = json!(title);
             spec["spec"]["encoding"]["y"]["title"] = json!(title);
             // A selection of its own for each kind: the page's buttons move all of them at once.
-            let name = json!(format!("zoom_{}", shown.series));
+            let name = json!(format!("zoom_{at}"));
             spec["spec"]["layer"][0]["params"][0]["name"] = name;
             let columns = even_columns(&labels, 2);
             spec["columns"] = json!(columns);
@@ -99,7 +106,8 @@ impl Figure for Series {
             order_panels(&mut spec["facet"], &labels);
             spec
         };
-        let kinds: Vec<Value> = kinds(run).into_iter().map(of_kind).collect();
+        let kinds = kinds(run).into_iter().enumerate();
+        let kinds: Vec<Value> = kinds.map(of_kind).collect();
         json!({ "vconcat": kinds, "spacing": 24 })
     }
 }
@@ -141,28 +149,52 @@ fn label(varied: &[&str], factors: &[Factor]) -> String {
     panels::label(&told_apart.cloned().collect::<Vec<_>>())
 }
 
-/// Of those that are drawn, in order.
-fn labels(run: &RunData) -> Vec<String> {
+/// Of those of this kind that are drawn, in order.
+fn labels(run: &RunData, kind: &SeriesShown) -> Vec<String> {
     let varied = run.varied();
-    let labels = SeriesShown::combinations(drawn(run), &run.levels).into_iter();
+    let of_kind = drawn(run).filter(|shown| is_alike(shown, kind));
+    let labels = SeriesShown::combinations(of_kind, &run.levels).into_iter();
     labels.map(|factors| label(&varied, factors)).collect()
+}
+
+/// Do they share an axis? A queue may count cells under some levels, and bytes under others.
+fn is_alike(one: &SeriesShown, other: &SeriesShown) -> bool {
+    one.series == other.series && one.unit == other.unit
 }
 
 /// One of each kind.
 fn kinds(run: &RunData) -> Vec<&SeriesShown> {
     let mut kinds: Vec<&SeriesShown> = Vec::new();
     for shown in drawn(run) {
-        if !kinds.iter().any(|kind| kind.series == shown.series) {
+        if !kinds.iter().any(|kind| is_alike(kind, shown)) {
             kinds.push(shown);
         }
     }
     kinds
 }
 
+/// What the axis of a kind says.
+fn title(kind: &SeriesShown, unit: &str) -> String {
+    format!("{} ({unit})", kind.series)
+}
+
+/// What the dashes are, where there are any.
+fn dashes_note(run: &RunData) -> String {
+    let any = |of: fn(&SeriesShown) -> Option<f64>| drawn(run).any(|shown| of(shown).is_some());
+    let threshold =
+        any(|shown| shown.threshold).then_some("orange dashes are the switch's threshold");
+    let limit = any(near_limit)
+        .then_some("red dashes are how much its queue, or each class queue of it, may hold");
+    let notes = threshold.into_iter().chain(limit);
+    notes.map(|note| format!(", {note}")).collect()
+}
+
 /// Where the axes of a panel begin, and what they count.
 struct Axes {
     /// Of the trial, on its clock.
     start: Nanos,
+    /// What is on the axis.
+    kind: String,
     /// So many of the series' unit are one.
     one: f64,
 }
@@ -190,7 +222,7 @@ fn row(
         .sum();
     let scaled = |value: f64| json!(value / axes.one);
     [
-        json!(shown.series),
+        json!(axes.kind),
         json!(shown.of),
         json!(panel),
         seconds(begin),
@@ -199,15 +231,15 @@ fn row(
         scaled(area / (end - begin).max(1) as f64),
         scaled(largest),
         shown.threshold.map_or(Value::Null, scaled),
-        near_buffer(shown).map_or(Value::Null, scaled),
+        near_limit(shown).map_or(Value::Null, scaled),
     ]
 }
 
-/// The limit of the buffer, where the queue comes near: else it would flatten what there is.
-fn near_buffer(shown: &SeriesShown) -> Option<f64> {
+/// The limit of the queue, where it comes near: else it would flatten what there is.
+fn near_limit(shown: &SeriesShown) -> Option<f64> {
     let largest = shown.stretches.iter().map(|point| point.max);
     let largest = largest.fold(0.0, f64::max);
-    shown.buffer.filter(|buffer| largest >= buffer / 4.0)
+    shown.limit.filter(|limit| largest >= limit / 4.0)
 }
 
 /// How many of a unit are one on an axis, and what that says, where values reach so far: queues are drawn in KiB, times
@@ -225,7 +257,7 @@ fn axis(of: Unit, largest: f64) -> (f64, &'static str) {
 
 /// What one on the axis of this kind is: all its panels share it.
 fn axis_of(run: &RunData, shown: &SeriesShown) -> (f64, &'static str) {
-    let kind = drawn(run).filter(|other| other.series == shown.series);
+    let kind = drawn(run).filter(|other| is_alike(other, shown));
     let points = kind.flat_map(|other| &other.stretches);
     axis(
         shown.unit,
@@ -266,7 +298,7 @@ mod tests {
     fn ends_of_lines(svg: &str) -> Vec<f64> {
         let lines = svg
             .split("<path ")
-            .filter(|path| path.contains("stroke=\"#0072b2\""));
+            .filter(|path| path.contains("stroke=\"#0065a3\""));
         let ends = lines.map(|line| {
             let course = line.split_once("d=\"").unwrap().1;
             let course = course.split('"').next().unwrap();
@@ -304,5 +336,62 @@ mod tests {
             !ends.is_empty() && ends.iter().all(|end| *end > far),
             "{ends:?}"
         );
+    }
+
+    /// The queues of a run whose first combination counts bytes and not cells.
+    fn of_two_units() -> RunData {
+        let (_, mut run) = runs()
+            .into_iter()
+            .find(|(_, run)| drawn(run).next().is_some())
+            .unwrap();
+        run.series.retain(|shown| shown.series == "backlog");
+        let first = &mut run.series[0];
+        first.unit = Unit::Bytes;
+        first.limit = Some(4_096.0);
+        for point in &mut first.stretches {
+            point.unit = Unit::Bytes;
+        }
+        run
+    }
+
+    #[test]
+    fn what_counts_otherwise_has_an_axis_of_its_own() {
+        let run = of_two_units();
+        let spec = Series.spec(&run, &Series.table(&run));
+        let kinds = spec["vconcat"].as_array().unwrap().iter();
+        let titles: Vec<_> = kinds
+            .map(|kind| kind["spec"]["encoding"]["y"]["title"].clone())
+            .collect();
+        assert_eq!(titles, ["backlog (KiB)", "backlog (cells)"]);
+        let about = Series.about(&run);
+        assert!(about.contains("backlog of s1→s2 in cells"), "{about}");
+        // Each row is of one of them, in its unit.
+        let rows = Series.table(&run).rows;
+        let largest = |kind: &str| {
+            let of_kind = rows.iter().filter(|row| row[0] == kind);
+            of_kind
+                .filter_map(|row| row[7].as_f64())
+                .fold(0.0, f64::max)
+        };
+        assert!(
+            largest("backlog (KiB)") < 4.0,
+            "{}",
+            largest("backlog (KiB)")
+        );
+        assert!(largest("backlog (cells)") > 500.0);
+    }
+
+    #[test]
+    fn dashes_are_named_where_there_are_any() {
+        let mut run = of_two_units();
+        let about = Series.about(&run);
+        assert!(
+            about.contains("orange dashes") && about.contains("red dashes"),
+            "{about}"
+        );
+        for shown in &mut run.series {
+            (shown.threshold, shown.limit) = (None, None);
+        }
+        assert!(!Series.about(&run).contains("dashes"));
     }
 }

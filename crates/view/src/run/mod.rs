@@ -18,6 +18,7 @@
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
 //! | `series.rs` | what was over time, as it is shown |
+//! | `limits.rs` | which setting of a switch bounds the queue of a port |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
 //! | `over_time.rs` | quantiles of a panel's delays in stretches of time |
 //! | `marks.rs` | what happened to the host meanwhile |
@@ -32,6 +33,7 @@ pub mod digest;
 mod digest_by;
 mod findings;
 pub mod groups;
+mod limits;
 pub mod marks;
 mod measured;
 mod noise_totals;

@@ -423,7 +423,7 @@ fn backlog(trial: u32, mean: f64, threshold: Option<f64>) -> SeriesShown {
         mean: 0.95 * mean,
         max: 2.0 * mean,
         threshold,
-        buffer: None,
+        limit: None,
         trial,
         stretches: stretches.collect(),
     }

@@ -4,22 +4,25 @@
 //! A run has series of every port and flow. Of each kind the one that matters is shown: a probe's own
 //! (its rate), else the one with the most of it.
 
-use super::TrialData;
 use super::panels::compare;
+use super::{TrialData, limits};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Switch;
 use delaylab_model::plan::{Factor, Level, Unit};
-use delaylab_model::quantity::Limit;
 use delaylab_model::series::SeriesPoint;
 use delaylab_store::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// The series of what waits in a queue.
+const QUEUE: &str = "backlog";
 /// Stretches that are drawn of a series at most.
 const STRETCHES: usize = 320;
 /// Combinations of levels that are drawn at most.
 const DRAWN: usize = 12;
+/// Bytes of an ATM cell: one port of a run may count cells, and another bytes.
+const CELL_BYTES: f64 = 53.0;
 
 /// A series under one combination of levels.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,10 +39,10 @@ pub struct SeriesShown {
     pub mean: f64,
     /// The largest in all of them.
     pub max: f64,
-    /// From where on its switch acts, in its unit.
+    /// From where on its switch marks packets or slows senders, in its unit.
     pub threshold: Option<f64>,
-    /// How much the switch's buffer holds, in the same unit, where it is known.
-    pub buffer: Option<f64>,
+    /// How much the switch lets into it, or into each of its class queues, in the same unit; `None` where that is unknown.
+    pub limit: Option<f64>,
     /// Which trial the stretches are of; 0 where there are none.
     pub trial: u32,
     /// In order of time; empty where it is not drawn.
@@ -95,6 +98,14 @@ impl Total {
 
     fn mean(&self) -> f64 {
         self.area / self.length.max(1.0)
+    }
+
+    /// The mean, to be held against that of another: cells and bytes by what they take of a line.
+    fn rank(&self) -> f64 {
+        match self.unit {
+            Unit::Cells => CELL_BYTES * self.mean(),
+            _ => self.mean(),
+        }
     }
 }
 
@@ -160,6 +171,7 @@ impl<'a> Everything<'a> {
             if of_combination(&totals, &chosen, series, *combination).as_ref() == Some(of) {
                 let (trial, stretches) = drawn.stretches(*combination, series, of);
                 let factors = combinations.get(*combination).copied().unwrap_or(&[]);
+                let switch = self.switch(factors).filter(|_| **series == *QUEUE);
                 shown.push(SeriesShown {
                     series: series.to_string(),
                     of: of.to_string(),
@@ -167,26 +179,24 @@ impl<'a> Everything<'a> {
                     factors: factors.to_vec(),
                     mean: total.mean(),
                     max: total.max,
-                    threshold: limit_of(
-                        |switch| switch.threshold,
-                        self.resolved,
-                        factors,
-                        series,
-                        total.unit,
-                    ),
-                    buffer: limit_of(
-                        |switch| switch.buffer,
-                        self.resolved,
-                        factors,
-                        series,
-                        total.unit,
-                    ),
+                    threshold: switch.and_then(|switch| limits::threshold(switch, total.unit)),
+                    limit: switch.and_then(|switch| limits::limit(switch, total.unit)),
                     trial,
                     stretches,
                 });
             }
         }
         shown
+    }
+
+    /// The switch of the trials with these levels. By levels: a later version may plan more trials, and number them otherwise.
+    fn switch(&self, factors: &[Factor]) -> Option<&'a Switch> {
+        let planned = self
+            .resolved?
+            .planned
+            .iter()
+            .find(|p| p.factors == factors)?;
+        planned.trial.path.switch.as_ref()
     }
 }
 
@@ -234,10 +244,10 @@ fn drawn_trials(
     combination_of: &BTreeMap<u32, usize>,
     chosen: &BTreeMap<Arc<str>, Arc<str>>,
 ) -> BTreeMap<usize, u32> {
-    let queue: Arc<str> = "backlog".into();
+    let queue: Arc<str> = QUEUE.into();
     let queue_of = |trial: u32| {
         let key = (trial, queue.clone(), chosen.get(&queue)?.clone());
-        by_trial.get(&key).map(Total::mean)
+        by_trial.get(&key).map(Total::rank)
     };
     let mut longest = BTreeMap::<usize, (f64, u32)>::new();
     for (&trial, &combination) in combination_of {
@@ -258,7 +268,7 @@ fn drawn_trials(
 fn chosen(totals: &Totals, probes: &BTreeSet<&str>) -> BTreeMap<Arc<str>, Arc<str>> {
     let mut most = BTreeMap::<Arc<str>, ((bool, f64), Arc<str>)>::new();
     for ((series, _, of), total) in totals {
-        let rank = (probes.contains(&**of), total.mean());
+        let rank = (probes.contains(&**of), total.rank());
         let best = most.get(series);
         if best.is_none_or(|(best, _)| rank.partial_cmp(best).is_some_and(|order| order.is_gt())) {
             most.insert(series.clone(), (rank, of.clone()));
@@ -282,7 +292,7 @@ fn of_combination(
     let most = all.max_by(|((_, _, a), x), ((_, _, b), y)| {
         (a == of)
             .cmp(&(b == of))
-            .then(x.mean().total_cmp(&y.mean()))
+            .then(x.rank().total_cmp(&y.rank()))
     });
     most.map(|((_, _, of), _)| of.clone())
 }
@@ -351,26 +361,6 @@ fn joined(points: &[SeriesPoint]) -> Option<SeriesPoint> {
         max: total.max,
         ..first.clone()
     })
-}
-
-/// What the switch of a trial with these levels has for a limit, if that is said in what its backlog counts.
-fn limit_of(
-    limit: fn(&Switch) -> Option<Limit>,
-    resolved: Option<&Resolved>,
-    factors: &[Factor],
-    series: &str,
-    unit: Unit,
-) -> Option<f64> {
-    // By levels: a later version may plan more trials, and number them otherwise.
-    let planned = resolved?.planned.iter().find(|p| p.factors == factors)?;
-    let switch = planned.trial.path.switch.as_ref()?;
-    let (number, counts) = match limit(switch)? {
-        Limit::Cells(cells) => (cells, Unit::Cells),
-        Limit::Bytes(bytes) => (bytes, Unit::Bytes),
-        Limit::Packets(packets) => (packets, Unit::Packets),
-        Limit::Share(_) | Limit::Unlimited => return None,
-    };
-    (series == "backlog" && counts == unit).then_some(number as f64)
 }
 
 #[cfg(test)]
@@ -471,5 +461,28 @@ mod tests {
         let drawn = drawn_trials(&by_trial, &combination_of, &chosen);
         let expected = (8..20).map(|combination| (combination, 2 * combination as u32 + 1));
         assert!(drawn.into_iter().eq(expected));
+    }
+
+    #[test]
+    fn cells_are_not_held_against_bytes_as_if_they_were_as_large() {
+        let mut by_trial = ByTrial::new();
+        let mut combination_of = BTreeMap::new();
+        // 13 queues of 100 cells and more, and 13 of about as many bytes.
+        for trial in 0..26_u32 {
+            let unit = if trial < 13 { Unit::Cells } else { Unit::Bytes };
+            let value = f64::from(100 + trial);
+            let queue = Total::add(
+                None,
+                &SeriesPoint {
+                    unit,
+                    ..point("s1→s2", 0, value)
+                },
+            );
+            by_trial.insert((trial, "backlog".into(), "s1→s2".into()), queue);
+            combination_of.insert(trial, trial as usize);
+        }
+        let chosen = [("backlog".into(), "s1→s2".into())].into();
+        let drawn = drawn_trials(&by_trial, &combination_of, &chosen);
+        assert!(drawn.into_values().eq(1..13));
     }
 }
