@@ -13,11 +13,18 @@ export function narrow(spec: Spec, room: number): Spec {
   return part(spec as unknown as Part, room) as unknown as Spec;
 }
 
+// What stands beside a named panel is below it now, and far from its name: it has one of its own.
+function named(spec: Part): Part {
+  const { header, ...facet } = (spec.facet ?? {}) as Part;
+  const isBlank = (header as Part | undefined)?.labelExpr === "' '";
+  return isBlank ? { ...spec, facet } : spec;
+}
+
 function part(spec: Part, room: number): Part {
   const { hconcat, vconcat, ...rest } = spec;
   const parts = (hconcat ?? vconcat) as Part[] | undefined;
   if (parts) {
-    return { ...rest, vconcat: parts.map((each) => part(each, room)) };
+    return { ...rest, vconcat: parts.map((each) => part(named(each), room)) };
   }
   const config = spec.config as Part | undefined;
   const legend = { ...(config?.legend as Part | undefined), columns: 2, labelLimit: room / 2 - 40 };

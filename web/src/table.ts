@@ -79,12 +79,18 @@ export class SortableTable {
       if (a.size === undefined || b.size === undefined) {
         // What has no value comes last, whichever the order.
         const known = Number(b.size !== undefined) - Number(a.size !== undefined);
-        return known || sign * a.text.localeCompare(b.text);
+        return known || sign * compare(a.text, b.text);
       }
-      return sign * (a.size - b.size);
+      // Dates of one year begin with the same number.
+      return sign * (a.size - b.size || compare(a.text, b.text));
     });
     this.table.tBodies[0]?.replaceChildren(...rows.map(({ row }) => row));
   }
+}
+
+// As words, but numbers in them by value.
+function compare(one: string, other: string): number {
+  return one.localeCompare(other, "en", { numeric: true });
 }
 
 const UNITS: Record<string, number> = {

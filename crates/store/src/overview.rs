@@ -2,6 +2,7 @@
 
 use crate::run::Run;
 use crate::trial_row::TrialRow;
+use delaylab_model::distinct::Distinct;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -16,41 +17,74 @@ pub struct Overview {
     /// How many findings came out so, by the verdict's word in `findings.json`: `true`, `false`, `undecided`,
     /// `not_applicable`.
     pub verdicts: BTreeMap<String, u64>,
-    /// Packets that were sent, ...
+    /// Packets that were sent, without those that warm a stream up, and of simulations that are the same one's alone, ...
     pub sent: u64,
     /// ... and of them those that were lost.
     pub lost: u64,
-    /// The largest median response of its trials, nanoseconds; of the round trip where no response is known.
+    /// The median response of the slowest of its streams, nanoseconds; of the round trip where its findings judge no response,
+    /// or none is known.
     pub p50: Option<i64>,
-    /// The largest p99 of its trials, the same way.
+    /// The p99 of the same stream, where it has packets enough for one.
     pub p99: Option<i64>,
 }
+
+/// A stream's median and p99.
+type Delays = (Option<f64>, Option<f64>);
 
 impl Overview {
     /// Of a run as it is: what it does not have is left out.
     pub(crate) fn new(run: &Run) -> Self {
+        let mut distinct = Distinct::new();
+        let counting = run.trials().iter();
+        let counting = counting.filter(|row| distinct.counts(row.facts.trace_hash, row.probe));
+        let counting: Vec<&TrialRow> = counting.collect();
         let sum = |name: &str| {
-            let values = run.trials().iter().filter_map(|row| figure(row, name));
+            let values = counting.iter().filter_map(|row| figure(row, name));
             values.sum::<f64>() as u64
         };
-        let largest = |quantile: &str| {
-            let of = |row: &TrialRow| {
-                let response = figure(row, &format!("response_{quantile}_ns"));
-                response.or_else(|| figure(row, &format!("round_trip_{quantile}_ns")))
-            };
-            let values = run.trials().iter().filter_map(of);
-            values.max_by(f64::total_cmp).map(|ns| ns.round() as i64)
-        };
+        let judges_responses = judges_responses(run.findings());
+        let of = |row: &&TrialRow| delays(row, judges_responses);
+        let (p50, p99) = slowest(counting.iter().map(of));
+        let whole = |ns: f64| ns.round() as i64;
         Self {
             title: title(run),
             target: run.environment()["target"].as_str().map(str::to_owned),
             verdicts: verdicts(run.findings()),
             sent: sum("sent"),
             lost: sum("lost"),
-            p50: largest("p50"),
-            p99: largest("p99"),
+            p50: p50.map(whole),
+            p99: p99.map(whole),
         }
     }
+}
+
+fn delays(row: &TrialRow, judges_responses: bool) -> Delays {
+    let of = |delay: &str| {
+        let quantile = |name: &str| figure(row, &format!("{delay}_{name}_ns"));
+        (quantile("p50"), quantile("p99"))
+    };
+    let (first, second) = match judges_responses {
+        true => ("response", "round_trip"),
+        false => ("round_trip", "response"),
+    };
+    match of(first) {
+        (None, None) => of(second),
+        known => known,
+    }
+}
+
+/// Both quantiles of one stream: the one with the largest p99, or median where it has too few packets for that.
+fn slowest(streams: impl Iterator<Item = Delays>) -> Delays {
+    let rank = |(p50, p99): &Delays| p99.or(*p50).unwrap_or(f64::NEG_INFINITY);
+    let slowest = streams.max_by(|a, b| rank(a).total_cmp(&rank(b)));
+    slowest.unwrap_or_default()
+}
+
+/// As the page of a run asks: do its findings judge responses, and not round trips alone?
+fn judges_responses(findings: Option<&Value>) -> bool {
+    let all = findings.and_then(Value::as_array).into_iter().flatten();
+    let mut checks = all.filter_map(|finding| finding["check"].as_str());
+    checks.any(|check| check.contains("response"))
 }
 
 fn figure(row: &TrialRow, name: &str) -> Option<f64> {
@@ -71,4 +105,20 @@ fn verdicts(findings: Option<&Value>) -> BTreeMap<String, u64> {
         *verdicts.entry(verdict.to_owned()).or_default() += 1;
     }
     verdicts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_quantiles_are_of_one_stream() {
+        let few = (Some(655.0), None);
+        let many = (Some(250.0), Some(252.8));
+        let slow = (Some(90.0), Some(700.0));
+        assert_eq!(slowest([few, many].into_iter()), few);
+        assert_eq!(slowest([few, many, slow].into_iter()), slow);
+        assert_eq!(slowest([(None, None)].into_iter()), (None, None));
+        assert_eq!(slowest([].into_iter()), (None, None));
+    }
 }

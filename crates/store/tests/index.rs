@@ -42,6 +42,22 @@ fn the_index_says_what_came_of_a_run() {
     assert_eq!(listed()[0].overview, *first);
 }
 
+#[test]
+fn a_simulation_that_is_the_same_again_counts_once() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    for trial in [0, 1, 2] {
+        let rows = [row(trial, 0), row(trial, 1)].map(|mut row| {
+            row.facts.trace_hash = Some(7);
+            row
+        });
+        begin(&run, trial, 3).finish(&rows, &noise_of).unwrap();
+    }
+    run.finish(&findings()).unwrap();
+    let entries = Index::open(runs.path()).unwrap().list().unwrap();
+    assert_eq!(entries[0].overview.sent, 2);
+}
+
 fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
     Entry {
         folder: folder.to_owned(),

@@ -54,6 +54,11 @@ impl Drop for Scratch {
 /// Opens a page and hands back its elements as they are once its script is through, and what the
 /// browser logged.
 fn open(browser: &str, page: &Path, profile: &Path) -> Output {
+    open_as_wide(browser, page, profile, 1280)
+}
+
+/// The same in a window of so many pixels.
+fn open_as_wide(browser: &str, page: &Path, profile: &Path, width: u32) -> Output {
     let flags = [
         "--headless",
         "--no-sandbox",
@@ -72,6 +77,7 @@ fn open(browser: &str, page: &Path, profile: &Path) -> Output {
     Command::new("unshare")
         .args(["--net", browser])
         .args(flags)
+        .arg(format!("--window-size={width},900"))
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", page.display()))
         .output()
@@ -114,6 +120,57 @@ fn the_page_draws_every_figure_and_asks_for_nothing() {
         assert!(dom.matches("<svg").count() >= figures, "{name}");
         assert_eq!(complaints(&log), Vec::<&str>::new(), "{name}");
     }
+}
+
+#[test]
+fn panels_below_each_other_all_keep_their_names() {
+    let Some(browser) = chromium() else {
+        return skip("there is no chromium");
+    };
+    if !can_unshare() {
+        return skip("making a network namespace takes root");
+    }
+    let scratch = Scratch::new("browser-narrow");
+    let path = scratch.0.join("narrow.html");
+    std::fs::write(&path, html::page(&samples::classes())).unwrap();
+    let names = |width| {
+        let profile = scratch.0.join(format!("profile-{width}"));
+        let output = open_as_wide(browser, &path, &profile, width);
+        let dom = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (_, figure) = dom.split_once("data-spec=\"by_probe\"").unwrap();
+        let figure = figure.split("</figure>").next().unwrap();
+        figure.matches(">idle</text>").count()
+    };
+    // One for a row of three panels; or one for each of them.
+    assert_eq!([1_280, 500].map(names), [1, 3]);
+}
+
+#[test]
+fn dates_of_one_year_are_sorted() {
+    let Some(browser) = chromium() else {
+        return skip("there is no chromium");
+    };
+    if !can_unshare() {
+        return skip("making a network namespace takes root");
+    }
+    let scratch = Scratch::new("browser-sorted");
+    let path = scratch.0.join("sorted.html");
+    let days = [
+        "2026-11-27 03:56:38",
+        "2026-03-01 10:00:00",
+        "2026-11-27 03:54:51",
+    ];
+    let rows = days.map(|day| format!("<tr><td>{day}</td></tr>")).concat();
+    let page = format!(
+        "<!DOCTYPE html><table class=\"sortable\"><thead><tr><th>started</th></tr></thead><tbody>{rows}</tbody></table>\
+         <script>{}</script><script>setTimeout(() => document.querySelector('th button').click(), 500)</script>",
+        delaylab_figure::SCRIPT
+    );
+    std::fs::write(&path, page).unwrap();
+    let output = open(browser, &path, &scratch.0.join("profile"));
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let places = [1, 2, 0].map(|day| dom.find(&format!("<td>{}</td>", days[day])).unwrap());
+    assert!(places.is_sorted(), "{places:?}");
 }
 
 #[test]

@@ -30,17 +30,22 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
                     thead {
                         tr {
                             th scope="col" { "Compare" }
-                            @for head in ["run", "target", "findings"] { th scope="col" { (head) } }
-                            @for head in ["lost", "p50", "p99", "packets"] {
-                                th scope="col" class="figures" { (head) }
-                            }
-                            @for head in ["started (UTC)", "state"] { th scope="col" { (head) } }
+                            th scope="col" { "run" }
+                            th scope="col" class="spare" { "target" }
+                            th scope="col" { "findings" }
+                            @for head in ["lost", "p50", "p99"] { th scope="col" class="figures" { (head) } }
+                            th scope="col" class="figures spare" { "packets" }
+                            @for head in ["started (UTC)", "state"] { th scope="col" class="spare" { (head) } }
                         }
                     }
                     tbody { @for entry in found { (run_row(entry)) } }
                 }
             }
-            p class="meta" { "p50 and p99: the largest of a run's trials, of the response." }
+            p class="meta" {
+                "p50 and p99: of the run's slowest stream, the one with the largest p99; of the response where the run's \
+                 findings judge it, else of the round trip. Packets and loss: without warm-up; simulations that repeat \
+                 another one exactly count once."
+            }
             button type="submit" { "Compare two runs" }
         }
     };
@@ -63,7 +68,7 @@ fn shown(entry: &Entry) -> String {
     words.join(" ").to_lowercase()
 }
 
-/// `2 true, 1 undecided`; empty without findings.
+/// `2 true, 1 undecided`; words where it has no findings.
 fn verdicts(entry: &Entry) -> String {
     let counts = &entry.overview.verdicts;
     let words = Verdict::ALL.into_iter().filter_map(|verdict| {
@@ -71,7 +76,10 @@ fn verdicts(entry: &Entry) -> String {
         let count = counts.get(&name.replace(' ', "_"))?;
         Some(format!("{count} {name}"))
     });
-    words.collect::<Vec<_>>().join(", ")
+    match words.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => "no findings".to_owned(),
+        words => words,
+    }
 }
 
 fn run_row(entry: &Entry) -> Markup {
@@ -82,6 +90,8 @@ fn run_row(entry: &Entry) -> Markup {
         (None, State::Complete) => "complete".to_owned(),
         (None, State::Partial) => "in progress, or interrupted".to_owned(),
     };
+    // Where there is no room for its column.
+    let unusual = entry.damage.is_some() || entry.state != State::Complete;
     let world = entry.world.as_deref().unwrap_or("–");
     let started = entry.started_utc.as_deref().map(date_and_time);
     let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), format_duration);
@@ -91,15 +101,16 @@ fn run_row(entry: &Entry) -> Markup {
             td {
                 @if let Some(title) = &came.title { (title) br; }
                 a href={ "/run/" (encode(folder)) } { (folder) }
+                @if unusual { span class="narrow" { br; (state) } }
             }
-            td { (came.target.as_deref().unwrap_or(world)) }
+            td class="spare" { (came.target.as_deref().unwrap_or(world)) }
             td { (verdicts(entry)) }
             td class="figures" { (percent(came.lost, came.sent)) }
             td class="figures" { (time(came.p50)) }
             td class="figures" { (time(came.p99)) }
-            td class="figures" { (entry.records) }
-            td class="name" { (started.as_deref().unwrap_or("–")) }
-            td { (state) }
+            td class="figures spare" { (came.sent) }
+            td class="name spare" { (started.as_deref().unwrap_or("–")) }
+            td class="spare" { (state) }
         }
     }
 }

@@ -263,7 +263,7 @@ async fn runs_as_json(Extension(peer): Extension<Peer>) -> Response {
     let make = |shared: &Shared| {
         let runs: Vec<_> = list(shared)?.iter().map(entry).collect();
         Ok(json_of(
-            &json!({ "schema": "delaylab/runs/1", "runs": runs }),
+            &json!({ "schema": "delaylab/runs/2", "runs": runs }),
         ))
     };
     answer(&peer, make).await
@@ -324,7 +324,7 @@ fn entry(entry: &Entry) -> Value {
         "state": entry.state.name(), "trials": entry.trials, "records": entry.records,
         "title": entry.overview.title, "target": entry.overview.target, "verdicts": entry.overview.verdicts,
         "sent": entry.overview.sent, "lost": entry.overview.lost,
-        "largest_p50_ns": entry.overview.p50, "largest_p99_ns": entry.overview.p99,
+        "p50_ns": entry.overview.p50, "p99_ns": entry.overview.p99,
     })
 }
 
