@@ -43,8 +43,9 @@ impl Figure for Anatomy {
 
     fn about(&self, run: &RunData) -> String {
         let pooled = pooled_note(run);
+        let colours = colours_note(run);
         format!(
-            "The mean time in each stage of the responses around each quantile, in the order of the packet's way; at the right, the mean response. Each quantile has its own axis. Orange is the host, blue the network.{pooled}"
+            "The mean time in each stage of the responses around each quantile, in the order of the packet's way; at the right, the mean response. Each quantile has its own axis.{colours}{pooled}"
         )
     }
 
@@ -111,6 +112,22 @@ fn stages(run: &RunData) -> Vec<StageSet> {
     stages
 }
 
+/// Which colours are of the host and of the network, where there are bars of either; what stamps do not tell apart is neither.
+fn colours_note(run: &RunData) -> &'static str {
+    let bars: Vec<_> = stages(run).into_iter().map(colour).collect();
+    let any = |colours: &[&str]| bars.iter().any(|bar| colours.contains(bar));
+    match (any(&HOST), any(&NETWORK)) {
+        (true, true) => " Orange is the host, blue the network.",
+        (true, false) => " Orange is the host.",
+        (false, true) => " Blue is the network.",
+        (false, false) => "",
+    }
+}
+
+/// The oranges and the blues of [`colour`].
+const HOST: [&str; 4] = ["#7f3b08", "#b35806", "#e08214", "#fdb863"];
+const NETWORK: [&str; 3] = ["#4393c3", "#92c5de", "#2166ac"];
+
 /// Oranges for the host, blues for the network, grey for the reflector, greens for a server and what it takes to have a
 /// connection to it, purple where a stage is of several.
 fn colour(set: StageSet) -> &'static str {
@@ -159,6 +176,23 @@ mod tests {
                 "{bars:?}"
             );
         }
+    }
+
+    #[test]
+    fn colours_are_named_where_there_are_bars_of_them() {
+        let (_, mut run) = runs().into_iter().next().unwrap();
+        assert_eq!(colours_note(&run), " Orange is the host, blue the network.");
+        for panel in &mut run.panels {
+            for part in panel
+                .summary
+                .anatomy
+                .iter_mut()
+                .flat_map(|at| &mut at.parts)
+            {
+                part.stages = Stage::ALL.into_iter().collect();
+            }
+        }
+        assert_eq!(colours_note(&run), "");
     }
 
     #[test]

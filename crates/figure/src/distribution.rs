@@ -44,9 +44,13 @@ impl Figure for Distribution {
         };
         let pooled = pooled_note(run);
         let same = same_note(run);
-        format!(
-            "Share of the answered packets in each bin. The bin at the right, set apart, holds all round trips {beyond}, with their number and the largest.{same}{pooled}"
-        )
+        let beyond = match has_overflow(&self.table(run)) {
+            true => format!(
+                " The bin at the right, set apart, holds all round trips {beyond}, with their number and the largest."
+            ),
+            false => String::new(),
+        };
+        format!("Share of the answered packets in each bin.{beyond}{same}{pooled}")
     }
 
     fn table(&self, run: &RunData) -> Table {
@@ -80,7 +84,7 @@ impl Figure for Distribution {
         axis::unit(x, ends(run));
         let label = x["axis"]["labelExpr"].as_str().unwrap_or_default();
         x["axis"]["labelExpr"] = json!(format!("datum.value > overflow_from ? '' : {label}"));
-        if table.rows.iter().any(|row| row[OVERFLOW] == true) {
+        if has_overflow(table) {
             let shares = table.rows.iter().filter_map(|row| row[SHARE].as_f64());
             let highest = ABOVE * shares.fold(0.0, f64::max);
             spec["spec"]["encoding"]["y"]["scale"] = json!({ "domainMax": highest, "nice": false });
@@ -88,6 +92,11 @@ impl Figure for Distribution {
         side_by_side(&mut spec, &varied(run), 3, 16);
         spec
     }
+}
+
+/// Does any panel have round trips far beyond the others?
+fn has_overflow(table: &Table) -> bool {
+    table.rows.iter().any(|row| row[OVERFLOW] == true)
 }
 
 /// Panels that are named where they are left out; more are counted.
@@ -247,6 +256,19 @@ mod tests {
                 assert_eq!(row[6], panel.summary.round_trip.as_ref().unwrap().max);
             }
         }
+    }
+
+    #[test]
+    fn a_bin_that_is_not_drawn_is_not_described() {
+        let mut run = waits();
+        assert!(Distribution.about(&run).contains("set apart"));
+        for panel in &mut run.panels {
+            // Excursions begin beyond the largest.
+            let delays = panel.summary.round_trip.as_mut().unwrap();
+            delays.iqr = delays.max;
+        }
+        assert!(!has_overflow(&Distribution.table(&run)));
+        assert!(!Distribution.about(&run).contains("set apart"));
     }
 
     #[test]

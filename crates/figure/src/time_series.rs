@@ -67,9 +67,15 @@ impl Figure for TimeSeries {
         };
         let pooled = pooled_note(run);
         let breaks = TimeAxis::new(run).breaks_note(run);
-        let below = match run.panels.iter().any(|p| p.sketch.marks().next().is_some()) {
-            true => " Triangles below: gaps of the CPU sentinel, and what happened to the clocks.",
-            false => "",
+        let kinds = kinds(run);
+        let is_drawn = |name: &str| kinds.iter().any(|(kind, _)| *kind == name);
+        let below = match (is_drawn(GAP), is_drawn(CLOCK)) {
+            (true, true) => {
+                " Triangles below: gaps of the CPU sentinel, and what happened to the clocks."
+            }
+            (true, false) => " Triangles below: gaps of the CPU sentinel.",
+            (false, true) => " Triangles below: what happened to the clocks.",
+            (false, false) => "",
         };
         format!(
             "The trials of each panel end to end{breaks}. A stroke reaches from the smallest to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"

@@ -1,7 +1,7 @@
 //! A run in one table: for each combination of levels how much was lost, how long it took, and where.
 
 use super::groups::worst_of;
-use super::{RunData, ShownDelay};
+use super::{RunData, ShownDelay, Ways};
 use crate::words::percent;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
@@ -45,7 +45,21 @@ pub struct DigestRow {
 impl RunData {
     /// Of at most so many rows, the worst ones; all without a limit.
     pub fn digest(&self, most: Option<usize>) -> Digest {
-        let delay = self.shown_delay();
+        self.digest_of(self.shown_delay(), most)
+    }
+
+    /// The same for readers, in one quantity a row: network and host are parts of the response, so where stamps tell them
+    /// apart p50 and p99 are the response's, too.
+    pub fn digest_to_read(&self, most: usize) -> Digest {
+        let digest = self.digest(Some(most));
+        let mut rows = digest.rows.iter();
+        match rows.any(|row| row.network.or(row.host).is_some()) && self.ways() == Ways::RoundTrip {
+            true => self.digest_of(ShownDelay::Response, Some(most)),
+            false => digest,
+        }
+    }
+
+    fn digest_of(&self, delay: ShownDelay, most: Option<usize>) -> Digest {
         let apart = self.apart(most.is_none());
         let summaries: Vec<&Summary> = apart.rows.iter().map(|(.., summary)| *summary).collect();
         let places = worst_of(&summaries, most.unwrap_or(summaries.len()));
@@ -145,7 +159,7 @@ impl Digest {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::run::samples::{classes, runs};
+    use crate::run::samples::{classes, runs, waits};
 
     #[test]
     fn every_combination_has_a_row_unless_few_are_asked_for() {
@@ -155,6 +169,19 @@ mod tests {
         assert_eq!(all.left_out, 0);
         let few = run.digest(Some(2));
         assert_eq!((few.rows.len(), few.left_out), (2, all.rows.len() - 2));
+    }
+
+    #[test]
+    fn network_and_host_stand_beside_the_delay_that_they_are_parts_of() {
+        let mut run = waits();
+        run.findings.clear();
+        assert_eq!(run.digest(None).delay, "round trip");
+        let read = run.digest_to_read(12);
+        assert_eq!(read.delay, "response");
+        assert!(read.rows.iter().any(|row| row.network.is_some()));
+        let (.., summary) = run.apart(false).rows[0];
+        let median = summary.response.as_ref().unwrap().p50;
+        assert_eq!(read.rows[0].p50, Some(median));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::figures::{Stills, figure};
 use super::table::{Column, Table};
 use super::title;
 use delaylab_figure::Drawing;
+use delaylab_model::distinct::Distinct;
 use delaylab_view::benchmark::conformance;
 use delaylab_view::explain::words::answers;
 use delaylab_view::run::{RunData, ShownDelay};
@@ -44,7 +45,12 @@ pub(super) fn section(run: &RunData, key: Option<&Drawing>, artist: &Stills) -> 
 
 /// `waits · live · 2026-… UTC · 18 trials, 7200 packets · seed 7`.
 fn meta(run: &RunData) -> Markup {
-    let packets: u64 = run.trials.iter().map(|t| t.summary.counts.sent).sum();
+    // Simulations that repeat another one exactly count once, as in the list of runs.
+    let mut distinct = Distinct::new();
+    let trials = run.trials.iter();
+    let counting =
+        trials.filter(|trial| distinct.counts(trial.stream.trace_hash, trial.stream.probe));
+    let packets: u64 = counting.map(|trial| trial.summary.counts.sent).sum();
     let mut trials: Vec<_> = run.trials.iter().map(|t| t.stream.trial).collect();
     trials.sort_unstable();
     trials.dedup();
@@ -87,7 +93,7 @@ fn facts(run: &RunData) -> Markup {
 
 /// A row for each combination of levels: how much was lost, how long it took, and where.
 fn summary(run: &RunData) -> Markup {
-    let digest = run.digest(Some(ROWS));
+    let digest = run.digest_to_read(ROWS);
     let [factors, figures] = digest.heads();
     let factors = factors.into_iter().map(|head| (head, Column::Words));
     let figures = figures.into_iter().map(|head| (head, Column::Figures));
@@ -95,7 +101,7 @@ fn summary(run: &RunData) -> Markup {
     let mut rows = digest.rows.iter();
     let is_split = rows.any(|row| row.network.or(row.host).is_some());
     digest.rows.iter().for_each(|row| table.row(row.cells()));
-    let is_response = run.shown_delay() == ShownDelay::Response;
+    let is_response = digest.delay == ShownDelay::Response.name(run.ways());
     let response = "Response: from when a packet was due until its reply was read.";
     let split = "Network and host: their parts of the median response.";
     let left_out = format!(
