@@ -26,8 +26,8 @@ pub(super) fn ticks(least: Nanos, most: Nanos) -> Vec<Nanos> {
     })
 }
 
-/// So much further than the data, as a factor.
-const ROOM: f64 = 1.08;
+/// Pixels at both ends of an axis: marks there are not cut.
+const ROOM: u32 = 8;
 
 /// Gives an axis of nanoseconds the unit of what it shows, once. Where each panel has a scale of its own, `largest` are
 /// those of all of them: the unit is that of the smallest, as others have a place for more digits.
@@ -58,11 +58,10 @@ pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
     unit(x, [most]);
     let is_logarithmic = least > 0 && most as f64 >= LOGARITHMIC * least as f64;
     x["scale"] = match is_logarithmic {
-        // A little room at both ends, or marks are cut.
         true => {
-            json!({ "type": "log", "nice": false, "domain": [least as f64 / ROOM, most as f64 * ROOM] })
+            json!({ "type": "log", "nice": false, "domain": [least, most], "padding": ROOM })
         }
-        false => json!({ "zero": false, "nice": false, "padding": 8 }),
+        false => json!({ "zero": false, "nice": false, "padding": ROOM }),
     };
     if is_logarithmic {
         x["axis"]["values"] = json!(ticks(least, most));

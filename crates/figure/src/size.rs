@@ -237,6 +237,8 @@ fn faceted(mut chart: Value, layout: &Layout) -> Value {
         "transform": transform,
         "facet": { "field": "panel", "type": "nominal", "sort": names },
         "columns": 2,
+        // The last number of an axis does not join the first one of the next.
+        "spacing": { "column": 40 },
         "spec": chart,
     })
 }
