@@ -61,10 +61,10 @@ impl Figure for Series {
             true => " Of the repeats of each the one with the longest queue is drawn.",
             false => "",
         };
-        let zeros = zeros_note(run);
+        let left_out = left_out_note(run);
         let dashes = dashes_note(run);
         format!(
-            "{}: {}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean{dashes}; warm-up is included.{some}{one}{zeros}",
+            "{}: {}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean{dashes}; warm-up is included.{some}{one}{left_out}",
             plural(kinds.len() as u64, "kind"),
             names.join(", ")
         )
@@ -115,7 +115,15 @@ impl Figure for Series {
 /// Those that have something to draw.
 fn drawn(run: &RunData) -> impl Iterator<Item = &SeriesShown> {
     let series = run.series.iter();
-    series.filter(|shown| !is_zero(shown))
+    series.filter(|shown| !is_zero(shown) && !is_full(shown))
+}
+
+/// A share whose mean is at least this is all of it, from end to end.
+const FULL: f64 = 0.99;
+
+/// A line that is busy all the time is a block without a course: it needs no axis either.
+fn is_full(shown: &SeriesShown) -> bool {
+    shown.unit == Unit::Share && shown.mean >= FULL
 }
 
 /// What is 0 all the time needs no axis.
@@ -124,21 +132,27 @@ fn is_zero(shown: &SeriesShown) -> bool {
 }
 
 /// Which are left out, where they have points.
-fn zeros_note(run: &RunData) -> String {
-    let mut zeros: BTreeMap<&str, u64> = BTreeMap::new();
+fn left_out_note(run: &RunData) -> String {
+    let zeros = counted(run, is_zero);
+    let zeros = zeros.map(|names| format!(" Always 0, and not drawn: {names}."));
+    let full = counted(run, is_full);
+    let full = full.map(|names| format!(" 99 % and more on average, and not drawn: {names}."));
+    zeros.into_iter().chain(full).collect()
+}
+
+/// `acr of 3 combinations`, of those that have points; `None` without any.
+fn counted(run: &RunData, is_meant: fn(&SeriesShown) -> bool) -> Option<String> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for shown in &run.series {
-        if is_zero(shown) && !shown.stretches.is_empty() {
-            *zeros.entry(&shown.series).or_default() += 1;
+        if is_meant(shown) && !shown.stretches.is_empty() {
+            *counts.entry(&shown.series).or_default() += 1;
         }
     }
-    let zeros = zeros
+    let names = counts
         .iter()
         .map(|(series, count)| format!("{series} of {}", plural(*count, "combination")));
-    let zeros: Vec<_> = zeros.collect();
-    match zeros.is_empty() {
-        true => String::new(),
-        false => format!(" Always 0, and not drawn: {}.", zeros.join(", ")),
-    }
+    let names: Vec<_> = names.collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// The levels that tell a combination from the others.
@@ -393,5 +407,25 @@ mod tests {
             (shown.threshold, shown.limit) = (None, None);
         }
         assert!(!Series.about(&run).contains("dashes"));
+    }
+
+    #[test]
+    fn a_line_that_is_always_busy_is_a_number_and_no_panel() {
+        let mut run = of_two_units();
+        let busy = SeriesShown {
+            series: "utilisation".to_owned(),
+            unit: Unit::Share,
+            mean: 0.998,
+            ..run.series[1].clone()
+        };
+        run.series.push(busy);
+        assert_eq!(kinds(&run).len(), 2);
+        let about = Series.about(&run);
+        assert!(
+            about.contains("not drawn: utilisation of 1 combination."),
+            "{about}"
+        );
+        run.series[2].mean = 0.9;
+        assert_eq!(kinds(&run).len(), 3);
     }
 }
