@@ -128,7 +128,8 @@ fn remedy(run: &Path, mismatch: &Mismatch) -> String {
 }
 
 /// What to do about a file that this user may not read.
-pub const READ_AS_OWNER: &str = "Read the run as the user that it belongs to, or let this user read its files (chmod)";
+pub const READ_AS_OWNER: &str =
+    "Read the run as the user that it belongs to, or let this user read its files (chmod)";
 
 /// A record and the noise that it met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -335,7 +336,9 @@ impl Run {
 
     /// May this user not read one of its files?
     pub fn is_denied(&self) -> bool {
-        self.damages().iter().any(|text| text.ends_with(MAY_NOT_READ))
+        self.damages()
+            .iter()
+            .any(|text| text.ends_with(MAY_NOT_READ))
     }
 
     /// Opens every table once, so that what is damaged is known before anything is read.

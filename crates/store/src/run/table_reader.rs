@@ -145,10 +145,7 @@ impl TableReader {
 
 /// Rows with every column of the table: those that have not been written yet have no noise, older versions wrote fewer
 /// columns, and a column of words that has none is not read.
-pub(super) fn with_all(
-    schema: &SchemaRef,
-    rows: &RecordBatch,
-) -> Result<RecordBatch, ArrowError> {
+pub(super) fn with_all(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     if rows.schema_ref() == schema {
         return Ok(rows.clone());
     }
