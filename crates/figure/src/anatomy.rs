@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn colours_are_named_where_there_are_bars_of_them() {
-        let (_, mut run) = runs().into_iter().next().unwrap();
+        let [(_, mut run), ..] = runs();
         assert_eq!(colours_note(&run), " Orange is the host, blue the network.");
         for panel in &mut run.panels {
             for part in panel

@@ -161,11 +161,11 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
             vec![("symbol", count(&is("kind", "measured"))), ("line", found)]
         }
         "series" => {
-            let lines = apart(&["series", "panel"], &all);
+            let lines = apart(&["kind", "panel"], &all);
             let has = |limit: &'static str| {
-                apart(&["series", "panel"], &move |row| !row[limit].is_null())
+                apart(&["kind", "panel"], &move |row| !row[limit].is_null())
             };
-            let limits = has("threshold") + has("buffer");
+            let limits = has("threshold") + has("limit");
             vec![
                 ("rect", rows.len() as u64),
                 ("line", lines),
