@@ -6,11 +6,26 @@ use delaylab_model::request::DnsTransport;
 
 /// How the server of a URL is asked; `None`: no URL, or one of another kind.
 pub fn method_of_url(target: &str) -> Option<Method> {
-    match target.split_once("://")?.0 {
+    match scheme(target)?.as_str() {
         "http" | "https" => Some(Method::Http),
         "dns" | "dns+tls" | "tls" => Some(Method::Dns),
         _ => None,
     }
+}
+
+/// What stands before `://`, in lower case: upper case means the same (RFC 3986 §3.1).
+fn scheme(target: &str) -> Option<String> {
+    let (scheme, _) = target.split_once("://")?;
+    Some(scheme.to_ascii_lowercase())
+}
+
+/// Nothing is asked by a URL of this scheme.
+pub fn unknown_scheme(target: &str) -> Failed {
+    let scheme = scheme(target).unwrap_or_default();
+    Failed::usage(format!(
+        "`{target}`: the scheme `{scheme}` is not known. Known are http, https, dns, dns+tls and tls; of any other \
+         server a TCP port can be asked: HOST:PORT --method tcp-connect"
+    ))
 }
 
 /// `HOST:PORT` or `[ADDRESS]:PORT` taken apart; an IPv6 address alone is a host.
@@ -42,7 +57,7 @@ pub struct NameServer {
 /// Of a host, or of `dns://SERVER:PORT/NAME?type=TYPE`, as RFC 4501 has it; by TLS `tls://` or `dns+tls://`.
 ///
 /// # Errors
-/// No host, or a transport that is not the URL's.
+/// No host, a transport that is not the URL's, or a URL that is not of a name server.
 pub fn name_server(
     target: &str,
     given_port: Option<u16>,
@@ -55,7 +70,12 @@ pub fn name_server(
         question: None,
     };
     if let Some((scheme, rest)) = target.split_once("://") {
-        if scheme != "dns" {
+        if method_of_url(target) != Some(Method::Dns) {
+            return Err(Failed::usage(format!(
+                "`{target}` is no URL of a name server: write dns://SERVER/NAME, or tls://SERVER/NAME"
+            )));
+        }
+        if !scheme.eq_ignore_ascii_case("dns") {
             if given_transport.is_some_and(|asked| asked != DnsTransport::Tls) {
                 let what = "--transport: the URL says that TLS is to carry it";
                 return Err(Failed::usage(what));
@@ -101,6 +121,25 @@ mod tests {
     }
 
     #[test]
+    fn a_scheme_says_how_a_server_is_asked_in_either_case() {
+        for (text, method) in [
+            ("http://a/", Some(Method::Http)),
+            ("HTTPS://a/", Some(Method::Http)),
+            ("DNS://a/b", Some(Method::Dns)),
+            ("Tls://a/b", Some(Method::Dns)),
+            ("ws://a/", None),
+            ("a:80", None),
+        ] {
+            assert_eq!(method_of_url(text), method, "{text}");
+        }
+        let said = unknown_scheme("WS://a/").message;
+        assert!(
+            said.contains("`ws` is not known") && said.contains("https, dns"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn a_url_says_which_server_is_asked_for_what_and_by_what() {
         let read = |text| name_server(text, None, None).ok();
         let expected = |port, transport, question: Option<&str>| NameServer {
@@ -116,14 +155,22 @@ mod tests {
                 "dns://192.0.2.1:5300/a.b?type=AAAA",
                 expected(Some(5300), None, Some("a.b AAAA")),
             ),
+            ("DNS://192.0.2.1/a.b", expected(None, None, Some("a.b A"))),
             (
                 "tls://192.0.2.1",
+                expected(None, Some(DnsTransport::Tls), None),
+            ),
+            (
+                "Dns+TLS://192.0.2.1",
                 expected(None, Some(DnsTransport::Tls), None),
             ),
         ] {
             assert_eq!(read(text), Some(server), "{text}");
         }
         assert_eq!(read("dns:///a.b"), None);
+        for text in ["ftp://192.0.2.1/a.b", "http://192.0.2.1/a.b"] {
+            assert_eq!(read(text), None, "{text}");
+        }
         let udp = Some(DnsTransport::Udp);
         assert!(name_server("tls://192.0.2.1/a.b", None, udp).is_err());
     }

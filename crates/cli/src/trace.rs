@@ -5,7 +5,7 @@ use crate::args::trace::TraceArgs;
 use crate::args::values;
 use crate::exit::{Exit, Failed};
 use crate::ping::system_info;
-use crate::server_target::{method_of_url, name_server, with_port};
+use crate::server_target::{method_of_url, name_server, unknown_scheme, with_port};
 use crate::terminal;
 use delaylab_kernel::signals;
 use delaylab_live::path_trace::{PathTracing, names};
@@ -71,14 +71,12 @@ fn method(args: &TraceArgs) -> Result<Method, Failed> {
     let method = args.method.or(by_url).unwrap_or(Method::Udp);
     if args.target.contains("://") && by_url != Some(method) {
         let target = &args.target;
-        return Err(Failed::usage(match by_url {
-            Some(of_url) => format!(
+        return Err(match by_url {
+            Some(of_url) => Failed::usage(format!(
                 "`{target}` is asked by {of_url}, not by {method}: leave --method out, or name the host and --port"
-            ),
-            None => {
-                format!("`{target}` is no URL of a server: http://, https://, dns:// or tls://")
-            }
-        }));
+            )),
+            None => unknown_scheme(target),
+        });
     }
     let question = args.question.is_some() || args.transport.is_some();
     if question && method != Method::Dns {

@@ -2,11 +2,11 @@
 
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
-use crate::server_target::{name_server, with_port};
+use crate::server_target::{method_of_url, name_server, unknown_scheme, with_port};
 use delaylab_model::method::Method;
 use delaylab_model::request::{DnsTransport, Url, Verb};
 use serde_json::{Value, json};
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
 /// The host that packets go to, and the fields of the probe that say what it is asked.
@@ -27,6 +27,9 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
     let target = args.target();
     let method = args.method();
     if target.contains("://") && !matches!(method, Method::Http | Method::Dns) {
+        if method_of_url(target).is_none() {
+            return Err(unknown_scheme(target));
+        }
         return Err(Failed::usage(format!(
             "`{target}` is a URL, and {method} asks a host: leave --method out, or name the host alone"
         )));
@@ -142,17 +145,59 @@ impl Asked {
 
 /// The address of `ADDRESS` or `NAME:PORT:ADDRESS`.
 fn address(resolve: &str, url: &Url) -> Result<String, Failed> {
-    let Some((name, rest)) = resolve
-        .split_once(':')
-        .filter(|(name, _)| *name == url.host)
-    else {
+    // An IPv6 address may have a zone.
+    let alone = resolve.split('%').next().map(str::parse::<IpAddr>);
+    if !resolve.contains(':') || matches!(alone, Some(Ok(_))) {
         return Ok(resolve.to_owned());
+    }
+    let of_url = || {
+        let (name, rest) = resolve.split_once(':')?;
+        let (port, address) = rest.split_once(':')?;
+        let same = name.eq_ignore_ascii_case(&url.host) && port.parse() == Ok(url.port);
+        // As curl has it, an IPv6 address may stand in brackets.
+        let bare = address
+            .strip_prefix('[')
+            .and_then(|address| address.strip_suffix(']'));
+        let address = bare.unwrap_or(address);
+        (same && !address.is_empty()).then(|| address.to_owned())
     };
-    match rest.split_once(':') {
-        Some((port, address)) if port.parse() == Ok(url.port) => Ok(address.to_owned()),
-        _ => Err(Failed::usage(format!(
-            "--resolve {resolve}: the URL asks {name} at port {}: write {name}:{}:ADDRESS",
-            url.port, url.port
-        ))),
+    let (host, port) = (&url.host, url.port);
+    of_url().ok_or_else(|| {
+        Failed::usage(format!(
+            "--resolve {resolve}: the URL asks {host} at port {port}: write ADDRESS, or {host}:{port}:ADDRESS"
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn an_address_may_stand_behind_the_name_and_port_of_the_url() {
+        let url: Url = "http://Example.org:8080/".parse().unwrap();
+        let read = |resolve| address(resolve, &url);
+        for (resolve, expected) in [
+            ("192.0.2.1", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("fe80::1%eth0", "fe80::1%eth0"),
+            ("example.org:8080:192.0.2.1", "192.0.2.1"),
+            ("EXAMPLE.org:8080:192.0.2.1", "192.0.2.1"),
+            ("Example.org:8080:2001:db8::1", "2001:db8::1"),
+            ("example.org:8080:[2001:db8::1]", "2001:db8::1"),
+        ] {
+            assert_eq!(read(resolve).ok().as_deref(), Some(expected), "{resolve}");
+        }
+        for wrong in [
+            "example.org:80:192.0.2.1",
+            "example.com:8080:192.0.2.1",
+            "example.org:8080",
+            "example.org:8080:",
+            "192.0.2.1:8080",
+        ] {
+            let said = read(wrong).unwrap_err().message;
+            assert!(said.contains("example.org:8080:ADDRESS"), "{said}");
+        }
     }
 }

@@ -239,7 +239,7 @@ fn what_cannot_be_traced_is_refused() {
             "https://127.0.0.1/ --method udp",
             "is asked by http, not by udp",
         ),
-        ("ftp://127.0.0.1/", "is no URL of a server"),
+        ("ftp://127.0.0.1/", "`ftp` is not known"),
         ("127.0.0.1 --question a.b", "they go with --method dns"),
         (
             "127.0.0.1 --method dns --question a..b",
