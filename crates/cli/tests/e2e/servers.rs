@@ -149,6 +149,23 @@ fn a_body_that_comes_later_is_transfer() {
     });
 }
 
+/// What a server takes behind an interim reply is its own, by both versions of HTTP.
+#[test]
+fn an_interim_reply_is_not_the_reply() {
+    let server = WebServer::local(None);
+    for version in ["1.1", "2"] {
+        let words = format!(
+            "http://{}/hints/20 --http {version} {ONE_BY_ONE} -c 10",
+            server.at
+        );
+        in_one_of_three(|| {
+            server.truths();
+            let document = document(&words);
+            close(stage(&document, "server"), median(server.truths()))
+        });
+    }
+}
+
 /// A connection for each request has its set-up in it, and what stands in the table adds up.
 #[test]
 fn a_connection_for_each_request_is_taken_apart() {
@@ -229,12 +246,14 @@ fn hostile_servers_are_recorded() {
     for (path, outcome, said) in [
         ("garbage", "corrupt", "not HTTP"),
         ("old", "corrupt", "not HTTP"),
-        ("head", "corrupt", "longer than 64 KiB"),
+        ("head", "corrupt", "more than 1024 fields"),
         ("close", "refused", "closed the connection"),
         ("reset", "refused", "connection"),
         ("silent", "lost", ""),
+        ("interim", "corrupt", "interim replies"),
+        ("chunks", "lost", ""),
     ] {
-        let words = format!("http://{}/{path} -i 50ms -c 3 -W 300ms", server.at);
+        let words = format!("HTTP://{}/{path} -i 50ms -c 3 -W 300ms", server.at);
         let document = document(&words);
         let records = records(&document);
         assert_eq!(records.len(), 3, "{words}");
@@ -323,8 +342,14 @@ fn hostile_servers_of_http2_are_recorded() {
         ("head", "corrupt", "longer than 64 KiB"),
         ("close", "refused", "closed the connection"),
         ("silent", "lost", ""),
+        ("unknown", "corrupt", "not of the reply"),
     ] {
-        let words = format!("http://{}/{path} --http 2 -i 50ms -c 3 -W 300ms", server.at);
+        // Frames are read one by one before a reply begins, which takes a busy machine a while.
+        let patience = if path == "unknown" { "10s" } else { "300ms" };
+        let words = format!(
+            "http://{}/{path} --http 2 -i 50ms -c 3 -W {patience}",
+            server.at
+        );
         let document = document(&words);
         let records = records(&document);
         assert_eq!(records.len(), 3, "{words}");
@@ -584,6 +609,15 @@ fn what_cannot_be_asked_is_said() {
         (
             "ftp://127.0.0.1/ --method http -c 1".to_owned(),
             "neither http:// nor https://",
+        ),
+        ("ws://127.0.0.1/ -c 1".to_owned(), "`ws` is not known"),
+        (
+            "ftp://127.0.0.1/a --method dns -c 1".to_owned(),
+            "no URL of a name server",
+        ),
+        (
+            "http://127.0.0.1:1/ --resolve other:80:127.0.0.1 -c 1".to_owned(),
+            "127.0.0.1:1:ADDRESS",
         ),
         ("127.0.0.1 --method dns -c 1".to_owned(), "--question"),
         (

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `/think/20` | waits 20 ms, then replies |
 //! | `/body/20` | sends the head, waits 20 ms, sends the body |
+//! | `/hints/20` | sends an interim reply, waits 20 ms, replies |
 //! | `/page/5000` | a body of 5000 bytes |
 //! | `/ping` | asks whether the client is there, and replies once it has said so |
 //! | `/away` | replies, and says that it goes away |
 //! | `/refuse`, `/push`, `/garbage` | resets the request, pushes another, sends what is no frame |
 //! | `/head` | a head that does not end |
+//! | `/unknown` | frames of a type that nobody knows, without end |
 //! | `/close` | ends the connection without a reply |
 //! | `/silent` | nothing |
 
@@ -100,8 +102,13 @@ impl<S: Read + Write> Connection<'_, S> {
         let tell = |took: Truth| {
             let _ = self.told.lock().map(|mut told| told.push(took));
         };
-        if what == "think" {
-            wait();
+        match what {
+            "think" => wait(),
+            "hints" => {
+                self.send(&[(kind::HEADERS, flag::END_HEADERS, stream, b"\x08\x03103")])?;
+                wait();
+            }
+            _ => {}
         }
         if what != "body" {
             tell(clock::monotonic() - begun);
@@ -137,6 +144,9 @@ impl<S: Read + Write> Connection<'_, S> {
                 last,
                 (kind::GOAWAY, 0, 0, &[0x7f, 255, 255, 255, 0, 0, 0, 0]),
             ]),
+            "unknown" => loop {
+                self.send(&[(0xbe, 0, 0, &b""[..]); 1_000])?;
+            },
             "refuse" => self.send(&[(kind::RST_STREAM, 0, stream, &[0, 0, 0, 7])]),
             "push" => self.send(&[(
                 kind::PUSH_PROMISE,

@@ -5,10 +5,12 @@
 //! | `/think/20` | waits 20 ms, then replies |
 //! | `/lazy/20` | the same, and its kernel acknowledges late |
 //! | `/body/20` | sends the head, waits 20 ms, sends the body |
+//! | `/hints/20` | sends an interim reply, waits 20 ms, replies |
 //! | `/page/5000` | a body of 5000 bytes |
 //! | `/garbage`, `/old` | what is no HTTP, a page without a head (HTTP/0.9) |
 //! | `/reset`, `/close` | ends the connection in the middle, without a reply |
 //! | `/head` | a head that does not end |
+//! | `/interim`, `/chunks` | interim replies without end, chunks without end |
 //! | `/silent` | nothing |
 //!
 //! By HTTP/2 it does what [`super::http2_server`] has.
@@ -178,6 +180,11 @@ fn answer(
         "think" => {
             wait();
         }
+        "hints" => {
+            stream.write_all(b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n")?;
+            stream.flush()?;
+            wait();
+        }
         _ => {}
     }
     if what != "body" {
@@ -200,6 +207,19 @@ fn answer(
             stream.write_all(b"HTTP/1.1 200 OK\r\n")?;
             loop {
                 stream.write_all(b"X-More: and more\r\n")?;
+            }
+        }
+        "interim" => {
+            let many = "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000);
+            loop {
+                stream.write_all(many.as_bytes())?;
+            }
+        }
+        "chunks" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")?;
+            let many = "1\r\nx\r\n".repeat(1_000);
+            loop {
+                stream.write_all(many.as_bytes())?;
             }
         }
         "reset" => {
