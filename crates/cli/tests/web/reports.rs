@@ -162,9 +162,8 @@ fn check_figure(page: &Page<'_>, figure: &str, kind: &str, what: &str) {
         }
         "series" => {
             let lines = apart(&["kind", "panel"], &all);
-            let has = |limit: &'static str| {
-                apart(&["kind", "panel"], &move |row| !row[limit].is_null())
-            };
+            let has =
+                |limit: &'static str| apart(&["kind", "panel"], &move |row| !row[limit].is_null());
             let limits = has("threshold") + has("limit");
             vec![
                 ("rect", rows.len() as u64),
