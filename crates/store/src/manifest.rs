@@ -31,7 +31,7 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// May this user not read it? Nobody knows then whether it is what was recorded.
+    /// May this user not read it? Then it is not known whether it is what was recorded.
     pub fn is_denied(&self) -> bool {
         self.why == MAY_NOT_READ
     }

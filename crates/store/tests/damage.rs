@@ -98,7 +98,7 @@ fn a_folder_without_anything_of_a_run_is_wrong_as_a_whole() {
     assert_eq!(verify(&whole).wrong, []);
 }
 
-/// Nobody knows whether it is what was recorded.
+/// Whether it is what was recorded is not known.
 #[test]
 fn a_file_that_may_not_be_read_is_not_called_damaged() {
     let mismatch = Mismatch {

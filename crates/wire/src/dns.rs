@@ -86,7 +86,7 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
     })
 }
 
-/// The bit of the header that is reserved (RFC 1035 §4.1.1), in its fourth byte: a server may use it for what nobody knows yet.
+/// The bit of the header that is reserved (RFC 1035 §4.1.1), in its fourth byte: a server may use it for what is not known yet.
 const RESERVED: u8 = 0x40;
 
 fn without_reserved(bytes: &[u8]) -> Cow<'_, [u8]> {

@@ -116,7 +116,7 @@ pub enum HttpError {
     /// Its head does not end.
     #[error("the head of the reply is longer than {} KiB", MOST_HEAD >> 10)]
     HeadTooLong,
-    /// Its head has more fields than anybody reads.
+    /// Its head has more fields than are read.
     #[error("the head of the reply has more than {MOST_FIELDS} fields")]
     TooManyFields,
     /// Interim replies come, and no other.

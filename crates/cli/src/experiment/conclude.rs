@@ -178,7 +178,7 @@ pub fn write_benchmark(data: &RunData, directory: &Path) -> Result<(), Failed> {
     }
 }
 
-/// Writes a file of a run's folder: a link that somebody put in its place is not written through.
+/// Writes a file of a run's folder: a link in its place is not written through.
 fn put(path: &Path, text: &str) -> Result<(), Failed> {
     whole_file::replace(path, text.as_bytes()).map_err(|error| output::cannot_write(path, &error))
 }

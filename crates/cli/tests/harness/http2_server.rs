@@ -10,7 +10,7 @@
 //! | `/away` | replies, and says that it goes away |
 //! | `/refuse`, `/push`, `/garbage` | resets the request, pushes another, sends what is no frame |
 //! | `/head` | a head that does not end |
-//! | `/unknown` | frames of a type that nobody knows, without end |
+//! | `/unknown` | frames of an unknown type, without end |
 //! | `/close` | ends the connection without a reply |
 //! | `/silent` | nothing |
 

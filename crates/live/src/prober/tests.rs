@@ -580,7 +580,7 @@ fn a_lost_syn_is_part_of_the_handshake() {
         socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any: SocketAddr = (Ipv4Addr::LOCALHOST, 0).into();
     listener.bind(&any.into()).unwrap();
-    // Room for one connection: while nobody takes that, further SYNs are dropped.
+    // Room for one connection: while that is not taken, further SYNs are dropped.
     listener.listen(0).unwrap();
     let target = listener.local_addr().unwrap().as_socket().unwrap();
     let standing = std::net::TcpStream::connect(target).unwrap();

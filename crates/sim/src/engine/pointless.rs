@@ -1,4 +1,4 @@
-//! What would have no effect at all, and what has one that nobody wants: a load that begins when all is over, a buffer into
+//! What would have no effect at all, and what has one that is hardly meant: a load that begins when all is over, a buffer into
 //! which no packet fits, a load faster than its own host's line.
 
 use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS};
