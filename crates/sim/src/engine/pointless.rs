@@ -13,11 +13,12 @@ use delaylab_topology::Built;
 use delaylab_topology::network::NodeId;
 use delaylab_traffic::arrival::section::PAYLOAD;
 
-/// When the last probe sends its last packet; `None` where one of them has no end of its own.
+/// When the last probe sends its last packet; `None` where one of them has no end of its own, and of a tester's frames: how
+/// long those are sent its procedure says.
 fn end(trial: &Trial) -> Option<Nanos> {
-    let ends = trial.probes.iter().map(|probe| {
-        let start = probe.frames.as_ref().map_or(0, |frames| frames.start);
-        Some(start.saturating_add(probe.expected_duration()?))
+    let ends = trial.probes.iter().map(|probe| match probe.frames {
+        Some(_) => None,
+        None => probe.expected_duration(),
     });
     ends.collect::<Option<Vec<_>>>()?.into_iter().max()
 }
