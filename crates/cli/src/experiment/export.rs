@@ -15,8 +15,10 @@ use std::process::{Command, Stdio};
 
 /// What turns SVG into PNG and PDF: of librsvg, which Debian has as `librsvg2-bin`.
 const CONVERTER: &str = "rsvg-convert";
-/// The table that is worked out, beside those that were recorded.
+/// Tables that are worked out, beside those that were recorded.
+const WORKED_OUT: [&str; 2] = [SUMMARY, FINDINGS];
 const SUMMARY: &str = "summary";
+const FINDINGS: &str = "findings";
 
 /// Writes this figure of the run; without a file, as SVG on standard output.
 pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
@@ -45,32 +47,40 @@ pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), F
 
 /// Writes this table of the run; without a file, as CSV on standard output.
 pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
+    let frame = match name {
+        SUMMARY => Some(data.digest(None).frame()),
+        FINDINGS => Some(data.findings_frame()),
+        _ => None,
+    };
     let recorded = run.tables();
-    if name != SUMMARY && !recorded.contains(&name) {
-        let names = recorded.join(", ");
+    if frame.is_none() && !recorded.contains(&name) {
+        let names = [&WORKED_OUT[..], &recorded[..]].concat().join(", ");
         return Err(Failed::usage(format!(
-            "the run has no table `{name}`: it has {SUMMARY}, {names}"
+            "the run has no table `{name}`: it has {names}"
         )));
     }
-    match (extension(output), name) {
-        (None | Some("csv"), SUMMARY) => put(output, |out| {
-            Ok(data.digest(None).frame().write_csv(out)?)
+    let csv = |out: &mut dyn Write| match &frame {
+        Some(frame) => frame.write_csv(out),
+        None => run.write_csv(name, out),
+    };
+    match extension(output) {
+        None | Some("csv") => put(output, |out| Ok(csv(out)?)),
+        Some("parquet") => put(output, |out| {
+            Ok(match &frame {
+                Some(frame) => frame.write_parquet(out)?,
+                None => run.write_parquet(name, out)?,
+            })
         }),
-        (None | Some("csv"), _) => put(output, |out| Ok(run.write_csv(name, out)?)),
-        (Some("parquet"), SUMMARY) => put(output, |out| {
-            Ok(data.digest(None).frame().write_parquet(out)?)
-        }),
-        (Some("parquet"), _) => put(output, |out| Ok(run.write_parquet(name, out)?)),
-        (Some("tex"), SUMMARY) => {
+        Some("tex") if name == SUMMARY => {
             let text = summary_as_latex(&data.digest(None));
             put(output, |out| Ok(out.write_all(text.as_bytes())?))
         }
-        (Some("tex"), _) => put(output, |out| {
+        Some("tex") => put(output, |out| {
             let mut rows = Vec::new();
-            run.write_csv(name, &mut rows)?;
+            csv(&mut rows)?;
             Ok(out.write_all(of_csv(&rows)?.as_bytes())?)
         }),
-        (Some(other), _) => Err(unknown(other, &[".csv", ".parquet", ".tex (LaTeX)"])),
+        Some(other) => Err(unknown(other, &[".csv", ".parquet", ".tex (LaTeX)"])),
     }
 }
 

@@ -103,7 +103,10 @@ fn what_there_is_not_is_named_beside_what_there_is() {
     let scratch = recorded();
     for (words, says) in [
         ("--figure cumulatve -o c.svg", "it has cumulative, "),
-        ("--table recrds -o r.csv", "it has summary, trials, records"),
+        (
+            "--table recrds -o r.csv",
+            "it has summary, findings, trials, records",
+        ),
         ("--figure cumulative -o c.gif", "`.gif` is no format"),
         (
             "--table summary -o t.xlsx",

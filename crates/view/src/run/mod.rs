@@ -17,6 +17,7 @@
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | `findings.rs` | findings as they are shown |
+//! | `findings_frame.rs` | and as a table for programs |
 //! | `series.rs` | what was over time, as it is shown |
 //! | `limits.rs` | which setting of a switch bounds the queue of a port |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
@@ -32,6 +33,7 @@ pub mod columns;
 pub mod digest;
 mod digest_by;
 mod findings;
+mod findings_frame;
 pub mod groups;
 mod limits;
 pub mod marks;
