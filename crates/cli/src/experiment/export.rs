@@ -66,10 +66,11 @@ pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Re
     match extension(output) {
         None | Some("csv") => put(output, |out| Ok(csv(out)?)),
         Some("parquet") => put(output, |out| {
-            Ok(match &frame {
+            match &frame {
                 Some(frame) => frame.write_parquet(out)?,
                 None => run.write_parquet(name, out)?,
-            })
+            }
+            Ok(())
         }),
         Some("tex") if name == SUMMARY => {
             let text = summary_as_latex(&data.digest(None));
