@@ -35,7 +35,8 @@ cargo_tool() { # name version
 # For Debian 12 and later, and whatever has glibc 2.36.
 program() {
     say "target/dist/delaylab"
-    cargo build --profile dist --package delaylab-cli
+    # Packed relocations, which glibc reads from 2.36 on, take half a megabyte less.
+    RUSTFLAGS="$RUSTFLAGS -C link-arg=-Wl,-z,pack-relative-relocs" cargo build --profile dist --package delaylab-cli
 }
 
 static_program() { # architecture: where the static program for it is
