@@ -43,7 +43,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         _ => return fs::write(path, bytes),
     };
     match replaced {
-        // This user may write the file, but nothing beside it; or it is the one file of its folder that a container sees.
+        // This user may write the file, but create none in its folder; or it is the one file of its folder that a container sees.
         Err(error) if is_about_the_folder(&error) => fs::write(path, bytes),
         other => other,
     }

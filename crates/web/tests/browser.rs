@@ -57,7 +57,7 @@ fn open(browser: &str, page: &Path, profile: &Path) -> Output {
     open_as_wide(browser, page, profile, 1280)
 }
 
-/// The same in a window of so many pixels.
+/// The same in a window of this width in pixels.
 fn open_as_wide(browser: &str, page: &Path, profile: &Path, width: u32) -> Output {
     let flags = [
         "--headless",

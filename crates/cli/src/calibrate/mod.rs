@@ -15,6 +15,7 @@ use crate::terminal;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
 use delaylab_terminal::calibration::{calibration_text, prediction_text};
+use delaylab_terminal::style::Style;
 use delaylab_view::calibration::{Calibrated, Calibration, Prediction, Predictions};
 use delaylab_view::json::to_line;
 use delaylab_web::html::calibration::{calibration_page, prediction_page};
@@ -39,24 +40,22 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
     };
     let document = to_line(&Calibration::new(&shown));
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
-    let style = terminal::style(&io::stdout(), false);
-    show(
-        &document,
-        &calibration_text(&shown, &files, &style),
-        &args.of,
-    )?;
+    show(&document, &args.of, |style| {
+        calibration_text(&shown, &files, style)
+    })?;
     identified(&measured, &args.of)
 }
 
 /// Prints one or the other. A program that wants both has them of one execution: each simulates, and keeps what it simulated.
-fn show(document: &str, text: &str, of: &OfArgs) -> Result<(), Failed> {
+fn show(document: &str, of: &OfArgs, text: impl Fn(&Style) -> String) -> Result<(), Failed> {
+    let style = terminal::style(&io::stdout(), false);
     if let Some(file) = &of.text_file {
-        output::write(file, text.as_bytes())?;
+        output::write(file, text(&style).as_bytes())?;
     }
     if of.json {
         terminal::write(document)
     } else {
-        terminal::print(text)
+        terminal::print(text(&style))
     }
 }
 
@@ -105,12 +104,9 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     };
     let document = to_line(&Predictions::new(&shown));
     let files = changed.write(&after, "prediction", &document, &prediction_page(&shown))?;
-    let style = terminal::style(&io::stdout(), false);
-    show(
-        &document,
-        &prediction_text(&shown, &files, &style),
-        &args.of,
-    )?;
+    show(&document, &args.of, |style| {
+        prediction_text(&shown, &files, style)
+    })?;
     identified(&measured, &args.of)
 }
 
@@ -126,9 +122,8 @@ fn without_model(measured: &Measured, of: &OfArgs, why: &str) -> Result<(), Fail
         found: &measured.found,
         pairs: &[],
     };
-    let style = terminal::style(&io::stdout(), false);
     let document = to_line(&Calibration::new(&shown));
-    show(&document, &calibration_text(&shown, &[], &style), of)?;
+    show(&document, of, |style| calibration_text(&shown, &[], style))?;
     Err(Failed::new(
         Exit::Unreachable,
         format!("no model of {}: {why}", measured.name),

@@ -47,10 +47,10 @@ pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), F
 
 /// Writes this table of the run; without a file, as CSV on standard output.
 pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
-    let frame = match name {
-        SUMMARY => Some(data.digest(None).frame()),
-        FINDINGS => Some(data.findings_frame()),
-        _ => None,
+    let digest = (name == SUMMARY).then(|| data.digest(None));
+    let frame = match &digest {
+        Some(digest) => Some(digest.frame()),
+        None => (name == FINDINGS).then(|| data.findings_frame()),
     };
     let recorded = run.tables();
     if frame.is_none() && !recorded.contains(&name) {
@@ -63,25 +63,25 @@ pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Re
         Some(frame) => frame.write_csv(out),
         None => run.write_csv(name, out),
     };
-    match extension(output) {
-        None | Some("csv") => put(output, |out| Ok(csv(out)?)),
-        Some("parquet") => put(output, |out| {
+    match (extension(output), &digest) {
+        (None | Some("csv"), _) => put(output, |out| Ok(csv(out)?)),
+        (Some("parquet"), _) => put(output, |out| {
             match &frame {
                 Some(frame) => frame.write_parquet(out)?,
                 None => run.write_parquet(name, out)?,
             }
             Ok(())
         }),
-        Some("tex") if name == SUMMARY => {
-            let text = summary_as_latex(&data.digest(None));
+        (Some("tex"), Some(digest)) => {
+            let text = summary_as_latex(digest);
             put(output, |out| Ok(out.write_all(text.as_bytes())?))
         }
-        Some("tex") => put(output, |out| {
+        (Some("tex"), None) => put(output, |out| {
             let mut rows = Vec::new();
             csv(&mut rows)?;
             Ok(out.write_all(of_csv(&rows)?.as_bytes())?)
         }),
-        Some(other) => Err(unknown(other, &[".csv", ".parquet", ".tex (LaTeX)"])),
+        (Some(other), _) => Err(unknown(other, &[".csv", ".parquet", ".tex (LaTeX)"])),
     }
 }
 

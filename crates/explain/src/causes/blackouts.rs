@@ -220,8 +220,8 @@ impl Met {
     }
 }
 
-/// What the errors said that came instead of answers, and who sent them: `ICMP errors came instead (TTL exceeded, from
-/// 192.0.2.1)`.
+/// What the errors said that came instead of answers, and who sent them: `ICMP errors came instead of replies (TTL
+/// exceeded, from 192.0.2.1)`.
 pub(super) fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let mut came = Refusals::default();
     for row in rows.iter().filter(|row| figure(&[row], "refused") > 0) {

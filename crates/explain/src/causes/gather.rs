@@ -327,7 +327,7 @@ struct Open {
     clock: BTreeSet<(usize, u64)>,
     /// Late packets with segments that TCP sent again, by stream.
     sent_again: BTreeSet<(usize, u64)>,
-    /// Of late requests, how long their server took at least and at most, by stream.
+    /// The bounds of the server's time of each late request, by stream and sequence number.
     servers: BTreeMap<(usize, u64), Bounds>,
 }
 

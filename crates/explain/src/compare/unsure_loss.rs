@@ -2,13 +2,13 @@
 //! know of it.
 
 use super::figures::PairFigures;
-use super::verdict::{is_told, stretch};
+use super::verdict::{is_told, towards_zero};
 use super::words::percent;
 use delaylab_stats::two_samples::Shift;
 
-/// It is worth a word from so many of all packets on,
+/// Such a change is mentioned if it is at least this share of all packets,
 pub(super) const WORTH_LOSS: f64 = 0.05;
-/// or from so many on where it is a doubling.
+/// or this share where it is a doubling or a halving.
 const WORTH_DOUBLED: f64 = 0.001;
 
 /// From A's share to B's, and what would tell.
@@ -17,7 +17,7 @@ pub(super) struct UnsureLoss {
     b: f64,
     /// By how much it changes, 0 to 1.
     pub(super) by: f64,
-    /// So many times as much of this.
+    /// How many times as much data would tell, and data of what.
     more: Option<(f64, &'static str)>,
 }
 
@@ -49,15 +49,10 @@ impl UnsureLoss {
 /// How many times as much data would tell this difference from chance, if it stays what it is, and what there must be more
 /// of. `None` where no interval says.
 fn times_the_data(shift: &Shift, looks: usize) -> Option<(f64, &'static str)> {
-    let difference = shift.difference().filter(|by| *by != 0.0)?;
-    let bounds = shift.absolute.as_ref().ok()?;
-    let reach = match difference > 0.0 {
-        true => difference - bounds.low,
-        false => bounds.high - difference,
-    };
+    let (difference, reach) = towards_zero(shift, looks)?;
     // An interval shrinks with the root of what it is made of.
-    let times = (stretch(bounds, looks) * reach / difference).powi(2).ceil();
-    let what = match bounds.repeats_differ {
+    let times = (reach / difference).powi(2).ceil();
+    let what = match shift.absolute.as_ref().ok()?.repeats_differ {
         true => "repeats",
         false => "packets",
     };

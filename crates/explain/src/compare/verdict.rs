@@ -88,21 +88,26 @@ pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
 }
 
 /// What an interval is stretched by, where so many figures are looked at.
-pub(super) fn stretch(bounds: &Bounds, looks: usize) -> f64 {
+fn stretch(bounds: &Bounds, looks: usize) -> f64 {
     bounds.stretch(1.0 - ERROR / looks.max(1) as f64)
 }
 
 /// Does the interval leave out zero, allowing for so many looks?
 pub fn is_told(shift: &Shift, looks: usize) -> bool {
-    let (Some(difference), Ok(bounds)) = (shift.difference(), &shift.absolute) else {
-        return false;
-    };
+    towards_zero(shift, looks).is_some_and(|(difference, reach)| difference > reach)
+}
+
+/// The size of a difference, and how far its interval reaches from there towards zero; `None` where there is no difference,
+/// or no interval.
+pub(super) fn towards_zero(shift: &Shift, looks: usize) -> Option<(f64, f64)> {
+    let difference = shift.difference().filter(|by| *by != 0.0)?;
+    let bounds = shift.absolute.as_ref().ok()?;
     let reach = if difference > 0.0 {
         difference - bounds.low
     } else {
         bounds.high - difference
     };
-    difference != 0.0 && difference.abs() > stretch(bounds, looks) * reach
+    Some((difference.abs(), stretch(bounds, looks) * reach))
 }
 
 pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {

@@ -112,7 +112,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Dns>, OpenError> 
         .map_err(|source| settings.socket_error("timestamps", source))
 }
 
-/// What came of a question.
+/// What came after a question.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Heard {
     answered: bool,
@@ -248,7 +248,7 @@ impl Format for Dns {
     }
 }
 
-/// A sentence about so many; `None`: there are none.
+/// The count with its noun phrase, singular or plural; `None` if it is 0.
 fn counted(count: u64, one: &str, more: &str) -> Option<String> {
     match count {
         0 => None,

@@ -10,8 +10,6 @@ use delaylab_view::words::either;
 
 /// Combinations that are shown unless all are asked for.
 const ROWS: usize = 20;
-/// Bytes of an ATM cell: one port of a run may count cells, and another bytes.
-const CELL_BYTES: f64 = 53.0;
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
     let combinations = SeriesShown::combinations(run.series.iter(), &run.levels);
@@ -139,10 +137,7 @@ fn ports_or_flows(kind: &[SeriesShown]) -> String {
 fn largest<'a>(kind: &[SeriesShown], combinations: &[&'a [Factor]]) -> Vec<&'a [Factor]> {
     let mean = |place: &usize| {
         let shown = of_combination(kind, combinations[*place]);
-        shown.map_or(f64::NEG_INFINITY, |shown| match shown.unit {
-            Unit::Cells => CELL_BYTES * shown.mean,
-            _ => shown.mean,
-        })
+        shown.map_or(f64::NEG_INFINITY, SeriesShown::rank)
     };
     let mut places: Vec<usize> = (0..combinations.len()).collect();
     places.sort_by(|a, b| mean(b).total_cmp(&mean(a)));

@@ -50,6 +50,11 @@ pub struct SeriesShown {
 }
 
 impl SeriesShown {
+    /// Its mean, to be held against that of another that may count otherwise.
+    pub fn rank(&self) -> f64 {
+        rank(self.unit, self.mean)
+    }
+
     /// The combinations of levels that these are of, each once, in the order of the experiment.
     pub fn combinations<'a>(
         these: impl Iterator<Item = &'a Self>,
@@ -100,12 +105,16 @@ impl Total {
         self.area / self.length.max(1.0)
     }
 
-    /// The mean, to be held against that of another: cells and bytes by what they take of a line.
     fn rank(&self) -> f64 {
-        match self.unit {
-            Unit::Cells => CELL_BYTES * self.mean(),
-            _ => self.mean(),
-        }
+        rank(self.unit, self.mean())
+    }
+}
+
+/// A mean, to be held against that of another: cells and bytes by what they take of a line.
+fn rank(unit: Unit, mean: f64) -> f64 {
+    match unit {
+        Unit::Cells => CELL_BYTES * mean,
+        _ => mean,
     }
 }
 

@@ -32,7 +32,7 @@ use std::time::Duration;
 
 /// One read, once the first byte of a reply is there, and about what one connection reads before others have their turn.
 const READ: usize = 64 << 10;
-/// So many reads, and others have their turn: before a reply begins they are short.
+/// Reads of one connection before others have their turn: before a reply begins they are short.
 const READS: usize = 64;
 /// The most bytes that a server may send while nothing is asked, as tickets of TLS and PING of HTTP/2.
 const MOST_UNASKED: usize = 1 << 20;
