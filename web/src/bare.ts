@@ -19,3 +19,6 @@ provide("Intl", {
   NumberFormat: class { format = String; },
   DateTimeFormat: class { resolvedOptions = () => ({ timeZone: "UTC" }); },
 });
+// hyparquet-writer makes these when it is loaded; no table is saved here.
+provide("TextEncoder", class {});
+provide("TextDecoder", class {});

@@ -1,4 +1,6 @@
-// Tables to take away: what is shown of one, as CSV or as LaTeX with the rules of package booktabs.
+// Tables to take away: what is shown of one, as CSV and Parquet for programs, or as LaTeX with the rules of package booktabs.
+import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
+import { type Column, columns } from "./columns";
 import { save } from "./save";
 
 // Tables behind a click, and those of one row, are read where they are.
@@ -13,7 +15,8 @@ export function exportable(page: Document): void {
     const tools = page.createElement("p");
     tools.className = "tools";
     tools.append(
-      button(page, name, "CSV", () => save(page, `${name}.csv`, text(csv(shown(table)), "text/csv"))),
+      button(page, name, "CSV", () => save(page, `${name}.csv`, text(csv(columns(shown(table))), "text/csv"))),
+      button(page, name, "Parquet", () => save(page, `${name}.parquet`, parquet(columns(shown(table))))),
       button(page, name, "LaTeX", () => save(page, `${name}.tex`, text(latex(shown(table), numeric(table)), "text/x-tex"))),
     );
     table.parentElement?.after(tools);
@@ -42,9 +45,17 @@ function numeric(table: HTMLTableElement): boolean[] {
   return heads.map((head) => head.classList.contains("figures"));
 }
 
-function csv(rows: string[][]): string {
+function csv(columns: Column[]): string {
   const cell = (value: string) => (/[",\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+  const heads = columns.map((column) => column.name);
+  const rows = (columns[0]?.texts ?? []).map((_, k) => columns.map(({ numbers, texts }) => (numbers ? `${numbers[k] ?? ""}` : texts[k] ?? "")));
+  return [heads, ...rows].map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+}
+
+function parquet(columns: Column[]): Blob {
+  const source = ({ name, numbers, texts }: Column): ColumnSource =>
+    numbers ? { name, data: numbers, type: "DOUBLE" } : { name, data: texts, type: "STRING" };
+  return new Blob([parquetWriteBuffer({ columnData: columns.map(source) })], { type: "application/vnd.apache.parquet" });
 }
 
 const LATEX: Record<string, string> = {

@@ -1,6 +1,8 @@
 // Tables with class "sortable": a click on a head sorts by it, another one turns the order round. The
 // box of a table with data-search leaves the rows that contain what is typed.
 
+import { size } from "./quantity";
+
 type Cells = Map<string, string>;
 
 export class SortableTable {
@@ -91,20 +93,4 @@ export class SortableTable {
 // As words, but numbers in them by value.
 function compare(one: string, other: string): number {
   return one.localeCompare(other, "en", { numeric: true });
-}
-
-const UNITS: Record<string, number> = {
-  ns: 1, "µs": 1e3, us: 1e3, ms: 1e6, s: 1e9, min: 60e9, h: 3600e9,
-  B: 1, KiB: 1024, MiB: 1 << 20, GiB: 1 << 30, kB: 1e3, MB: 1e6,
-  "bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9,
-};
-
-// How much a cell says, as in `1.25 ms`, `7,200` or `3 %`.
-export function size(text: string): number | undefined {
-  const [, sign, digits, unit] = text.trim().match(/^([-−]?)([\d,]*\.?\d+(?:e-?\d+)?)\s*([^\d\s]*)/) ?? [];
-  if (digits === undefined) {
-    return undefined;
-  }
-  const value = Number(digits.replaceAll(",", "")) * (UNITS[unit ?? ""] ?? 1);
-  return sign ? -value : value;
 }

@@ -78,8 +78,9 @@ impl Figure for Cumulative {
         } else {
             pooled_note(run)
         };
+        let marked = marked(&lines, delay(run));
         format!(
-            "The share of the answered packets whose {what} is at most so long, of {n} packets a line. Dots: medians; diamonds: p99.{bands}{pooled}{left_out}"
+            "The share of the answered packets whose {what} is at most so long, of {n} packets a line.{marked}{bands}{pooled}{left_out}"
         )
     }
 
@@ -100,11 +101,8 @@ impl Figure for Cumulative {
     fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/cumulative.json"));
         let lines = lines(run);
-        let (panels, groups) = (
-            distinct(&lines, |l| &l.panel),
-            distinct(&lines, |l| &l.name),
-        );
-        let groups: Vec<_> = groups.into_iter().take(LINES).collect();
+        let panels = distinct(&lines, |l| &l.panel);
+        let groups = spread(distinct(&lines, |l| &l.name));
         let columns = even_columns(&panels, MOST_COLUMNS);
         spec["columns"] = json!(columns);
         spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
@@ -160,14 +158,24 @@ fn lines(run: &RunData) -> Vec<Line<'_>> {
         true => lines_of_groups(run),
         false => lines_of_panels(run),
     };
-    let names = distinct(&lines, |line| &line.name);
+    let names = spread(distinct(&lines, |line| &line.name));
     for line in &mut lines {
-        line.colour = names
-            .iter()
-            .position(|name| *name == line.name)
-            .unwrap_or(0);
+        let colour = names.iter().position(|name| *name == line.name);
+        line.colour = colour.unwrap_or(LINES);
     }
     lines
+}
+
+/// At most as many as there are colours; of more, the first, the last and those evenly between: they are in order.
+fn spread(names: Vec<String>) -> Vec<String> {
+    let count = names.len();
+    let is_drawn =
+        |k: usize| count <= LINES || (0..LINES).any(|c| c * (count - 1) / (LINES - 1) == k);
+    let numbered = names.into_iter().enumerate();
+    numbered
+        .filter(|(k, _)| is_drawn(*k))
+        .map(|(_, name)| name)
+        .collect()
 }
 
 fn lines_of_panels(run: &RunData) -> Vec<Line<'_>> {
@@ -308,12 +316,25 @@ fn rounded(share: f64) -> f64 {
 }
 
 /// The quantiles that have a mark, where there are enough packets for them.
-fn marks(delays: Option<&Distribution>) -> impl Iterator<Item = (&'static str, f64, Nanos)> {
+fn marks(
+    delays: Option<&Distribution>,
+) -> impl Iterator<Item = (&'static str, f64, Nanos)> + Clone {
     let marks = delays.map(|delays| {
         let p99 = delays.carried_p99().map(|p99| ("p99", 0.99, p99));
         once(("p50", 0.5, delays.p50)).chain(p99)
     });
     marks.into_iter().flatten()
+}
+
+/// ` Dots: medians; diamonds: p99.`, as far as there are any.
+fn marked(lines: &[Line<'_>], delay: ShownDelay) -> &'static str {
+    let summaries = lines.iter().filter_map(|line| line.summary);
+    let mut drawn = summaries.flat_map(|all| marks(delay.distribution(all)));
+    match drawn.clone().any(|(name, ..)| name == "p99") {
+        true => " Dots: medians; diamonds: p99.",
+        false if drawn.next().is_some() => " Dots: medians.",
+        false => "",
+    }
 }
 
 #[cfg(test)]
@@ -345,6 +366,31 @@ mod tests {
             .sum();
         let received = run.groups.iter().map(|group| group.summary.counts.received);
         assert_eq!(all, received.sum::<u64>());
+    }
+
+    #[test]
+    fn of_more_levels_than_colours_the_first_the_last_and_some_between_are_drawn() {
+        let names = |count: usize| (0..count).map(|k| k.to_string()).collect::<Vec<_>>();
+        assert_eq!(spread(names(8)), names(8));
+        let drawn = spread(names(22));
+        assert_eq!(drawn, ["0", "3", "6", "9", "12", "15", "18", "21"]);
+        assert_eq!(spread(names(9)).len(), LINES);
+    }
+
+    #[test]
+    fn the_caption_names_the_marks_that_are_drawn_and_no_others() {
+        let run = waits();
+        assert!(Cumulative.about(&run).contains(" Dots: medians;"));
+        let mut run = waits();
+        for panel in &mut run.panels {
+            panel.summary.response = None;
+            panel.summary.round_trip = None;
+        }
+        let about = Cumulative.about(&run);
+        assert!(
+            !about.contains("Dots") && !about.contains("Diamonds"),
+            "{about}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! every figure is drawn by the script, nothing is asked for and nothing is complained about.
 
 use delaylab_web::html;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -171,6 +172,57 @@ fn dates_of_one_year_are_sorted() {
     let dom = String::from_utf8_lossy(&output.stdout);
     let places = [1, 2, 0].map(|day| dom.find(&format!("<td>{}</td>", days[day])).unwrap());
     assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn tables_are_saved_with_numbers_in_one_unit() {
+    let Some(browser) = chromium() else {
+        return skip("there is no chromium");
+    };
+    if !can_unshare() {
+        return skip("making a network namespace takes root");
+    }
+    let scratch = Scratch::new("browser-tables");
+    let path = scratch.0.join("tables.html");
+    let rows = [
+        ["quiet, long", "12.3 µs", "0.5 %", "1,200"],
+        ["normal", "1.25 ms", "–", "3 of 4"],
+    ];
+    let row = |cells: [&str; 4]| format!("<tr><td>{}</td></tr>", cells.join("</td><td>"));
+    // What is saved is written into the page, byte by byte.
+    let page = format!(
+        "<!DOCTYPE html><meta charset=\"utf-8\"><section id=\"t\"><div class=\"wide\"><table>\
+         <thead><tr><th>condition</th><th>p50</th><th>lost</th><th>packets</th></tr></thead><tbody>{}</tbody></table></div></section>\
+         <script>{}</script><script>\
+         URL.createObjectURL = (blob) => {{ blob.arrayBuffer().then((bytes) => {{\
+           const saved = document.createElement('pre'); saved.id = blob.type;\
+           saved.textContent = [...new Uint8Array(bytes)].join(' '); document.body.append(saved); }}); return 'data:,'; }};\
+         setTimeout(() => document.querySelectorAll('.tools button').forEach((button) => button.click()), 500)</script>",
+        rows.map(row).concat(),
+        delaylab_figure::SCRIPT
+    );
+    std::fs::write(&path, page).unwrap();
+    let output = open(browser, &path, &scratch.0.join("profile"));
+    let dom = String::from_utf8_lossy(&output.stdout);
+    let saved = |kind: &str| -> Vec<u8> {
+        let (_, text) = dom.split_once(&format!("<pre id=\"{kind}\">")).unwrap();
+        let numbers = text.split("</pre>").next().unwrap().split(' ');
+        numbers.map(|byte| byte.parse().unwrap()).collect()
+    };
+    let csv = "condition,p50 ns,lost percent,packets\r\n\"quiet, long\",12300,0.5,\"1,200\"\r\nnormal,1250000,,3 of 4\r\n";
+    assert_eq!(String::from_utf8(saved("text/csv")).unwrap(), csv);
+    let parquet = saved("application/vnd.apache.parquet").into();
+    let reader = SerializedFileReader::<bytes::Bytes>::new(parquet).unwrap();
+    let rows: Vec<String> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| row.unwrap().to_string())
+        .collect();
+    let expected = [
+        r#"{condition: "quiet, long", p50 ns: 12300.0, lost percent: 0.5, packets: "1,200"}"#,
+        r#"{condition: "normal", p50 ns: 1250000.0, lost percent: null, packets: "3 of 4"}"#,
+    ];
+    assert_eq!(rows, expected);
 }
 
 #[test]

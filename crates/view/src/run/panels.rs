@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 
 /// Panels at most.
 const MOST: usize = 12;
+/// Panels of a single factor at most: put together, they would be one mixture, which hides the worst of its levels.
+const MOST_ALONE: usize = 24;
 /// Sizes have a figure of their own, so more than this many are put together in the others.
 const MOST_SIZES: usize = 4;
 
@@ -107,7 +109,7 @@ fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
         }
         !many_sizes
     });
-    while dimensions.iter().map(|d| d.levels.len()).product::<usize>() > MOST {
+    while dimensions.iter().map(|d| d.levels.len()).product::<usize>() > most(&dimensions) {
         // Cases are what an experiment compares: they are put together last.
         let length = |k: &usize| (dimensions[*k].name != "case", dimensions[*k].levels.len());
         let longest = (0..dimensions.len()).max_by_key(length);
@@ -115,6 +117,13 @@ fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
         pooled.push(dimensions.remove(longest).name);
     }
     (dimensions, pooled)
+}
+
+const fn most(dimensions: &[Dimension]) -> usize {
+    match dimensions {
+        [_] => MOST_ALONE,
+        _ => MOST,
+    }
 }
 
 fn is_size(level: &Level) -> bool {
@@ -234,6 +243,27 @@ mod tests {
         assert_eq!(Layout::new(&every, &[]).panel_of, [1, 0, 2]);
     }
 
+    #[test]
+    fn a_single_factor_keeps_more_levels_than_two_have_together() {
+        let wait = |k: u32| ("wait".to_owned(), Level::named(k.to_string()));
+        let waits: Vec<_> = (0..20).map(|k| stream(k, vec![wait(k)])).collect();
+        assert_eq!(Layout::new(&waits, &[]).panels.len(), 20);
+        let both = |k: u32| {
+            stream(
+                k,
+                vec![
+                    wait(k / 2),
+                    condition(["quiet", "normal"][(k % 2) as usize]),
+                ],
+            )
+        };
+        let layout = Layout::new(&(0..40).map(both).collect::<Vec<_>>(), &[]);
+        assert_eq!(
+            (layout.panels.len(), &layout.pooled[..]),
+            (2, &["wait".to_owned()][..])
+        );
+    }
+
     proptest! {
         #[test]
         fn every_stream_has_a_panel_and_there_are_not_too_many(
@@ -244,7 +274,7 @@ mod tests {
                 stream(0, vec![named("a", a), named("b", b), named("c", c)])
             }).collect();
             let layout = Layout::new(&every, &[]);
-            prop_assert!(layout.panels.len() <= MOST);
+            prop_assert!(layout.panels.len() <= MOST_ALONE);
             prop_assert_eq!(layout.panel_of.len(), every.len());
             for (stream, &panel) in every.iter().zip(&layout.panel_of) {
                 for factor in &layout.panels[panel] {
