@@ -908,6 +908,28 @@ fn what_cannot_be_read_is_said_plainly() {
     ));
 }
 
+/// Exports often have the newest row first: nothing was reordered, and a step up is no step down.
+#[test]
+fn a_table_that_is_newest_first_is_read_from_its_end() {
+    let old = text("time_s,seq,rtt_ms\n100.0,1,10\n101.0,2,11\n102.0,3,12\n103.0,4,-\n");
+    let new = text("time_s,seq,rtt_ms\n103.0,4,-\n102.0,3,12\n101.0,2,11\n100.0,1,10\n");
+    assert_eq!(new.streams[0].records, old.streams[0].records);
+    assert!(
+        new.warnings.iter().any(|it| it.contains("newest")),
+        "{:?}",
+        new.warnings
+    );
+    let unnumbered = text("time_s,rtt_ms\n102.0,12\n101.0,11\n100.0,10\n");
+    let delays = round_trips(&unnumbered.streams[0]);
+    assert_eq!(delays, [10, 11, 12].map(|ms| Some(ms * MILLISECOND)));
+    assert!(
+        unnumbered.streams[0]
+            .records
+            .iter()
+            .all(|record| record.reorder_extent == 0)
+    );
+}
+
 /// A table may have packets of many sizes, and the size of one that was lost.
 #[test]
 fn a_table_has_a_size_for_each_packet() {

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below, and with what an overview says.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 /// A row a run.
 const TABLE: &str = "CREATE TABLE runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,

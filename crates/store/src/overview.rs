@@ -21,6 +21,9 @@ pub struct Overview {
     pub sent: u64,
     /// ... and of them those that were lost.
     pub lost: u64,
+    /// Of the stream that lost the largest share: how many it lost, and how many it sent. Of all together, a stream that lost
+    /// everything is a few percent.
+    pub most_lost: Option<[u64; 2]>,
     /// The median response of the slowest of its streams, nanoseconds; of the round trip where its findings judge no response,
     /// or none is known.
     pub p50: Option<i64>,
@@ -45,6 +48,8 @@ impl Overview {
         let judges_responses = judges_responses(run.findings());
         let of = |row: &&TrialRow| delays(row, judges_responses);
         let (p50, p99) = slowest(counting.iter().map(of));
+        let ends =
+            |row: &&TrialRow| Some([figure(row, "lost")? as u64, figure(row, "sent")? as u64]);
         let whole = |ns: f64| ns.round() as i64;
         Self {
             title: title(run),
@@ -52,6 +57,7 @@ impl Overview {
             verdicts: verdicts(run.findings()),
             sent: sum("sent"),
             lost: sum("lost"),
+            most_lost: most_lost(counting.iter().filter_map(ends)),
             p50: p50.map(whole),
             p99: p99.map(whole),
         }
@@ -78,6 +84,13 @@ fn slowest(streams: impl Iterator<Item = Delays>) -> Delays {
     let rank = |(p50, p99): &Delays| p99.or(*p50).unwrap_or(f64::NEG_INFINITY);
     let slowest = streams.max_by(|a, b| rank(a).total_cmp(&rank(b)));
     slowest.unwrap_or_default()
+}
+
+/// The stream that lost the largest share.
+fn most_lost(streams: impl Iterator<Item = [u64; 2]>) -> Option<[u64; 2]> {
+    let share = |[lost, sent]: [u64; 2]| lost as f64 / sent as f64;
+    let sent = streams.filter(|[_, sent]| *sent > 0);
+    sent.max_by(|a, b| share(*a).total_cmp(&share(*b)))
 }
 
 /// As the page of a run asks: do its findings judge responses, and not round trips alone?
@@ -120,5 +133,12 @@ mod tests {
         assert_eq!(slowest([few, many, slow].into_iter()), slow);
         assert_eq!(slowest([(None, None)].into_iter()), (None, None));
         assert_eq!(slowest([].into_iter()), (None, None));
+    }
+
+    #[test]
+    fn a_stream_that_lost_everything_is_not_hidden_by_the_others() {
+        let streams = [[0, 900], [100, 100], [1, 1000], [0, 0]];
+        assert_eq!(most_lost(streams.into_iter()), Some([100, 100]));
+        assert_eq!(most_lost([[0, 0]].into_iter()), None);
     }
 }

@@ -64,17 +64,29 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut table = Table::new(&columns);
-    let mut heading = shape.has_heading;
-    while let Some((number, line)) = text.next() {
-        if line::is_comment(line) {
-            continue;
-        }
-        if std::mem::take(&mut heading) {
-            continue;
-        }
+    let mut take = |number: usize, line: &str| {
         if !table.row(&shape, line) {
             strange.note(number, line);
         }
+    };
+    let mut heading = shape.has_heading;
+    // Packets are taken as they went. Where they stand the other way round, all lines have to be kept.
+    let turned = is_newest_first(&shape, &columns, &start);
+    let mut kept = Vec::new();
+    while let Some((number, line)) = text.next() {
+        if line::is_comment(line) || std::mem::take(&mut heading) {
+            continue;
+        }
+        match turned {
+            true => kept.push((number, line.to_owned())),
+            false => take(number, line),
+        }
+    }
+    for (number, line) in kept.iter().rev() {
+        take(*number, line);
+    }
+    if turned {
+        imported.warn("the newest row is the first: read from the last row on");
     }
     let unread = columns.iter().filter(|column| column.role == Role::Unread);
     let unread: Vec<_> = unread.map(|column| column.name.as_str()).collect();
@@ -85,6 +97,16 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     text.warn_if_cut(&mut imported);
     strange.warn(&mut imported);
     Ok(imported)
+}
+
+/// Do the times of the first rows only fall?
+fn is_newest_first(shape: &Shape, columns: &[Column], start: &str) -> bool {
+    let table = Table::new(columns);
+    let rows = start.lines().filter(|line| !line::is_comment(line));
+    let rows = rows.skip(usize::from(shape.has_heading));
+    let rows = rows.filter_map(|line| table.facts(shape, line));
+    let times: Vec<Nanos> = rows.filter_map(|row| row.sent_at.or(row.read_at)).collect();
+    times.is_sorted_by(|one, next| one >= next) && times.first() > times.last()
 }
 
 /// The packets of each stream and column of delays.

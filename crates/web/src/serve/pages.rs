@@ -42,9 +42,9 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
                 }
             }
             p class="meta" {
-                "p50 and p99: of the run's slowest stream, the one with the largest p99; of the response where the run's \
-                 findings judge it, else of the round trip. Packets and loss: without warm-up; simulations that repeat \
-                 another one exactly count once."
+                "Loss: of the stream that lost the largest share. p50 and p99: of the slowest stream, the one with the \
+                 largest p99; of the response where the run's findings judge it, else of the round trip. Packets and \
+                 loss: without warm-up; simulations that repeat another one exactly count once."
             }
             button type="submit" { "Compare two runs" }
         }
@@ -95,6 +95,9 @@ fn run_row(entry: &Entry) -> Markup {
     let world = entry.world.as_deref().unwrap_or("–");
     let started = entry.started_utc.as_deref().map(date_and_time);
     let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), format_duration);
+    let lost = came
+        .most_lost
+        .map_or_else(|| "–".to_owned(), |[lost, sent]| percent(lost, sent));
     html! {
         tr {
             td { input type="checkbox" name="run" value=(folder) aria-label={ "Compare " (folder) }; }
@@ -105,7 +108,7 @@ fn run_row(entry: &Entry) -> Markup {
             }
             td class="spare" { (came.target.as_deref().unwrap_or(world)) }
             td { (verdicts(entry)) }
-            td class="figures" { (percent(came.lost, came.sent)) }
+            td class="figures" { (lost) }
             td class="figures" { (time(came.p50)) }
             td class="figures" { (time(came.p99)) }
             td class="figures spare" { (came.sent) }

@@ -324,6 +324,7 @@ fn entry(entry: &Entry) -> Value {
         "state": entry.state.name(), "trials": entry.trials, "records": entry.records,
         "title": entry.overview.title, "target": entry.overview.target, "verdicts": entry.overview.verdicts,
         "sent": entry.overview.sent, "lost": entry.overview.lost,
+        "most_lost_share": entry.overview.most_lost.map(|[lost, sent]| lost as f64 / sent as f64),
         "p50_ns": entry.overview.p50, "p99_ns": entry.overview.p99,
     })
 }
