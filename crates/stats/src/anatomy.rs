@@ -7,19 +7,10 @@
 //! known residence, the reflector is part of the network.
 
 use crate::passage::Passage;
-pub use crate::stage::{Place, Stage, StageSet};
+pub use crate::stage::{Part, Place, Stage, StageSet};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-
-/// One interval of a response.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part {
-    /// What it covers.
-    pub stages: StageSet,
-    /// How long it took; a mean where records were averaged.
-    pub ns: f64,
-}
 
 /// The parts of one response, in order. They add up to it exactly. Empty where there was no reply.
 pub fn parts(record: &Record, facts: &RecordFacts) -> Vec<(StageSet, Nanos)> {

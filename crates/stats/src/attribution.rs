@@ -9,6 +9,7 @@
 use crate::anatomy::{Place, StageSet};
 use crate::excursion::{Excess, Excursion};
 use crate::noise_join::{Join, Overlap};
+pub use crate::trains::family;
 use crate::trains::{Owner, Trains};
 use delaylab_model::Nanos;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
@@ -178,22 +179,6 @@ fn enough(ns: f64, main: &Excess) -> bool {
     ns >= ENOUGH * main.ns
 }
 
-/// What threads of one kind share of their names: `kworker/0:1` and `kworker/1:3` are `kworker/*:*`.
-/// Numbers behind a letter stay: `python3`.
-pub fn family(name: &str) -> String {
-    let mut family = String::with_capacity(name.len());
-    let mut in_number = false;
-    for c in name.chars() {
-        let before = family.chars().last();
-        let begins = c.is_ascii_digit() && before.is_some_and(|before| !before.is_alphanumeric());
-        if !(in_number && c.is_ascii_digit()) {
-            in_number = begins && before != Some('*');
-            family.push(if in_number { '*' } else { c });
-        }
-    }
-    family
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -361,20 +346,5 @@ mod tests {
             by_bounds(LateCause::Clock, &late, Bounds { least: 0, most: 0 }),
             LateCause::Clock
         );
-    }
-
-    #[test]
-    fn threads_of_one_kind_are_one_family() {
-        for (name, expected) in [
-            ("kworker/0:1", "kworker/*:*"),
-            ("kworker/13:27-events", "kworker/*:*-events"),
-            ("lto cgu.01", "lto cgu.*"),
-            ("python3", "python3"),
-            ("irq/16-eth0", "irq/*-eth0"),
-            ("", ""),
-        ] {
-            assert_eq!(family(name), expected);
-            assert_eq!(family(expected), expected);
-        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A statistic is defined once, by what it asks of a [`Distribution`].
 
-use crate::functional::Beyond;
+use crate::beyond::Beyond;
 use crate::quantile::rank;
 
 /// What a statistic may ask of values. `None` if they are too few, or if nobody knows that of them.

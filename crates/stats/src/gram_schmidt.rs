@@ -5,7 +5,7 @@
 //! digits to begin with, at least 16 are left for any columns that floats can tell apart.
 
 use crate::double_double::DoubleDouble;
-use crate::least_squares::FitError;
+use crate::fit_error::FitError;
 
 /// What is left of a column of length one may not be less: that much a combination of rounded
 /// columns is off by.

@@ -7,26 +7,13 @@
 //! columns, and a polynomial of degree ten (NIST's Filip) keeps eight digits.
 
 use crate::double_double::DoubleDouble;
+pub use crate::fit_error::FitError;
 use crate::gram_schmidt::{Basis, dot, norm, to_unit};
 use crate::{student, tail};
 
 /// What is this small against the observations is a rounding error of the arithmetic: an exact
 /// answer of zero. Double-double has 2⁻¹⁰⁴; the rest is for long sums.
 const NOISE: f64 = 1.0 / (1_u128 << 90) as f64;
-
-/// Why there is no fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FitError {
-    /// Fewer observations than coefficients.
-    #[error("fewer observations than coefficients")]
-    TooFew,
-    /// A column is a combination of the others, up to what a float can tell.
-    #[error("a term of the model is a combination of the others")]
-    Dependent,
-    /// A value that is not a finite number, or columns of unequal length.
-    #[error("a value is not a finite number, or columns differ in length")]
-    NotFinite,
-}
 
 /// How far off an estimate may be, and whether it can be told from zero.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -61,6 +61,7 @@
 pub mod anatomy;
 pub mod attribution;
 mod band;
+mod beyond;
 pub mod change_points;
 pub mod comparison;
 pub mod cumulative;
@@ -70,6 +71,7 @@ pub mod double_double;
 pub mod driven;
 pub mod excursion;
 mod features;
+mod fit_error;
 pub mod frames;
 pub mod functional;
 mod gram_schmidt;

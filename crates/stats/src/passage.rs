@@ -3,8 +3,7 @@
 //! One is made for every record, so it has a fixed size and is made without allocating. Offsets
 //! wrap instead of overflowing: a foreign reflector may send any stamp, and the parts still add up.
 
-use crate::anatomy::Part;
-use crate::stage::{Stage, StageSet};
+use crate::stage::{Part, Stage, StageSet};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::record::Record;

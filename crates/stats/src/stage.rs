@@ -247,6 +247,15 @@ impl fmt::Display for StageSet {
     }
 }
 
+/// One interval of a response.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// What it covers.
+    pub stages: StageSet,
+    /// How long it took; a mean where records were averaged.
+    pub ns: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,6 +35,7 @@ mod joint;
 mod jumps;
 mod mixture;
 mod model;
+mod noise;
 mod per_size;
 mod power;
 mod risers;
@@ -42,6 +43,7 @@ mod stair;
 #[cfg(test)]
 mod tests;
 mod uneven;
+mod vectors;
 
 pub use doubt::Doubt;
 pub use framing::{

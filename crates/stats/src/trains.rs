@@ -10,7 +10,6 @@
 //! have an interval of their own are taken together, by name and unit: what is started again and again is a
 //! new process each time.
 
-use crate::attribution::family;
 use crate::regularity::{self, LEAST_GAPS, Regular};
 use delaylab_model::Nanos;
 use delaylab_model::noise::{NoiseEvent, Process};
@@ -167,6 +166,22 @@ fn owner(processes: &BTreeMap<(u32, u32), Process>, event: &NoiseEvent) -> Optio
         started: known.map(|process| process.started),
         unit: known.and_then(|process| process.unit.clone()),
     })
+}
+
+/// What threads of one kind share of their names: `kworker/0:1` and `kworker/1:3` are `kworker/*:*`.
+/// Numbers behind a letter stay: `python3`.
+pub fn family(name: &str) -> String {
+    let mut family = String::with_capacity(name.len());
+    let mut in_number = false;
+    for c in name.chars() {
+        let before = family.chars().last();
+        let begins = c.is_ascii_digit() && before.is_some_and(|before| !before.is_alphanumeric());
+        if !(in_number && c.is_ascii_digit()) {
+            in_number = begins && before != Some('*');
+            family.push(if in_number { '*' } else { c });
+        }
+    }
+    family
 }
 
 /// The pieces of one thread as activations, in the order of time.

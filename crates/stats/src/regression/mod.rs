@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `model` | [`Model`]: terms that are products of powers of factors |
 //! | `inflation` | [`Inflation`]: how much a term's error owes to the other terms |
-//! | `residual_tests` | is the spread the same everywhere, and is the model's form the right one? |
+//! | `adequacy` | is the spread the same everywhere, and is the model's form the right one? |
 //!
 //! Powers and products are formed in double-double and fitted there, so that a coefficient is good
 //! to 13 digits and more, on the worst of NIST's reference sets too (`tests/strd.rs`).
@@ -22,16 +22,16 @@
 //! assert_eq!(regression.terms, ["constant", "size", "buffer"]);
 //! ```
 
+mod adequacy;
 mod inflation;
 mod model;
-mod residual_tests;
 #[cfg(test)]
 mod tests;
 
 pub use crate::least_squares::{Coefficient, FTest, Fit, FitError, Inference};
+pub use adequacy::ChiSquaredTest;
 pub use inflation::Inflation;
 pub use model::Model;
-pub use residual_tests::ChiSquaredTest;
 
 use crate::double_double::DoubleDouble;
 use crate::least_squares::{Solution, is_constant};

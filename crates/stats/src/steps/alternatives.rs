@@ -4,8 +4,7 @@
 //! Curves are polynomials of up to the third degree. Beside an orthonormal basis of them the column of a
 //! jump has as its products sums over the sizes beyond it, so all pairs of places cost little.
 
-use super::detector::{beyond, squares};
-use super::uneven::take_off;
+use super::vectors::{beyond, squares, take_off};
 
 /// The highest power of a size.
 const DEGREE: usize = 3;

@@ -40,7 +40,7 @@ pub(super) fn draw(
         jump: None,
         ..*model
     };
-    let fitted = even.delays(detector, found);
+    let fitted = even.delays(&detector.x, &found.column(&detector.sizes));
     // With as many degrees of freedom as the draws will have.
     let degrees = count.saturating_sub(coefficients).max(1);
     let stretch = (count as f64 / degrees as f64).sqrt();

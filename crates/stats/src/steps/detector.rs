@@ -4,16 +4,16 @@ use super::alternatives;
 use super::columns::{Beside, Columns, Found};
 use super::joint;
 use super::jumps::Jumps;
-use super::model::Model;
+use super::model::Chosen;
+use super::noise::RESOLUTION;
 use super::risers::{self, Free, Running};
+use super::vectors::{beyond, less_mean, squares};
 use super::{Constant, Doubt, FALSE_ALARMS, Jump, LEAST_SIZES, Line, MARGIN};
 use crate::least_squares::{self, Fit};
 use crate::student;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-/// Delays are whole nanoseconds: there is nothing to explain below this variance.
-pub(super) const RESOLUTION: f64 = 1.0 / 12.0;
 /// Of a standard normal variable, 95 % are below it: the power that "would be found" means.
 const POWER: f64 = 1.645;
 /// Where steps are uneven, so many columns are compared.
@@ -28,18 +28,6 @@ pub(super) enum Decision {
     Line(Line),
     Steps(Chosen),
     CannotTell(Doubt),
-}
-
-/// Steps that were found.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Chosen {
-    pub(super) found: Found,
-    pub(super) beside: Beside,
-    /// Index of the smallest size beyond a jump beside them.
-    pub(super) jump: Option<usize>,
-    pub(super) fit: Fit,
-    pub(super) delta_bic: f64,
-    pub(super) chance: f64,
 }
 
 /// What is ready for the delays of a set of sizes.
@@ -224,7 +212,7 @@ impl Detector {
     /// coefficients that even steps do not have count.
     fn uneven_bic(&self, chosen: &Chosen, delays: &[f64]) -> Option<f64> {
         let x = less_mean(&self.x);
-        let model = Model::from_chosen(chosen);
+        let model = chosen.model();
         let running = Running::new(&x, &less_mean(&model.less_jump(delays)));
         let near = risers::best(&self.columns, &running, CLOSE);
         let running = Running::new(&x, &less_mean(delays));
@@ -242,7 +230,9 @@ impl Detector {
 
     /// A jump that these steps do not explain.
     fn jump_beside(&self, chosen: &Chosen, delays: &[f64]) -> Option<Jump> {
-        let fitted = Model::from_chosen(chosen).delays(self, &chosen.found);
+        let fitted = chosen
+            .model()
+            .delays(&self.x, &chosen.found.column(&self.sizes));
         let rest: Vec<f64> = delays.iter().zip(fitted).map(|(y, f)| y - f).collect();
         let without = self.bic(squares(&rest), 0.0);
         Jumps::new(&self.x, &rest).firm(|squares| without - self.bic(squares, 2.0) > MARGIN)
@@ -251,7 +241,7 @@ impl Detector {
     /// Where the stair ends, if beyond a jump delay does not go on in the same steps, as with
     /// fragments, or jumps once more by more than uneven steps do.
     fn ends_at(&self, chosen: &Chosen, delays: &[f64]) -> Option<Jump> {
-        let model = Model::from_chosen(chosen);
+        let model = chosen.model();
         let own = chosen.jump.and_then(|index| {
             let jump = Jump {
                 at: self.sizes[index],
@@ -308,7 +298,7 @@ impl Detector {
     /// Each level with a mean of its own, if there are enough risers to tell uneven steps from a few jumps, and
     /// there is a step at each.
     fn free_of(&self, chosen: &Chosen, delays: &[f64]) -> Option<Free> {
-        let model = Model::from_chosen(chosen);
+        let model = chosen.model();
         let rest: Vec<f64> = less_mean(&model.less_jump(delays));
         let column = chosen.found.column(&self.sizes);
         let free = Running::new(&less_mean(&self.x), &rest).free(&column, chosen.beside);
@@ -401,30 +391,6 @@ impl Detector {
         let lengths = self.columns.shortest();
         lengths.map(move |(width, length)| (width, sd * (t + POWER) / length))
     }
-}
-
-impl Chosen {
-    /// What the fit leaves.
-    fn squares(&self) -> f64 {
-        self.fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(self.fit.degrees)
-    }
-}
-
-/// 1 from this index on.
-pub(super) fn beyond(count: usize, index: usize) -> Vec<f64> {
-    (0..count)
-        .map(|i| f64::from(u8::from(i >= index)))
-        .collect()
-}
-
-/// These values less their mean.
-pub(super) fn less_mean(values: &[f64]) -> Vec<f64> {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    values.iter().map(|value| value - mean).collect()
-}
-
-pub(super) fn squares(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum()
 }
 
 /// What a search over this many columns pays: ln n for the offset and, where it is sought, the width,

@@ -2,11 +2,9 @@
 
 use super::Jump;
 use super::columns::Beside;
-use super::detector::squares;
-use crate::functional::Functional;
+use super::noise;
+use super::vectors::squares;
 
-/// Standard deviation of normal values whose median size is 1.
-pub(super) const NORMAL_SD: f64 = 1.4826;
 /// What lies further from a model than this many standard deviations is not noise.
 const FAR_OUT: f64 = 3.0;
 
@@ -122,10 +120,8 @@ impl<'a> Jumps<'a> {
             .enumerate()
             .map(off)
             .collect();
-        let median = Functional::Quantile(0.5)
-            .value(&mut off.clone())
-            .unwrap_or(0.0);
-        let near = (place.height.abs() / 2.0).max(FAR_OUT * NORMAL_SD * median);
+        let noise = noise::normal_sd(&mut off.clone());
+        let near = (place.height.abs() / 2.0).max(FAR_OUT * noise);
         let (below, above) = off.split_at(place.index);
         [below, above].into_iter().all(|side| {
             let at_level = side.iter().filter(|&&off| off < near).count();

@@ -1,8 +1,31 @@
-//! Steps with their coefficients: what they make of a size.
+//! Steps that were found and fitted, and what their coefficients make of a size.
 
 use super::columns::{Beside, Found};
-use super::detector::{Chosen, Detector};
 use crate::least_squares::Fit;
+
+/// Steps that were found.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Chosen {
+    pub(super) found: Found,
+    pub(super) beside: Beside,
+    /// Index of the smallest size beyond a jump beside them.
+    pub(super) jump: Option<usize>,
+    pub(super) fit: Fit,
+    pub(super) delta_bic: f64,
+    pub(super) chance: f64,
+}
+
+impl Chosen {
+    /// What the fit leaves.
+    pub(super) fn squares(&self) -> f64 {
+        self.fit.residual_sd.unwrap_or(0.0).powi(2) * f64::from(self.fit.degrees)
+    }
+
+    /// Its coefficients.
+    pub(super) fn model(&self) -> Model {
+        Model::new(&self.fit, self.beside, self.jump)
+    }
+}
 
 /// Coefficients of steps.
 #[derive(Debug, Clone, Copy)]
@@ -29,19 +52,14 @@ impl Model {
         }
     }
 
-    pub(super) fn from_chosen(chosen: &Chosen) -> Self {
-        Self::new(&chosen.fit, chosen.beside, chosen.jump)
-    }
-
     /// 0 without a jump.
     pub(super) fn jump_height(&self) -> f64 {
         self.jump.map_or(0.0, |(_, height)| height)
     }
 
-    /// Of the detector's sizes on these steps.
-    pub(super) fn delays(&self, detector: &Detector, found: &Found) -> Vec<f64> {
-        let column = found.column(&detector.sizes);
-        let pairs = detector.x.iter().zip(column).enumerate();
+    /// Of these sizes, which are on these levels.
+    pub(super) fn delays(&self, sizes: &[f64], column: &[f64]) -> Vec<f64> {
+        let pairs = sizes.iter().zip(column).enumerate();
         pairs
             .map(|(index, (size, level))| {
                 self.intercept + self.step * level + self.slope * size + self.jump_at(index)

@@ -1,6 +1,7 @@
 //! What the detector finds in a design, by simulation: its false alarms and its power.
 
-use super::detector::{Decided, Decision, Detector, RESOLUTION};
+use super::detector::{Decided, Decision, Detector};
+use super::noise::RESOLUTION;
 use super::{Detection, Doubt, PerSize, Settings, Verdict};
 use crate::random::SplitMix;
 use std::ops::RangeInclusive;

@@ -1,9 +1,7 @@
 //! The levels of a stair one by one: each with a height of its own.
 
 use super::columns::{Beside, Columns, Found};
-use super::detector::RESOLUTION;
-use super::jumps::NORMAL_SD;
-use crate::functional::Functional;
+use super::noise::RESOLUTION;
 
 /// No riser of a stair differs from its step by more than this share of it, but for noise.
 const DIFFERENT: f64 = 0.6;
@@ -130,21 +128,6 @@ impl Free {
         let risers = self.levels.len() - 1;
         self.heights().filter(away).count() <= risers / ONE_IN
     }
-}
-
-/// Standard deviation of a size's number by the median difference of neighbours on the same level, which
-/// a jump does not move.
-pub(super) fn noise(sizes: &[f64], delays: &[f64], column: &[f64], slope: f64) -> f64 {
-    let rest: Vec<f64> = sizes
-        .iter()
-        .zip(delays)
-        .map(|(x, y)| y - slope * x)
-        .collect();
-    let pairs = rest.windows(2).zip(column.windows(2));
-    let alike = pairs.filter(|(_, levels)| levels[0] == levels[1]);
-    let mut differences: Vec<f64> = alike.map(|(rest, _)| (rest[1] - rest[0]).abs()).collect();
-    let median = Functional::Quantile(0.5).value(&mut differences);
-    (median.unwrap_or(0.0) * NORMAL_SD / std::f64::consts::SQRT_2).max(RESOLUTION.sqrt())
 }
 
 /// The columns whose levels, each with a mean of its own, leave least of the delays, best first, as long as

@@ -2,10 +2,12 @@
 
 use super::bootstrap;
 use super::columns::{Beside, Found};
-use super::detector::{CLOSE, Chosen, Detector, less_mean};
-use super::model::Model;
+use super::detector::{CLOSE, Detector};
+use super::model::{Chosen, Model};
+use super::noise;
 use super::risers::{self, Free, Running};
 use super::uneven::{Levels, Stair};
+use super::vectors::less_mean;
 use super::{Jump, Steps, Uneven};
 
 /// A column, and what is known of its stair.
@@ -51,7 +53,7 @@ impl<'a> Close<'a> {
             x: less_mean(&detector.x),
             y: less_mean(delays),
             first: chosen.found,
-            model: Model::from_chosen(chosen),
+            model: chosen.model(),
             beside: chosen.beside,
             residual: chosen.fit.residual_sd.unwrap_or(0.0),
             interval: chosen.fit.coefficients[1].interval(),
@@ -68,7 +70,7 @@ impl<'a> Close<'a> {
     fn stair(&self, found: Found) -> Option<Fitted> {
         let column = less_first(found.column(&self.detector.sizes));
         let slope = self.free(&found, self.model.jump).slope;
-        let noise = risers::noise(&self.x, &self.y, &column, slope);
+        let noise = noise::between_neighbours(&self.x, &self.y, &column, slope);
         let levels = Levels {
             sizes: &self.x,
             column: &column,
@@ -123,10 +125,11 @@ impl<'a> Close<'a> {
             slope: stair.slope.unwrap_or(0.0),
             jump: stair.jump,
         };
-        let fitted = model.delays(self.detector, found);
+        let column = found.column(&self.detector.sizes);
+        let fitted = model.delays(&self.detector.x, &column);
         let rest = self.delays.iter().zip(&fitted).map(|(y, f)| y - f);
         model.intercept = rest.sum::<f64>() / self.delays.len() as f64;
-        let mut fitted = model.delays(self.detector, found);
+        let mut fitted = model.delays(&self.detector.x, &column);
         let mut coefficients = 2 + usize::from(stair.slope.is_some());
         let mut away = Vec::new();
         if stair.uneven.is_some() {

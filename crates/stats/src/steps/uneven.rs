@@ -8,8 +8,9 @@
 //! estimate and its interval are those of all of these models together. So steps that differ widen the
 //! interval, and a jump on a riser, which may as well be one high step, widens it as far as that is in doubt.
 
-use super::detector::{RESOLUTION, beyond};
 use super::mixture::{self, Component, Family, greatest, normal, quantile, share};
+use super::noise::RESOLUTION;
+use super::vectors::{beyond, dot, take_off};
 use crate::incomplete::ln_gamma;
 
 /// The largest standard deviation of steps, in steps, that is considered.
@@ -376,20 +377,6 @@ impl<'a> Base<'a> {
         take_off(&mut sizes, &self.basis[0]);
         dot(&rest, &sizes) / dot(&sizes, &sizes)
     }
-}
-
-/// Takes off what of a column lies along a unit vector, and says how much.
-pub(super) fn take_off(column: &mut [f64], unit: &[f64]) -> f64 {
-    let along = dot(column, unit);
-    column
-        .iter_mut()
-        .zip(unit)
-        .for_each(|(c, u)| *c -= along * u);
-    along
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Makes a random walk in noise independent observations.

@@ -168,3 +168,18 @@ fn a_timer_that_often_waits_for_the_cpu_has_its_period() {
         );
     }
 }
+
+#[test]
+fn threads_of_one_kind_are_one_family() {
+    for (name, expected) in [
+        ("kworker/0:1", "kworker/*:*"),
+        ("kworker/13:27-events", "kworker/*:*-events"),
+        ("lto cgu.01", "lto cgu.*"),
+        ("python3", "python3"),
+        ("irq/16-eth0", "irq/*-eth0"),
+        ("", ""),
+    ] {
+        assert_eq!(family(name), expected);
+        assert_eq!(family(expected), expected);
+    }
+}
