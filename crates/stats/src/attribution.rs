@@ -1,6 +1,6 @@
-//! Whose fault one late packet is.
+//! The cause of one late packet.
 //!
-//! It is put down to the stage that took longest beyond its usual time. Of a stage at the prober's own
+//! The delay is attributed to the stage that took longest beyond its usual time. Of a stage at the prober's own
 //! host the noise table says who had the CPU in that stretch of time: the process that had it longest, if others
 //! than the prober had it for half of what was lost or more. Of the network, and of stages that stamps do not tell
 //! apart, in worlds that see into their path, the queues say whether one of them held the packet for half of it or
@@ -18,10 +18,10 @@ use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// So much of what was lost somebody must have taken to be named for it.
+/// Share of the excess that a process or a queue must have taken to be named as its cause.
 const ENOUGH: f64 = 0.5;
 
-/// Whose fault late packets are.
+/// The cause of late packets.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LateCause {
     /// Something else had the CPU of the prober, or of a reflector on the same host.
@@ -31,7 +31,7 @@ pub enum LateCause {
         /// Where it was seen.
         kind: NoiseKind,
     },
-    /// The prober's host took its time, and nobody is known for it.
+    /// The prober's host took its time, and no process is known for it.
     Prober {
         /// In which stages.
         stages: StageSet,
@@ -87,7 +87,7 @@ pub struct Held {
     pub ns: f64,
 }
 
-/// Whose fault it is, and the event that names it. `trains` say which events are one process's.
+/// The cause of a late packet, and the event that names it. `trains` say which events are one process's.
 pub fn whose<'a>(
     late: &Excursion,
     facts: &RecordFacts,

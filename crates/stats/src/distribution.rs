@@ -5,7 +5,7 @@
 use crate::beyond::Beyond;
 use crate::quantile::rank;
 
-/// What a statistic may ask of values. `None` if they are too few, or if nobody knows that of them.
+/// What a statistic may ask of values. `None` if they are too few, or if that is not known of them.
 pub(crate) trait Distribution {
     /// Number of values.
     fn count(&mut self) -> Option<f64> {

@@ -52,7 +52,7 @@ impl Owner {
     }
 }
 
-/// A time at which it was woken, and what came of it.
+/// A time at which it was woken, and for how long it then ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Activation {
     /// When it first had a CPU.
@@ -99,7 +99,7 @@ impl TrainsBuilder {
             .extend(each.map(|process| ((trial, process.thread), process.clone())));
     }
 
-    /// Takes an event. Those without a name are nobody's.
+    /// Takes an event. Those without a name have no owner.
     pub fn push(&mut self, event: &NoiseEvent) {
         let Some(owner) = owner(&self.processes, event) else {
             return;

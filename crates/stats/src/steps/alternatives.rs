@@ -4,7 +4,7 @@
 //! Curves are polynomials of up to the third degree. Beside an orthonormal basis of them the column of a
 //! jump has as its products sums over the sizes beyond it, so all pairs of places cost little.
 
-use super::vectors::{beyond, squares, take_off};
+use super::vectors::{beyond, squares, take_off_all};
 
 /// The highest power of a size.
 const DEGREE: usize = 3;
@@ -109,10 +109,7 @@ fn powers(sizes: &[f64], degree: usize) -> Vec<Vec<f64>> {
 /// What these leave of the delays.
 fn less(delays: &[f64], basis: &[Vec<f64>]) -> Vec<f64> {
     let mut rest = delays.to_vec();
-    // Twice, for the digits.
-    for unit in basis.iter().chain(basis) {
-        take_off(&mut rest, unit);
-    }
+    take_off_all(&mut rest, basis);
     rest
 }
 
@@ -168,10 +165,7 @@ fn places(sizes: &[f64], rest: &[f64], basis: &[Vec<f64>]) -> Vec<Place> {
 
 /// What of a column is in none of these, of length 1.
 fn beside(mut column: Vec<f64>, basis: &[Vec<f64>]) -> Option<Vec<f64>> {
-    // Twice, for the digits.
-    for unit in basis.iter().chain(basis) {
-        take_off(&mut column, unit);
-    }
+    take_off_all(&mut column, basis);
     let length = squares(&column).sqrt();
     (length > 1e-6).then(|| column.iter().map(|value| value / length).collect())
 }

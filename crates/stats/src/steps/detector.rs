@@ -338,7 +338,7 @@ impl Detector {
         both.min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Bonferroni's bound for a gain in BIC of this much over models without steps, of so many tried.
+    /// Bonferroni's bound for a gain in BIC of this much over models without steps, where this many were tried.
     fn chance(&self, delta: f64, tried: usize, charge: f64) -> f64 {
         let degrees = self.count() - 3.0;
         let t2 = degrees * (((delta + charge) / self.count()).exp() - 1.0);

@@ -7,7 +7,7 @@ pub(super) const RESOLUTION: f64 = 1.0 / 12.0;
 /// Standard deviation of normal values whose median size is 1.
 const NORMAL_SD: f64 = 1.4826;
 
-/// Standard deviation of normal values about zero, by the median of their sizes; outliers do not move it. 0 of no values.
+/// Standard deviation of normal values about zero, by the median of their sizes: outliers do not move it. 0 without values.
 pub(super) fn normal_sd(sizes: &mut [f64]) -> f64 {
     Functional::Quantile(0.5).value(sizes).unwrap_or(0.0) * NORMAL_SD
 }

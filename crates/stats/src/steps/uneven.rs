@@ -10,7 +10,7 @@
 
 use super::mixture::{self, Component, Family, greatest, normal, quantile, share};
 use super::noise::RESOLUTION;
-use super::vectors::{beyond, dot, take_off};
+use super::vectors::{beyond, dot, take_off, take_off_all};
 use crate::incomplete::ln_gamma;
 
 /// The largest standard deviation of steps, in steps, that is considered.
@@ -265,10 +265,7 @@ impl<'a> Base<'a> {
         let (mut length, mut ln_design) = (0.0, 0.0);
         for mut column in columns {
             let whole = dot(&column, &column);
-            // Twice, for the digits.
-            for unit in basis.iter().chain(&basis) {
-                take_off(&mut column, unit);
-            }
+            take_off_all(&mut column, &basis);
             let squares = dot(&column, &column);
             if squares < 1e-9 * whole {
                 return None;

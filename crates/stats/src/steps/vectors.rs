@@ -28,6 +28,14 @@ pub(super) fn take_off(column: &mut [f64], unit: &[f64]) -> f64 {
     along
 }
 
+/// Takes off what of a column lies along any of these orthogonal unit vectors.
+pub(super) fn take_off_all(column: &mut [f64], basis: &[Vec<f64>]) {
+    // Twice, for the digits.
+    for unit in basis.iter().chain(basis) {
+        take_off(column, unit);
+    }
+}
+
 /// Sum of the products of two vectors.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
