@@ -21,6 +21,7 @@ mod gather;
 pub mod load;
 pub mod noise;
 pub mod path_trace;
+mod placed;
 pub mod places;
 pub mod prober;
 pub mod reflect;

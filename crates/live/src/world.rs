@@ -5,6 +5,8 @@ use crate::gather::{self, Forward, Gathered};
 use crate::load::error::LoadError;
 use crate::load::{self, StreamReport, UnderWay};
 use crate::noise;
+use crate::placed::enter_place;
+pub use crate::placed::{Enter, Placed};
 use crate::prober::Probing;
 use crate::prober::error::RunError;
 use crate::tester::error::TesterError;
@@ -19,26 +21,6 @@ use delaylab_model::rows::Rows;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Sink, TrialFacts, World, WorldError};
 use std::io;
-use std::sync::Arc;
-
-/// What a thread does first, to be where its sockets belong: on a testbed, entering a namespace.
-pub type Enter = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;
-
-/// Something to carry out, and where.
-#[derive(Clone)]
-pub struct Placed<T> {
-    /// What.
-    pub run: T,
-    /// How its threads get there; `None`: it stays where it is.
-    pub enter: Option<Enter>,
-}
-
-impl<T> Placed<T> {
-    /// Where this process is.
-    pub const fn here(run: T) -> Self {
-        Self { run, enter: None }
-    }
-}
 
 /// This host and a real path.
 #[derive(Debug)]
@@ -465,9 +447,4 @@ fn share_of_interval(run: &ProbeRun, probes: usize) -> Nanos {
         Pacing::Poisson { .. } | Pacing::Wait { .. } | Pacing::Frames { .. } => 0,
     };
     interval * Nanos::from(run.index) / probes.max(1) as Nanos
-}
-
-/// Goes there, if there is somewhere to go.
-pub(crate) fn enter_place(enter: Option<&Enter>) -> io::Result<()> {
-    enter.map_or(Ok(()), |enter| enter())
 }

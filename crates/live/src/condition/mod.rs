@@ -8,17 +8,18 @@
 //! | [``quiet`](self) | as undisturbed as this host allows |
 //! | `stressed` | a built-in, bounded load |
 //! | [`undo`], [`guardian`] | what outlives a crash, and the process that undoes it |
-//! | [`helper`] | how this program runs itself as a helper |
+//! | `helper`, `helper_task` | how this program starts itself as a helper, and what it then does |
 //! | `burden` | what the load's processes do |
 
 mod burden;
 pub mod guardian;
-pub mod helper;
+mod helper;
+mod helper_task;
 mod quiet;
 mod stressed;
 pub mod undo;
 
-pub use helper::run_helper_if_asked;
+pub use helper_task::run_helper_if_asked;
 pub use stressed::{Daemon, Load};
 
 use delaylab_model::probe::HostCondition;

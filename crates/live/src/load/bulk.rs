@@ -32,15 +32,16 @@ pub(super) struct Bulk {
 /// packet on.
 pub(super) fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
     let (v6, target) = (run.target.is_ipv6(), run.target);
-    let failed = |what| move |source| LoadError::Socket { what, source };
     let domain = if v6 { Domain::IPV6 } else { Domain::IPV4 };
-    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP)).map_err(failed("open"))?;
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))
+        .map_err(LoadError::socket("open"))?;
     let class = run.load.class.0.traffic_class(0);
-    socket_options::set_traffic_class(&socket, v6, class).map_err(failed("class"))?;
+    socket_options::set_traffic_class(&socket, v6, class).map_err(LoadError::socket("class"))?;
     // What comes down is the other end's to send.
     if run.load.direction == Direction::Up {
         if let Some(rate) = run.load.rate {
-            socket_options::set_most_rate(&socket, rate.0 / 8).map_err(failed("rate"))?;
+            socket_options::set_most_rate(&socket, rate.0 / 8)
+                .map_err(LoadError::socket("rate"))?;
         }
         let name = congestion_control(run);
         socket
@@ -78,11 +79,16 @@ pub(super) fn no_such_algorithm(
 impl Bulk {
     /// Keeps this connection full from when it is told to.
     pub(super) fn new(stream: TcpStream, run: &StreamRun) -> Result<Self, LoadError> {
-        let failed = |what| move |source| LoadError::Socket { what, source };
-        stream.set_nonblocking(true).map_err(failed("mode"))?;
-        let socket = StreamSocket::new(stream).map_err(failed("no delay"))?;
-        socket.set_unsent_limit(UNSENT).map_err(failed("buffer"))?;
-        let congestion_control = socket.congestion_control().map_err(failed("algorithm"))?;
+        stream
+            .set_nonblocking(true)
+            .map_err(LoadError::socket("mode"))?;
+        let socket = StreamSocket::new(stream).map_err(LoadError::socket("no delay"))?;
+        socket
+            .set_unsent_limit(UNSENT)
+            .map_err(LoadError::socket("buffer"))?;
+        let congestion_control = socket
+            .congestion_control()
+            .map_err(LoadError::socket("algorithm"))?;
         let write = run.load.payload.map_or(WRITE, |size| {
             usize::try_from(size.0).map_or(WRITE, |size| size.clamp(1, 16 << 20))
         });

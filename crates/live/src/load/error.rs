@@ -112,6 +112,11 @@ impl LoadError {
         }
     }
 
+    /// Makes an error of what the kernel said about this step of setting a socket up.
+    pub(super) fn socket(what: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| LoadError::Socket { what, source }
+    }
+
     /// Its kind, for exit codes.
     pub fn failure(&self) -> FailureKind {
         match self {

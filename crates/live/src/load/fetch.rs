@@ -1,11 +1,11 @@
 //! tcp that comes down: the reflector sends as much as gets through, and this end reads it.
 //!
 //! What this end cannot know, the sender's round trip, window and repetitions, is asked for over the control
-//! connection while the load comes; the answer may wait in the queue that the load fills, so nobody waits for it.
+//! connection while the load comes; the answer may wait in the queue that the load fills, so nothing waits for it.
 
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
-use super::session::Questions;
+use super::questions::Questions;
 use super::{LoadState, StreamRun};
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
@@ -41,15 +41,16 @@ impl Fetched {
         congestion_control: Option<Name>,
         run: &StreamRun,
     ) -> Result<Self, LoadError> {
-        let failed = |what| move |source| LoadError::Socket { what, source };
-        stream.set_nonblocking(true).map_err(failed("mode"))?;
-        let socket = StreamSocket::new(stream).map_err(failed("no delay"))?;
+        stream
+            .set_nonblocking(true)
+            .map_err(LoadError::socket("mode"))?;
+        let socket = StreamSocket::new(stream).map_err(LoadError::socket("no delay"))?;
         let window = run.load.window.map(|window| window.0);
         let window = window.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         if let Some(bytes) = window {
             socket
                 .hold_receive_buffer(bytes)
-                .map_err(failed("window"))?;
+                .map_err(LoadError::socket("window"))?;
         }
         Ok(Self {
             socket,
@@ -146,7 +147,7 @@ struct Reported {
 }
 
 impl Reported {
-    /// Ends a stretch. False: nobody listens any more.
+    /// Ends a stretch. False: nothing takes the series any more.
     fn point(
         &mut self,
         over_time: &mut OverTime,

@@ -8,6 +8,7 @@
 //! | `bulk` | tcp: as much as gets through |
 //! | `fetch` | tcp: as much as the reflector gets through to here |
 //! | `paced` | udp: packets when they are due |
+//! | `questions` | asks the reflector what it counts, while a stream runs |
 //! | `session` | agrees with `delaylab reflect --accept-load`, and asks what arrived |
 //! | `iperf3` | the same with `iperf3 -s` |
 //! | `over_time` | what a stream was, a few times a second |
@@ -19,14 +20,15 @@ mod fetch;
 mod iperf3;
 mod over_time;
 mod paced;
+mod questions;
 mod session;
 
 pub use delaylab_model::stream_report::{Amount, Received, StreamReport, lost};
 pub use delaylab_model::trial::StreamRun;
 
 use crate::gather::{self, Message};
+use crate::placed::{Placed, enter_place};
 use crate::prober::Probing;
-use crate::world::{Placed, enter_place};
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
 use delaylab_model::load::{Direction, Load, LoadKind, OUT_OF_PLACE};
@@ -50,7 +52,7 @@ use std::thread::JoinHandle;
 const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 /// How far a schedule reaches: longer than any trial.
 const HORIZON: u32 = 24 * 3600;
-/// Congestion control where nobody says which: the kernel's default may be any.
+/// Congestion control where none is named: the kernel's default may be any.
 pub(crate) const CONGESTION_CONTROL: &str = "cubic";
 /// One write of bulk TCP, unless the load says how large.
 pub(crate) const WRITE: usize = 128 << 10;
@@ -364,7 +366,7 @@ impl Worker {
             Err(error) => (Err(error), None),
         };
         let told = ready.send(result);
-        // Whoever waits for all of them waits for the last of these.
+        // What waits for all of them waits for the last of these.
         drop(ready);
         match (set_up, told, go.recv()) {
             (Some(set_up), Ok(()), Ok(start)) => self.send(set_up, start),

@@ -69,14 +69,14 @@ pub(super) struct Paced {
 
 /// A socket to where the load goes.
 pub(super) fn socket(run: &StreamRun) -> Result<DatagramSocket, LoadError> {
-    let failed = |what| move |source| LoadError::Socket { what, source };
-    let socket = DatagramSocket::open(Kind::Udp, run.target.is_ipv6()).map_err(failed("open"))?;
+    let socket =
+        DatagramSocket::open(Kind::Udp, run.target.is_ipv6()).map_err(LoadError::socket("open"))?;
     let class = run.load.class.0.traffic_class(0);
     socket
         .set_marks(class, None, DontFragment::Want)
-        .map_err(failed("class"))?;
+        .map_err(LoadError::socket("class"))?;
     // A call that waits for a slow interface comes back and looks whether it is to stop.
-    options::set_send_timeout(&socket, super::LOOK_EVERY).map_err(failed("time-out"))?;
+    options::set_send_timeout(&socket, super::LOOK_EVERY).map_err(LoadError::socket("time-out"))?;
     socket
         .connect(run.target)
         .map_err(|source| LoadError::connecting(run.target, run.server, source))?;

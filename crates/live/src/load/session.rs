@@ -4,9 +4,9 @@ use super::bulk::{self, Bulk};
 use super::error::LoadError;
 use super::fetch::Fetched;
 use super::paced::{self, Heading, Paced};
+use super::questions::Questions;
 use super::{Flow, StreamRun};
 use crate::prober::session::printable;
-use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::load::{Direction, LoadKind};
@@ -153,20 +153,14 @@ impl Session {
             Err(error) if is_end(&error) => return Err(LoadError::SendsNone { target }),
             Err(source) => return Err(LoadError::connecting(target, run.server, source)),
         };
-        let failed = |what| move |source| LoadError::Socket { what, source };
         let begin = self.sealed(&Control::Begin { token });
-        let begin = begin.map_err(failed("begin"))?;
+        let begin = begin.map_err(LoadError::socket("begin"))?;
         let control = self.control.try_clone().and_then(StreamSocket::new);
-        let questions = Questions {
-            control: control.map_err(failed("control connection"))?,
-            question: self
-                .sealed(&Control::Count { token })
-                .map_err(failed("question"))?,
-            token,
-            reply: self.keys.as_ref().map(|pair| pair.reply.clone()),
-            answer: [0; SIZE],
-            pending: None,
-        };
+        let control = control.map_err(LoadError::socket("control connection"))?;
+        let question = self.sealed(&Control::Count { token });
+        let question = question.map_err(LoadError::socket("question"))?;
+        let reply = self.keys.as_ref().map(|pair| pair.reply.clone());
+        let questions = Questions::new(control, question, token, reply);
         Fetched::new(self.attached(run)?, begin, questions, used, run)
     }
 
@@ -268,60 +262,9 @@ fn is_end(error: &io::Error) -> bool {
     )
 }
 
-/// Questions that are asked while the stream goes on: nobody waits for their answers.
-pub(super) struct Questions {
-    control: StreamSocket,
-    question: [u8; SIZE],
-    token: u32,
-    reply: Option<Key>,
-    answer: [u8; SIZE],
-    /// How much of the answer to the last question is there; `None`: none is due.
-    pending: Option<usize>,
-}
-
-impl Questions {
-    /// Asks, unless an answer is still due. Says what came since the last time.
-    pub(super) fn ask_again(&mut self) -> Option<Counted> {
-        let came = self.take(Blocking::No);
-        if self.pending.is_none() && self.control.send(&self.question).is_ok() {
-            self.pending = Some(0);
-        }
-        came
-    }
-
-    /// Waits for an answer that is still due, so that the connection can be used as before.
-    pub(super) fn settle(&mut self) {
-        while self.pending.is_some() && self.take(Blocking::Yes).is_none() {
-            // Nothing in all the time that an answer may take: the connection is no longer of use.
-            if self.pending.is_some() {
-                return;
-            }
-        }
-    }
-
-    fn take(&mut self, blocking: Blocking) -> Option<Counted> {
-        let mut length = self.pending?;
-        while length < SIZE {
-            match self.control.receive(&mut self.answer[length..], blocking) {
-                Ok((more, _)) if more > 0 => length += more,
-                _ => {
-                    self.pending = Some(length);
-                    return None;
-                }
-            }
-        }
-        self.pending = None;
-        match Control::parse(self.reply.as_ref(), &self.answer) {
-            Ok(Control::Counted(counted)) if counted.token == self.token => Some(counted),
-            _ => None,
-        }
-    }
-}
-
 /// The control connection goes as the load does: in the same queues, so an answer comes after what was
 /// sent before the question.
 fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
-    let failed = |what| move |source| LoadError::Socket { what, source };
     let stream = TcpStream::connect_timeout(&run.target, ANSWER_WITHIN)
         .map_err(|source| LoadError::connecting(run.target, run.server, source))?;
     let class = run.load.class.0.traffic_class(0);
@@ -329,8 +272,8 @@ fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
         .and_then(|()| stream.set_nodelay(true))
         .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
         .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
-        .map_err(failed("control connection"))?;
-    // Nobody needs what is under way when it ends.
+        .map_err(LoadError::socket("control connection"))?;
+    // What is under way when it ends is of no use.
     let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
     Ok(stream)
 }

@@ -3,6 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `job` | what it is asked to do |
 //! | [`port`] | an interface that frames go through, checked and opened |
 //! | `sender` | every stream, by one thread, each frame at its time |
 //! | `receiver` | every port, by one thread, each frame with the kernel's stamp |
@@ -13,19 +14,21 @@
 //! ```
 
 pub mod error;
+mod job;
 pub mod port;
 mod receiver;
 mod sender;
 
+pub use job::{FrameStream, Job};
+
 use delaylab_kernel::clock;
-use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, RecordFacts, StampPoint};
 use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::tester::Ledger;
 use delaylab_traffic::tester::self_check::SelfCheck;
-use delaylab_wire::test_frame::{self, Ends, Template};
+use delaylab_wire::test_frame;
 use error::TesterError;
 use port::{Opened, Port};
 use receiver::Receiver;
@@ -39,43 +42,15 @@ const HEAD_START: Nanos = 20 * MILLISECOND;
 /// Streams of one tester have one; so testers on one network tell their frames apart.
 const FIRST_TOKEN: u64 = 49_152;
 
-/// A stream of frames, and its ports.
-#[derive(Debug, Clone)]
-pub struct FrameStream {
-    /// Which probe of the trial.
-    pub index: u16,
-    /// What is sent.
-    pub probe: Probe,
-    /// By which port.
-    pub from: Port,
-    /// And where it should arrive.
-    pub to: Port,
-}
-
-/// What a tester is asked to do.
-#[derive(Debug, Clone, Default)]
-pub struct Job {
-    /// Number of the trial in its run.
-    pub trial: u32,
-    /// All at once.
-    pub streams: Vec<FrameStream>,
-    /// Draws the token.
-    pub seed: u64,
-    /// Ends it early.
-    pub stop: Stop,
-}
-
 /// Carries every stream out and hands the records over. The facts are in the order of the streams.
 ///
 /// # Errors
 /// See [`TesterError`].
 pub fn carry_out(job: &Job, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, TesterError> {
     let token = (FIRST_TOKEN + job.seed % (65_536 - FIRST_TOKEN)) as u16;
-    let ports = port::of_streams(&job.streams);
-    let opened: Vec<Opened> = ports
-        .iter()
-        .map(|port| port.open(&job.streams))
-        .collect::<Result<_, _>>()?;
+    let ports = job.ports();
+    let open = |port: &Port| port.open(job.largest_frames(port).as_ref());
+    let opened: Vec<Opened> = ports.iter().map(open).collect::<Result<_, _>>()?;
     let streams = sender::streams(job, &ports, token)?;
     for stream in &job.streams {
         sink.begin(stream.index, &RecordFacts::default())?;
@@ -116,7 +91,7 @@ pub fn carry_out(job: &Job, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Test
 fn learn(job: &Job, ports: &[Port], opened: &[Opened], token: u16) -> Result<(), TesterError> {
     for stream in &job.streams {
         for (own, other) in [(&stream.to, &stream.from), (&stream.from, &stream.to)] {
-            let frame = test_frame::learning(ends(own, other, token));
+            let frame = test_frame::learning(own.ends(other, token));
             let at = ports.iter().position(|port| port.is(own));
             let opened = at.and_then(|at| opened.get(at));
             for _ in 0..LEARNING {
@@ -127,14 +102,6 @@ fn learn(job: &Job, ports: &[Port], opened: &[Opened], token: u16) -> Result<(),
     }
     std::thread::sleep(LEARNED);
     Ok(())
-}
-
-fn ends(from: &Port, to: &Port, token: u16) -> Ends {
-    Ends {
-        from: from.mac,
-        to: to.mac,
-        token,
-    }
 }
 
 fn wait_until(deadline: Nanos, stop: &Stop) {
@@ -205,17 +172,4 @@ fn stamps(ledger: &Ledger) -> Vec<(StampPoint, Delivery)> {
     StampPoint::ALL
         .map(|point| (point, delivery(point)))
         .to_vec()
-}
-
-/// The frame of this stream, ready to be signed.
-fn template(stream: &FrameStream, number: u16, token: u16) -> Result<Template, TesterError> {
-    let frames = stream.probe.frames.ok_or_else(|| TesterError::NoFrames {
-        probe: stream.probe.name.clone(),
-    })?;
-    let class = stream.probe.dscp.traffic_class(stream.probe.ecn);
-    let ends = ends(&stream.from, &stream.to, token);
-    Template::new(&frames, ends, number, class).map_err(|source| TesterError::TooSmall {
-        probe: stream.probe.name.clone(),
-        source,
-    })
 }

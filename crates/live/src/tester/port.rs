@@ -1,12 +1,11 @@
 //! An interface that frames go through.
 
-use super::FrameStream;
 use super::error::TesterError;
-use crate::world::{Enter, enter_place};
+use crate::placed::{Enter, enter_place};
 use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_model::frames::Frames;
-use delaylab_wire::test_frame::Mac;
+use delaylab_wire::test_frame::{Ends, Mac};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -22,7 +21,7 @@ pub struct Port {
     pub interface: String,
     /// Its hardware address.
     pub mac: Mac,
-    /// Its MTU, where nobody has made it to fit.
+    /// Its MTU; `None` where it was made to fit.
     pub mtu: Option<u32>,
     /// How a thread gets to where it is.
     pub enter: Option<Enter>,
@@ -92,11 +91,18 @@ impl Port {
         same_place && self.interface == other.interface && self.mac == other.mac
     }
 
-    /// Opens it for these streams.
-    pub(super) fn open(&self, streams: &[FrameStream]) -> Result<Opened, TesterError> {
-        let own = streams.iter().filter(|s| s.from.is(self) || s.to.is(self));
-        let frames = own.filter_map(|stream| stream.probe.frames);
-        self.takes(frames.max_by_key(Frames::ip_size).as_ref())?;
+    /// From here to there, in frames with this token.
+    pub(super) const fn ends(&self, to: &Self, token: u16) -> Ends {
+        Ends {
+            from: self.mac,
+            to: to.mac,
+            token,
+        }
+    }
+
+    /// Opens it for frames of which these are the largest.
+    pub(super) fn open(&self, largest: Option<&Frames>) -> Result<Opened, TesterError> {
+        self.takes(largest)?;
         let enter = self.enter.clone();
         let interface = self.interface.clone();
         // Where a thread is in another namespace its sockets are, too; this one stays where it is.
@@ -161,17 +167,6 @@ impl Port {
 const IFF_UP: u32 = 1;
 const ENODEV: i32 = 19;
 const ENETDOWN: i32 = 100;
-
-/// Every port of these streams, once.
-pub(super) fn of_streams(streams: &[FrameStream]) -> Vec<Port> {
-    let mut ports: Vec<Port> = Vec::new();
-    for port in streams.iter().flat_map(|stream| [&stream.from, &stream.to]) {
-        if !ports.iter().any(|other| other.is(port)) {
-            ports.push(port.clone());
-        }
-    }
-    ports
-}
 
 fn parse_mac(text: &str) -> Option<Mac> {
     let mut mac = [0; 6];

@@ -4,8 +4,8 @@
 //! in any order. It sleeps to shortly before a frame is due and spins the rest, as the prober does.
 
 use super::error::TesterError;
+use super::job::{FrameStream, Job};
 use super::port::{Opened, Port};
-use super::{Job, template};
 use crate::gather::touched;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, wait};
@@ -77,7 +77,7 @@ impl Sending {
 
 /// Every stream, ready to send.
 pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sending>, TesterError> {
-    let ready = |(stream, number): (&super::FrameStream, u16)| {
+    let ready = |(stream, number): (&FrameStream, u16)| {
         let probe = &stream.probe;
         let Pacing::Frames { interval_ps } = probe.pacing else {
             return Err(TesterError::NoFrames {
@@ -86,7 +86,7 @@ pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sendi
         };
         let count = probe.frames_due();
         Ok(Sending {
-            template: template(stream, number, token)?,
+            template: stream.template(number, token)?,
             port: ports
                 .iter()
                 .position(|port| port.is(&stream.from))
