@@ -6,11 +6,11 @@
 use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, TRIALS, is_partial};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, TRIALS, is_partial};
 use crate::manifest::{self, Manifest};
 use crate::regular;
 use crate::table::{Row, every_table};
-use crate::writer::{FORMAT, RunWriter, lock};
+use crate::writer::{RunWriter, lock};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -1,8 +1,7 @@
 //! What can go wrong while a run is written, and what to do about it.
 
-use crate::manifest::Mismatch;
-use crate::regular::MAY_NOT_READ;
-use crate::run::READ_AS_OWNER;
+use crate::mismatch::Mismatch;
+use crate::regular::{MAY_NOT_READ, READ_AS_OWNER};
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::io;

@@ -22,6 +22,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The version of the format that is written.
+///
+/// | version | since then |
+/// |---|---|
+/// | 1 | `records.parquet` had each stamp as a time: it is still read |
+/// | 2 | it has each as the time since the stamp before it |
+pub(crate) const FORMAT: u64 = 2;
+
 /// The experiment as it was resolved.
 pub(crate) const EXPERIMENT: &str = "experiment.toml";
 /// Where the run ran.

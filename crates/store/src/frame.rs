@@ -1,6 +1,6 @@
 //! A small table in memory, to be written as CSV or Parquet: what is worked out of a run, beside what it recorded.
 
-use crate::run::export::{ExportError, write_batch};
+use crate::run::{ExportError, write_batch};
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use std::io::Write;

@@ -24,7 +24,8 @@
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
 //! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts, `interrupted` keeps what was cut short apart,
 //! `folder` knows the names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds,
-//! `regular` which files are read at all, `temporary` names what is not whole yet.
+//! `mismatch` is a file that holds something else, `regular` says which files are read at all, `temporary` names what is not
+//! whole yet.
 #![forbid(unsafe_code)]
 
 pub mod adopt;
@@ -42,6 +43,7 @@ mod journal;
 pub mod known_trial;
 mod latest;
 mod manifest;
+mod mismatch;
 pub mod overview;
 mod parquet_file;
 mod parquet_source;

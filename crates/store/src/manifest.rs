@@ -1,4 +1,4 @@
-//! `manifest.json`: what each file of a run holds, so that whoever reads the run knows that it is what was recorded.
+//! `manifest.json`: what each file of a run holds, so that a reader of the run knows that it is what was recorded.
 //!
 //! A run has it from its beginning, with its texts in it; when the parts are joined, the tables and the findings are
 //! added. Each recorded trial has one of its parts, `parts/manifest-7.json`. What can be made again at any time, such as
@@ -9,7 +9,8 @@ use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
-use crate::regular::{self, MAY_NOT_READ};
+use crate::mismatch::Mismatch;
+use crate::regular;
 use crate::table::{Row, every_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,23 +20,6 @@ use std::path::Path;
 
 /// Name and version of its shape.
 pub const SCHEMA: &str = "delaylab/manifest/1";
-
-/// A file that does not hold what was recorded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{file}: {why}")]
-pub struct Mismatch {
-    /// Its path within the run.
-    pub file: String,
-    /// What is wrong with it.
-    pub why: String,
-}
-
-impl Mismatch {
-    /// May this user not read it? Then it is not known whether it is what was recorded.
-    pub fn is_denied(&self) -> bool {
-        self.why == MAY_NOT_READ
-    }
-}
 
 /// What the files of a run, or of one of its trials, hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +121,7 @@ impl Manifest {
         names.filter_map(|name| self.mismatch(folder, name))
     }
 
-    /// What a finished run has and should not: files that its readers would read, and nobody recorded.
+    /// What a finished run has and should not: files that its readers would read, and that were not recorded.
     pub(crate) fn strangers<'a>(
         &'a self,
         folder: &'a Folder,

@@ -12,6 +12,10 @@ const TEXT: u64 = 64 << 20;
 /// What is said of a file that this user may not read: it is not damaged.
 pub(crate) const MAY_NOT_READ: &str = "may not be read by this user";
 
+/// What to do about a file that this user may not read.
+pub const READ_AS_OWNER: &str =
+    "Read the run as the user that it belongs to, or let this user read its files (chmod)";
+
 /// Opens a regular file to read it. A link is not followed.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

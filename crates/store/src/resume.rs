@@ -3,14 +3,16 @@
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable::{self, UNFINISHED};
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS, is_partial};
+use crate::folder::{
+    ENVIRONMENT, EXPERIMENT, FINDINGS, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
+};
 use crate::interrupted;
 use crate::join;
 use crate::manifest;
 use crate::parquet_source::ParquetSource;
 use crate::regular;
 use crate::table::{self, Row, every_table};
-use crate::writer::{FORMAT, RunWriter, lock};
+use crate::writer::{RunWriter, lock};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

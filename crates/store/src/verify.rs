@@ -3,7 +3,8 @@
 use crate::digest::FileFacts;
 use crate::folder::{EXPERIMENT, Folder, MANIFEST, is_partial};
 use crate::manifest;
-pub use crate::manifest::{Mismatch, SCHEMA};
+pub use crate::manifest::SCHEMA;
+pub use crate::mismatch::Mismatch;
 use crate::run::{OpenError, Run, State};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use crate::digest::FileFacts;
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, Folder, MANIFEST, PARTIAL, TRIALS};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS};
 use crate::join;
 use crate::journal::{Journal, Journaling};
 use crate::known_trial::KnownTrial;
@@ -26,14 +26,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// The version of the format that is written.
-///
-/// | version | since then |
-/// |---|---|
-/// | 1 | `records.parquet` had each stamp as a time: it is still read |
-/// | 2 | it has each as the time since the stamp before it |
-pub(crate) const FORMAT: u64 = 2;
-
 /// A run that is about to begin.
 #[derive(Debug, Clone, Copy)]
 pub struct NewRun<'a> {
@@ -41,7 +33,7 @@ pub struct NewRun<'a> {
     pub name: &'a str,
     /// The world that carries it out.
     pub world: &'a str,
-    /// When it began; `None` where nobody knows.
+    /// When it began; `None` where that is not known.
     pub started: Option<SystemTime>,
     /// The experiment file, as resolved.
     pub experiment: &'a str,

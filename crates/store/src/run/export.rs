@@ -2,6 +2,7 @@
 //! (RFC 4180), or a Parquet file of the same columns and values.
 
 use super::Run;
+use super::export_error::ExportError;
 use super::table_reader::with_all;
 use crate::folder::TRIALS;
 use crate::part;
@@ -16,36 +17,10 @@ use arrow_array::{Array, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, TimeUnit};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::PathBuf;
-
-/// Why a table was not written to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// A run has no table of that name.
-    #[error("a run has no table `{0}`")]
-    NoTable(String),
-    /// A table has no column of that name.
-    #[error("the table has no column `{column}`: it has {known}")]
-    NoColumn {
-        /// As asked for.
-        column: String,
-        /// Those that it has.
-        known: String,
-    },
-    /// Whoever takes the text does not.
-    #[error(transparent)]
-    Output(#[from] io::Error),
-    /// It holds what no table of ours does.
-    #[error("the table cannot be written: {0}")]
-    Table(#[from] ArrowError),
-    /// It cannot be made a Parquet file.
-    #[error("the table cannot be written: {0}")]
-    Parquet(#[from] ParquetError),
-}
 
 impl Run {
     /// The names of its tables that are there, in the order of the folder's description.

@@ -1,24 +1,28 @@
 //! Reading a run, finished or not, whatever has become of its files.
 //!
 //! A run whose files are not what was recorded is not opened. Where nothing says what was recorded, what cannot be read
-//! is left out and named by [`Run::damage`]; the rest is read all the same, and whoever shows it refuses it then.
+//! is left out and named by [`Run::damage`]; the rest is read all the same, and what shows it refuses it then.
 
 mod ahead;
 mod batches;
-pub(crate) mod export;
+mod export;
+mod export_error;
 mod recent;
 mod table_reader;
 pub mod tail;
 
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS, is_partial};
+use crate::folder::{
+    ENVIRONMENT, EXPERIMENT, FINDINGS, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
+};
 use crate::join;
-use crate::manifest::{self, Mismatch};
+use crate::manifest;
+use crate::mismatch::Mismatch;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
+pub use crate::regular::READ_AS_OWNER;
 use crate::regular::{self, MAY_NOT_READ};
 use crate::table::{self, Row, every_table};
 use crate::trial_row::TrialRow;
-use crate::writer::FORMAT;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
@@ -32,7 +36,8 @@ use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
-pub use export::{ExportError, write_batch};
+pub use export::write_batch;
+pub use export_error::ExportError;
 use recent::Recent;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -126,10 +131,6 @@ fn remedy(run: &Path, mismatch: &Mismatch) -> String {
         "{remedy}. To read it as it is, move {MANIFEST} out of the run; `delaylab verify` looks at every file"
     )
 }
-
-/// What to do about a file that this user may not read.
-pub const READ_AS_OWNER: &str =
-    "Read the run as the user that it belongs to, or let this user read its files (chmod)";
 
 /// A record and the noise that it met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use super::Run;
 use super::ahead::Ahead;
 use super::batches::{Reader, Step};
+use super::export_error::ExportError;
 use crate::error::StoreError;
 use crate::folder::TRIALS;
 use crate::part;
-use crate::run::export::ExportError;
 use crate::table::{Row, every_table};
 use crate::trial_row;
 use arrow_array::{RecordBatch, RecordBatchReader, new_null_array};
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::{iter, vec};
 
-/// Batches of a table, with stamps as times. What cannot be read is an error: whoever computes with a table does not
+/// Batches of a table, with stamps as times. What cannot be read is an error: code that computes with a table does not
 /// look at a run's problems.
 pub struct TableReader {
     schema: SchemaRef,
