@@ -1,6 +1,6 @@
 //! Frames of a tester: what the device benchmark sends through a device (RFC 2544, RFC 1242).
 
-use crate::probe::Family;
+use crate::family::Family;
 use crate::quantity::Share;
 use crate::{Nanos, PICOS_PER_SECOND, Picos};
 

@@ -8,6 +8,7 @@
 //! | [`distinct`] | which trials count that are the same simulation |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
+//! | `family` | which IP version |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
 //! | [`host`] | a simulated host: what packets cost it, and what delays them there |
 //! | [`hop`] | what a packet met in a queue of its path |
@@ -40,6 +41,7 @@ pub mod bench;
 pub mod distinct;
 pub mod dscp;
 pub mod experiment;
+mod family;
 pub mod frames;
 pub mod hop;
 pub mod host;

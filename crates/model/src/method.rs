@@ -3,10 +3,12 @@
 //! What a method does is said by the worlds: `live::prober` opens it, and the testbed's switch knows its packets
 //! (`testbed::soft_switch::probes`). In simulation every method is a packet there and a packet back.
 
-use crate::probe::MAX_TCP_PAYLOAD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// The largest tcp request: one megabyte is beyond any interactive exchange.
+pub const MAX_TCP_PAYLOAD: u32 = 1 << 20;
 
 /// How a probe asks for its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,9 @@
 //! What to send: method, sizes, pacing, marks.
 
 use crate::dscp::Dscp;
+pub use crate::family::Family;
 use crate::frames::{Frames, MOST_FRAME, MOST_FRAMES};
+pub use crate::method::MAX_TCP_PAYLOAD;
 use crate::method::Method;
 use crate::refusal::Refusal;
 use crate::request::Request;
@@ -160,22 +162,6 @@ pub enum StampRequest {
     /// NIC stamps too. Switching these on changes the NIC for everyone; undone on exit.
     Hardware,
 }
-
-/// Which IP version to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Family {
-    /// As the name resolves.
-    #[default]
-    Any,
-    /// IPv4 only.
-    V4,
-    /// IPv6 only.
-    V6,
-}
-
-/// The largest tcp request: one megabyte is beyond any interactive exchange.
-pub const MAX_TCP_PAYLOAD: u32 = 1 << 20;
 
 /// A stream of packets to one target.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use crate::Nanos;
 use crate::plan::Unit;
+use crate::trial::Trial;
 use std::sync::Arc;
 
 /// A series that a world keeps of a trial: what it is and of which port or flow, as in [`SeriesPoint`].
@@ -11,6 +12,24 @@ pub struct KeptSeries {
     pub series: &'static str,
     /// Of which port or flow.
     pub of: Arc<str>,
+}
+
+impl Trial {
+    /// The series that real hosts keep of its loads.
+    pub fn series_of_hosts(&self) -> Vec<KeptSeries> {
+        let streams = self.loads.iter().flat_map(|load| {
+            let names = (1..=load.streams).map(|number| load.stream_name(number));
+            names.map(|name| (load.kind, Arc::from(name)))
+        });
+        let series = streams.flat_map(|(kind, of): (_, Arc<str>)| {
+            let names = kind.series_of_hosts().iter();
+            names.map(move |&series| {
+                let of = of.clone();
+                KeptSeries { series, of }
+            })
+        });
+        series.collect()
+    }
 }
 
 /// What a series was over a stretch of time. The stretches of a series follow each other without gaps

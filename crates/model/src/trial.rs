@@ -6,12 +6,10 @@ use crate::method::{Method, Responder};
 use crate::noise::{Process, Ran};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
-use crate::series::KeptSeries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
 /// What a world is asked to carry out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,24 +117,6 @@ impl Trial {
                 seed: stream_seed(self.seed, index, number),
             })
         })
-    }
-}
-
-impl Trial {
-    /// The series that real hosts keep of its loads.
-    pub fn series_of_hosts(&self) -> Vec<KeptSeries> {
-        let streams = self.loads.iter().flat_map(|load| {
-            let names = (1..=load.streams).map(|number| load.stream_name(number));
-            names.map(|name| (load.kind, Arc::from(name)))
-        });
-        let series = streams.flat_map(|(kind, of): (_, Arc<str>)| {
-            let names = kind.series_of_hosts().iter();
-            names.map(move |&series| {
-                let of = of.clone();
-                KeptSeries { series, of }
-            })
-        });
-        series.collect()
     }
 }
 
