@@ -325,7 +325,10 @@ impl Control {
         }
         let [version, kind] = get(packet, 8)?;
         if version != VERSION {
-            return Err(ParseError::Version(version));
+            return Err(ParseError::Version {
+                theirs: version,
+                ours: VERSION,
+            });
         }
         Self::parse_body(kind, &packet[BODY..TAG_AT])
     }
@@ -807,7 +810,8 @@ mod tests {
         let mut packet = [0; SIZE];
         Control::Bye { token: 1 }.emit(None, &mut packet).unwrap();
         packet[8] = 2;
-        assert_eq!(Control::parse(None, &packet), Err(ParseError::Version(2)));
+        let other = ParseError::Version { theirs: 2, ours: 1 };
+        assert_eq!(Control::parse(None, &packet), Err(other));
         packet[8] = VERSION;
         packet[9] = 200;
         assert_eq!(

@@ -15,8 +15,13 @@ pub enum ParseError {
     #[error("not this format")]
     NotOurs,
     /// A version that this program does not speak.
-    #[error("version {0}, where this program speaks version {ours}", ours = crate::control::VERSION)]
-    Version(u8),
+    #[error("version {theirs}, where this program speaks version {ours}")]
+    Version {
+        /// What the bytes say.
+        theirs: u8,
+        /// What this program speaks.
+        ours: u8,
+    },
     /// A field with a value that it must not have.
     #[error("field `{0}` has a value that it must not have")]
     Value(&'static str),

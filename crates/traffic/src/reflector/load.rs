@@ -143,7 +143,7 @@ impl LoadSink {
         // it opens is checked with the session's own key.
         match Control::parse(None, packet) {
             Ok(Control::Attach { token }) => self.attach(now, from, token, packet),
-            Ok(Control::LoadHello(_)) | Err(ParseError::Version(_))
+            Ok(Control::LoadHello(_)) | Err(ParseError::Version { .. })
                 if control::is_hello(packet) =>
             {
                 self.hello(now, from, packet, reply)
@@ -158,7 +158,9 @@ impl LoadSink {
         let secret = key.map(|key| (key.id, key.secret.clone()));
         let answer = match parsed {
             Ok(Control::LoadHello(hello)) => self.establish(now, from, &hello, secret),
-            Err(ParseError::Version(theirs)) => Err(super::setup::other_version(theirs, packet)),
+            Err(ParseError::Version { theirs, .. }) => {
+                Err(super::setup::other_version(theirs, packet))
+            }
             _ => return LoadOpening::Close,
         };
         let (control, opened) = match answer {

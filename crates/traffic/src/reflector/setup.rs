@@ -106,7 +106,7 @@ impl Reflector {
             Ok(Control::Bye { token }) => self.bye(source, token),
             Ok(_) => Err(DropReason::Malformed),
             // Only a Hello: two versions would refuse each other's refusals for ever.
-            Err(ParseError::Version(theirs)) if control::is_hello(packet) => {
+            Err(ParseError::Version { theirs, .. }) if control::is_hello(packet) => {
                 Ok(Effect::Answer(other_version(theirs, packet)))
             }
             Err(ParseError::WrongKey) => Err(DropReason::WrongKey),
