@@ -20,16 +20,6 @@ use std::sync::OnceLock;
 const MOST_PLACES: usize = 64;
 const MOST_LINKS: usize = 250;
 
-/// What a host may be kept from running while tokens collect: 130 µs, which is what makes 1600 and 3200
-/// bytes of the bursts that are known to be exact at 10 and 100 Mbit/s.
-const STALL_NS: u64 = 130_000;
-
-/// The smallest bucket that does not lose rate: a frame, and what collects while the host stalls.
-pub fn least_burst(rate: u64, mtu: u32) -> u64 {
-    let collected = u128::from(rate) * u128::from(STALL_NS) / 8_000_000_000;
-    u64::from(mtu) + 14 + collected as u64
-}
-
 /// The nodes, links and flows of a trial.
 pub(super) fn build(trial: &Trial) -> Result<Built, Refusal> {
     if trial.path.topology == Some(Topology::SwitchLoopback) {

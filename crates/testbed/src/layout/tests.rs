@@ -178,6 +178,6 @@ fn nobody_pauses_on_a_pair_of_veth() {
 
 #[test]
 fn a_bucket_holds_a_frame_and_what_a_stall_collects() {
-    assert_eq!(refusals::least_burst(10_000_000, 1500), 1514 + 162);
-    assert_eq!(refusals::least_burst(100_000_000, 1500), 1514 + 1625);
+    assert_eq!(kernel_queue::least_burst(10_000_000, 1500), 1514 + 162);
+    assert_eq!(kernel_queue::least_burst(100_000_000, 1500), 1514 + 1625);
 }
