@@ -1,9 +1,8 @@
 //! What a procedure's steps see: trials, by asking for them.
 
 use crate::forecast;
-use crate::reset::without_reset;
+pub use crate::offer::{Offer, Stream};
 use crate::setup::{Options, Setup};
-use delaylab_model::load::Load;
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level, Planned, Remaining, Unit};
 use delaylab_model::probe::{Pacing, Probe};
@@ -39,64 +38,6 @@ pub enum Stop {
     Invalid(String),
     /// The procedure says nothing about this frame size, and why.
     Unfit(String),
-}
-
-/// One stream of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stream {
-    /// Which of [`Setup::streams`].
-    pub of: usize,
-    /// Share of the sending port's line rate.
-    pub load: Share,
-    /// Frames.
-    pub count: u64,
-    /// After the start of the trial.
-    pub start: Nanos,
-}
-
-/// A trial as a procedure describes it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Offer {
-    /// What it is for, as a level of factor `phase`.
-    pub phase: &'static str,
-    /// Which repeat, from 0.
-    pub repeat: u32,
-    /// What is sent.
-    pub streams: Vec<Stream>,
-    /// Loads beside the template's.
-    pub loads: Vec<Load>,
-    /// Must the streams reach their rate? Else they go as fast as they can.
-    pub paced: bool,
-    /// Is the device reset meanwhile, as its path says? Else it is not.
-    pub reset: bool,
-}
-
-impl Offer {
-    /// Of these streams, which must reach their rate.
-    pub fn new(phase: &'static str, streams: Vec<Stream>) -> Self {
-        Self {
-            phase,
-            repeat: 0,
-            streams,
-            loads: Vec::new(),
-            paced: true,
-            reset: false,
-        }
-    }
-
-    /// As this repeat.
-    #[must_use]
-    pub fn repeat(mut self, repeat: u32) -> Self {
-        self.repeat = repeat;
-        self
-    }
-
-    /// Whatever rate is reached.
-    #[must_use]
-    pub fn as_fast_as_can_be(mut self) -> Self {
-        self.paced = false;
-        self
-    }
 }
 
 /// A trial that is to be carried out.
@@ -334,11 +275,9 @@ impl Wanted {
         let mut loads = setup.trial.loads.clone();
         loads.extend(offer.loads.iter().cloned());
         let probes = offer.streams.iter().map(|s| probe(setup, size, offer, s));
-        let path = &setup.trial.path;
-        let path = if offer.reset {
-            path.clone()
-        } else {
-            without_reset(path)
+        let path = match offer.reset {
+            true => setup.trial.path.clone(),
+            false => setup.path_without_reset(),
         };
         let trial = Trial {
             id,

@@ -1,5 +1,6 @@
 //! A procedure's steps as a plan.
 
+pub use crate::at_size::AtSize;
 use crate::bench::{Bench, Stop};
 use crate::report::Report;
 use crate::setup::{Options, Setup};
@@ -22,21 +23,6 @@ pub trait Steps {
 
     /// What was found, for people and programs.
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Self::Found>]) -> Report;
-}
-
-/// What was found about a frame size, or why nothing was.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct AtSize<F> {
-    /// Bytes, with the frame check sequence.
-    pub size: u32,
-    /// What was found.
-    pub found: Option<F>,
-    /// Why nothing was.
-    pub why: Option<String>,
-    /// Trials that it took.
-    pub trials: usize,
-    /// How many of them were invalid.
-    pub invalid: u32,
 }
 
 /// A plan that reports.

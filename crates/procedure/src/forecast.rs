@@ -1,6 +1,6 @@
 //! What an ideal device would do with a trial: to say how long a procedure will take.
 
-use crate::bench::Offer;
+use crate::offer::Offer;
 use crate::setup::Setup;
 use delaylab_model::{Nanos, PICOS_PER_NANO};
 use delaylab_stats::frames::{FrameFigures, FrameTrial};

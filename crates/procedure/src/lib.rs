@@ -11,6 +11,7 @@
 //! | [`report`] | what every procedure gives: tables, figures, clauses |
 //! | [`course`] | [`ProcedureRun`]: a procedure's steps as a plan |
 //! | [`mod@bench`] | what a procedure's steps see: trials, by asking for them |
+//! | `offer`, `at_size`, `goal` | what is asked of the device, found at a frame size, looked for by MLRsearch |
 //! | [`search`] | the longest burst that passes; means |
 //! | [`throughput`], [`latency`], [`frame_loss`], [`back_to_back`], [`system_recovery`], [`reset`] | RFC 2544 §26 |
 //! | [`buffer_time`] | RFC 9004: back-to-back frames, corrected |
@@ -70,6 +71,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod at_size;
 pub mod back_to_back;
 pub mod bench;
 pub mod buffer_time;
@@ -77,11 +79,13 @@ pub mod buffering;
 pub mod course;
 mod forecast;
 pub mod frame_loss;
+mod goal;
 pub mod head_of_line;
 pub mod incast;
 pub mod latency;
 pub mod microburst;
 pub mod mlrsearch;
+mod offer;
 pub mod registry;
 pub mod report;
 pub mod reset;

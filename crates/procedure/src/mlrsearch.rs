@@ -9,7 +9,8 @@
 
 mod classify;
 
-pub use classify::{Class, Goal, Measured, Trials};
+pub use crate::goal::Goal;
+pub use classify::{Class, Measured, Trials};
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};

@@ -128,7 +128,7 @@ pub fn procedures() -> &'static [Description] {
             streams: 1,
             needs: "one stream or more, and path.switch.reset",
             prepare: |setup, _| {
-                let reset = reset::reset_of(&setup.trial.path);
+                let reset = setup.reset();
                 // Frames begin when the device has settled.
                 if reset.is_none_or(|reset| reset.at.0 <= setup.effort.settle) {
                     return Err(BuildError::NoReset);

@@ -1,6 +1,6 @@
 //! What every procedure gives: tables, figures and clauses, enough to print it without knowing it.
 
-use crate::course::AtSize;
+use crate::at_size::AtSize;
 use crate::setup::Setup;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;

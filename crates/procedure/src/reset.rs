@@ -10,7 +10,6 @@ use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
 use delaylab_model::Nanos;
-use delaylab_model::path::{Path, Reset};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -31,23 +30,6 @@ pub struct ResetTime {
 #[derive(Debug, Clone, Copy)]
 pub struct ResetSteps;
 
-/// The first reset of a path.
-pub(crate) fn reset_of(path: &Path) -> Option<Reset> {
-    let nodes = path.node.iter().filter_map(|node| node.switch.as_ref());
-    let mut switches = path.switch.iter().chain(nodes);
-    switches.find_map(|switch| switch.reset)
-}
-
-/// The same path without a reset.
-pub(crate) fn without_reset(path: &Path) -> Path {
-    let mut path = path.clone();
-    let nodes = path.node.iter_mut().filter_map(|node| node.switch.as_mut());
-    for switch in path.switch.iter_mut().chain(nodes) {
-        switch.reset = None;
-    }
-    path
-}
-
 impl Steps for ResetSteps {
     type Found = ResetTime;
 
@@ -57,7 +39,7 @@ impl Steps for ResetSteps {
             return Err(Stop::Unfit("no load passed without loss".to_owned()));
         }
         let effort = &bench.setup.effort;
-        let reset = reset_of(&bench.setup.trial.path);
+        let reset = bench.setup.reset();
         let until = reset.map_or(0, |reset| reset.at.0.saturating_add(reset.lasts.0));
         let length = effort.trial.max(until.saturating_mul(2));
         let (mut repeats, mut lost) = (Vec::new(), 0);

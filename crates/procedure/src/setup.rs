@@ -1,7 +1,8 @@
 //! What every procedure is given.
 
-use crate::mlrsearch::Goal;
+use crate::goal::Goal;
 use delaylab_model::frames::Frames;
+use delaylab_model::path::{Path, Reset};
 use delaylab_model::probe::Probe;
 use delaylab_model::quantity::Share;
 use delaylab_model::trial::Trial;
@@ -82,6 +83,24 @@ impl Setup {
             }
         }
         ports.into_iter().map(|port| port.1).collect()
+    }
+
+    /// The first reset of its path.
+    pub(crate) fn reset(&self) -> Option<Reset> {
+        let path = &self.trial.path;
+        let nodes = path.node.iter().filter_map(|node| node.switch.as_ref());
+        let mut switches = path.switch.iter().chain(nodes);
+        switches.find_map(|switch| switch.reset)
+    }
+
+    /// Its path, on which nothing is reset.
+    pub(crate) fn path_without_reset(&self) -> Path {
+        let mut path = self.trial.path.clone();
+        let nodes = path.node.iter_mut().filter_map(|node| node.switch.as_mut());
+        for switch in path.switch.iter_mut().chain(nodes) {
+            switch.reset = None;
+        }
+        path
     }
 
     /// What a stream is called.
