@@ -1,7 +1,7 @@
 //! A trial's path as a network with flows in it.
 
 use crate::classes::known_routes;
-use crate::flows::Ends;
+use crate::flows::{Ends, MOST_FLOWS};
 use crate::framing::{framing_of, mtu};
 use crate::line::known_lines;
 use crate::listed::listed;
@@ -11,11 +11,6 @@ use crate::servers::known_servers;
 use delaylab_model::path::Framing;
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
-
-/// More flows than anyone means to have; a slip of the pen makes more.
-pub(crate) const MOST_FLOWS: u64 = 1_000_000;
-/// As many nodes as the flows above need.
-pub(crate) const MOST_NODES: u64 = 4 * MOST_FLOWS;
 
 /// A network, and the flows in it.
 #[derive(Debug)]

@@ -9,6 +9,8 @@ use delaylab_model::path::{Path, Topology};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
 
+/// More flows than anyone means to have; a slip of the pen makes more.
+pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 /// Links of a way: cells count them in a byte.
 const MOST_LINKS: usize = 255;
 

@@ -1,13 +1,15 @@
 //! Topologies by name, one function each.
 
-use crate::build::{MOST_FLOWS, MOST_NODES};
-use crate::flows::{Site, Usual};
+use crate::flows::{MOST_FLOWS, Site, Usual};
 use crate::line::{differing, line, possible_lines};
 use crate::network::{Kind, Line, Network, NodeId};
 use delaylab_model::path::{ACCESS, HostCosts, Path, Switch, Topology};
 use delaylab_model::refusal::{Refusal, refuse};
 
-/// The network of this topology, with as many pairs of hosts as there are flows where nobody says how many.
+/// As many nodes as the most flows need.
+const MOST_NODES: u64 = 4 * MOST_FLOWS;
+
+/// The network of this topology, with as many pairs of hosts as there are flows where their number is not given.
 pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site, Refusal> {
     if !path.node.is_empty() || !path.link.is_empty() {
         return refuse(
