@@ -30,17 +30,9 @@ use crate::settings::Settings;
 use delaylab_model::Picos;
 use delaylab_model::path::Scheduler as Kind;
 use delaylab_stats::random::SplitMix;
+pub use scheduler::Parameters;
 use scheduler::{Outputs, Scheduler};
 use std::collections::VecDeque;
-
-/// How a crossbar schedules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Parameters {
-    /// Which cells cross together.
-    pub scheduler: Kind,
-    /// Rounds in a cell time.
-    pub iterations: u32,
-}
 
 /// Most ports that are scheduled: requests are the bits of a word.
 pub const MOST_PORTS: usize = 64;

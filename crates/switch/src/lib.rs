@@ -12,6 +12,7 @@
 //! | [`buffer`] | what still fits: limits, pools, dynamic thresholds |
 //! | [`discard`] | whether the rest of a PDU is worth keeping: EPD and PPD |
 //! | [`discipline`] | which item is next, which is dropped early or marked; one file each |
+//! | `weights` | how much each flow or class queue counts beside the others |
 //! | [`crossbar`] | which cells go from input buffers to output ports together: PIM, iSLIP, FIFO |
 //! | [`flow_control`] | when a neighbour is to stop sending: PAUSE, PFC, headroom |
 //! | [`credit`] | what may be sent on a virtual channel: N23 |
@@ -54,6 +55,7 @@ pub mod switch;
 #[cfg(test)]
 mod tests;
 pub mod token_bucket;
+mod weights;
 
 pub use discipline::{Discipline, Queue};
 pub use item::{Backlog, Cause, Dropped, Item, Pdu};

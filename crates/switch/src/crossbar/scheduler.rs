@@ -7,9 +7,17 @@
 //!   saturation the pointers fall apart, and every iteration matches all (McKeown 1999).
 //! - FIFO: an input requests one output alone, so that one iteration at random is all there is (Karol et al. 1987).
 
-use super::Parameters;
 use delaylab_model::path::Scheduler as Kind;
 use delaylab_stats::random::SplitMix;
+
+/// How a crossbar schedules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameters {
+    /// Which cells cross together.
+    pub scheduler: Kind,
+    /// Rounds in a cell time.
+    pub iterations: u32,
+}
 
 /// Outputs by number, as bits.
 pub(crate) type Outputs = u64;

@@ -25,8 +25,8 @@ mod table;
 mod tests;
 mod tin;
 
-use super::Queue;
 use super::list::Lists;
+use super::queue::Queue;
 use crate::buffer::Bound;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::path::{CakeTins, Isolation};

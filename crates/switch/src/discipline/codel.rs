@@ -13,7 +13,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Queue;
+use super::queue::Queue;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::Picos;
 use std::collections::VecDeque;

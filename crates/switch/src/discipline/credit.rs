@@ -5,8 +5,8 @@
 //!
 //! References and validation: in [`crate::credit`].
 
-use super::Queue;
 use super::list::Lists;
+use super::queue::Queue;
 use crate::credit::Upstream;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::{Picos, path};

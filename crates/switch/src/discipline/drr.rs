@@ -9,8 +9,8 @@
 //!
 //! Validation: that bound for random sizes; order and conservation under random traffic.
 
-use super::Queue;
 use super::list::Lists;
+use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;
 use std::collections::VecDeque;

@@ -9,7 +9,7 @@
 //!
 //! Validation: order and conservation under random traffic; marks by hand at both places.
 
-use super::Queue;
+use super::queue::Queue;
 use crate::buffer::Bound;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;

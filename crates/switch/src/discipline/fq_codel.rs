@@ -19,9 +19,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::Queue;
 use super::codel::{self, Control, Source};
 use super::list::Lists;
+use super::queue::Queue;
 use crate::buffer::Bound;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::Picos;

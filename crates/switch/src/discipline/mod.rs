@@ -1,7 +1,7 @@
 //! Disciplines: which item is next, which is dropped early or marked.
 //!
-//! To add one: a file here, and below a line in [`Discipline`] and in its macro, in [`Kind`], in `Kind::read` and in
-//! `Discipline::unstopped`; its name is of [`path::Discipline`].
+//! To add one: a file here, below a line in [`Discipline`], in its macro and in `Discipline::unstopped`, one in [`Kind`], and
+//! one in `settings::read`; its name is of [`delaylab_model::path::Discipline`].
 //!
 //! All of them but [`credit`], and [`cake`] with a rate, are work-conserving: while something is queued, `dequeue` gives
 //! something (CoDel may have dropped it all). Only cake waits for a time.
@@ -13,130 +13,23 @@ pub mod drr;
 pub mod dual_pi2;
 pub mod fifo;
 pub mod fq_codel;
+pub(crate) mod kind;
 mod list;
 pub mod pausable;
 pub mod per_flow;
 pub mod pie;
 pub mod priority;
+mod queue;
 pub mod red;
 pub mod wfq;
 pub mod wrr;
 
-use crate::buffer::Bound;
 use crate::flow_control::Set;
 use crate::item::{Backlog, Dropped, Item};
-use crate::settings::{Reader, Settings, Weights};
+use crate::settings::Settings;
 use delaylab_model::Picos;
-use delaylab_model::path::{self, AbrMark};
-use delaylab_model::refusal::{Refusal, refuse};
-use fifo::Mark;
-
-/// What each discipline does. Room was checked before (see [`crate::buffer`]).
-pub trait Queue<T: Item> {
-    /// Takes an item. It may drop this one or another.
-    fn enqueue(&mut self, now: Picos, item: T, drops: &mut Vec<Dropped<T>>);
-
-    /// Gives the item that is next. It may drop others before it.
-    fn dequeue(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T>;
-
-    /// Gives the item that is next, whatever it would wait for.
-    fn give_up(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
-        self.dequeue(now, drops)
-    }
-
-    /// When `dequeue` may next give something although it gives nothing now. None: not before something
-    /// arrives, be it a credit.
-    fn next_event(&self) -> Option<Picos> {
-        None
-    }
-
-    /// What it holds.
-    fn backlog(&self) -> Backlog;
-
-    /// An item was refused for want of room.
-    fn overflow(&mut self, _now: Picos) {}
-}
-
-/// A discipline and its parameters.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
-    /// First in, first out, marking above a threshold or not (efci).
-    Fifo {
-        /// Where marks are set.
-        mark: Option<Mark>,
-    },
-    /// First in, first out, with an [`ExplicitRate`](crate::explicit_rate::ExplicitRate) beside it.
-    ExplicitRate {
-        /// From where on the port is congested.
-        threshold: Bound,
-    },
-    /// A queue a flow, in turn.
-    PerFlow,
-    /// Strict priority by class queue.
-    Priority,
-    /// Weighted round robin.
-    Wrr(Weights),
-    /// Weighted fair queueing.
-    Wfq(Weights),
-    /// Deficit round robin over flows.
-    Drr {
-        /// Bytes a turn.
-        quantum: u32,
-    },
-    /// Credit flow control.
-    Credit(path::Credit),
-    /// Random early detection.
-    Red(red::Parameters),
-    /// CoDel.
-    CoDel(codel::Parameters),
-    /// FQ-CoDel.
-    FqCoDel(fq_codel::Parameters),
-    /// PIE.
-    Pie(pie::Parameters),
-    /// CAKE.
-    Cake(cake::Parameters),
-    /// DualPI2.
-    DualPi2(dual_pi2::Parameters),
-}
-
-impl Kind {
-    /// The one that a section names, with its parameters.
-    pub(crate) fn read(of: &Reader<'_>) -> Result<Self, Refusal> {
-        use path::Discipline as Name;
-        Ok(match of.discipline {
-            Name::Fifo => Self::Fifo { mark: None },
-            Name::Efci => Self::Fifo {
-                mark: Some(Mark {
-                    above: of.congested()?,
-                    at: AbrMark::Departure,
-                }),
-            },
-            Name::ExplicitRate => Self::ExplicitRate {
-                threshold: of.congested()?,
-            },
-            Name::PerFlow => Self::PerFlow,
-            Name::Priority => Self::Priority,
-            Name::Wrr => Self::Wrr(of.weights()?),
-            Name::Wfq => Self::Wfq(of.weights()?),
-            Name::Drr => Self::Drr {
-                quantum: of.quantum(of.item())?,
-            },
-            Name::Credit => Self::Credit(of.credit()?),
-            Name::Red => Self::Red(of.red()?),
-            Name::CoDel => Self::CoDel(of.codel()?),
-            Name::FqCoDel => Self::FqCoDel(of.fq_codel()?),
-            Name::Cake => Self::Cake(of.cake()?),
-            Name::Pie => Self::Pie(of.pie()?),
-            Name::DualPi2 => Self::DualPi2(of.dual_pi2()?),
-            Name::KernelTbf | Name::KernelHtb | Name::KernelFqCodel | Name::KernelNetem => {
-                return refuse(
-                    "discipline",
-                    "is a queue of the kernel, which only a testbed has: use \"fifo\" here",
-                );
-            }
-        })
-    }
-}
+pub use kind::Kind;
+pub use queue::Queue;
 
 /// One of them, dispatched without a table.
 #[derive(Debug, Clone)]

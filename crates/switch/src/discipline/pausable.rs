@@ -9,10 +9,12 @@
 //! Validation: stopped class queues give nothing, others what the discipline gives without them; order within each
 //! queue; nothing is lost, under random traffic.
 
-use super::{Discipline, Queue};
+use super::Discipline;
+use super::kind::Kind;
+use super::queue::Queue;
 use crate::flow_control::{PRIORITIES, Set, sum_of};
 use crate::item::{Backlog, Dropped, Item};
-use crate::settings::{By, Kind};
+use crate::weights::By;
 use delaylab_model::Picos;
 
 /// The discipline, and until when each class queue is stopped.

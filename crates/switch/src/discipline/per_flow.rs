@@ -9,8 +9,8 @@
 //! Validation: order within a flow and conservation under random traffic; equal shares of backlogged
 //! flows; n cells against m backlogged flows take n·(m + 1) cell times.
 
-use super::Queue;
 use super::list::Lists;
+use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;
 use std::collections::VecDeque;

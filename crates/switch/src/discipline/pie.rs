@@ -18,7 +18,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Queue;
+use super::queue::Queue;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 use delaylab_stats::random::SplitMix;

@@ -6,7 +6,7 @@
 //! Validation: order within a queue and conservation under random traffic; nothing leaves while
 //! something of a lower number waits.
 
-use super::Queue;
+use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;
 use std::collections::VecDeque;

@@ -10,10 +10,10 @@
 //!
 //! Validation: that bound for random sizes and weights; order and conservation under random traffic.
 
-use super::Queue;
 use super::list::Lists;
+use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
-use crate::settings::Weights;
+use crate::weights::Weights;
 use delaylab_model::Picos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -7,10 +7,10 @@
 //! Validation: backlogged queues leave in proportion to their weights within one turn; order and
 //! conservation under random traffic.
 
-use super::Queue;
 use super::list::Lists;
+use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
-use crate::settings::Weights;
+use crate::weights::Weights;
 use delaylab_model::Picos;
 use std::collections::VecDeque;
 

@@ -31,15 +31,15 @@ mod read;
 mod tests;
 
 use crate::buffer::{Bound, Memory};
-use crate::crossbar;
+use crate::crossbar::scheduler;
 use crate::discard::Discard;
-pub use crate::discipline::Kind;
+pub use crate::discipline::kind::Kind;
 use crate::flow_control;
-use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
+pub use crate::weights::{By, Weights};
 use delaylab_model::path::{self, AbrMark};
 use delaylab_model::refusal::Refusal;
-pub(crate) use read::Reader;
+use read::Reader;
 
 /// What the links of a switch carry, and so what its queues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,56 +62,13 @@ pub struct Settings {
     /// Whether PDUs are dropped as a whole.
     pub discard: Discard,
     /// Between buffers at the inputs and the output ports.
-    pub crossbar: Option<crossbar::Parameters>,
+    pub crossbar: Option<scheduler::Parameters>,
     /// Between the queue of each port and its line.
     pub shaper: Option<Buckets>,
     /// Before the queue of each port.
     pub policer: Option<Buckets>,
     /// Pauses between neighbours.
     pub flow_control: Option<flow_control::Parameters>,
-}
-
-/// What is weighed against each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// Flows.
-    Flow,
-    /// Class queues.
-    Queue,
-}
-
-/// The weight of each flow or class queue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Weights {
-    by: By,
-    of: Vec<u32>,
-}
-
-impl Weights {
-    /// By number; one that is not given, or 0, counts as 1.
-    pub const fn new(by: By, of: Vec<u32>) -> Self {
-        Self { by, of }
-    }
-
-    /// What is weighed.
-    pub const fn by(&self) -> By {
-        self.by
-    }
-
-    /// The weight of a queue.
-    #[inline]
-    pub fn weight(&self, queue: usize) -> u32 {
-        self.of.get(queue).map_or(1, |weight| (*weight).max(1))
-    }
-
-    /// Into which queue an item belongs.
-    #[inline]
-    pub fn queue<T: Item>(&self, item: &T) -> usize {
-        match self.by {
-            By::Flow => item.flow() as usize,
-            By::Queue => usize::from(item.queue()),
-        }
-    }
 }
 
 impl Settings {

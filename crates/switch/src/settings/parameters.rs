@@ -3,7 +3,7 @@
 use super::read::Reader;
 use super::{By, Counts, Weights};
 use crate::buffer::Bound;
-use crate::crossbar;
+use crate::crossbar::scheduler;
 use crate::discipline::{cake, codel, dual_pi2, fq_codel, pie, red};
 use crate::token_bucket::{Limits as Buckets, Parameters};
 use delaylab_model::path::{self, Discipline, Scheduler};
@@ -74,7 +74,7 @@ impl Reader<'_> {
     }
 
     /// The way from input buffers.
-    pub(super) fn crossbar(&self) -> Result<Option<crossbar::Parameters>, Refusal> {
+    pub(super) fn crossbar(&self) -> Result<Option<scheduler::Parameters>, Refusal> {
         let Some(given) = self.switch.crossbar else {
             return Ok(None);
         };
@@ -109,14 +109,14 @@ impl Reader<'_> {
         }
         match given.iterations.unwrap_or(ITERATIONS) {
             0 => refuse("crossbar.iterations", "nothing would cross: give 1 or more"),
-            iterations => Ok(Some(crossbar::Parameters {
+            iterations => Ok(Some(scheduler::Parameters {
                 scheduler: given.scheduler,
                 iterations,
             })),
         }
     }
 
-    pub(crate) fn weights(&self) -> Result<Weights, Refusal> {
+    pub(super) fn weights(&self) -> Result<Weights, Refusal> {
         let given = &self.switch.weights;
         if given.is_empty() {
             return Ok(Weights::new(By::Flow, Vec::new()));
@@ -156,7 +156,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(crate) fn quantum(&self, default: Size) -> Result<u32, Refusal> {
+    pub(super) fn quantum(&self, default: Size) -> Result<u32, Refusal> {
         match u32::try_from(self.switch.quantum.unwrap_or(default).0) {
             Ok(0) => refuse("quantum", "nothing would be served: give a packet's size"),
             Ok(quantum) => Ok(quantum),
@@ -164,7 +164,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(crate) fn credit(&self) -> Result<path::Credit, Refusal> {
+    pub(super) fn credit(&self) -> Result<path::Credit, Refusal> {
         let Some(credit) = self.switch.credit else {
             let reason =
                 "is missing: give n2 and n3 in cells, n3 = the channel's rate × the round trip";
@@ -182,7 +182,7 @@ impl Reader<'_> {
         Ok(credit)
     }
 
-    pub(crate) fn codel(&self) -> Result<codel::Parameters, Refusal> {
+    pub(super) fn codel(&self) -> Result<codel::Parameters, Refusal> {
         let codel = self.switch.codel.unwrap_or(CODEL);
         let target = picos("codel.target", codel.target)?;
         let interval = picos("codel.interval", codel.interval)?;
@@ -195,7 +195,7 @@ impl Reader<'_> {
         Ok(codel::Parameters { target, interval })
     }
 
-    pub(crate) fn fq_codel(&self) -> Result<fq_codel::Parameters, Refusal> {
+    pub(super) fn fq_codel(&self) -> Result<fq_codel::Parameters, Refusal> {
         Ok(fq_codel::Parameters {
             codel: self.codel()?,
             quantum: self.quantum(QUANTUM)?,
@@ -204,7 +204,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(crate) fn pie(&self) -> Result<pie::Parameters, Refusal> {
+    pub(super) fn pie(&self) -> Result<pie::Parameters, Refusal> {
         let given = self.switch.pie.unwrap_or_default();
         let or =
             |given: Option<Duration>, usual: i64| given.unwrap_or(Duration(usual * MILLISECOND));
@@ -220,7 +220,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(crate) fn cake(&self) -> Result<cake::Parameters, Refusal> {
+    pub(super) fn cake(&self) -> Result<cake::Parameters, Refusal> {
         if self.limits.counts == Counts::Cells {
             return refuse(
                 "discipline",
@@ -253,7 +253,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(crate) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Refusal> {
+    pub(super) fn dual_pi2(&self) -> Result<dual_pi2::Parameters, Refusal> {
         if self.limits.counts == Counts::Cells {
             return refuse(
                 "discipline",
@@ -293,7 +293,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(crate) fn red(&self) -> Result<red::Parameters, Refusal> {
+    pub(super) fn red(&self) -> Result<red::Parameters, Refusal> {
         let red = match (self.switch.red, self.limits.counts) {
             (Some(red), _) => red,
             (None, Counts::Packets) => RED,

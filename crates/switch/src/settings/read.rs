@@ -4,7 +4,8 @@ use super::limit::Limits;
 use super::{Counts, Kind, Settings};
 use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
-use delaylab_model::path::{self, Discipline, Pool};
+use crate::discipline::fifo::Mark;
+use delaylab_model::path::{self, AbrMark, Discipline, Pool};
 use delaylab_model::quantity::{Limit, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 
@@ -16,11 +17,11 @@ const CAKE: Limit = Limit::Bytes(4 << 20);
 const CONGESTED: Limit = Limit::Cells(500);
 
 /// A switch and what it is read by.
-pub(crate) struct Reader<'a> {
+pub(super) struct Reader<'a> {
     pub(super) switch: &'a path::Switch,
     pub(super) queues: &'a [&'a str],
     pub(super) limits: Limits,
-    pub(crate) discipline: Discipline,
+    pub(super) discipline: Discipline,
     pub(super) size: Bound,
 }
 
@@ -45,7 +46,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn settings(&self) -> Result<Settings, Refusal> {
         Ok(Settings {
-            kind: Kind::read(self)?,
+            kind: self.kind()?,
             memory: self.memory()?,
             queue_share: self.queue_share()?,
             discard: Discard::Cells,
@@ -53,6 +54,45 @@ impl<'a> Reader<'a> {
             shaper: self.buckets("shaper", self.switch.shaper)?,
             policer: self.buckets("policer", self.switch.policer)?,
             flow_control: self.flow_control()?,
+        })
+    }
+
+    /// The discipline that the section names, with its parameters.
+    fn kind(&self) -> Result<Kind, Refusal> {
+        Ok(match self.discipline {
+            Discipline::Fifo => Kind::Fifo { mark: None },
+            Discipline::Efci => Kind::Fifo {
+                mark: Some(Mark {
+                    above: self.congested()?,
+                    at: AbrMark::Departure,
+                }),
+            },
+            Discipline::ExplicitRate => Kind::ExplicitRate {
+                threshold: self.congested()?,
+            },
+            Discipline::PerFlow => Kind::PerFlow,
+            Discipline::Priority => Kind::Priority,
+            Discipline::Wrr => Kind::Wrr(self.weights()?),
+            Discipline::Wfq => Kind::Wfq(self.weights()?),
+            Discipline::Drr => Kind::Drr {
+                quantum: self.quantum(self.item())?,
+            },
+            Discipline::Credit => Kind::Credit(self.credit()?),
+            Discipline::Red => Kind::Red(self.red()?),
+            Discipline::CoDel => Kind::CoDel(self.codel()?),
+            Discipline::FqCoDel => Kind::FqCoDel(self.fq_codel()?),
+            Discipline::Cake => Kind::Cake(self.cake()?),
+            Discipline::Pie => Kind::Pie(self.pie()?),
+            Discipline::DualPi2 => Kind::DualPi2(self.dual_pi2()?),
+            Discipline::KernelTbf
+            | Discipline::KernelHtb
+            | Discipline::KernelFqCodel
+            | Discipline::KernelNetem => {
+                return refuse(
+                    "discipline",
+                    "is a queue of the kernel, which only a testbed has: use \"fifo\" here",
+                );
+            }
         })
     }
 
@@ -154,7 +194,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The threshold of efci and explicit-rate.
-    pub(crate) fn congested(&self) -> Result<Bound, Refusal> {
+    pub(super) fn congested(&self) -> Result<Bound, Refusal> {
         let limit = match (self.switch.threshold, self.limits.counts) {
             (Some(Limit::Unlimited), _) => {
                 return refuse("threshold", "would never be reached: give a limit");

@@ -1,6 +1,6 @@
 use super::*;
-use crate::settings::Weights;
 use crate::tests::{Thing, cells, put, take};
+use crate::weights::Weights;
 use proptest::prelude::*;
 
 fn kinds() -> Vec<(Kind, bool)> {
