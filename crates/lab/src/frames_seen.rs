@@ -1,6 +1,6 @@
 //! Gathers the results of a trial's frame streams, as a device benchmark procedure observes them.
 
-use crate::run::recorder::EXACT_LIMIT;
+use crate::exact_limit::EXACT_LIMIT;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::Trial;

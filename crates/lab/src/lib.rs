@@ -7,10 +7,13 @@
 //! | [`stored`] | reads the measurements of a run on disk, for findings |
 //! | [`pipeline`] | takes records off the measuring thread |
 //! | [`procedure`] | runs a device benchmark as the plan of a run |
+//! | `exact_limit` | how many delays of a probe are kept exactly |
 //! | `frames_seen` | gathers the results of a trial's frame streams |
 //! | [`finding`] | judges the claims of an experiment by confidence intervals |
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "runs")]
+mod exact_limit;
 pub mod experiment;
 pub mod finding;
 #[cfg(feature = "runs")]
@@ -23,3 +26,6 @@ pub mod procedure;
 pub mod run;
 #[cfg(feature = "runs")]
 pub mod stored;
+
+#[cfg(feature = "runs")]
+pub use exact_limit::EXACT_LIMIT;

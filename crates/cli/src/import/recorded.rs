@@ -5,7 +5,7 @@ use crate::args::supplied;
 use delaylab_explain::import::{
     Clock, Delay, Figure, Imported, Records, Rules, Statistic, Stream, shown,
 };
-use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::probe::HostCondition;

@@ -5,7 +5,7 @@ use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
 use super::{Asked, Pair, SEED, SERVER};
 use delaylab_lab::finding::{Data, Measure};
-use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::functional::{Beyond, Functional};

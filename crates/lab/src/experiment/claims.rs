@@ -2,13 +2,15 @@
 
 use super::diagnostic::{Origin, Problem, Source};
 use super::literal::within;
-use super::names::Use;
 use super::sections::{Common, PLAIN_NAMES, is_plain_name};
 use super::suggest::choices;
 use super::tree::{Key, Node};
 use crate::finding::check::{LevelText, Name, NameKind, Value};
 use crate::finding::{Finding, Measure, ParseError, Selection};
 use delaylab_model::experiment::{Draw, FigureSection};
+
+/// A name used in a finding or figure, and where it is written.
+pub(super) type Use = (Origin, NameKind);
 
 /// The findings of a tree in its order, each with its node. A check that cannot be parsed is a problem.
 pub(super) fn findings<'a>(

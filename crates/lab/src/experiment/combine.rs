@@ -6,7 +6,6 @@ use super::exclusive::exclusive;
 use super::factor::{CASE, Factor, FactorLevel};
 use super::probe::probe;
 use super::replay_traces::ReplayTraces;
-use super::resolve::SkippedCase;
 use super::sections::Setup;
 use super::tree::{Key, Node};
 use delaylab_model::plan::Factor as Level;
@@ -18,6 +17,15 @@ const MOST_PROBLEMS: usize = 200;
 
 /// A trial without its number and seed, and the levels from which it was made.
 pub(super) type Combination = (Trial, Vec<Level>);
+
+/// A case that the world cannot honour.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkippedCase {
+    /// Name of the case.
+    pub case: String,
+    /// The fields that the world refused, with reasons.
+    pub refusals: Vec<Refusal>,
+}
 
 #[derive(Default)]
 pub(super) struct Trials {

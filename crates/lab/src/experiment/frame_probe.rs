@@ -1,6 +1,6 @@
 //! Turns a `[[probe]]` section of method `frame` into a probe that sends a stream of frames.
 
-use super::probe::refuse;
+use super::probe_fields::{ecn, refuse, warmup};
 use delaylab_model::SECOND;
 use delaylab_model::experiment::{Phase, ProbeSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
@@ -34,7 +34,7 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
     let mut probe = Probe::new(&section.name, Method::Frame);
     probe.payload = frames.payload();
     probe.dscp = section.class.0;
-    probe.ecn = super::probe::ecn(section)?;
+    probe.ecn = ecn(section)?;
     probe.count = section.count;
     probe.duration = section.duration.map(|duration| duration.0);
     probe.timeout = section.timeout.map_or(DRAIN, |drain| drain.0);
@@ -43,7 +43,7 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
     probe.pacing = Pacing::Frames {
         interval_ps: frames.interval(line_rate(section, path)?, load(section)?),
     };
-    probe.warmup = super::probe::warmup(section, probe.pacing)?;
+    probe.warmup = warmup(section, probe.pacing)?;
     probe.frames = Some(frames);
     match probe.refuse_frames() {
         None => Ok(probe),

@@ -8,14 +8,17 @@
 //! | module | holds |
 //! |---|---|
 //! | [`catalogue`](mod@catalogue) | the experiments that come with delaylab |
-//! | `tree` | values with the place where each was written; overlaying one tree on another |
+//! | `tree` | values with the place where each was written |
+//! | `overlay` | overlays one tree on another, and sets single values |
 //! | `exclusive` | groups of fields that exclude each other |
 //! | `address` | dotted paths such as `probe.echo.count` |
 //! | `reader` | deserializes types from the tree |
 //! | `sections` | the sections of the file as types |
 //! | `level`, `factor` | the factors that vary, and their levels |
-//! | `probe`, `frame_probe` | turns a `[[probe]]` section into a probe or a stream of frames |
-//! | `read` | reads a file and checks all of it |
+//! | `probe`, `frame_probe`, `request`, `probe_fields` | turns a `[[probe]]` section into a probe or a stream of frames |
+//! | `file` | an experiment file, its worlds and its forms |
+//! | `read`, `check` | reads a file and checks all of it |
+//! | `choices` | what the user chooses for a run |
 //! | `resolve`, `set` | applies the user's choices and `--set`, and makes the trials of the run |
 //! | `combine` | turns combinations of levels into trials |
 //! | `replay_traces` | reads the trace files of replay loads |
@@ -32,19 +35,24 @@
 
 mod address;
 pub mod catalogue;
+mod check;
+mod choices;
 mod claims;
 mod combine;
 mod diagnostic;
 mod estimate;
 mod exclusive;
 mod factor;
+mod file;
 mod frame_probe;
 mod level;
 mod literal;
 mod names;
 mod order;
+mod overlay;
 pub mod plan;
 mod probe;
+mod probe_fields;
 mod read;
 mod reader;
 mod replay_traces;
@@ -60,12 +68,14 @@ pub(crate) mod suggest;
 mod tree;
 mod write;
 
+pub use choices::Choices;
+pub use combine::SkippedCase;
 pub use diagnostic::{Diagnostic, Diagnostics, Source};
 pub use estimate::{Estimate, estimate};
+pub use file::Experiment;
 pub use names::not_applicable;
 pub use plan::FactorialPlan;
-pub use read::Experiment;
-pub use resolve::{Choices, Resolved, SkippedCase};
+pub use resolve::Resolved;
 pub use schema::schema;
 #[cfg(feature = "runs")]
 pub use sequential::SequentialPlan;

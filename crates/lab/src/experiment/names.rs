@@ -1,11 +1,11 @@
 //! Finds misspelt names in findings and figures: those that no world of the experiment has, in the full or the short
 //! form. A name that only another world has is no error: the finding is then not applicable in this one.
 
-use super::claims::names;
+use super::claims::{Use, names};
 use super::combine::combinations;
-use super::diagnostic::{Diagnostics, Origin, Problem};
+use super::diagnostic::{Diagnostics, Problem};
 use super::factor::factors;
-use super::read::Experiment;
+use super::file::Experiment;
 use super::resolve::Resolved;
 use super::sections::{Common, Setup};
 use super::suggest::choices;
@@ -19,9 +19,6 @@ use delaylab_model::plan::{Factor, Level, Planned};
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
 use std::collections::BTreeSet;
-
-/// A name used in a finding or figure, and where it is written.
-pub(super) type Use = (Origin, NameKind);
 
 /// Returns the series that a world keeps of a trial; `None` if the world cannot honour the trial.
 type Kept<'a> = &'a dyn Fn(WorldName, &Trial) -> Option<Vec<KeptSeries>>;

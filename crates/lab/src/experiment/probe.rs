@@ -1,24 +1,15 @@
 //! Turns a `[[probe]]` section into a probe that a world can carry out.
 
 use super::frame_probe::{frame_probe, no_frames};
+use super::probe_fields::{ecn, refuse, warmup};
 use super::request::request;
-use delaylab_model::Nanos;
-use delaylab_model::experiment::{FillText, PacingSection, ProbeSection, Warmup};
+use delaylab_model::experiment::{FillText, PacingSection, ProbeSection};
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Size;
 use delaylab_model::refusal::Refusal;
-use delaylab_model::{PICOS_PER_NANO, SECOND};
-
-/// A field, by its dotted path below the probe such as `pacing.every`, cannot be honoured; `remedy`: write this instead.
-pub(super) fn refuse<T>(
-    field: &str,
-    reason: impl Into<String>,
-    remedy: &str,
-) -> Result<T, Refusal> {
-    Err(Refusal::new(field, reason).remedy(remedy))
-}
+use delaylab_model::{Nanos, SECOND};
 
 /// Makes the probe. `v6`: it is sent over IPv6, which leaves less payload in an IP packet of the same size.
 pub(crate) fn probe(section: &ProbeSection, path: &Path, v6: bool) -> Result<Probe, Refusal> {
@@ -152,17 +143,6 @@ fn reply_payload(
     }
 }
 
-pub(super) fn ecn(section: &ProbeSection) -> Result<u8, Refusal> {
-    match section.ecn.unwrap_or(0) {
-        ecn @ 0..=3 => Ok(ecn),
-        ecn => refuse(
-            "ecn",
-            format!("`{ecn}` is not two bits"),
-            "ECN is 0, 1, 2 or 3 (RFC 3168)",
-        ),
-    }
-}
-
 fn timeout(section: &ProbeSection) -> Result<Nanos, Refusal> {
     match section.timeout.map_or(SECOND, |timeout| timeout.0) {
         0 => refuse(
@@ -205,45 +185,4 @@ fn pacing(section: &PacingSection) -> Result<Pacing, Refusal> {
         }),
         (Some(_), ..) => refuse("pacing.burst", "a burst goes with `every`", "write `every`"),
     }
-}
-
-/// Number of warm-up packets; a warm-up given as a duration counts the packets due in it.
-pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Refusal> {
-    let packets = match (section.warmup, pacing) {
-        (None, _) => 0,
-        (Some(Warmup::Packets(packets)), _) => packets,
-        (Some(Warmup::Time(_)), Pacing::Wait { .. }) => {
-            let what = "in closed loop nobody knows how many packets are due in a time";
-            return refuse("warmup", what, "write a count of packets");
-        }
-        (Some(Warmup::Time(time)), pacing) => due_in(time.0, pacing),
-    };
-    // In a closed loop round trips add to the waits, so the number of packets due is unknown.
-    let open_loop = section
-        .duration
-        .filter(|_| !matches!(pacing, Pacing::Wait { .. }));
-    let in_time = open_loop.map(|duration| due_in(duration.0, pacing));
-    match section.count.or(in_time) {
-        Some(count) if packets > 0 && packets >= count => {
-            let what = format!("{packets} of {count} packets are left out");
-            refuse("warmup", what, "nothing would be left")
-        }
-        _ => Ok(packets),
-    }
-}
-
-/// How many packets are due in `time` nanoseconds, on average, rounded up.
-fn due_in(time: Nanos, pacing: Pacing) -> u64 {
-    let (gap, burst) = match pacing {
-        Pacing::Every { interval_ns } => (interval_ns, 1),
-        Pacing::Poisson { mean_ns } => (mean_ns, 1),
-        Pacing::Burst { burst, interval_ns } => (interval_ns, burst),
-        Pacing::Wait { wait_ns } => (wait_ns, 1),
-        Pacing::Frames { interval_ps } => {
-            let picos = time.unsigned_abs().saturating_mul(PICOS_PER_NANO);
-            return picos.div_ceil(interval_ps.max(1));
-        }
-    };
-    let gaps = time.unsigned_abs().div_ceil(gap.unsigned_abs().max(1));
-    gaps.saturating_mul(u64::from(burst))
 }

@@ -1,6 +1,6 @@
 //! What a probe asks a server: the fields of its section that say so.
 
-use super::probe::refuse;
+use super::probe_fields::refuse;
 use delaylab_model::experiment::ProbeSection;
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;

@@ -1,13 +1,14 @@
 //! Resolves an experiment: overlays the user's choices on the file and makes the trials of the run.
 
+use super::choices::Choices;
 use super::claims::{findings, wrong_figures};
-use super::combine::{Combination, combinations};
+use super::combine::{Combination, SkippedCase, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
 use super::factor::{Factor, factors};
+use super::file::Experiment;
 use super::frame_probe::draw;
 use super::order::{seed_of_repeat, shuffle};
-use super::read::Experiment;
 use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
 use super::stop::Precision;
@@ -24,36 +25,6 @@ use delaylab_stats::random::SplitMix;
 
 /// Limit on the trials of a run. A design with more is a typing mistake.
 const MOST_TRIALS: u64 = 100_000;
-
-/// What the user chose for this run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Choices {
-    /// Replaces the file's `world`.
-    pub world: Option<WorldName>,
-    /// Use the short form (`--quick`).
-    pub quick: bool,
-    /// Each `--set`: a dotted path and a value, in the order of the command line.
-    pub sets: Vec<(String, String)>,
-    /// Replaces the file's `seed`.
-    pub seed: Option<u64>,
-    /// Random seed to use if neither the user nor the file gives one. `sim` uses 1 instead.
-    pub drawn_seed: u64,
-    /// Replaces `path.target`.
-    pub target: Option<String>,
-    /// Replaces `measured.run`: the folder of the measured run that figures show next to this one.
-    pub measured: Option<String>,
-    /// Probes go over IPv6, whose larger header leaves less room for payload.
-    pub v6: bool,
-}
-
-/// A case that the world cannot honour.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkippedCase {
-    /// Name of the case.
-    pub case: String,
-    /// The fields that the world refused, with reasons.
-    pub refusals: Vec<Refusal>,
-}
 
 /// An experiment with all choices of one run applied.
 #[derive(Debug, Clone)]

@@ -1,11 +1,11 @@
 //! `--set path=value`: overlays a value on the file. Each `--set` is a source of its own in messages.
 
 use super::address;
+use super::check::{check, overlay_keys};
+use super::choices::Choices;
 use super::diagnostic::{Origin, Problem, Source};
 use super::exclusive::exclusive;
 use super::factor::{CASE, Factor};
-use super::read::{check, overlay_keys};
-use super::resolve::Choices;
 use super::sections::TOP;
 use super::suggest::choices;
 use super::tree::{Key, Node, parse_value};

@@ -4,7 +4,7 @@
 //! A burst passes without loss exactly if it ends before that frame. So one burst that is long enough gives the result
 //! of a search over many bursts. Warm-up frames count, because the burst begins with them.
 
-use super::data::{MeasureUnavailable, Values};
+use super::values::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 

@@ -4,8 +4,8 @@
 //! keeps in other tables (series over time, the cost of a clock read) have names here too, but their values
 //! come from [`Data`](super::data::Data).
 
-use super::data::{MeasureUnavailable, Values};
 use super::dimension::Dimension;
+use super::values::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;

@@ -16,6 +16,7 @@
 //! | [`single`] | checks a limit against the packets of one probe while they arrive |
 //! | [`dimension`] | physical dimensions: time, size, rate, plain number |
 //! | [`entry`] | a finding of an experiment, with its parsed check |
+//! | [`values`] | the values of a measure in one stream, or why there are none |
 //! | [`data`] | the trait that gives access to the measurements, and an implementation in memory |
 //! | [`mod@judge`] | makes verdicts from checks and data |
 //! | [`mod@forecast`] | how likely a planned run is to decide a finding, from the results of an earlier run |
@@ -32,12 +33,14 @@ pub mod measure;
 pub mod periodic;
 pub mod series;
 pub mod single;
+pub mod values;
 pub mod verdict;
 
 pub use check::{Check, Limit, ParseError};
-pub use data::{Data, MeasureUnavailable, Samples, StreamInfo, TimeTaken, Values};
+pub use data::{Data, Samples, StreamInfo, TimeTaken};
 pub use entry::Finding;
 pub use forecast::{Forecast, Scale, forecast};
 pub use judge::{Cell, Row, Selection, Tabulated, judge, tabulate};
 pub use measure::Measure;
+pub use values::{MeasureUnavailable, Values};
 pub use verdict::{Judged, Verdict};

@@ -5,7 +5,7 @@
 //! source watched the CPU, the cause is periodic if the stream's excursions come at regular intervals and this
 //! excursion is on time.
 
-use super::data::{MeasureUnavailable, Values};
+use super::values::{MeasureUnavailable, Values};
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;

@@ -5,9 +5,9 @@
 //! statistic has the value that the summary prints.
 
 use super::check::{Bound, Kind, Limit, Value};
-use super::data::Values;
 use super::dimension::Dimension;
 use super::measure::{DelayOf, Measure, Reader};
+use super::values::Values;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::Stage;

@@ -1,6 +1,7 @@
 //! Writes a trial's records to disk and summarises them, off the measuring thread.
 
 use super::Watch;
+use crate::exact_limit::EXACT_LIMIT;
 use crate::frames_seen::FramesSeen;
 use crate::pipeline::Consumer;
 use delaylab_kernel::clock;
@@ -12,10 +13,6 @@ use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::writer::TrialWriter;
 use std::io;
-
-/// Up to this many answered packets, the summary keeps exact delays. Beyond, quantiles come from
-/// histograms, and memory stays constant. On disk every packet is kept.
-pub const EXACT_LIMIT: usize = 200_000;
 
 /// Records one trial.
 pub struct Recorder<'a> {

@@ -2,7 +2,7 @@
 
 use super::RunData;
 use super::digest::{Digest, DigestRow};
-use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::SummaryBuilder;

@@ -16,7 +16,7 @@ use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
-use delaylab_lab::run::recorder::EXACT_LIMIT;
+use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::request::Request;

@@ -1,7 +1,8 @@
 //! Caches the values of measures, so that each is read once.
 
-use crate::finding::data::{Data, MeasureUnavailable, StreamInfo, TimeTaken, Values};
+use crate::finding::data::{Data, StreamInfo, TimeTaken};
 use crate::finding::measure::Measure;
+use crate::finding::values::{MeasureUnavailable, Values};
 use delaylab_model::distinct::{Distinct, originals};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
