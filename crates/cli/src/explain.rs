@@ -6,7 +6,7 @@ use crate::experiment::choose;
 use crate::terminal;
 use delaylab_explain::causes;
 use delaylab_explain::causes::slow::{Baseline, Slow};
-use delaylab_runner::run_folder;
+use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_view::explain::json;
 use delaylab_view::run::stored;
@@ -15,7 +15,7 @@ use std::io;
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let run = choose::run(&args.run, &args.runs)?;
-    let resolved = run_folder::experiment_of(&run);
+    let resolved = resolve::of_run(&run);
     let other = other(args)?;
     let baseline = match (&other, args.baseline.is_some()) {
         (Some(other), _) => Baseline::Run(other),
@@ -43,7 +43,7 @@ fn other(args: &ExplainArgs) -> Result<Option<Slow>, Failed> {
         return Ok(None);
     };
     let run = choose::run(named, &args.runs)?;
-    let baseline = causes::baseline(&run, run_folder::experiment_of(&run).as_ref());
+    let baseline = causes::baseline(&run, resolve::of_run(&run).as_ref());
     whole(&run)?;
     Ok(Some(baseline))
 }

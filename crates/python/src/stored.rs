@@ -3,6 +3,7 @@
 use crate::error::{environment, exception, usage};
 use crate::table::Table;
 use delaylab_figure::{Drawing, every_drawing};
+use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{self, shortest};
 use delaylab_store::run::{Run, State};
 use delaylab_view::run::{RunData, stored};
@@ -22,7 +23,7 @@ impl Stored {
     /// As its page shows it. All records are read, once.
     fn data(&self) -> &RunData {
         self.data.get_or_init(|| {
-            let resolved = run_folder::experiment_of(&self.run);
+            let resolved = resolve::of_run(&self.run);
             stored::in_full(&self.run, resolved.as_ref(), &shortest(self.run.folder()))
         })
     }

@@ -1,6 +1,6 @@
 //! What an earlier run of an experiment lets one expect of the next.
 
-use crate::run_folder;
+use crate::resolve;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
 use delaylab_model::plan::{Factor, Planned};
@@ -168,7 +168,7 @@ fn not_judged(judged: &Judged) -> Option<&str> {
 /// How the trials of a run differ from those that are planned, but for how many there are and how long they take; `None`
 /// where they do not.
 fn other_form(run: &Run, resolved: &Resolved) -> Option<String> {
-    let Some(earlier) = run_folder::experiment_of(run) else {
+    let Some(earlier) = resolve::of_run(run) else {
         return Some("its experiment cannot be read".to_owned());
     };
     let (earlier, next) = (forms(&earlier), forms(resolved));

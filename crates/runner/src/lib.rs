@@ -12,6 +12,8 @@
 //! | [`mod@resolve`] | from a name to the trials of a run |
 //! | [`run`] | a run from its folder to its end |
 //! | [`expected`] | what an earlier run lets one expect of the next |
+//! | [`options`] | what is wanted of a run, beyond its experiment |
+//! | [`share`] | which trials of an experiment a process carries out |
 //! | [`shard`] | a run in shares, and one run of them |
 //! | [`worlds`] | opens the world of a run: the one place that knows which worlds there are |
 //! | `live_target` | the live world's target, or a reflector of the run's own |
@@ -22,7 +24,7 @@
 //! | `environment` | what is recorded of this host |
 //! | [`error`] | why a run cannot start, or broke off |
 //!
-//! Nothing here prints, reads the command line or catches signals: the face says in [`worlds::RunOptions`] what is wanted.
+//! Nothing here prints, reads the command line or catches signals: the face says in [`options::RunOptions`] what is wanted.
 
 #![forbid(unsafe_code)]
 
@@ -31,10 +33,12 @@ pub mod error;
 pub mod expected;
 mod live_target;
 pub mod load_limit;
+pub mod options;
 pub mod own_reflector;
 pub mod resolve;
 pub mod run;
 pub mod run_folder;
 pub mod shard;
+pub mod share;
 pub mod target;
 pub mod worlds;

@@ -2,16 +2,19 @@
 
 use crate::error::RunnerError;
 use crate::load_limit;
+use crate::options::RunOptions;
 use crate::own_reflector::OwnReflector;
 use crate::target::{self, with_port};
-use crate::worlds::{self, RunOptions};
 use delaylab_lab::experiment::Resolved;
+use delaylab_live::prober::Probing;
 use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_live::world::{Live, LiveError, check_ports};
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
+use delaylab_model::stop::Stop;
 use delaylab_model::trial::Target;
 use delaylab_model::world::World;
+use delaylab_wire::auth::Key;
 use delaylab_wire::stamp;
 
 /// The target of a live run.
@@ -75,7 +78,7 @@ impl LiveTarget {
             .key
             .clone()
             .filter(|_| self.own.is_none() && self.target.is_some());
-        let mut world = worlds::live(key, options.stop.clone());
+        let mut world = live(key, options.stop.clone());
         world.reflector = self.own.as_ref().map(OwnReflector::id);
         world.watches_noise = options.watches_noise;
         world.on_condition = options.on_condition;
@@ -115,4 +118,9 @@ impl LiveTarget {
         world.check_loads(trials).map_err(LiveError::from)?;
         Ok(planned)
     }
+}
+
+/// The live world, with probes that know this key.
+pub fn live(key: Option<Key>, stop: Stop) -> Live {
+    Live::new(Probing { key, stop })
 }

@@ -7,6 +7,7 @@ use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source, closest};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
+use delaylab_store::run::Run;
 use std::path::Path;
 
 /// The experiment of this name in the catalogue, or in this file.
@@ -129,6 +130,20 @@ pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
     }
     choices.v6 = true;
     in_world(&experiment, &choices)
+}
+
+/// The experiment of a run on disk, if it can be read; where it should be, the run's problems say so.
+pub fn of_run(run: &Run) -> Option<Resolved> {
+    let source = Source {
+        name: "experiment.toml".to_owned(),
+        text: run.experiment()?.to_owned(),
+    };
+    let read = again(source);
+    if read.is_err() && !run.environment()["imported"].is_object() {
+        let file = run_folder::shortest(&run.folder().join("experiment.toml"));
+        run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
+    }
+    read.ok()
 }
 
 /// Do probes to this target go over IPv6? A name that does not resolve is said later.

@@ -2,9 +2,10 @@
 
 use crate::environment;
 use crate::error::RunnerError;
+use crate::options::RunOptions;
 use crate::run_folder;
-use crate::shard::{self, Share};
-use crate::worlds::{OpenWorld, RunOptions};
+use crate::share::{self, Share};
+use crate::worlds::OpenWorld;
 use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
@@ -193,7 +194,7 @@ impl Started<Nowhere> {
         };
         let conditions = conditions(resolved, planned);
         let new = NewRun {
-            name: &shard::name(&resolved.name, shard),
+            name: &share::name(&resolved.name, shard),
             world: resolved.world.name(),
             started: Some(SystemTime::now()),
             experiment: &resolved.toml,

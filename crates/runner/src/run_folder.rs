@@ -1,8 +1,7 @@
 //! Runs on disk: read whole, or refused by name.
 
 use crate::error::RunnerError;
-use crate::resolve;
-use delaylab_lab::experiment::{Resolved, Source};
+use delaylab_lab::experiment::Resolved;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, READ_AS_OWNER, Run, State};
 use std::path::Path;
@@ -55,20 +54,6 @@ pub fn measured_part_whole(resolved: Option<&Resolved>) -> Result<(), RunnerErro
         // A part that is gone is among the problems of the page.
         Some(Err(_)) | None => Ok(()),
     }
-}
-
-/// The experiment of a run on disk, if it can be read; where it should be, the run's problems say so.
-pub fn experiment_of(run: &Run) -> Option<Resolved> {
-    let source = Source {
-        name: "experiment.toml".to_owned(),
-        text: run.experiment()?.to_owned(),
-    };
-    let read = resolve::again(source);
-    if read.is_err() && !run.environment()["imported"].is_object() {
-        let file = shortest(&run.folder().join("experiment.toml"));
-        run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
-    }
-    read.ok()
 }
 
 /// Nothing, as far as the run was read. What could not be read may be any of its packets, and what is left of them has

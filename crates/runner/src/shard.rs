@@ -5,18 +5,15 @@
 //! merge(&folders, &options, runs)?                   one run of all of them: the same bytes as of one process
 //! Gathered::create(…)?.next_round()?, .take(donor)?  the same, where trials are handed out as results come in
 //! ```
-//!
-//! Only simulations are divided: trials on a real path, or on this machine's processors, would disturb each other.
 
 use crate::environment::{self, MergedPart};
 use crate::error::RunnerError;
+use crate::options::RunOptions;
 use crate::resolve;
 use crate::run::{self, Started};
 use crate::run_folder::shortest;
-use crate::worlds::RunOptions;
+use crate::share::{divisible, divisible_beforehand};
 use delaylab_lab::experiment::{Resolved, Source};
-use delaylab_model::experiment::WorldName;
-use delaylab_model::plan::Planned;
 use delaylab_model::shard::Shard;
 use delaylab_store::adopt::{AdoptError, Donor};
 use delaylab_store::writer::{NewRun, RunWriter};
@@ -27,96 +24,6 @@ use std::time::SystemTime;
 
 /// How many of many an error names.
 const NAMED: usize = 5;
-
-/// Which trials of an experiment a process carries out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Share {
-    /// One of equal parts.
-    Shard(Shard),
-    /// Those with these numbers.
-    Trials(BTreeSet<u32>),
-}
-
-impl Share {
-    /// Fails where the experiment cannot be divided so.
-    pub(crate) fn check(&self, resolved: &Resolved) -> Result<(), RunnerError> {
-        match self {
-            Share::Shard(_) => divisible_beforehand(resolved),
-            Share::Trials(_) => divisible(resolved),
-        }
-    }
-
-    /// Its trials, of all of a design.
-    ///
-    /// # Errors
-    /// The experiment has no such trial.
-    pub(crate) fn of(&self, planned: Vec<Planned>) -> Result<Vec<Planned>, RunnerError> {
-        match self {
-            Share::Shard(shard) => {
-                let all = planned.into_iter().enumerate();
-                let own = all.filter(|(place, _)| shard.has(*place));
-                Ok(own.map(|(_, planned)| planned).collect())
-            }
-            Share::Trials(numbers) => {
-                let own = planned.into_iter();
-                let own: Vec<_> = own.filter(|it| numbers.contains(&it.trial.id)).collect();
-                match own.len() == numbers.len() {
-                    true => Ok(own),
-                    false => Err(RunnerError::usage(
-                        "not every one of these trials is in the experiment: their numbers are of another one",
-                    )),
-                }
-            }
-        }
-    }
-
-    /// The shard, if it is one.
-    pub(crate) fn shard(&self) -> Option<Shard> {
-        match self {
-            Share::Shard(shard) => Some(*shard),
-            Share::Trials(_) => None,
-        }
-    }
-}
-
-/// Fails where the trials of an experiment cannot be carried out apart from each other.
-fn divisible(resolved: &Resolved) -> Result<(), RunnerError> {
-    if resolved.world != WorldName::Sim {
-        return Err(RunnerError::usage(format!(
-            "only simulations are divided into shards, and this is world `{}`: its trials share a path or this \
-             machine's processors, and would disturb each other. `--world sim` simulates it, if its path is described",
-            resolved.world
-        )));
-    }
-    match &resolved.procedure {
-        None => Ok(()),
-        Some(procedure) => Err(RunnerError::usage(format!(
-            "the procedure `{}` chooses each trial by what came of the one before it: there is nothing to divide. Run it \
-             as a whole",
-            procedure.name
-        ))),
-    }
-}
-
-/// The same, and before anything is known of their results.
-fn divisible_beforehand(resolved: &Resolved) -> Result<(), RunnerError> {
-    divisible(resolved)?;
-    match &resolved.stop {
-        None => Ok(()),
-        Some(_) => Err(RunnerError::usage(
-            "design.stop decides by the results of each round which trials follow, and shards do not know each other's. \
-             Give `design.repeats` in its place; `delaylab.sweep` of the Python package divides each round",
-        )),
-    }
-}
-
-/// What a shard's run is called: `small-shard-3-of-16`.
-pub(crate) fn name(experiment: &str, shard: Option<Shard>) -> String {
-    match shard {
-        None => experiment.to_owned(),
-        Some(shard) => format!("{experiment}-shard-{}-of-{}", shard.number(), shard.of()),
-    }
-}
 
 /// The shard that an unfinished run is, by its `environment.json`.
 ///

@@ -1,14 +1,9 @@
 //! Opens the world of a run: the one place that knows which worlds there are.
 
 use crate::error::RunnerError;
-use crate::live_target::LiveTarget;
-use crate::shard::Share;
-use crate::target::{AddressFamily, LoadChoice};
+use crate::live_target::{LiveTarget, live};
+use crate::options::RunOptions;
 use delaylab_lab::experiment::Resolved;
-use delaylab_lab::run::StopMeans;
-use delaylab_live::condition::Measure;
-use delaylab_live::prober::Probing;
-use delaylab_live::world::Live;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
 use delaylab_model::refusal::Refusal;
@@ -20,61 +15,8 @@ use delaylab_sim::world::Simulated;
 use delaylab_testbed::layout::lay_out;
 use delaylab_testbed::rootless;
 use delaylab_testbed::world::Testbed;
-use delaylab_wire::auth::Key;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 use std::thread::available_parallelism;
-
-/// What is wanted of a run, beyond its experiment.
-pub struct RunOptions {
-    /// live: port of the target's reflector.
-    pub port: Option<u16>,
-    /// live: which of its addresses.
-    pub family: AddressFamily,
-    /// live: key shared with it.
-    pub key: Option<Key>,
-    /// live: the user said that load on another host is wanted.
-    pub allow_load: bool,
-    /// live: where load goes.
-    pub load: LoadChoice,
-    /// live: the program that answers as `delaylab reflect` does, for runs without a target.
-    pub reflector: Option<PathBuf>,
-    /// live: watch for noise, which takes some of this host's time.
-    pub watches_noise: bool,
-    /// live: called before the first packet of a trial with how far the host is in its condition.
-    pub on_condition: Option<fn(&[Measure])>,
-    /// sim: trials at the same time; `None`: one for each CPU.
-    pub threads: Option<NonZeroUsize>,
-    /// sim: carry out only these trials, and leave an unfinished run for [`shard::merge`](crate::shard::merge).
-    pub share: Option<Share>,
-    /// Ends it early.
-    pub stop: Stop,
-    /// What it is then.
-    pub stop_means: StopMeans,
-    /// The words in which the run was asked for: `environment.json` has them.
-    pub supplied: Vec<String>,
-}
-
-impl Default for RunOptions {
-    /// Nothing beyond the experiment: without load on other hosts, a reflector of its own, or a watch for noise.
-    fn default() -> Self {
-        Self {
-            port: None,
-            family: AddressFamily::Any,
-            key: None,
-            allow_load: false,
-            load: LoadChoice::default(),
-            reflector: None,
-            watches_noise: false,
-            on_condition: None,
-            threads: None,
-            share: None,
-            stop: Stop::default(),
-            stop_means: StopMeans::default(),
-            supplied: Vec::new(),
-        }
-    }
-}
 
 /// A world that is ready to carry trials out, and what must live as long as it does.
 pub(crate) struct OpenWorld {
@@ -217,11 +159,6 @@ fn refuse_lacks(resolved: &Resolved) -> Result<(), RunnerError> {
 pub fn threads(asked: Option<NonZeroUsize>) -> usize {
     let all = || available_parallelism().map_or(1, NonZeroUsize::get);
     asked.map_or_else(all, NonZeroUsize::get)
-}
-
-/// The live world, with probes that know this key.
-pub(crate) fn live(key: Option<Key>, stop: Stop) -> Live {
-    Live::new(Probing { key, stop })
 }
 
 fn testbed(stop: Stop) -> Testbed {

@@ -7,7 +7,7 @@ use crate::terminal;
 use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, model};
 use delaylab_lab::experiment::Resolved;
-use delaylab_runner::run_folder;
+use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{shortest, whole};
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ impl Measured {
     pub(super) fn read(of: &OfArgs) -> Result<Self, Failed> {
         let run = choose::run(&of.run, &of.runs)?;
         let name = shortest(run.folder());
-        let Some(resolved) = run_folder::experiment_of(&run) else {
+        let Some(resolved) = resolve::of_run(&run) else {
             return Err(Failed::usage(format!(
                 "{name} has no experiment that could be carried out again: a model needs its probes and loads"
             )));

@@ -8,6 +8,7 @@ use crate::ping::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
 use delaylab_model::shard::Shard;
+use delaylab_runner::resolve;
 use delaylab_runner::run::{Finished, Recorded};
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
@@ -117,7 +118,7 @@ impl Concluded {
 pub fn run_data(run: &Run) -> RunData {
     stored::in_full(
         run,
-        run_folder::experiment_of(run).as_ref(),
+        resolve::of_run(run).as_ref(),
         &shortest(run.folder()),
     )
 }
@@ -127,7 +128,7 @@ pub fn run_data(run: &Run) -> RunData {
 pub fn terminal_data(run: &Run) -> RunData {
     stored::data(
         run,
-        run_folder::experiment_of(run).as_ref(),
+        resolve::of_run(run).as_ref(),
         &shortest(run.folder()),
     )
 }
@@ -138,7 +139,7 @@ pub fn terminal_data(run: &Run) -> RunData {
 /// Something of it cannot be read.
 pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
     let data = if with_page {
-        run_folder::measured_part_whole(run_folder::experiment_of(run).as_ref())?;
+        run_folder::measured_part_whole(resolve::of_run(run).as_ref())?;
         run_data(run)
     } else {
         terminal_data(run)

@@ -12,10 +12,10 @@ use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_lab::run::Watch;
+use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
-use delaylab_runner::shard::Share;
-use delaylab_runner::worlds::RunOptions;
+use delaylab_runner::share::Share;
 use std::path::PathBuf;
 
 /// Runs the command.

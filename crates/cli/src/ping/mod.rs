@@ -32,7 +32,7 @@ use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::run::{Finished, Keep, Recorded, Started};
 use delaylab_runner::run_folder::shortest;
-use delaylab_runner::worlds::RunOptions;
+use delaylab_runner::options::RunOptions;
 use delaylab_store::writer::RunWriter;
 use delaylab_view::json::SystemInfo;
 use delaylab_wire::auth::Key;
