@@ -7,7 +7,9 @@
 //! | `figures` | shifts, tests and loss of a pair |
 //! | [`carried`] | the stages that the shift of a quantile is made of |
 //! | [`whole`] | several pairs as one: loss first, then where delay changes most |
-//! | [`verdict`] | what came out, in a sentence, the size of the effect first |
+//! | [`looks`] | which differences are clear, allowing for how many figures are looked at |
+//! | `verdict` | what came out of a pair |
+//! | `decide` | and that in a sentence, the size of the effect first |
 //! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
 //! | [`limits`] | what must not be: `p99(response) > +10%` |
 //! | [`both`] | two runs as one in which the run is a factor |
@@ -20,24 +22,26 @@
 pub mod both;
 pub mod carried;
 pub mod circumstances;
+mod decide;
 mod figures;
 pub mod limits;
+pub mod looks;
 pub mod pairs;
 #[cfg(test)]
 mod tests;
 mod unsure_loss;
 mod values;
-pub mod verdict;
+mod verdict;
 pub mod whole;
 mod words;
 
 pub use carried::Carried;
-pub use figures::{Figures, PairFigures, Point, Tests};
+pub use figures::{Figures, PairFigures, Point, Silent, Tests};
 pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
-pub use verdict::{Kind, Silent, Verdict};
+pub use verdict::{Kind, Verdict};
 pub use whole::Whole;
-pub use words::{percent, sign, signed_duration, signed_percent};
+pub use words::{percent, sign, signed_duration, signed_percent, statistic_name};
 
 use delaylab_lab::finding::{Data, Measure};
 use delaylab_stats::anatomy::Stage;
@@ -88,7 +92,7 @@ pub struct Comparison {
     pub alone: [Vec<String>; 2],
     /// Factors that A alone has, and B alone: their levels are pooled.
     pub pooled: [Vec<String>; 2],
-    /// For so many figures the verdicts allow ([`verdict::looks`]); the more there are, the further from zero a shift
+    /// For so many figures the verdicts allow ([`looks::looks`]); the more there are, the further from zero a shift
     /// must be.
     pub looks: usize,
 }
@@ -122,9 +126,9 @@ pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, 
     let each = pairs.iter();
     let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
     let mut pairs: Vec<_> = each.collect();
-    let looks = verdict::looks(&pairs, asked.headline);
+    let looks = looks::looks(&pairs, asked.headline);
     for pair in &mut pairs {
-        pair.verdict = verdict::decide(pair, asked.headline, looks);
+        pair.verdict = decide::decide(pair, asked.headline, looks);
     }
     Ok(Comparison {
         headline: asked.headline,

@@ -54,6 +54,7 @@ mod omnet;
 mod options;
 mod order;
 mod owping;
+mod packet;
 mod packets;
 mod ping;
 mod placed;

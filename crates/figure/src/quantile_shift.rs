@@ -1,7 +1,7 @@
 //! How far each quantile moved from one run to another, with its interval: a panel a pair.
 
 use super::{Drawing, Table, WIDTH, axis, order_panels, parse};
-use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
 use delaylab_stats::functional::Functional;
 use delaylab_view::compare::Compared;

@@ -153,7 +153,7 @@ fn figures(rows: &[Row], wide: bool) -> Table {
             .map(|head| Cell::new(head).dim()),
     );
     for row in rows {
-        let paint = if row.is_told {
+        let paint = if row.is_clear {
             Paint::Bold
         } else {
             Paint::Plain
@@ -164,7 +164,7 @@ fn figures(rows: &[Row], wide: bool) -> Table {
             Cell::new(&row.a),
             Cell::new(&row.b),
             Cell::painted(&row.difference, paint),
-            Cell::left(if row.is_told { "*" } else { "" }),
+            Cell::left(if row.is_clear { "*" } else { "" }),
             Cell::new(&row.interval),
             Cell::painted(&row.share, paint),
             Cell::new(&row.share_interval),
@@ -257,7 +257,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
         };
         let cells = varied.iter().map(|name| Cell::left(level(name)));
         let lost = rows::loss(pair, compared.comparison.looks);
-        let paint = if lost.is_told {
+        let paint = if lost.is_clear {
             Paint::Warning
         } else {
             Paint::Plain

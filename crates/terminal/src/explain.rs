@@ -10,7 +10,7 @@ use delaylab_explain::causes::slow::Condition;
 use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::QUANTILES;
 use delaylab_explain::causes::{Cause, Explanation};
-use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::statistic_name;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::anatomy::in_common;
 use delaylab_stats::functional::Functional;

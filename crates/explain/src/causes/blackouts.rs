@@ -1,7 +1,7 @@
 //! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
 //! the queues that packets met, of drops, refusals and time-outs.
 
-use super::slow::label;
+use super::combination::{self, figure, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -41,27 +41,18 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return Vec::new();
     }
-    let probes: BTreeSet<&str> = run.trials().iter().map(|row| &*row.probe_name).collect();
-    let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
     let mut distinct = Distinct::new();
-    for row in run.trials() {
-        let label = label(&row.factors, &row.probe_name, probes.len() > 1);
-        if !distinct.counts(row.facts.trace_hash, label.clone()) {
-            continue;
-        }
-        match alike.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, rows)) => rows.push(row),
-            None => alike.push((label, vec![row])),
-        }
-    }
+    let alike = combination::rows_by_label(run, |row, label| {
+        distinct.counts(row.facts.trace_hash, label.to_owned())
+    });
     let lost = alike.into_iter().filter(|(_, rows)| {
         // Reports of other tools may say what was sent and not what came back.
-        let known = is_known(rows, "received");
-        known && figure(rows, "received") == 0 && tried(rows) > 0
+        let known = rows.iter().all(|row| figure(row, "received").is_some());
+        known && total(rows, "received") == 0 && tried(rows) > 0
     });
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
         packets: tried(&rows),
-        late: figure(&rows, "late"),
+        late: total(&rows, "late"),
         reason: reason(run, resolved, &rows),
         label,
     };
@@ -114,32 +105,14 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
-pub(super) fn figure(rows: &[&TrialRow], name: &str) -> u64 {
-    let of = |row: &&TrialRow| {
-        let mut figures = row.figures.iter();
-        let found = figures.find(|(known, _)| known == name);
-        found.and_then(|(_, value)| *value).unwrap_or(0.0)
-    };
-    rows.iter().map(of).sum::<f64>() as u64
-}
-
-/// Does every row have this figure?
-fn is_known(rows: &[&TrialRow], name: &str) -> bool {
-    let has = |row: &&TrialRow| {
-        let mut figures = row.figures.iter();
-        figures.any(|(known, value)| known == name && value.is_some())
-    };
-    rows.iter().all(has)
-}
-
 /// Packets that were sent, or could not be.
 fn tried(rows: &[&TrialRow]) -> u64 {
-    figure(rows, "sent") + figure(rows, "local_error")
+    total(rows, "sent") + total(rows, "local_error")
 }
 
 fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String {
     let all = tried(rows);
-    let most = |name: &str| 2 * figure(rows, name) > all;
+    let most = |name: &str| 2 * total(rows, name) > all;
     if most("local_error") {
         return "this host could not send them".to_owned();
     }
@@ -224,7 +197,7 @@ impl Met {
 /// exceeded, from 192.0.2.1)`.
 pub(super) fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let mut came = Refusals::default();
-    for row in rows.iter().filter(|row| figure(&[row], "refused") > 0) {
+    for row in rows.iter().filter(|row| figure(row, "refused") > Some(0.0)) {
         run.for_each_record(Some(row.trial), |record| {
             if record.probe == row.probe {
                 came.push(record);

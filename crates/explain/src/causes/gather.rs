@@ -3,6 +3,8 @@
 //! packet of the trial that is read, and a few MB for its one-way delays.
 
 use super::Worst;
+use super::anatomies::Anatomies;
+use super::combination::figure;
 use super::spent::Usual;
 use super::ways::{self, Ways};
 use delaylab_lab::experiment::Resolved;
@@ -13,8 +15,7 @@ use delaylab_model::noise::Ran;
 use delaylab_model::path::Topology;
 use delaylab_model::record::{Bounds, ClockEvent, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
-use delaylab_stats::anatomy::StageSet;
-use delaylab_stats::anatomy::{Part, in_common};
+use delaylab_stats::anatomy::{Part, StageSet};
 use delaylab_stats::attribution::{Held, LateCause, by_bounds, family, whose};
 use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
@@ -133,54 +134,6 @@ impl Tally {
     }
 }
 
-/// Sums of anatomies, by the stages that all of them tell apart.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Anatomies {
-    sums: Vec<Part>,
-    weight: f64,
-}
-
-impl Anatomies {
-    pub(super) fn add(&mut self, parts: &[Part], weight: f64) {
-        let weighted: Vec<Part> = parts
-            .iter()
-            .map(|part| Part {
-                ns: part.ns * weight,
-                ..*part
-            })
-            .collect();
-        self.sums = match (self.sums.is_empty(), weighted.is_empty()) {
-            (true, _) => weighted,
-            (_, true) => return,
-            _ => in_common(&self.sums, &weighted)
-                .into_iter()
-                .map(|[a, b]| Part {
-                    ns: a.ns + b.ns,
-                    ..a
-                })
-                .collect(),
-        };
-        self.weight += weight;
-    }
-
-    pub(super) fn merge(&mut self, other: &Self) {
-        let mean = other.means();
-        self.add(&mean, other.weight);
-    }
-
-    pub(super) fn sums(&self) -> Vec<Part> {
-        self.sums.clone()
-    }
-
-    pub(super) fn means(&self) -> Vec<Part> {
-        let mean = |part: &Part| Part {
-            ns: part.ns / self.weight,
-            ..*part
-        };
-        self.sums.iter().map(mean).collect()
-    }
-}
-
 impl<'a> Gathered<'a> {
     /// Of all records of a run, in which these processes ran. Its experiment, where that is known, says which of
     /// its simulated hosts are two.
@@ -273,12 +226,6 @@ fn ran(rows: &[TrialRow]) -> Vec<Ran> {
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
 fn bounds(rows: &[TrialRow]) -> Vec<Option<Nanos>> {
-    let figure = |row: &TrialRow, name: &str| {
-        let mut figures = row.figures.iter();
-        figures
-            .find(|(known, _)| known == name)
-            .and_then(|(_, value)| *value)
-    };
     let of = |row: &TrialRow| {
         let alike = |other: &&TrialRow| {
             (&other.probe_name, &other.factors) == (&row.probe_name, &row.factors)

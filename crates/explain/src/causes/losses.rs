@@ -1,8 +1,8 @@
 //! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
-use super::blackouts::{figure, refused, which_way};
-use super::slow::label;
+use super::blackouts::{refused, which_way};
+use super::combination::{self, lost_share, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
@@ -31,32 +31,23 @@ pub(super) fn find(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
     }
-    let probes: BTreeSet<&str> = run.trials().iter().map(|row| &*row.probe_name).collect();
-    let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
     let mut distinct = Distinct::new();
-    let rows = run.trials().iter();
-    for row in rows.filter(|row| distinct.counts(row.facts.trace_hash, row.probe)) {
-        let label = label(&row.factors, &row.probe_name, probes.len() > 1);
-        match alike.iter_mut().find(|(known, _)| *known == label) {
-            Some((_, rows)) => rows.push(row),
-            None => alike.push((label, vec![row])),
-        }
-    }
-    let total = |alike: &[(String, Vec<&TrialRow>)], name: &str| -> u64 {
-        alike.iter().map(|(_, rows)| figure(rows, name)).sum()
+    let mut alike = combination::rows_by_label(run, |row, _| {
+        distinct.counts(row.facts.trace_hash, row.probe)
+    });
+    let of_all = |alike: &[(String, Vec<&TrialRow>)], name: &str| -> u64 {
+        alike.iter().map(|(_, rows)| total(rows, name)).sum()
     };
-    let (lost, sent) = (total(&alike, "lost"), total(&alike, "sent"));
-    alike.retain(|(_, rows)| figure(rows, "received") > 0);
-    let in_blackouts = lost - total(&alike, "lost");
-    let share =
-        |rows: &[&TrialRow]| figure(rows, "lost") as f64 / figure(rows, "sent").max(1) as f64;
+    let (lost, sent) = (of_all(&alike, "lost"), of_all(&alike, "sent"));
+    alike.retain(|(_, rows)| total(rows, "received") > 0);
+    let in_blackouts = lost - of_all(&alike, "lost");
     let (label, rows) = alike
         .iter()
-        .max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)))?;
+        .max_by(|a, b| lost_share(&a.1).total_cmp(&lost_share(&b.1)))?;
     let reason = || match drops(rows.iter().copied()) {
         known if !known.is_empty() => Some(known),
         _ => Some(rows)
-            .filter(|rows| 2 * figure(rows, "refused") > figure(rows, "lost"))
+            .filter(|rows| 2 * total(rows, "refused") > total(rows, "lost"))
             .and_then(|rows| refused(run, rows))
             .or_else(|| which_way(rows)),
     };
@@ -64,7 +55,7 @@ pub(super) fn find(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
         lost,
         sent,
         in_blackouts,
-        most: (alike.len() > 1).then(|| (label.clone(), share(rows))),
+        most: (alike.len() > 1).then(|| (label.clone(), lost_share(rows))),
         reason: reason(),
     })
 }

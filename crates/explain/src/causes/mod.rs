@@ -8,6 +8,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `gather.rs` | the records of a run, trial by trial, as tallies of causes |
+//! | `anatomies.rs` | sums of anatomies of packets |
+//! | `combination.rs` | combinations of levels: labels, and the rows and figures of each |
 //! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
 //! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
@@ -21,8 +23,10 @@
 //! | [`unknown`] | what the run does not show, and what would |
 //! | `words.rs` | evidence and remedies as sentences |
 
+mod anatomies;
 pub mod blackouts;
 pub mod changes;
+mod combination;
 pub mod effects;
 mod gather;
 mod line;

@@ -8,7 +8,7 @@
 
 mod words;
 
-use super::blackouts::figure;
+use super::combination::{label, levels, lost_share};
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
@@ -359,22 +359,6 @@ pub(super) fn find(
     Slow { conditions }
 }
 
-/// A combination of levels, with its probe where there are several: `case fifo, streams 4, probe echo`.
-pub(super) fn label(factors: &[Factor], probe: &str, several: bool) -> String {
-    match (levels(factors), several) {
-        (levels, false) => levels,
-        (levels, true) if levels.is_empty() => format!("probe {probe}"),
-        (levels, true) => format!("{levels}, probe {probe}"),
-    }
-}
-
-/// `case fifo, streams 4`.
-fn levels(factors: &[Factor]) -> String {
-    let levels = factors.iter();
-    let levels = levels.map(|(name, level)| format!("{name} {level}"));
-    levels.collect::<Vec<_>>().join(", ")
-}
-
 /// How long the handshakes took on average that were made beside requests, ns; `None` of other streams.
 fn handshake(streams: &[&Stream<'_>]) -> Option<f64> {
     let mut usual = Usual::default();
@@ -444,6 +428,7 @@ fn condition(
         .map(|(what, (n, ns))| (what.clone(), n, ns))
         .collect();
     late.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
     let loads = trial.map_or(&[][..], |trial| &trial.loads);
     let loads: Vec<Load> = loads
         .iter()
@@ -464,7 +449,7 @@ fn condition(
             .collect(),
         packets: responses.clone().count() as u64,
         answered: responses.filter(|ns| ns.is_finite()).count() as u64,
-        lost: lost(streams),
+        lost: lost_share(&rows),
         late,
         median_ns,
         usual_ns: parts.iter().map(|part| part.ns).sum(),
@@ -481,11 +466,6 @@ fn condition(
             within: Within { usual, known },
         },
     })
-}
-
-fn lost(streams: &[&Stream<'_>]) -> f64 {
-    let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
-    figure(&rows, "lost") as f64 / figure(&rows, "sent").max(1) as f64
 }
 
 fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Queue> {

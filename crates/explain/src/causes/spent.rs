@@ -4,7 +4,7 @@
 //! What waits in queues is what the run recorded; what links and distance take follows from the path, and is never more
 //! than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
 
-use super::gather::Anatomies;
+use super::anatomies::Anatomies;
 use super::line::{self, Line};
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::trial::Trial;

@@ -4,8 +4,8 @@ use super::carried::{self, Carried};
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
 use super::{Asked, Pair, SEED, SERVER};
-use delaylab_lab::finding::{Data, Measure};
 use delaylab_lab::EXACT_LIMIT;
+use delaylab_lab::finding::{Data, Measure};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::functional::{Beyond, Functional};
@@ -86,11 +86,34 @@ const CURVE: [f64; 17] = [
     0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999,
 ];
 
+/// The side that is never answered where the other one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silent {
+    /// A alone.
+    A,
+    /// B alone.
+    B,
+}
+
+/// Fewer packets that are all lost may be lost by chance.
+const SILENT: u64 = 3;
+
 impl PairFigures {
     /// Of this measure.
     pub fn figures(&self, measure: Measure) -> Option<&Figures> {
         let mut all = self.figures.iter();
         all.find(|figures| figures.quantity == Quantity::Measure(measure))
+    }
+
+    /// Which side is never answered, where the other one is.
+    pub fn silent(&self) -> Option<Silent> {
+        let [a, b] = &self.counts;
+        let is_silent = |counts: &Counts| counts.answered() == 0 && counts.lost >= SILENT;
+        match (is_silent(a), is_silent(b)) {
+            (true, false) if b.answered() > 0 => Some(Silent::A),
+            (false, true) if a.answered() > 0 => Some(Silent::B),
+            _ => None,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! know of it.
 
 use super::figures::PairFigures;
-use super::verdict::{is_told, towards_zero};
+use super::looks::{is_clear, towards_zero};
 use super::words::percent;
 use delaylab_stats::two_samples::Shift;
 
@@ -26,7 +26,7 @@ pub(super) fn unsure_loss(pair: &PairFigures, looks: usize) -> Option<UnsureLoss
     let (a, b) = (pair.loss.a?, pair.loss.b?);
     let by = (b - a).abs();
     let is_worth = by >= WORTH_LOSS || by >= WORTH_DOUBLED && a.max(b) >= 2.0 * a.min(b);
-    let is_sure = pair.silent().is_some() || is_told(&pair.loss, looks);
+    let is_sure = pair.silent().is_some() || is_clear(&pair.loss, looks);
     (is_worth && !is_sure).then(|| UnsureLoss {
         a,
         b,

@@ -6,11 +6,12 @@
 //! the mean come from those of the pairs (Zou and Donner 2008, "MOVER"): ends of independent pairs add up
 //! as squares; probes that ran beside each other may be late together, so theirs add up as they are.
 
-use super::figures::PairFigures;
+use super::figures::{PairFigures, Silent};
+use super::looks::is_clear;
 use super::pairs::varied;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
-use super::verdict::{Kind, Silent, is_told, name, shown, statistic_name};
-use super::words::{capitalised, percent, signed_percent};
+use super::verdict::Kind;
+use super::words::{capitalised, name, percent, shown, signed_percent, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
 use delaylab_stats::functional::Functional;
@@ -181,7 +182,7 @@ impl<'a> Words<'a> {
     /// Of the pairs that both answer.
     fn loss(&self) -> Option<String> {
         let told = self.pairs.iter();
-        let told = told.filter(|pair| pair.silent().is_none() && is_told(&pair.loss, self.looks));
+        let told = told.filter(|pair| pair.silent().is_none() && is_clear(&pair.loss, self.looks));
         let by = |pair: &&PairFigures| pair.loss.difference().unwrap_or(0.0);
         let told: Vec<_> = told.collect();
         let most = told
@@ -219,7 +220,7 @@ impl<'a> Words<'a> {
             .map_or(&[][..], |figures| &figures.shifts);
         let moves = shifts
             .iter()
-            .filter(|shift| is_told(shift, self.looks) == told);
+            .filter(|shift| is_clear(shift, self.looks) == told);
         let moves: Vec<_> = moves
             .filter_map(|shift| {
                 let (a, b) = (shift.a?, shift.b?);

@@ -5,6 +5,7 @@
 use super::decimal::Time;
 use super::imported::{Imported, Stream};
 use super::order::Extents;
+use super::packet::Packet;
 use super::placed::Placed;
 use super::records::{Addresses, icmp_reason};
 use super::rows::{Row, Rows};
@@ -36,42 +37,6 @@ pub struct Reply {
 /// So many of the newest packets may still get replies, copies and errors at no cost. Numbers of 16 bits wrap
 /// within it.
 const NEWEST: usize = 1 << 16;
-
-/// How its packet ended, and the reply's figures.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Packet {
-    pub outcome: Outcome,
-    pub refused_by: Option<IpAddr>,
-    pub icmp: Option<IcmpReason>,
-    pub path_mtu: Option<u32>,
-    pub round_trip: Option<Nanos>,
-    pub sent_at: Option<Nanos>,
-    pub ttl: Option<u8>,
-    /// Bytes of its IP packet, where its line has them.
-    pub size: Option<u32>,
-    pub copies: u16,
-    pub extent: u32,
-}
-
-impl Packet {
-    const fn replied(&self) -> bool {
-        matches!(self.outcome, Outcome::Ok | Outcome::Corrupt)
-    }
-
-    /// What came later, for a packet that was settled before.
-    fn and_later(mut self, later: Packet) -> Packet {
-        if !self.replied() {
-            return Packet {
-                sent_at: later.sent_at.or(self.sent_at),
-                size: later.size.or(self.size),
-                ..later
-            };
-        }
-        let more = later.copies.saturating_add(u16::from(later.replied()));
-        self.copies = self.copies.saturating_add(more);
-        self
-    }
-}
 
 /// The newest packets in the order of their numbers, of which most come one after the other.
 #[derive(Default)]

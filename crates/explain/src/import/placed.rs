@@ -3,7 +3,7 @@
 
 use super::decimal::LARGEST;
 use super::imported::Clock;
-use super::packets::Packet;
+use super::packet::Packet;
 use super::records::Records;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;

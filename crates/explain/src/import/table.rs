@@ -23,6 +23,7 @@
 
 mod columns;
 mod line;
+mod unit;
 
 use self::columns::{Column, Role, Unit};
 use self::line::{Cells, Shape};
@@ -308,7 +309,7 @@ fn delay(cell: &str, unit: Unit, shape: &Shape) -> Option<Time> {
         return Some(time);
     }
     let end = cell.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
-    let own = columns::unit(cell[end..].trim())?;
+    let own = unit::by_name(cell[end..].trim())?;
     number(cell[..end].trim_start_matches('<'), own, shape)
 }
 

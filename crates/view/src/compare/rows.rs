@@ -2,8 +2,9 @@
 
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::Held;
+use delaylab_explain::compare::looks::is_clear;
 use delaylab_explain::compare::signed_duration;
-use delaylab_explain::compare::verdict::{is_told, statistic_name};
+use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Figures, PairFigures, Quantity, percent, sign, signed_percent};
 use delaylab_lab::finding::Measure;
 use delaylab_stats::comparison::Bounds;
@@ -30,7 +31,7 @@ pub struct Row {
     /// Of the share.
     pub share_interval: String,
     /// It leaves out zero, however many figures are looked at.
-    pub is_told: bool,
+    pub is_clear: bool,
 }
 
 const UNKNOWN: &str = "–";
@@ -48,7 +49,7 @@ impl Row {
             interval: unknown(),
             share: unknown(),
             share_interval: unknown(),
-            is_told: false,
+            is_clear: false,
         }
     }
 }
@@ -73,7 +74,7 @@ pub fn loss(pair: &PairFigures, looks: usize) -> Row {
         interval: ends(absolute.as_ref().ok(), |end| {
             signed_percent(end.clamp(-1.0, 1.0))
         }),
-        is_told: is_told(&pair.loss, looks) || pair.silent().is_some(),
+        is_clear: is_clear(&pair.loss, looks) || pair.silent().is_some(),
         ..Row::unknown()
     }
 }
@@ -81,7 +82,7 @@ pub fn loss(pair: &PairFigures, looks: usize) -> Row {
 /// The statistic of the headline that is told to differ, the tail first.
 pub fn told(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
     let shifts = &pair.figures(headline)?.shifts;
-    let mut told = shifts.iter().rev().filter(|shift| is_told(shift, looks));
+    let mut told = shifts.iter().rev().filter(|shift| is_clear(shift, looks));
     let tail = told
         .clone()
         .find(|shift| shift.statistic == Functional::Quantile(0.99));
@@ -146,7 +147,7 @@ fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
         interval: ends(shift.absolute.as_ref().ok(), change),
         share: share.map_or_else(unknown, |(difference, a)| signed_percent(difference / a)),
         share_interval: ends(relative, signed_percent),
-        is_told: is_told(shift, looks),
+        is_clear: is_clear(shift, looks),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{document, section};
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::overlay::{Group, Pair, QUANTILES};
 use delaylab_explain::calibrate::prediction::Predicted;
-use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::statistic_name;
 use delaylab_figure::overlay;
 use delaylab_stats::functional::Functional;
 use delaylab_view::calibration::words::{

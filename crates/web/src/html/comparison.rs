@@ -163,7 +163,7 @@ fn figures_table(pair: &PairFigures, looks: usize) -> Markup {
             row.interval,
             row.share,
             row.share_interval,
-            if row.is_told { "yes" } else { "" }.to_owned(),
+            if row.is_clear { "yes" } else { "" }.to_owned(),
         ]);
     }
     table.render()

@@ -6,7 +6,7 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_explain::causes::Cause;
 use delaylab_explain::causes::ways::QUANTILES;
-use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::statistic_name;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{

@@ -1,9 +1,10 @@
 //! What the columns of a table are: by their names, by `--columns`, or by their first values.
 
 use super::line::Shape;
+use super::unit;
 use crate::import::{Options, date};
 use delaylab_model::method::Method;
-use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use delaylab_model::{MILLISECOND, Nanos};
 
 /// A column.
 pub struct Column {
@@ -49,17 +50,6 @@ pub enum Unit {
     Epoch(Nanos),
     /// They are dates.
     Date,
-}
-
-/// A unit by its name.
-pub fn unit(name: &str) -> Option<Nanos> {
-    Some(match name.to_lowercase().as_str() {
-        "ns" | "nsec" | "nanos" | "nanoseconds" => 1,
-        "us" | "usec" | "µs" | "μs" | "micros" | "microseconds" => MICROSECOND,
-        "ms" | "msec" | "millis" | "milliseconds" => MILLISECOND,
-        "s" | "sec" | "secs" | "seconds" => SECOND,
-        _ => return None,
-    })
 }
 
 /// What a name means before its unit is known.
@@ -186,7 +176,7 @@ fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
         return Some((meaning, None));
     }
     let (before, behind) = plain.rsplit_once('_')?;
-    let unit = unit(behind)?;
+    let unit = unit::by_name(behind)?;
     Some((known(before.trim_end_matches('_'))?, Some(unit)))
 }
 
@@ -281,7 +271,7 @@ fn role(
 /// Does a unit stand behind the number?
 fn has_unit(value: &str) -> bool {
     let end = value.rfind(|c: char| c.is_ascii_digit());
-    end.is_some_and(|end| unit(value[end + 1..].trim()).is_some())
+    end.is_some_and(|end| unit::by_name(value[end + 1..].trim()).is_some())
 }
 
 fn moment(name: &str, unit: Option<Nanos>, value: &str) -> Result<Unit, String> {

@@ -1,6 +1,6 @@
 //! The lines of a table: what separates their cells, and which are no rows.
 
-use super::columns;
+use super::unit;
 use crate::import::{date, decimal};
 use delaylab_model::SECOND;
 
@@ -88,9 +88,9 @@ fn is_value(cell: &str) -> bool {
     let number = cell.replace(',', ".");
     let end = number.rfind(|c: char| c.is_ascii_digit() || c == '.');
     let (digits, behind) = number.split_at(end.map_or(0, |end| end + 1));
-    let unit = behind.trim();
+    let behind = behind.trim();
     (decimal::any_time(digits.trim_start_matches('<'), SECOND).is_some()
-        && (unit.is_empty() || columns::unit(unit).is_some()))
+        && (behind.is_empty() || unit::by_name(behind).is_some()))
         || date::local(cell).is_some()
 }
 

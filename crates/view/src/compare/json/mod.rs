@@ -11,7 +11,7 @@ use super::Compared;
 use crate::json::{Interval, Published};
 use delaylab_explain::compare::Whole;
 use delaylab_explain::compare::limits::Held;
-use delaylab_explain::compare::verdict::statistic_name;
+use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::whole::{Estimate, MeanShift};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,8 @@
 //! One pair of a comparison in JSON.
 
 use crate::json::{Interval, Levels, Measured, Reasons, levels, reasons};
-use delaylab_explain::compare::verdict::{is_told, statistic_name};
+use delaylab_explain::compare::looks::is_clear;
+use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{self, Carried, Figures, PairFigures};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::summary::Counts;
@@ -247,7 +248,7 @@ impl Moved {
             b: shift.b,
             difference: shift.difference(),
             repeats_differ: repeats_differ(&shift.absolute),
-            differs: is_told(shift, looks),
+            differs: is_clear(shift, looks),
             reasons: reasons([
                 ("interval", interval.missing()),
                 ("relative_interval", relative.missing()),

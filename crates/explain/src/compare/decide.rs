@@ -1,0 +1,271 @@
+//! What came out of a pair, in a sentence, the size of the effect first.
+
+use super::carried::Carried;
+use super::figures::{Figures, PairFigures, Silent, Tests};
+use super::looks::{ERROR, LOOKS, is_clear, stretch};
+use super::unsure_loss::unsure_loss;
+use super::values::Quantity;
+use super::verdict::{Kind, Verdict};
+use super::words::{capitalised, name, percent, shown, signed_percent, statistic_name};
+use delaylab_lab::finding::Measure;
+use delaylab_stats::comparison::Bounds;
+use delaylab_stats::functional::Functional;
+use delaylab_stats::two_samples::Shift;
+
+/// The verdict on a pair, allowing for so many figures that are looked at.
+pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
+    let loss = of_loss(found, looks);
+    let figures = found.figures(headline);
+    let figures = figures.filter(|figures| figures.counts.0 > 0 && figures.counts.1 > 0);
+    let delay = match figures {
+        Some(figures) => Some(of_figures(headline, figures, found, looks)),
+        // Where the packets went says why there is no delay.
+        None if loss.is_some() => None,
+        None => Some(unknown(found, headline)),
+    };
+    let kind = match (&loss, &delay) {
+        (Some(_), _) => Kind::Differs,
+        (None, delay) => delay.as_ref().map(|delay| delay.kind).unwrap_or_default(),
+    };
+    let unsure = unsure_loss(found, looks).filter(|_| loss.is_none());
+    let unsure = unsure.map(|unsure| format!("{}.", capitalised(&unsure.words(""))));
+    let sentences = [loss, delay.map(|delay| delay.text), unsure];
+    let sentences: Vec<_> = sentences.into_iter().flatten().collect();
+    Verdict {
+        kind,
+        text: sentences.join(" "),
+    }
+}
+
+fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
+    let why = found.missing.iter();
+    let mut why = why.filter(|(quantity, _)| *quantity == Quantity::Measure(headline));
+    let why = why.next().map_or("there are no values", |(_, why)| why);
+    let name = name(headline);
+    Verdict {
+        kind: Kind::Undecided,
+        text: format!("Undecided whether {name} differs: {why}."),
+    }
+}
+
+/// Tails first: they are what users notice, and what a mean hides.
+const ORDER: [Functional; 5] = [
+    Functional::Quantile(0.99),
+    Functional::Quantile(0.5),
+    Functional::Mean,
+    Functional::Quantile(0.9),
+    Functional::Quantile(0.999),
+];
+
+fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: usize) -> Verdict {
+    let shifts = &figures.shifts;
+    let in_order = ORDER.iter();
+    let mut in_order = in_order.filter_map(|f| shifts.iter().find(|shift| shift.statistic == *f));
+    if let Some(shift) = in_order.find(|shift| is_clear(shift, looks)) {
+        let at = statistic_name(shift.statistic);
+        let carried = found.carried.iter().find(|carried| carried.at == at);
+        let median = shifts.iter().find(|s| s.statistic == ORDER[1]);
+        let median = median.filter(|median| median.statistic != shift.statistic);
+        return Verdict {
+            kind: Kind::Differs,
+            text: differs(measure, shift, carried)
+                + &median.map_or_else(String::new, |median| beside(measure, median, looks))
+                + unknown_tail(shifts),
+        };
+    }
+    no_shift(measure, figures, found.tests.as_ref(), looks)
+}
+
+/// `B's p99 response is 1.20 ms (34 %) longer than A's, at 95 % between 0.90 ms and 1.50 ms; 80 % of that
+/// is in the local queue.`
+fn differs(measure: Measure, shift: &Shift, carried: Option<&Carried>) -> String {
+    let (statistic, name) = (statistic_name(shift.statistic), name(measure));
+    let (by, interval) = (by(measure, shift), interval(measure, shift));
+    let difference = shift.difference().unwrap_or(0.0);
+    let carried = carried.filter(|_| measure == Measure::Response);
+    let carried = carried.map_or_else(String::new, |carried| carried.words(difference));
+    let carried = if carried.is_empty() {
+        carried
+    } else {
+        format!("; {carried}")
+    };
+    format!("B's {statistic} {name} is {by} than A's{interval}{carried}.")
+}
+
+/// ` Its median is 20 µs (2.1 %) longer.`, or that it is the same.
+fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
+    if is_clear(median, looks) {
+        return format!(" The median is {}.", by(measure, median));
+    }
+    match seen(measure, median, looks) {
+        Some(ClearDifference::Any) => " The median is the same.".to_owned(),
+        Some(ClearDifference::Beyond(most)) => format!(" The median is the same within {most}."),
+        None => String::new(),
+    }
+}
+
+/// Nobody should take a p99 without an interval for one that has not moved.
+fn unknown_tail(shifts: &[Shift]) -> &'static str {
+    let tail = shifts.iter().find(|shift| shift.statistic == ORDER[0]);
+    match tail.map(|tail| tail.absolute.is_err()) {
+        Some(true) => " There are too few packets to judge p99.",
+        _ => "",
+    }
+}
+
+/// `1.20 ms (34 %) longer`.
+fn by(measure: Measure, shift: &Shift) -> String {
+    let difference = shift.difference().unwrap_or(0.0);
+    let word = match (is_delay(measure), difference > 0.0) {
+        (true, true) => "longer",
+        (true, false) => "shorter",
+        (false, true) => "larger",
+        (false, false) => "smaller",
+    };
+    let share = shift.relative.as_ref().ok().and(shift.a);
+    let share = share.map_or_else(String::new, |a| {
+        format!(" ({})", percent((difference / a).abs()))
+    });
+    format!("{}{share} {word}", shown(measure, difference.abs()))
+}
+
+/// `, at 95 % between 0.90 ms and 1.50 ms`.
+fn interval(measure: Measure, shift: &Shift) -> String {
+    let Ok(bounds) = &shift.absolute else {
+        return String::new();
+    };
+    let (near, far) = match shift.difference() {
+        Some(difference) if difference < 0.0 => (-bounds.high, -bounds.low),
+        _ => (bounds.low, bounds.high),
+    };
+    let repeats = if bounds.repeats_differ {
+        " (from the spread of repeats)"
+    } else {
+        ""
+    };
+    let (near, far) = (shown(measure, near), shown(measure, far));
+    if near == far {
+        return format!(", with a 95 % interval of less than the last digit{repeats}");
+    }
+    format!(", at 95 % between {near} and {far}{repeats}")
+}
+
+const fn is_delay(measure: Measure) -> bool {
+    use Measure::{Delay, Host, Network, Response, RoundTrip, Stage};
+    matches!(
+        measure,
+        Response | RoundTrip | Network | Host | Delay | Stage(_)
+    )
+}
+
+fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: usize) -> Verdict {
+    let (shifts, name) = (&figures.shifts, name(measure));
+    if shifts.iter().all(|s| s.difference() == Some(0.0)) {
+        return Verdict {
+            kind: Kind::NoDifference,
+            text: format!("B's {name} equals A's in the mean and in every quantile."),
+        };
+    }
+    let at = |q: f64| {
+        let mut shifts = shifts.iter();
+        shifts.find(|shift| shift.statistic == Functional::Quantile(q))
+    };
+    let seen = |q: f64, name: &str| {
+        let most = at(q).and_then(|shift| seen(measure, shift, looks))?;
+        Some(match most {
+            ClearDifference::Any => format!("in {name}"),
+            ClearDifference::Beyond(most) => format!("of more than {most} in {name}"),
+        })
+    };
+    let Some(median) = seen(0.5, "the median") else {
+        let why = at(0.5).and_then(|shift| shift.absolute.as_ref().err());
+        let why = why.map_or("its interval has no end", String::as_str);
+        return Verdict {
+            kind: Kind::Undecided,
+            text: format!("Undecided whether {name} differs: {why}."),
+        };
+    };
+    let (a, b) = figures.counts;
+    let within = match seen(0.99, "p99") {
+        Some(tail) => format!("one {median} or {tail} would have been seen."),
+        None => {
+            format!("one {median} would have been seen; there are too few packets to judge p99.")
+        }
+    };
+    Verdict {
+        kind: Kind::NoDifference,
+        text: format!(
+            "No difference in {name} can be told from chance, with {a} packets of A and {b} of B: {within}"
+        ) + &tests.map_or_else(String::new, |tests| shape(tests, looks)),
+    }
+}
+
+/// What no shift of a mean or quantile shows. Only a hint: p knows nothing of trials that differ, the
+/// intervals do.
+fn shape(tests: &Tests, looks: usize) -> String {
+    let distance = &tests.kolmogorov_smirnov;
+    match distance.p {
+        Ok(p) if p <= ERROR * LOOKS as f64 / looks.max(1) as f64 => format!(
+            " Yet their distributions may differ in shape, by as much as {} of the packets (Kolmogorov-Smirnov, \
+             p = {}).",
+            percent(distance.value),
+            percent(p)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// Which difference lies outside of the interval.
+enum ClearDifference {
+    Any,
+    /// One of more than this.
+    Beyond(String),
+}
+
+fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference> {
+    let far = |bounds: &Bounds, value: f64| {
+        let reach = (value - bounds.low).max(bounds.high - value);
+        value.abs() + stretch(bounds, looks) * reach
+    };
+    let told = |far: f64, shown: &dyn Fn(f64) -> String| match far {
+        0.0 => Some(ClearDifference::Any),
+        far => far.is_finite().then(|| ClearDifference::Beyond(shown(far))),
+    };
+    let difference = shift.difference()?;
+    if let (Ok(bounds), Some(a)) = (&shift.relative, shift.a) {
+        return told(far(bounds, difference / a), &percent);
+    }
+    let bounds = shift.absolute.as_ref().ok()?;
+    told(far(bounds, difference), &|far| shown(measure, far))
+}
+
+/// `B loses 3.1 % of its packets and A 0.20 %: …`.
+fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
+    let loss = &found.loss;
+    let [sent_a, sent_b] = found.counts.each_ref().map(|counts| counts.sent);
+    let (a, b) = (loss.a?, loss.b?);
+    match found.silent() {
+        Some(Silent::B) => {
+            let lost = percent(a);
+            return Some(format!(
+                "B is never answered: all of its {sent_b} packets are lost, and {lost} of A's."
+            ));
+        }
+        Some(Silent::A) => {
+            let lost = percent(b);
+            return Some(format!(
+                "A is never answered: all of its {sent_a} packets are lost, and {lost} of B's."
+            ));
+        }
+        None => {}
+    }
+    let bounds = loss.absolute.as_ref().ok()?;
+    is_clear(loss, looks).then(|| {
+        let [a, b] = [a, b].map(percent);
+        let [low, high] = [bounds.low, bounds.high].map(|end| signed_percent(end.clamp(-1.0, 1.0)));
+        format!(
+            "B loses {b} of its packets and A {a}: the difference is at 95 % between {low} and {high} \
+             of all packets."
+        )
+    })
+}

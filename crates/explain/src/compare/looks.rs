@@ -1,0 +1,65 @@
+//! Which differences are clear, allowing for how many figures are looked at.
+//!
+//! A pair differs where the interval of one of its figures leaves out zero. Who looks at several figures
+//! finds a difference by chance more often than in 5 % of cases, so intervals are stretched as if all
+//! figures of a pair had to be right at once (Bonferroni): as much as Student's factor for 95 %
+//! grows to that for 1 − 5 %/looks, with as many degrees of freedom as the interval has. Of several pairs so many are
+//! allowed for that, of those that are said to differ, 5 % do by chance (Benjamini and Hochberg 1995): where nothing
+//! differs, that is one comparison in twenty, and where many pairs do, none is hidden by how many there are.
+
+use super::figures::PairFigures;
+use delaylab_lab::finding::Measure;
+use delaylab_stats::comparison::Bounds;
+use delaylab_stats::two_samples::Shift;
+
+/// Figures of each pair that are looked at: loss, and five shifts of the headline, which are of the same packets and
+/// together tell a difference by chance no more often than three that are independent would (by simulation,
+/// `delaylab-stats`, `examples/false_alarms.rs`).
+pub const LOOKS: usize = 4;
+/// How often a difference is found by chance where nothing differs.
+pub(super) const ERROR: f64 = 0.05;
+
+/// For how many figures verdicts allow: with R pairs of m said to differ, those of m/R pairs.
+pub fn looks(pairs: &[PairFigures], headline: Measure) -> usize {
+    let all = LOOKS * pairs.len();
+    let enough = |differ: &usize| {
+        let looks = all.div_ceil(*differ);
+        let clear = (pairs.iter()).filter(|pair| pair.is_any_clear(headline, looks));
+        clear.count() >= *differ
+    };
+    let most = (2..=pairs.len()).rev().find(enough);
+    all.div_ceil(most.unwrap_or(1))
+}
+
+/// What an interval is stretched by, where so many figures are looked at.
+pub(super) fn stretch(bounds: &Bounds, looks: usize) -> f64 {
+    bounds.stretch(1.0 - ERROR / looks.max(1) as f64)
+}
+
+/// Does the interval leave out zero, allowing for so many looks?
+pub fn is_clear(shift: &Shift, looks: usize) -> bool {
+    towards_zero(shift, looks).is_some_and(|(difference, reach)| difference > reach)
+}
+
+/// The size of a difference, and how far its interval reaches from there towards zero; `None` where there is no difference,
+/// or no interval.
+pub(super) fn towards_zero(shift: &Shift, looks: usize) -> Option<(f64, f64)> {
+    let difference = shift.difference().filter(|by| *by != 0.0)?;
+    let bounds = shift.absolute.as_ref().ok()?;
+    let reach = if difference > 0.0 {
+        difference - bounds.low
+    } else {
+        bounds.high - difference
+    };
+    Some((difference.abs(), stretch(bounds, looks) * reach))
+}
+
+impl PairFigures {
+    fn is_any_clear(&self, headline: Measure, looks: usize) -> bool {
+        let shifts = self
+            .figures(headline)
+            .map_or(&[][..], |figures| &figures.shifts);
+        let mut all = shifts.iter().chain([&self.loss]);
+        self.silent().is_some() || all.any(|shift| is_clear(shift, looks))
+    }
+}
