@@ -2,7 +2,8 @@
 
 use super::groups::{self, Groups, OpenGroup};
 use super::panels::{self, Layout};
-use super::{Panel, RunData, Sketch, TrialData};
+use super::stream::probe_names;
+use super::{Panel, RunData, Sketch, Stream, TrialData};
 use crate::words::plural;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -12,38 +13,6 @@ use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use std::collections::BTreeMap;
-
-/// One probe of one trial: the records that belong together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stream {
-    /// Its trial.
-    pub trial: u32,
-    /// Which probe of the trial.
-    pub probe: u16,
-    /// The probe's name.
-    pub name: String,
-    /// Its packets are frames of a tester, which go one way.
-    pub frames: bool,
-    /// Each factor and its level, in the order of the design.
-    pub factors: Vec<Factor>,
-    /// Of a trial that a procedure asked for: which step of its search it was. Nothing is told apart by these.
-    pub steps: Vec<Factor>,
-    /// Which repeat of this combination of levels, from 0.
-    pub repeat: u32,
-    /// How to read its records.
-    pub facts: RecordFacts,
-    /// What is to be added to the times of its records to have UTC; `None` on a simulated clock.
-    pub to_utc: Option<Nanos>,
-    /// Digest of the trial's events, where it was simulated: trials that share it are one.
-    pub trace_hash: Option<u64>,
-}
-
-impl Stream {
-    /// Every level of it: of its factors, and of the steps of a search.
-    pub fn levels(&self) -> impl Iterator<Item = &Factor> + Clone {
-        self.factors.iter().chain(&self.steps)
-    }
-}
 
 /// What else ran on the prober's CPU while a packet was under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -261,7 +230,7 @@ fn open_groups(
     layout: &Layout,
     counts: &[Counts],
 ) -> Vec<OpenGroup> {
-    let several = groups::probe_names(streams).len() > 1;
+    let several = probe_names(streams).len() > 1;
     let open = |group: usize| {
         let of_group = streams.iter().zip(&groups.group_of).zip(&layout.panel_of);
         let members = of_group.filter(|((_, of), _)| **of == group);

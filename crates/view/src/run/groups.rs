@@ -2,6 +2,7 @@
 //! a probe met is told from what another met beside it.
 
 use super::panels::{self, compare};
+use super::stream::probe_names;
 use super::{Delays, Group, RunData, Stream, TrialData};
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -55,19 +56,6 @@ impl Groups {
             keys,
         }
     }
-}
-
-/// The names of the probes, in the order in which an experiment has them.
-pub(super) fn probe_names(streams: &[Stream]) -> Vec<String> {
-    let mut names: Vec<_> = streams.iter().map(|s| (s.probe, s.name.clone())).collect();
-    names.sort();
-    let mut distinct = Vec::new();
-    for (_, name) in names {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
-    }
-    distinct
 }
 
 /// A group whose records still come.

@@ -1,38 +1,28 @@
 //! The measured part of a run: another run. Figures and tables that ask for it show both, each by its own name.
 
+use super::RunData;
 use super::parts::{Part, Shown};
-use super::{RunData, stored};
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::plan::{Factor, Level};
-use delaylab_store::run::Run;
-use std::path::Path;
 
 /// The factor that tells the two apart.
 const RUN: &str = "run";
 
-/// Adds what the run in this folder has of each part that asks for it. What it lacks is among the problems.
-pub(super) fn add(data: &mut RunData, folder: &str) {
-    let asking = data
-        .parts
-        .iter()
-        .filter(|part| part.asked.measured.is_some());
-    let of_it = |part: &Part| FigureSection {
-        levels: part.asked.measured.clone().filter(|text| !text.is_empty()),
-        ..part.asked.clone()
+/// What the parts that ask for the measured part want of it, in their order.
+pub(super) fn asked(data: &RunData) -> Vec<FigureSection> {
+    let of_it = |part: &Part| {
+        let levels = part.asked.measured.clone()?;
+        Some(FigureSection {
+            levels: Some(levels).filter(|text| !text.is_empty()),
+            ..part.asked.clone()
+        })
     };
-    let asked: Vec<_> = asking.map(of_it).collect();
-    if asked.is_empty() {
-        return;
-    }
-    let run = match Run::open(Path::new(folder)) {
-        Ok(run) => run,
-        Err(error) => {
-            let problem = format!("the measured part cannot be read: {error}");
-            return data.problems.push(problem);
-        }
-    };
-    let mut measured = stored::parts_of(&run, folder, &asked);
+    data.parts.iter().filter_map(of_it).collect()
+}
+
+/// Adds what the measured part has for each part that [`asked`]. What it lacks is among the problems.
+pub(super) fn add(data: &mut RunData, mut measured: RunData) {
     let own = data.head.world.clone();
     let names = [own, format!("measured ({})", measured.head.world)];
     let asking = data

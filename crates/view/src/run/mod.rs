@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `stream.rs` | one probe of one trial |
 //! | `builder.rs` | records in, one by one; a [`RunData`] out, in flat memory |
 //! | `measured.rs` | another run that is this one's measured part |
 //! | [`parts`] | figures of parts of the run, as the experiment asks for them |
@@ -49,6 +50,7 @@ mod series;
 pub mod sketch;
 pub mod split;
 pub mod stored;
+mod stream;
 pub mod sweeps;
 pub mod variation;
 mod wall_clock;
@@ -56,13 +58,14 @@ mod ways;
 pub mod words;
 
 pub use alike::without_numbers;
-pub use builder::{Disturbance, RunDataBuilder, Stream};
+pub use builder::{Disturbance, RunDataBuilder};
 pub use columns::ShownDelay;
 pub use findings::Decided;
 pub use marks::{Happening, Mark, Marks};
 pub use over_time::{OverTime, Quantiles};
 pub use series::{SeriesShown, parts_of_time};
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
+pub use stream::Stream;
 pub use wall_clock::Begin;
 pub use ways::Ways;
 

@@ -1,7 +1,8 @@
 //! Which streams a figure puts together: repeats always, and the levels of a factor where showing
 //! each apart would make more panels than anyone reads.
 
-use super::{Group, Stream, groups};
+use super::stream::probe_names;
+use super::{Group, Stream};
 use delaylab_model::plan::{Factor, Level, Unit};
 use std::cmp::Ordering;
 
@@ -31,7 +32,7 @@ struct Dimension {
 
 impl Layout {
     pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
-        let probes = groups::probe_names(streams).into_iter();
+        let probes = probe_names(streams).into_iter();
         let probes = ("probe".to_owned(), probes.map(Level::named).collect());
         let order = &[order, &[probes]].concat();
         let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));

@@ -1,6 +1,7 @@
 //! What the delay of frames is made of (seed 001): forwarding in the devices, propagation on the links,
 //! and transceiving at both ends, which is what is left: with virtual ports, this host's own way.
 
+use super::panels::label;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::frames::FRAME_OVERHEAD;
 use delaylab_model::hop::Hop;
@@ -94,13 +95,8 @@ fn split(path: &Path, probe: &Probe, row: &TrialRow, hops: &[Hop]) -> Option<Spl
         .figures
         .iter()
         .find(|(name, _)| name == "round_trip_mean_ns");
-    let label: Vec<_> = row
-        .factors
-        .iter()
-        .map(|(name, level)| format!("{name} {level}"))
-        .collect();
     Some(Split {
-        label: label.join(", "),
+        label: label(&row.factors),
         probe: row.probe_name.clone(),
         delay: figure.and_then(|(_, mean)| *mean)?,
         forwarding: waited + last + (devices - 1.0) * between + devices * latency,

@@ -13,10 +13,10 @@ use crate::words::{plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, blackouts};
 use delaylab_explain::steps::{Gatherer, Member, Way};
+use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
-use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::request::Request;
@@ -28,6 +28,7 @@ use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// Everything that its page shows: what [`data`] has, figures of its parts, and why packets were late. That takes
 /// longer, and reads the records again.
@@ -38,14 +39,24 @@ pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData 
         ..read(run, resolved, folder, figures)
     };
     if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {
-        measured::add(&mut data, part);
+        add_measured(&mut data, part);
     }
     data
 }
 
-/// Parts of a run for the figures of another one.
-pub(super) fn parts_of(run: &Run, folder: &str, figures: &[FigureSection]) -> RunData {
-    read(run, None, folder, figures)
+/// Adds what the run in this folder has for each part that asks for it.
+fn add_measured(data: &mut RunData, folder: &str) {
+    let asked = measured::asked(data);
+    if asked.is_empty() {
+        return;
+    }
+    match Run::open(Path::new(folder)) {
+        Ok(run) => measured::add(data, read(&run, None, folder, &asked)),
+        Err(error) => {
+            let problem = format!("the measured part cannot be read: {error}");
+            data.problems.push(problem);
+        }
+    }
 }
 
 /// What is shown of it beside another one. What cannot be read is among the problems.
