@@ -1,13 +1,12 @@
 //! Several loads, one after the other, beside idle: a column each.
 
-use super::working::rate;
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_model::load::Direction;
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::{Distribution, Summary};
-use delaylab_view::words::percent;
+use delaylab_view::words::{bit_rate, percent};
 use delaylab_view::working::{MedianGrowth, Working, on_its_own};
 
 /// The table, and what each load does to the response.
@@ -63,7 +62,7 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
     let lost = |summary: &Summary| percent(summary.counts.lost, summary.counts.sent);
     line("lost", lost(idle), &|part| Some(lost(part.loaded.summary)));
     for direction in [Direction::Up, Direction::Down] {
-        let goodput = |part: &Working<'_>| part.goodput(direction).map(rate);
+        let goodput = |part: &Working<'_>| part.goodput(direction).map(bit_rate);
         let label = format!("goodput {}", direction.name());
         line(&label, String::new(), &goodput);
     }

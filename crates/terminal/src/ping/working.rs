@@ -9,8 +9,7 @@ use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::summary::{AnatomyAt, Summary};
-use delaylab_view::words::short_name;
-use delaylab_view::words::{percent, plural};
+use delaylab_view::words::{bit_rate, percent, plural, short_name};
 use delaylab_view::working::{Working, on_its_own};
 
 /// Quantiles at which the two are held beside each other.
@@ -52,7 +51,7 @@ fn section(working: &Working<'_>, style: &Style) -> String {
 
 /// `bulk 1 (cubic): goodput up 94.1 Mbit/s over 10.0 s, 12 segments retransmitted`.
 fn sentence(stream: &StreamReport) -> String {
-    let goodput = stream.goodput().map(rate).unwrap_or_default();
+    let goodput = stream.goodput().map(bit_rate).unwrap_or_default();
     let lasted = format_duration(stream.lasted.unwrap_or(0));
     let name = &stream.name;
     if stream.kind == LoadKind::Tcp {
@@ -70,16 +69,8 @@ fn sentence(stream: &StreamReport) -> String {
     );
     format!(
         "{name}: {} sent in {lasted}, {goodput} arrived, {lost}",
-        rate(sent)
+        bit_rate(sent)
     )
-}
-
-pub(super) fn rate(bits: f64) -> String {
-    match bits {
-        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
-        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
-        b => format!("{:.1} kbit/s", b / 1e3),
-    }
 }
 
 fn table(working: &Working<'_>) -> Table {
@@ -132,7 +123,7 @@ fn table(working: &Working<'_>) -> Table {
     for direction in [Direction::Up, Direction::Down] {
         if let Some(goodput) = working.goodput(direction) {
             let label = format!("goodput {}", direction.name());
-            table.row([label, String::new(), rate(goodput)].map(Cell::new));
+            table.row([label, String::new(), bit_rate(goodput)].map(Cell::new));
         }
     }
     table
