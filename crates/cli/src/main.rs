@@ -43,6 +43,7 @@ mod reflect_keys;
 mod secret_file;
 mod serve;
 mod server_target;
+mod system_info;
 mod terminal;
 mod testbed;
 mod trace;

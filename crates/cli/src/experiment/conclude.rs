@@ -4,7 +4,7 @@ use crate::args::experiment::ShownArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::output;
-use crate::ping::system_info;
+use crate::system_info::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
 use delaylab_model::shard::Shard;
@@ -116,21 +116,13 @@ impl Concluded {
 
 /// The run as its page shows it.
 pub fn run_data(run: &Run) -> RunData {
-    stored::in_full(
-        run,
-        resolve::of_run(run).as_ref(),
-        &shortest(run.folder()),
-    )
+    stored::in_full(run, resolve::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
 /// The run as the terminal shows it, alone or beside another one: without what only a page has, which takes longer
 /// than all else.
 pub fn terminal_data(run: &Run) -> RunData {
-    stored::data(
-        run,
-        resolve::of_run(run).as_ref(),
-        &shortest(run.folder()),
-    )
+    stored::data(run, resolve::of_run(run).as_ref(), &shortest(run.folder()))
 }
 
 /// The run as it is shown, with or without a page.

@@ -22,19 +22,18 @@ use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::run;
 use crate::key;
+use crate::system_info::system_info;
 use crate::terminal;
 use crate::tui;
-use delaylab_kernel::host_info::HostInfo;
 use delaylab_lab::finding::single::LimitCheck;
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::{Measure, State};
 use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
+use delaylab_runner::options::RunOptions;
 use delaylab_runner::run::{Finished, Keep, Recorded, Started};
 use delaylab_runner::run_folder::shortest;
-use delaylab_runner::options::RunOptions;
 use delaylab_store::writer::RunWriter;
-use delaylab_view::json::SystemInfo;
 use delaylab_wire::auth::Key;
 use follow::{Packets, Parts};
 use output::{Ended, Output, Shown, Written};
@@ -264,15 +263,4 @@ fn condition_line(measure: &Measure) -> String {
         State::NotHeld(detail) => ("not", detail),
     };
     format!("condition: {:<22} {mark:<8} {detail}", measure.name)
-}
-
-/// The measuring host.
-pub fn system_info() -> SystemInfo {
-    let host = HostInfo::read();
-    SystemInfo {
-        kernel: host.kernel,
-        cpu: host.cpu_model,
-        cpus: host.cpus.and_then(|cpus| u32::try_from(cpus).ok()),
-        clock_source: host.clock_source,
-    }
 }

@@ -20,6 +20,7 @@ use delaylab_terminal::ping::asked;
 use delaylab_terminal::style::Style;
 use delaylab_terminal::visible::visible;
 use delaylab_view::format::{Format, format_of};
+use delaylab_view::json::ping::Head;
 use delaylab_view::json::{SystemInfo, UnderLoad};
 use delaylab_view::ping::Ping;
 use delaylab_view::working::Working;
@@ -40,6 +41,18 @@ pub struct Shown<'a> {
     pub system_info: &'a SystemInfo,
     /// The command line, word by word.
     pub supplied: &'a [String],
+}
+
+impl<'a> Shown<'a> {
+    /// What documents say of it.
+    fn head(self) -> Head<'a> {
+        Head::new(
+            self.args.target(),
+            self.run,
+            self.system_info,
+            self.supplied,
+        )
+    }
 }
 
 /// Where results go, opened before anything is sent.
@@ -117,7 +130,7 @@ impl<'a> Written<'a> {
             .as_deref()
             .filter(|_| !output.data_is_stdout);
         let file = file.map(|path| path.display().to_string());
-        let storage = Storage::new(output.format, output.data, file, shown);
+        let storage = Storage::new(output.format, output.data, file, shown.head());
         let show_live = shown.args.quiet == 0 && !shown.args.tui && io::stderr().is_terminal();
         let tui = shown.args.tui.then(|| live_view(shown)).transpose()?;
         Ok(Self {
@@ -272,7 +285,7 @@ impl<'a> Written<'a> {
             .map(|(working, part)| (part.way, UnderLoad::new(working, &part.records)))
             .collect();
         self.storage
-            .finish(&idle, &parts[0].records, documents, shown)?;
+            .finish(&idle, &parts[0].records, documents, shown.head())?;
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
             if self.lines.is_some() && self.any() {

@@ -4,7 +4,6 @@
 //! and the command ends with a failure that tells how much is stored. Where standard output has gone, nobody listens
 //! any more, and the run ends.
 
-use super::output::Shown;
 use crate::terminal;
 use delaylab_model::load::Direction;
 use delaylab_model::record::Record;
@@ -42,18 +41,18 @@ pub struct Storage<'a> {
 }
 
 impl<'a> Storage<'a> {
-    /// Of this format, if any, into `data`.
+    /// Of this format, if any, into `data`. `head`: what ran.
     pub fn new(
         format: Option<Format>,
         data: Box<dyn Write + Send>,
         file: Option<String>,
-        shown: Shown<'a>,
+        head: Head<'a>,
     ) -> Self {
         let data: Box<dyn Write + Send> = Box::new(BufWriter::with_capacity(BUFFER, data));
         let writer = match format {
             None => Writer::Nothing,
             Some(Format::Json) => Writer::Json(data, Vec::new()),
-            Some(Format::Stream) => Writer::Stream(StreamWriter::new(data, head(shown))),
+            Some(Format::Stream) => Writer::Stream(StreamWriter::new(data, head)),
             Some(Format::Csv) => Writer::Csv(CsvWriter::new(data)),
         };
         Self {
@@ -116,12 +115,12 @@ impl<'a> Storage<'a> {
         ping: &Ping<'_>,
         records: &[Record],
         parts: Vec<(Option<Direction>, UnderLoad<'_>)>,
-        shown: Shown<'_>,
+        head: Head<'_>,
     ) -> io::Result<()> {
         self.write(|writer| match writer {
             Writer::Nothing => Ok(()),
             Writer::Json(out, _) => {
-                let document = Document::new(head(shown), ping, records);
+                let document = Document::new(head, ping, records);
                 let document = (parts.into_iter()).fold(document, |document, (way, part)| {
                     document.under_load(way, part)
                 });
@@ -166,13 +165,4 @@ impl<'a> Storage<'a> {
         };
         Some(format!("cannot write {file}: {error}: {kept}{remedy}"))
     }
-}
-
-fn head(shown: Shown<'_>) -> Head<'_> {
-    Head::new(
-        shown.args.target(),
-        shown.run,
-        shown.system_info,
-        shown.supplied,
-    )
 }

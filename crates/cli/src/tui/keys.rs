@@ -1,7 +1,7 @@
 //! The last row, and what the keys do.
 
 use super::canvas::Canvas;
-use super::screen::Screen;
+use super::view::View;
 use delaylab_terminal::style::Paint;
 
 const KEYS: [(&str, &str); 5] = [
@@ -13,25 +13,25 @@ const KEYS: [(&str, &str); 5] = [
 ];
 
 /// One row: what goes on, and the keys that one needs.
-pub(super) fn draw_footer(screen: &Screen<'_>, mut canvas: Canvas<'_>) {
+pub(super) fn draw_footer(view: &View, paused: bool, stopping: bool, mut canvas: Canvas<'_>) {
     let mut column = 0;
     let wide = canvas.width() >= 60;
-    if screen.stopping {
+    if stopping {
         let text = match wide {
             true => "STOPPING, waits for what is under way  ",
             false => "STOPPING  ",
         };
         column = canvas.put(0, column, text, Paint::Bold);
     }
-    if screen.paused {
+    if paused {
         let text = match wide {
             true => "PAUSED, it is still measured  ",
             false => "PAUSED  ",
         };
         column = canvas.put(0, column, text, Paint::Warning);
     }
-    let pause = if screen.paused { "p go on" } else { "p pause" };
-    let next = if screen.view.probe.1 > 1 {
+    let pause = if paused { "p go on" } else { "p pause" };
+    let next = if view.probe.1 > 1 {
         "  n next probe"
     } else {
         ""

@@ -69,7 +69,8 @@ impl Widget for &Screen<'_> {
         recent::draw(seen, canvas.rows(strip.0, strip.1));
         excursions::draw(seen, canvas.rows(late.0, late.1));
         let footer = canvas.height().saturating_sub(bottom);
-        keys::draw_footer(self, canvas.rows(footer, bottom));
+        let footer = canvas.rows(footer, bottom);
+        keys::draw_footer(self.view, self.paused, self.stopping, footer);
         if self.help {
             keys::draw_help(canvas);
         }
