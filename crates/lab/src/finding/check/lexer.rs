@@ -1,7 +1,7 @@
 //! Splits a text into tokens: words, numbers and signs.
 
+use super::syntax::{Number, ParseError, Span};
 use super::units;
-use super::{Number, ParseError, Span};
 
 /// A token of a check.
 #[derive(Debug, Clone, PartialEq)]

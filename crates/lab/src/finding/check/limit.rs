@@ -13,8 +13,9 @@
 
 use super::parser;
 use super::print::{self, sign};
-use super::{Beyond, Each, Functional, Kind, Number, ParseError, Statistic, Value};
+use super::syntax::{Each, Kind, Number, ParseError, Statistic, Value};
 use crate::finding::measure::Measure;
+use delaylab_stats::functional::{Beyond, Functional};
 use std::fmt;
 
 /// A condition that must not hold in B, the second of two runs A and B.

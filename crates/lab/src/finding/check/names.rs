@@ -1,6 +1,6 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
-use super::{Check, Claim, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value};
+use super::syntax::{Check, Claim, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value};
 use crate::finding::measure::Measure;
 
 /// A factor, level or measure that a check names.

@@ -10,7 +10,8 @@ mod values;
 
 use super::super::dimension::Dimension;
 use super::lexer::{Token, tokens};
-use super::{Beyond, Check, Claim, Comparison, Each, ParseError, Relation, Selector, Span, Value};
+use super::syntax::{Check, Claim, Comparison, Each, ParseError, Relation, Selector, Span, Value};
+use delaylab_stats::functional::Beyond;
 
 /// Largest depth of nested parentheses, signs and negations, and largest length of a sum or product.
 const MAX_DEPTH: usize = 64;

@@ -1,10 +1,11 @@
 //! Prints a check as text that parses to an equal check.
 
 use super::lexer::KEYWORDS;
-use super::{
-    Beyond, Check, Claim, Comparison, Each, Kind, LevelSet, LevelText, Operator, Relation,
-    Selector, Statistic, Value,
+use super::syntax::{
+    Check, Claim, Comparison, Each, Kind, LevelSet, LevelText, Operator, Relation, Selector,
+    Statistic, Value,
 };
+use delaylab_stats::functional::Beyond;
 use std::fmt::{self, Display, Formatter};
 
 pub(super) fn check(check: &Check, f: &mut Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::finding::measure::DelayOf;
+use crate::finding::measure::{DelayOf, Measure};
 use delaylab_stats::anatomy::Stage;
 use proptest::prelude::*;
 

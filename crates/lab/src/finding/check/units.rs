@@ -1,6 +1,7 @@
 //! Parses numbers with units.
 
-use super::{Dimension, Number};
+use super::syntax::Number;
+use crate::finding::dimension::Dimension;
 use crate::finding::series::CELL_BITS;
 use delaylab_model::units::{parse_duration, parse_rate, parse_size};
 

@@ -1,7 +1,7 @@
 //! Checks that compared or added values have the same dimension.
 
 use super::{Parsed, Parser};
-use crate::finding::check::{Fit, Kind, Operator, Span, Statistic, Value};
+use crate::finding::check::syntax::{Fit, Kind, Operator, Span, Statistic, Value};
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
 

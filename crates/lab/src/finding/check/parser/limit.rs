@@ -2,8 +2,10 @@
 
 use super::agree::statistic_dimension;
 use super::{Dimension, Parsed, Parser, Token};
-use crate::finding::check::{Beyond, Bound, Kind, Limit, Number, Span, Statistic, Value, print};
+use crate::finding::check::syntax::{Kind, Number, Span, Statistic, Value};
+use crate::finding::check::{Bound, Limit, print};
 use crate::finding::measure::Measure;
+use delaylab_stats::functional::Beyond;
 
 /// Parses a limit.
 pub(in crate::finding::check) fn limit(text: &str) -> Parsed<Limit> {

@@ -2,7 +2,7 @@
 
 use super::{Located, MAX_DEPTH, Node, Parsed, Parser};
 use crate::finding::check::lexer::Token;
-use crate::finding::check::{Operator, Value};
+use crate::finding::check::syntax::{Operator, Value};
 
 impl Parser<'_> {
     pub(super) fn sum(&mut self) -> Parsed<Located> {
