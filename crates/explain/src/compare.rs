@@ -2,6 +2,7 @@
 //!
 //! | module | does |
 //! |---|---|
+//! | `asked` | what a comparison is to hold |
 //! | [`pairs`] | which streams of A and B are the same probe under the same levels |
 //! | `values` | what is compared, and its values in a pair |
 //! | `figures` | shifts, tests and loss of a pair |
@@ -19,6 +20,7 @@
 //! trials that differ. Beyond a million packets on a side of a pair, a million of them, drawn at random
 //! evenly over time, stand for all in shifts, and fewer in tests; counts, loss and limits are of every packet.
 
+mod asked;
 pub mod both;
 pub mod carried;
 pub mod circumstances;
@@ -35,6 +37,7 @@ mod verdict;
 pub mod whole;
 mod words;
 
+pub use asked::Asked;
 pub use carried::Carried;
 pub use figures::{Figures, PairFigures, Point, Silent, Tests};
 pub use pairs::{NothingInCommon, Pair, Pairing};
@@ -44,40 +47,9 @@ pub use whole::Whole;
 pub use words::{percent, sign, signed_duration, signed_percent, statistic_name};
 
 use delaylab_lab::finding::{Data, Measure};
-use delaylab_stats::anatomy::Stage;
-
-/// The same runs give the same intervals.
-const SEED: u64 = 1;
-
-/// What a comparison is to hold.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
-    /// What is measured.
-    pub measures: Vec<Measure>,
-    /// What the verdict is about.
-    pub headline: Measure,
-    /// Every stage, too, and the headline at many quantiles: for pages and documents. Else of more than
-    /// [`IN_FULL`] pairs there is the headline alone.
-    pub full: bool,
-}
-
-/// What a server takes, where one is asked.
-const SERVER: Measure = Measure::Stage(Stage::Server);
 
 /// So many pairs are shown in full at once.
 pub const IN_FULL: usize = 3;
-
-impl Asked {
-    /// Response, round trip, network, host, server and every stage; the verdict is about the response.
-    pub fn usual() -> Self {
-        use Measure::{Host, Network, Response, RoundTrip};
-        Self {
-            measures: vec![Response, RoundTrip, Network, Host, SERVER],
-            headline: Response,
-            full: false,
-        }
-    }
-}
 
 /// What changed between two runs.
 #[derive(Debug, Clone)]

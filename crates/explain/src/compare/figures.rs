@@ -1,9 +1,10 @@
 //! Shifts, tests and loss of a pair.
 
+use super::asked::{Asked, SEED, SERVER};
 use super::carried::{self, Carried};
+use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
-use super::{Asked, Pair, SEED, SERVER};
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::finding::{Data, Measure};
 use delaylab_model::trial::RecordFacts;

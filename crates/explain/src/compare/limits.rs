@@ -17,6 +17,7 @@
 mod answer;
 mod silence;
 
+use super::asked::SEED;
 use super::both::{Both, RUN, RUNS};
 use answer::Question;
 use delaylab_lab::finding::check::{
@@ -107,7 +108,7 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
         text: check.to_string(),
         check,
     };
-    let judged = judge(&[finding], both, super::SEED);
+    let judged = judge(&[finding], both, SEED);
     let parts = judged.into_iter().flat_map(|judged| judged.parts);
     let question = Question { limit };
     let answer = |part: Part| {

@@ -1,6 +1,6 @@
 //! What is compared, and its values on one side of a pair, trial by trial.
 
-use super::SEED;
+use super::asked::SEED;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::{Data, Measure, MeasureUnavailable, Values};
 use delaylab_model::Nanos;

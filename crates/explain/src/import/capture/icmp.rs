@@ -2,8 +2,8 @@
 
 use super::super::Imported;
 use super::super::order::{Unwrap, latest};
+use super::exchange::{Exchange, Reply, push};
 use super::packet::{Icmp, Kind, Packet};
-use super::{Exchange, Reply, push};
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@
 //! next request. Segments of the client that carry nothing new are counted as retransmitted.
 
 use super::super::Imported;
+use super::exchange::{Exchange, Reply, push};
 use super::packet::{Packet, Tcp};
-use super::{Exchange, Reply, push};
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use std::collections::BTreeMap;

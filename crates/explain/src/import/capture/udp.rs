@@ -7,8 +7,8 @@
 //! - by order: the oldest open request where all were answered, else the newest one.
 
 use super::super::Imported;
+use super::exchange::{Exchange, Reply, push};
 use super::packet::{Packet, Udp};
-use super::{Exchange, Reply, push};
 use delaylab_model::method::Method;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;

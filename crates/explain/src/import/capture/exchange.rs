@@ -1,0 +1,116 @@
+//! A request in a capture and its answer, and streams of such exchanges.
+
+use super::packet::Packet;
+use crate::import::{Clock, Imported, Stream, order};
+use delaylab_model::Nanos;
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::trial::RecordFacts;
+
+/// A request and its answer.
+#[derive(Debug, Clone)]
+pub struct Exchange {
+    pub sent: Nanos,
+    /// Bytes of its IP packet.
+    pub size: Option<u32>,
+    pub dscp: u8,
+    pub outcome: Outcome,
+    pub answered: Option<Nanos>,
+    pub reply: Reply,
+    pub copies: u16,
+    pub retransmits: Option<u32>,
+    pub refused_by: Option<std::net::IpAddr>,
+}
+
+/// What is read from a reply's IP header.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reply {
+    pub dscp: Option<u8>,
+    pub ecn: Option<u8>,
+    pub ttl: Option<u8>,
+}
+
+impl Reply {
+    pub fn from_packet(packet: &Packet) -> Self {
+        Self {
+            dscp: Some(packet.dscp),
+            ecn: Some(packet.ecn),
+            ttl: Some(packet.ttl),
+        }
+    }
+}
+
+impl Exchange {
+    pub fn asked(packet: &Packet) -> Self {
+        Self {
+            sent: packet.time,
+            size: Some(packet.size),
+            dscp: packet.dscp,
+            outcome: Outcome::Lost,
+            answered: None,
+            reply: Reply::default(),
+            copies: 0,
+            retransmits: None,
+            refused_by: None,
+        }
+    }
+
+    /// A reply; a second one is a copy.
+    pub fn answer(&mut self, time: Nanos, reply: Reply) {
+        if self.answered.is_some() {
+            self.copies = self.copies.saturating_add(1);
+            return;
+        }
+        self.outcome = Outcome::Ok;
+        self.answered = Some(time);
+        self.reply = reply;
+    }
+
+    fn record(&self, stream: u16, seq: u64, method: Method) -> Record {
+        Record {
+            dscp: self.dscp,
+            ip_size: self.size,
+            t_tx: Some(self.sent),
+            t_rx: self.answered,
+            reply_dscp: self.reply.dscp,
+            reply_ecn: self.reply.ecn,
+            reply_ttl: self.reply.ttl,
+            copies: self.copies,
+            retransmits: self.retransmits,
+            outcome: self.outcome,
+            refused_by: self.refused_by,
+            ..Record::due(0, stream, seq, method, self.sent)
+        }
+    }
+}
+
+/// Adds a stream of these exchanges, numbered from 0 in the order of their requests.
+pub fn push(
+    imported: &mut Imported,
+    name: String,
+    target: String,
+    method: Method,
+    exchanges: &[Exchange],
+) {
+    let Some(first) = exchanges.first() else {
+        return;
+    };
+    let index = u16::try_from(imported.streams.len()).unwrap_or(u16::MAX);
+    let records = (0..)
+        .zip(exchanges)
+        .map(|(seq, exchange)| exchange.record(index, seq, method));
+    let mut records: Vec<_> = records.collect();
+    order::mark(&mut records);
+    let one_size = exchanges.iter().all(|exchange| exchange.size == first.size);
+    imported.streams.push(Stream {
+        name,
+        method,
+        target,
+        size: first.size.filter(|_| one_size),
+        clock: Clock::RealTime,
+        records: records.into(),
+        repeats: Vec::new(),
+        step: 1,
+        facts: RecordFacts::default(),
+    });
+}
