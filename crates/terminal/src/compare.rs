@@ -282,7 +282,7 @@ fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> [Cell; 3] {
 
 /// The stage with the largest share of the shift that is told; of p99, if that is one.
 fn largest(pair: &PairFigures, headline: Measure, looks: usize) -> String {
-    let at = rows::told(pair, headline, looks);
+    let at = rows::clear_statistic(pair, headline, looks);
     let carried = at.and_then(|at| pair.carried.iter().find(|carried| carried.at == at));
     let shares = carried.map(|carried| carried.shares()).unwrap_or_default();
     let first = shares.first();

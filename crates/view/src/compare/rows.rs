@@ -79,14 +79,14 @@ pub fn loss(pair: &PairFigures, looks: usize) -> Row {
     }
 }
 
-/// The statistic of the headline that is told to differ, the tail first.
-pub fn told(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
+/// The statistic of the headline that clearly differs, the tail first.
+pub fn clear_statistic(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
     let shifts = &pair.figures(headline)?.shifts;
-    let mut told = shifts.iter().rev().filter(|shift| is_clear(shift, looks));
-    let tail = told
+    let mut clear = shifts.iter().rev().filter(|shift| is_clear(shift, looks));
+    let tail = clear
         .clone()
         .find(|shift| shift.statistic == Functional::Quantile(0.99));
-    let found = tail.or_else(|| told.next())?;
+    let found = tail.or_else(|| clear.next())?;
     Some(statistic_name(found.statistic))
 }
 
