@@ -1,6 +1,6 @@
 //! The run of an imported file: one trial, each stream a probe.
 
-use super::Found;
+use super::imported_file::ImportedFile;
 use crate::args::supplied;
 use delaylab_explain::import::{
     Clock, Delay, Figure, Imported, Records, Rules, Statistic, Stream, shown,
@@ -26,7 +26,7 @@ const TRIAL: u32 = 0;
 const BATCH: usize = 1 << 11;
 
 /// Writes the run into a folder of its own below `runs`. The packets are there from then on, and no longer held.
-pub(super) fn run(found: &mut Found, runs: &Path) -> Result<Finished, StoreError> {
+pub(super) fn run(found: &mut ImportedFile, runs: &Path) -> Result<Finished, StoreError> {
     let name = format!("import-{}", found.imported.format.word());
     let writer = RunWriter::create(
         runs,
@@ -47,7 +47,7 @@ pub(super) fn run(found: &mut Found, runs: &Path) -> Result<Finished, StoreError
     finished
 }
 
-fn trial(found: &mut Found, writer: &RunWriter) -> Result<(), StoreError> {
+fn trial(found: &mut ImportedFile, writer: &RunWriter) -> Result<(), StoreError> {
     let streams = found.imported.streams.iter();
     let packets = streams.map(|stream| stream.records.len() as u64).sum();
     let mut trial = writer.known_trial(TRIAL, packets)?;
@@ -86,7 +86,7 @@ fn recorded(record: &Record, rules: Rules) -> Record {
     }
 }
 
-fn row(found: &Found, index: usize, summary: SummaryBuilder) -> TrialRow {
+fn row(found: &ImportedFile, index: usize, summary: SummaryBuilder) -> TrialRow {
     let stream = &found.imported.streams[index];
     let summary = summary.finish();
     TrialRow {
@@ -115,7 +115,7 @@ fn row(found: &Found, index: usize, summary: SummaryBuilder) -> TrialRow {
 }
 
 /// The figures of the stream's packets; of a stream without any, what its tool says, so that a report's hops are kept.
-fn figures(found: &Found, index: usize, summary: &Summary) -> Vec<(String, Option<f64>)> {
+fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String, Option<f64>)> {
     let mut figures = summary.figures();
     if !found.imported.streams[index].records.is_empty() {
         return figures;
@@ -193,7 +193,7 @@ fn stamps(records: &Records) -> Vec<(StampPoint, Delivery)> {
 }
 
 /// What is to be read before a stream's figures are trusted.
-fn warnings(found: &Found, index: usize) -> Vec<String> {
+fn warnings(found: &ImportedFile, index: usize) -> Vec<String> {
     let mut warnings = found.imported.warnings.clone();
     let own = found.disagreements.iter();
     let own = own.filter(|disagreement| disagreement.stream == index);
@@ -202,7 +202,7 @@ fn warnings(found: &Found, index: usize) -> Vec<String> {
 }
 
 /// Says what was imported. It is no experiment: nothing can carry it out again.
-fn experiment(found: &Found, name: &str) -> String {
+fn experiment(found: &ImportedFile, name: &str) -> String {
     let imported = &found.imported;
     // A text of JSON is one of TOML.
     let mut text = format!(
@@ -219,7 +219,7 @@ fn experiment(found: &Found, name: &str) -> String {
 }
 
 /// Nothing of this host: the packets need not have been sent from here.
-fn environment(found: &Found) -> Value {
+fn environment(found: &ImportedFile) -> Value {
     let imported = &found.imported;
     json!({
         "delaylab": env!("CARGO_PKG_VERSION"),

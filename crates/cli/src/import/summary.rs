@@ -1,6 +1,6 @@
 //! What was imported, for people.
 
-use super::Found;
+use super::imported_file::ImportedFile;
 use delaylab_explain::import::{Disagreement, Said, shown};
 use delaylab_terminal::style::{Paint, Style};
 use delaylab_terminal::table::{Cell, Table};
@@ -10,7 +10,12 @@ use delaylab_view::run::RunData;
 use delaylab_view::words::plural;
 
 /// What was imported, the peer's own figures beside those of its packets, and the run as any other.
-pub(super) fn text(found: &Found, data: &RunData, page: Option<&str>, style: &Style) -> String {
+pub(super) fn text(
+    found: &ImportedFile,
+    data: &RunData,
+    page: Option<&str>,
+    style: &Style,
+) -> String {
     let lines = wrap(&head(found), usize::from(style.width.max(80)));
     let lines = lines.iter().map(|line| style.paint(Paint::Bold, line));
     let mut text: String = lines.map(|line| line + "\n").collect();
@@ -28,7 +33,7 @@ pub(super) fn text(found: &Found, data: &RunData, page: Option<&str>, style: &St
 }
 
 /// `irtt.json is output of irtt 0.9.1: 1 stream, 12 packets, 8 answered`.
-fn head(found: &Found) -> String {
+fn head(found: &ImportedFile) -> String {
     let imported = &found.imported;
     let records = || imported.streams.iter().map(|stream| &stream.records);
     let answered: u64 = records().map(|records| records.counts().answered).sum();
@@ -49,13 +54,13 @@ fn head(found: &Found) -> String {
 }
 
 /// Does the file have figures of several places and no packet?
-fn is_report(found: &Found) -> bool {
+fn is_report(found: &ImportedFile) -> bool {
     let streams = &found.imported.streams;
     streams.len() > 1 && streams.iter().all(|stream| stream.records.is_empty())
 }
 
 /// A row for each hop of a report, a column for each figure.
-fn hops(found: &Found) -> Table {
+fn hops(found: &ImportedFile) -> Table {
     let imported = &found.imported;
     let mut columns: Vec<String> = Vec::new();
     for said in &imported.said {
@@ -80,7 +85,7 @@ fn hops(found: &Found) -> Table {
 }
 
 /// Each figure that the peer said, and what its packets give.
-fn figures(found: &Found) -> Table {
+fn figures(found: &ImportedFile) -> Table {
     let imported = &found.imported;
     let several = imported.streams.len() > 1;
     let mut table = Table::default();
@@ -125,7 +130,7 @@ fn row(
     stream.into_iter().chain([figure, theirs, ours])
 }
 
-fn disagrees(found: &Found, said: &Said) -> bool {
+fn disagrees(found: &ImportedFile, said: &Said) -> bool {
     let same = |it: &Disagreement| it.stream == said.stream && it.what == said.what;
     found.disagreements.iter().any(same)
 }
