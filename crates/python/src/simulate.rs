@@ -71,7 +71,7 @@ pub fn simulate(
 
 /// Its folder under its final name, and what the user should know.
 pub fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError> {
-    let finished = recorded.finish()?;
+    let (finished, _) = recorded.finish()?;
     Ok((finished.folder, finished.warnings))
 }
 

@@ -19,10 +19,10 @@ use delaylab_model::shard::Shard;
 use delaylab_model::stop::Stop;
 use delaylab_store::disk::RealDisk;
 use delaylab_store::run::Run;
-use delaylab_store::writer::{NewRun, RunWriter};
+use delaylab_store::writer::{Finished, NewRun, RunWriter};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
 
 type AnyPlan = Box<dyn Plan<Observation = TrialOutcome>>;
@@ -107,16 +107,6 @@ impl Prepared {
 pub struct Recorded<K = RunWriter> {
     resolved: Resolved,
     keep: K,
-}
-
-/// A run that is over.
-pub struct Finished {
-    /// Its folder, under its final name.
-    pub folder: PathBuf,
-    /// Its findings.
-    pub judged: Vec<Judged>,
-    /// What the user should know.
-    pub warnings: Vec<String>,
 }
 
 impl Started {
@@ -262,11 +252,11 @@ impl Recorded {
         self.keep.folder()
     }
 
-    /// Judges the findings, joins the tables and gives the run its final name.
+    /// Judges the findings, joins the tables and gives the run its final name. Returns the findings, too.
     ///
     /// # Errors
     /// What was recorded cannot be read, or the rest cannot be written.
-    pub fn finish(self) -> Result<Finished, RunnerError> {
+    pub fn finish(self) -> Result<(Finished, Vec<Judged>), RunnerError> {
         let partial = run_folder::open(self.keep.folder())?;
         let Resolved { findings, seed, .. } = &self.resolved;
         // What is measured is read for findings alone.
@@ -276,7 +266,8 @@ impl Recorded {
         };
         run_folder::whole(&partial)?;
         drop(partial);
-        self.conclude(judged)
+        let finished = self.keep.finish(&json!(judged))?;
+        Ok((finished, judged))
     }
 
     /// The same without findings, for a run that is only a step of something else.
@@ -284,16 +275,7 @@ impl Recorded {
     /// # Errors
     /// It cannot be written.
     pub fn finish_unjudged(self) -> Result<Finished, RunnerError> {
-        self.conclude(Vec::new())
-    }
-
-    fn conclude(self, judged: Vec<Judged>) -> Result<Finished, RunnerError> {
-        let finished = self.keep.finish(&json!(judged))?;
-        Ok(Finished {
-            folder: finished.folder,
-            judged,
-            warnings: finished.warnings,
-        })
+        Ok(self.keep.finish(&json!([]))?)
     }
 }
 

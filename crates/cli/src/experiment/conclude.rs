@@ -9,10 +9,11 @@ use crate::terminal;
 use delaylab_lab::finding::Judged;
 use delaylab_model::shard::Shard;
 use delaylab_runner::resolve;
-use delaylab_runner::run::{Finished, Recorded};
+use delaylab_runner::run::Recorded;
 use delaylab_runner::run_folder::{self, shortest, whole};
 use delaylab_store::run::Run;
 use delaylab_store::whole_file;
+use delaylab_store::writer::Finished;
 use delaylab_view::benchmark;
 use delaylab_view::json::run::Line;
 use delaylab_view::run::{RunData, stored};
@@ -35,11 +36,7 @@ pub struct Concluded {
 
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
 pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
-    let Finished {
-        folder,
-        judged,
-        warnings,
-    } = recorded.finish()?;
+    let (Finished { folder, warnings }, judged) = recorded.finish()?;
     for warning in warnings {
         terminal::say(format!("warning: {warning}"));
     }

@@ -31,9 +31,9 @@ use delaylab_live::condition::{Measure, State};
 use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
-use delaylab_runner::run::{Finished, Keep, Recorded, Started};
+use delaylab_runner::run::{Keep, Recorded, Started};
 use delaylab_runner::run_folder::shortest;
-use delaylab_store::writer::RunWriter;
+use delaylab_store::writer::{Finished, RunWriter};
 use delaylab_wire::auth::Key;
 use follow::{Packets, Parts};
 use output::{Ended, Output, Shown, Written};
@@ -198,9 +198,7 @@ fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<Ended, Fail
             Failed::new(failed.exit, message.trim_start())
         });
     };
-    let Finished {
-        folder, warnings, ..
-    } = recorded.finish_unjudged()?;
+    let Finished { folder, warnings } = recorded.finish_unjudged()?;
     for warning in warnings {
         terminal::say(format!("warning: {warning}"));
     }
