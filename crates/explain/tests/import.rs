@@ -921,7 +921,7 @@ fn a_table_that_is_newest_first_is_read_from_its_end() {
     );
     let unnumbered = text("time_s,rtt_ms\n102.0,12\n101.0,11\n100.0,10\n");
     let delays = round_trips(&unnumbered.streams[0]);
-    assert_eq!(delays, [10, 11, 12].map(|ms| Some(ms * MILLISECOND)));
+    assert_eq!(delays, [10_000, 11_000, 12_000].map(Some));
     assert!(
         unnumbered.streams[0]
             .records

@@ -3,7 +3,7 @@
 use super::imported_file::ImportedFile;
 use crate::args::supplied;
 use delaylab_explain::import::{
-    Clock, Delay, Figure, Imported, Records, Rules, Statistic, Stream, shown,
+    Clock, Delay, Figure, Imported, Records, Rules, Said, Statistic, Stream, shown,
 };
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
@@ -125,14 +125,28 @@ fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String
         .said
         .iter()
         .filter(|said| said.stream == index);
-    let named: Vec<_> = said
-        .filter_map(|said| Some((column(said.what)?, said.value)))
-        .collect();
+    let said: Vec<&Said> = said.collect();
     for (name, value) in &mut figures {
-        let said = named.iter().find(|(column, _)| column == name);
-        *value = said.map(|(_, said)| *said);
+        let own = said
+            .iter()
+            .find(|said| column(said.what) == Some(name.as_str()));
+        *value = own.map(|said| said.value);
     }
+    set_lost(&mut figures, &said);
     figures
+}
+
+/// Some say what share was lost, and of how many.
+fn set_lost(figures: &mut [(String, Option<f64>)], said: &[&Said]) {
+    let share = said.iter().find(|said| said.what == Figure::LossShare);
+    let known = |name: &str| figures.iter().find(|(column, _)| column == name);
+    let sent = known("sent").and_then(|(_, sent)| *sent);
+    let lost = share
+        .zip(sent)
+        .map(|(share, sent)| (share.value * sent).round());
+    if let Some((_, value @ None)) = figures.iter_mut().find(|(column, _)| column == "lost") {
+        *value = lost;
+    }
 }
 
 /// The column of a figure that some tools print and packets have, too.

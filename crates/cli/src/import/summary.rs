@@ -19,14 +19,10 @@ pub(super) fn text(
     let lines = wrap(&head(found), usize::from(style.width.max(80)));
     let lines = lines.iter().map(|line| style.paint(Paint::Bold, line));
     let mut text: String = lines.map(|line| line + "\n").collect();
-    if !found.imported.said.is_empty() {
+    // Of a report, which has no packets to compare with, they are the run's own table.
+    if !found.imported.said.is_empty() && data.figures_alone.is_none() {
         text += "\n";
-        let table = if is_report(found) {
-            hops(found)
-        } else {
-            figures(found)
-        };
-        text += &table.render(style);
+        text += &figures(found).render(style);
     }
     text += "\n";
     style.glyphs(text) + &delaylab_terminal::run::summary(data, page, style)
@@ -51,37 +47,6 @@ fn head(found: &ImportedFile) -> String {
         plural(imported.streams.len() as u64, "stream"),
         plural(packets, "packet"),
     )
-}
-
-/// Does the file have figures of several places and no packet?
-fn is_report(found: &ImportedFile) -> bool {
-    let streams = &found.imported.streams;
-    streams.len() > 1 && streams.iter().all(|stream| stream.records.is_empty())
-}
-
-/// A row for each hop of a report, a column for each figure.
-fn hops(found: &ImportedFile) -> Table {
-    let imported = &found.imported;
-    let mut columns: Vec<String> = Vec::new();
-    for said in &imported.said {
-        let name = said.what.to_string();
-        if !columns.contains(&name) {
-            columns.push(name);
-        }
-    }
-    let mut table = Table::default();
-    let heads = columns.iter().map(|name| Cell::new(name.as_str()).dim());
-    table.row([Cell::left("").dim()].into_iter().chain(heads));
-    for (index, stream) in imported.streams.iter().enumerate() {
-        let said = |name: &String| {
-            let mut of_it = imported.said.iter().filter(|said| said.stream == index);
-            let said = of_it.find(|said| said.what.to_string() == *name);
-            said.map_or_else(|| "–".to_owned(), |said| shown(said.value, said.unit))
-        };
-        let cells = columns.iter().map(|name| Cell::new(said(name)));
-        table.row([Cell::left(stream.name.as_str())].into_iter().chain(cells));
-    }
-    table
 }
 
 /// Each figure that the peer said, and what its packets give.

@@ -78,3 +78,45 @@ pub fn say(imported: &mut Imported, column: &str, value: &str) {
     };
     imported.said.extend(said);
 }
+
+/// The report as it is read whole. Of a hop that never answered mtr prints delays of 0, which none was.
+pub fn finish(mut imported: Imported) -> Imported {
+    let never_answered = |said: &Said| match said.what {
+        Figure::LossShare => said.value >= 1.0,
+        Figure::Received => said.value == 0.0,
+        _ => false,
+    };
+    let said = imported.said.iter();
+    let silent: Vec<usize> = said
+        .filter(|said| never_answered(said))
+        .map(|said| said.stream)
+        .collect();
+    let is_delay = |said: &Said| matches!(said.what, Figure::Of(..));
+    imported
+        .said
+        .retain(|said| !(is_delay(said) && silent.contains(&said.stream)));
+    imported
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_hop_that_never_answered_has_no_delay() {
+        let text = "HOST: prober  Loss%   Snt   Last   Avg  Best  Wrst StDev\n\
+                    \x20 1.|-- 10.0.0.254  0.0%  10  0.1  0.1  0.1  0.1  0.0\n\
+                    \x20 2.|-- ???  100.0  10  0.0  0.0  0.0  0.0  0.0\n";
+        let imported = super::super::read(text.as_bytes(), None).unwrap();
+        let of = |stream| {
+            let said = imported
+                .said
+                .iter()
+                .filter(move |said| said.stream == stream);
+            said.map(|said| said.what).collect::<Vec<_>>()
+        };
+        assert!(of(0).iter().any(|what| matches!(what, Figure::Of(..))));
+        assert_eq!(of(1), [Figure::LossShare, Figure::Sent]);
+    }
+}

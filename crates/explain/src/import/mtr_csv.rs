@@ -64,7 +64,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     }
     text.warn_if_cut(&mut imported);
     strange.warn(&mut imported);
-    Ok(imported)
+    Ok(mtr::finish(imported))
 }
 
 fn fields(line: &str) -> Vec<String> {

@@ -40,7 +40,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             mtr::say(&mut imported, column, &plain(value));
         }
     }
-    Ok(imported)
+    Ok(mtr::finish(imported))
 }
 
 /// Older versions write some numbers as strings.

@@ -54,5 +54,5 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     if !ended {
         imported.warn("the file ends in the middle of its XML: what stands before was read");
     }
-    Ok(imported)
+    Ok(mtr::finish(imported))
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | how many findings are true; of each, verdict, claim and what decided it; with `-v` reason and numbers |
+//! | `figures_alone.rs` | what another tool said, where there are no packets |
 //! | `trials.rs` | what came of the trials, by their levels |
 //! | `variation.rs` | delay variation by probe, where there are several |
 //! | `series.rs` | what was over time: queues, rates |
@@ -15,6 +16,7 @@
 
 mod benchmark;
 mod both_runs;
+mod figures_alone;
 mod findings;
 mod noise;
 mod series;
@@ -48,6 +50,9 @@ pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
 fn trials(run: &RunData, style: &Style) -> String {
     if run.benchmark.is_some() {
         return String::new();
+    }
+    if let Some(figures) = &run.figures_alone {
+        return figures_alone::section(figures, style);
     }
     let sections = [
         trials::section(run, style),

@@ -17,6 +17,7 @@
 //! | `columns.rs` | the columns of a table of trials |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
+//! | [`figures_alone`] | what another tool said of its streams, where there are no packets |
 //! | `findings.rs` | findings as they are shown |
 //! | `findings_frame.rs` | and as a table for programs |
 //! | `series.rs` | what was over time, as it is shown |
@@ -33,6 +34,7 @@ mod builder;
 pub mod columns;
 pub mod digest;
 mod digest_by;
+pub mod figures_alone;
 mod findings;
 mod findings_frame;
 pub mod groups;
@@ -100,6 +102,8 @@ pub struct RunData {
     pub explanation: Option<Explanation>,
     /// What the experiment claims, judged.
     pub findings: Vec<FindingShown>,
+    /// What another tool said of its streams, where the run has no packets.
+    pub figures_alone: Option<figures_alone::FiguresAlone>,
     /// Each probe of each trial, in the order in which they ran.
     pub trials: Vec<TrialData>,
     /// The same records put together for the figures: repeats, and factors of too many levels.

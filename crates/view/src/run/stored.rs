@@ -1,6 +1,7 @@
 //! A run on disk as its faces need it, in one pass over its records.
 
 use super::alike;
+use super::figures_alone::FiguresAlone;
 use super::findings::shown;
 use super::measured;
 use super::noise_totals::NoiseTotals;
@@ -131,6 +132,11 @@ fn read(
         levels: levels.to_vec(),
         ..RunData::default()
     });
+    let has_packets = data
+        .trials
+        .iter()
+        .any(|trial| trial.summary.counts.sent > 0);
+    data.figures_alone = (!has_packets).then(|| FiguresAlone::new(&rows)).flatten();
     for panel in &mut data.panels {
         marked
             .iter()

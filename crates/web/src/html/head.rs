@@ -8,6 +8,7 @@ use delaylab_figure::Drawing;
 use delaylab_model::distinct::Distinct;
 use delaylab_view::benchmark::conformance;
 use delaylab_view::explain::words::answers;
+use delaylab_view::run::figures_alone::FiguresAlone;
 use delaylab_view::run::{RunData, ShownDelay};
 use delaylab_view::words::{date_and_time, plural};
 use maud::{Markup, html};
@@ -93,6 +94,9 @@ fn facts(run: &RunData) -> Markup {
 
 /// A row for each combination of levels: how much was lost, how long it took, and where.
 fn summary(run: &RunData) -> Markup {
+    if let Some(figures) = &run.figures_alone {
+        return figures_alone(figures);
+    }
     let digest = run.digest_to_read(ROWS);
     let [factors, figures] = digest.heads();
     let factors = factors.into_iter().map(|head| (head, Column::Words));
@@ -119,6 +123,16 @@ fn summary(run: &RunData) -> Markup {
         (table.render())
         @if !notes.is_empty() { p class="meta" { (notes.join(" ")) } }
     }
+}
+
+/// What another tool said of its streams, where the run has no packets.
+fn figures_alone(figures: &FiguresAlone) -> Markup {
+    let heads = figures.heads.iter().map(|head| (*head, Column::Figures));
+    let mut table = Table::new([("stream", Column::Words)].into_iter().chain(heads));
+    for (stream, cells) in &figures.rows {
+        table.row([stream].into_iter().chain(cells).cloned().collect());
+    }
+    table.render()
 }
 
 fn problems(run: &RunData) -> Markup {

@@ -135,8 +135,10 @@ fn sections(run: &RunData, before: Markup, behind: Markup) -> Markup {
         (figures::section(run, others, &artist))
         (behind)
         (why::section(run))
-        (trials::section(run))
-        (variation::section(run))
+        @if run.figures_alone.is_none() {
+            (trials::section(run))
+            (variation::section(run))
+        }
         (steps::section(run))
         (regression::section(run))
         (split::section(run))

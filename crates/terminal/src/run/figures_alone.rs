@@ -1,0 +1,17 @@
+//! What another tool said of its streams, where the run has no packets.
+
+use crate::style::Style;
+use crate::table::{Cell, Table};
+use delaylab_view::run::figures_alone::FiguresAlone;
+
+pub(super) fn section(figures: &FiguresAlone, style: &Style) -> String {
+    let mut table = Table::default();
+    let heads = figures.heads.iter().map(|head| Cell::new(*head));
+    let heads = [Cell::left("stream")].into_iter().chain(heads);
+    table.row(heads.map(Cell::dim));
+    for (stream, cells) in &figures.rows {
+        let cells = cells.iter().map(Cell::new);
+        table.row([Cell::left(stream)].into_iter().chain(cells));
+    }
+    table.render(style)
+}
