@@ -234,6 +234,7 @@ pub fn duration_unit(ns: f64) -> (f64, &'static str) {
 pub fn format_in_unit(ns: f64, scale: f64) -> String {
     let value = ns / scale;
     let digits = match value.abs() {
+        0.0 => 0,
         v if v >= 99.95 || (scale == 1.0 && v >= 9.95) => 0,
         v if v >= 9.995 => 1,
         v if v >= 0.9995 => 2,
@@ -272,6 +273,12 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn nothing_has_no_decimals() {
+        assert_eq!(format_in_unit(0.0, 1.0), "0");
+        assert_eq!(format_in_unit(0.25, 1.0), "0.250");
+    }
 
     #[test]
     fn reads_what_people_write() {

@@ -35,7 +35,7 @@ pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
         .ok_or_else(|| ResolveError {
             asked: asked.to_owned(),
             runs: runs.to_owned(),
-            known: known(runs),
+            known: known(asked, runs),
         })
 }
 
@@ -70,13 +70,18 @@ fn names(runs: &Path) -> Vec<String> {
     entries.map(|entry| entry.folder).collect()
 }
 
-fn known(runs: &Path) -> String {
+/// What may have been meant: runs with this in their names, else those that began last.
+fn known(asked: &str, runs: &Path) -> String {
     let names = names(runs);
-    match names.len() {
-        0 => "There is none yet".to_owned(),
-        count => format!(
-            "The last are: {}",
-            names[count.saturating_sub(NAMED)..].join(", ")
-        ),
+    let alike: Vec<String> = names
+        .iter()
+        .filter(|name| name.contains(asked))
+        .cloned()
+        .collect();
+    let last = |names: &[String]| names[names.len().saturating_sub(NAMED)..].join(", ");
+    match (names.is_empty(), alike.is_empty()) {
+        (true, _) => "There is none yet".to_owned(),
+        (false, false) => format!("Named alike: {}", last(&alike)),
+        (false, true) => format!("The last are: {}", last(&names)),
     }
 }

@@ -155,4 +155,10 @@ fn what_is_not_there_is_said_with_what_is() {
         "{}",
         error("nothing-like-it")
     );
+    let begin = &FIRST[..3];
+    assert!(
+        error(begin).ends_with(&format!("Named alike: {FIRST}")),
+        "{}",
+        error(begin)
+    );
 }

@@ -19,7 +19,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     let empty = empty(&apart);
     let left_out = |expendable: usize| -> Vec<&str> {
         let expendable = EXPENDABLE[..expendable].iter();
-        expendable.chain(&empty).copied().collect()
+        expendable.chain(empty).copied().collect()
     };
     let narrower = 0..=EXPENDABLE.len();
     let narrower = narrower.map(|expendable| table(&apart, columns, &left_out(expendable)));
@@ -27,18 +27,17 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     let table = tables
         .next()
         .unwrap_or_else(|| table(&apart, columns, &left_out(EXPENDABLE.len())));
-    let note = note(&apart, columns, empty.is_empty());
+    let note = note(&apart, columns, empty);
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
 
-/// The shares, where no row has them: stamps do not tell host and network apart.
-fn empty(apart: &Apart<'_>) -> Vec<&'static str> {
-    const SHARES: [&str; 2] = ["host", "network"];
+/// Host and network, where no row has their shares: stamps do not tell them apart.
+fn empty(apart: &Apart<'_>) -> &'static [&'static str] {
     let rows = apart.rows.iter();
     let any = rows
         .flat_map(|(.., summary)| shares(summary))
         .any(|share| share.is_some());
-    if any { Vec::new() } else { SHARES.to_vec() }
+    if any { &[] } else { &["host", "network"] }
 }
 
 fn table(apart: &Apart<'_>, columns: Columns, left_out: &[&str]) -> Table {
@@ -62,7 +61,7 @@ fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str
     lead.into_iter().chain(levels).chain(figures).collect()
 }
 
-fn note(apart: &Apart<'_>, columns: Columns, has_shares: bool) -> String {
+fn note(apart: &Apart<'_>, columns: Columns, empty: &[&str]) -> String {
     let some = match apart.left_out {
         0 => String::new(),
         more => format!(
@@ -72,9 +71,11 @@ fn note(apart: &Apart<'_>, columns: Columns, has_shares: bool) -> String {
         ),
     };
     let delays = columns.delays();
-    let shares = match has_shares {
-        true => "; host, network: shares of the median response",
-        false => "",
+    let shares = columns.shares().iter().copied();
+    let shares: Vec<&str> = shares.filter(|head| !empty.contains(head)).collect();
+    let shares = match shares[..] {
+        [] => String::new(),
+        _ => format!("; {}: shares of the median response", shares.join(", ")),
     };
     format!("{some}{delays}{shares}")
 }

@@ -20,6 +20,8 @@ pub struct Columns {
     main: ShownDelay,
     /// The other measure, too.
     beside: bool,
+    /// What a server took, too.
+    of_servers: bool,
     ways: Ways,
 }
 
@@ -82,7 +84,16 @@ impl Columns {
         let beside = ways == Ways::RoundTrip
             && main == ShownDelay::Response
             && apart.rows.iter().any(|(.., summary)| differs(summary));
-        Self { main, beside, ways }
+        let of_servers = apart
+            .rows
+            .iter()
+            .any(|(.., summary)| summary.server.is_some());
+        Self {
+            main,
+            beside,
+            of_servers,
+            ways,
+        }
     }
 
     /// What its delays are called.
@@ -104,9 +115,17 @@ impl Columns {
         let heads = ["sent", "lost", &first, "p99", &sd, "max"].map(str::to_owned);
         let other = format!("{} p50", self.main.other().name(self.ways));
         let other = self.beside.then_some([other, "p99".to_owned()]);
-        let shares = ["host", "network"].map(str::to_owned);
+        let shares = self.shares().iter().map(|head| (*head).to_owned());
         let other = other.into_iter().flatten();
         heads.into_iter().chain(other).chain(shares).collect()
+    }
+
+    /// Heads of those that are shares of the median response.
+    pub const fn shares(&self) -> &'static [&'static str] {
+        match self.of_servers {
+            true => &["host", "network", "server"],
+            false => &["host", "network"],
+        }
     }
 
     /// The figures of a stream or panel.
@@ -131,11 +150,23 @@ impl Columns {
             sd.map_or_else(unknown, format_duration_f64),
             time(delays.map(|d| d.max)),
         ];
-        first
-            .into_iter()
-            .chain(other)
-            .chain([host, network])
-            .collect()
+        let server = self.of_servers.then(|| self.server(summary));
+        let shares = [host, network].into_iter().chain(server);
+        first.into_iter().chain(other).chain(shares).collect()
+    }
+
+    /// What the server took of the median response: two shares where it is only bounded.
+    fn server(&self, summary: &Summary) -> String {
+        let bounds = summary.server.as_ref().zip(self.main.distribution(summary));
+        let bounds = bounds.map(|(server, all)| {
+            [&server.least, &server.most]
+                .map(|bound| short_percent(bound.p50 as f64 / all.p50 as f64))
+        });
+        match bounds {
+            None => unknown(),
+            Some([least, most]) if least == most => least,
+            Some([least, most]) => format!("{}–{most}", least.trim_end_matches('%')),
+        }
     }
 }
 
@@ -185,6 +216,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::run::samples::{classes, waits};
+    use delaylab_stats::summary::ServerTime;
 
     #[test]
     fn delays_are_those_that_the_findings_judge() {
@@ -201,6 +233,41 @@ mod tests {
         run.findings.clear();
         let columns = Columns::new(&run, &run.apart(false));
         assert_eq!(columns.heads()[2], "round trip p50");
+    }
+
+    #[test]
+    fn what_a_server_took_has_a_column() {
+        let mut run = waits();
+        let before = Columns::new(&run, &run.apart(false)).heads();
+        assert!(!before.contains(&"server".to_owned()));
+        let answer = |summary: &mut Summary| {
+            let most = summary.response.clone().unwrap();
+            let half = most.p50 / 2;
+            let least = Distribution {
+                p50: half,
+                ..most.clone()
+            };
+            summary.server = Some(ServerTime {
+                told: 0,
+                says: None,
+                least,
+                most,
+            });
+        };
+        run.groups
+            .iter_mut()
+            .for_each(|group| answer(&mut group.summary));
+        run.panels
+            .iter_mut()
+            .for_each(|panel| answer(&mut panel.summary));
+        run.trials
+            .iter_mut()
+            .for_each(|trial| answer(&mut trial.summary));
+        let apart = run.apart(false);
+        let columns = Columns::new(&run, &apart);
+        assert_eq!(columns.heads().last().unwrap(), "server");
+        let cells = columns.cells(apart.rows[0].2);
+        assert_eq!(cells.last().unwrap(), "50–100%");
     }
 
     #[test]
