@@ -5,6 +5,10 @@ use crate::plan::Unit;
 use crate::trial::Trial;
 use std::sync::Arc;
 
+/// Series that count from the start of a trial: their last value is the number of the whole trial, and their mean over
+/// time is no figure of anything.
+pub const COUNTS: [&str; 2] = ["drops", "marks"];
+
 /// A series that a world keeps of a trial: what it is and of which port or flow, as in [`SeriesPoint`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeptSeries {

@@ -158,6 +158,11 @@ impl Trace {
         self.open.max = self.open.max.max(value);
     }
 
+    /// What it is now.
+    pub const fn value(&self) -> u64 {
+        self.value
+    }
+
     /// The value has been what it is until now.
     #[inline]
     fn hold(&mut self, now: Picos) {

@@ -13,7 +13,8 @@ pub struct Unit {
     /// The packet that it is part of, above the channel that it goes by.
     whose: u64,
     /// From the lowest bit: bytes on the wire (16), ingress (16), hop, class queue, flags (8 each), DiffServ code point (6),
-    /// and the highest bit is set, so that there is an `Option` of no more than two words.
+    /// a bit for a mark that is of this queue, and the highest bit is set, so that there is an `Option` of no more than two
+    /// words.
     state: NonZeroU64,
 }
 
@@ -27,6 +28,7 @@ const IS_SOME: NonZeroU64 = match NonZeroU64::new(1 << 63) {
     None => NonZeroU64::MIN,
 };
 const DSCP_MASK: u8 = 0x3f;
+const MARKED_HERE: u64 = 1 << 62;
 
 /// The last unit of its packet.
 pub const END: u8 = 1;
@@ -72,7 +74,7 @@ impl Unit {
     #[inline]
     #[must_use]
     pub fn come_by(self, ingress: u16) -> Self {
-        let kept = self.state.get() & !(0xffff << INGRESS);
+        let kept = self.state.get() & !(0xffff << INGRESS | MARKED_HERE);
         let state = IS_SOME | (kept + (1 << HOP)) | u64::from(ingress) << INGRESS;
         Self { state, ..self }
     }
@@ -83,6 +85,12 @@ impl Unit {
     pub fn with(self, flags: u8) -> Self {
         let state = self.state | u64::from(flags) << FLAGS;
         Self { state, ..self }
+    }
+
+    /// Did the queue that it was in last mark it, and no other before?
+    #[inline]
+    pub const fn is_marked_here(&self) -> bool {
+        self.state.get() & MARKED_HERE != 0
     }
 
     /// What it is part of.
@@ -150,7 +158,10 @@ impl Item for Unit {
     #[inline]
     fn mark(&mut self) -> bool {
         let can = !self.has(MANAGEMENT);
-        *self = self.with(if can { MARKED } else { 0 });
+        if can && !self.has(MARKED) {
+            let state = self.with(MARKED).state | MARKED_HERE;
+            *self = Self { state, ..*self };
+        }
         can
     }
 
@@ -217,6 +228,17 @@ mod tests {
         let mut cell = Unit::new(0, 0, 53, CELL_OF_PDU);
         assert!(cell.mark());
         assert!(cell.has(MARKED));
+    }
+
+    #[test]
+    fn a_mark_is_of_the_first_queue_that_sets_it() {
+        let mut frame = Unit::new(1, 2, 1538, ECT).in_class(3, 46);
+        assert!(!frame.is_marked_here());
+        assert!(frame.mark() && frame.mark() && frame.is_marked_here());
+        let mut frame = frame.come_by(u16::MAX);
+        assert!(frame.has(MARKED) && !frame.is_marked_here());
+        assert!(frame.mark() && !frame.is_marked_here());
+        assert_eq!((frame.hop(), frame.queue(), frame.dscp()), (1, 3, 46));
     }
 
     #[test]

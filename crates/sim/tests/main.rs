@@ -5,6 +5,7 @@
 //! | [`agreement`] | two ways to simulate give the same |
 //! | [`aqm`] | active queue management under TCP |
 //! | [`bad_input`] | what cannot be simulated is refused by its field |
+//! | [`counts`] | what queues drop and mark, over time |
 //! | [`crossbars`] | switches with buffers at their inputs |
 //! | [`directions`] | loads that come down |
 //! | [`flow_control`] | pauses between neighbours |
@@ -23,6 +24,7 @@ mod agreement;
 mod aqm;
 mod bad_input;
 mod common;
+mod counts;
 mod crossbars;
 mod directions;
 mod flow_control;

@@ -55,6 +55,86 @@ says = "No more waits there than three windows"
 check = "100cells < mean(peak_backlog | streams=3, of='s1→s2') < 4300cells"
 "#;
 
+/// Two connections that share a short buffer, or are marked.
+const COUNTS: &str = r#"
+name = "counts"
+world = "sim"
+[[probe]]
+name = "echo"
+method = "udp"
+pacing = { every = "10ms" }
+duration = "2s"
+[[load]]
+name = "bulk"
+kind = "tcp"
+streams = 2
+stagger = "7ms"
+[path]
+topology = "pairs-on-a-trunk"
+propagation = "1ms"
+rate = "100Mbit/s"
+line = { trunk = { rate = "10Mbit/s" } }
+[path.switch]
+buffer = "20packets"
+codel = { target = "2ms", interval = "20ms" }
+[[case]]
+name = "FIFO"
+set = { "path.switch.discipline" = "fifo" }
+[[case]]
+name = "CoDel"
+set = { "path.switch.discipline" = "codel", "path.switch.buffer" = "1MB", "load.bulk.tcp.ecn" = true }
+[[finding]]
+id = "drops"
+says = "A short buffer drops packets, at the trunk alone"
+check = "count(drops | case=FIFO, of='s1→s2') > 20 and count(drops | case=FIFO, of='s2→b2') < 1"
+[[finding]]
+id = "marks"
+says = "CoDel marks packets, and drops those that cannot be marked"
+check = "count(marks | case=CoDel, of='s1→s2') > 4 * count(drops | case=CoDel, of='s1→s2') and count(drops | case=CoDel, of='s2→b2') < 1"
+[[finding]]
+id = "none"
+says = "A FIFO marks nothing"
+check = "count(marks | case=FIFO) > 0"
+[[figure]]
+id = "lost"
+title = "Lost"
+draw = "series"
+series = "drops"
+where = "case=FIFO"
+[[figure]]
+id = "counted"
+title = "Counted"
+draw = "table"
+rows = "case"
+values = ["mean(drops | of='s1→s2')"]
+"#;
+
+#[test]
+fn drops_and_marks_are_counted_and_drawn() {
+    let scratch = Scratch::new();
+    scratch.file("counts.toml", COUNTS);
+    let checked = ran(&scratch, "check counts.toml");
+    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    let done = ran(&scratch, "run counts.toml --no-report");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let text = done.stdout;
+    assert!(
+        text.contains("2 true") && text.contains("1 not applicable"),
+        "{text}"
+    );
+    let over_time = text
+        .lines()
+        .find(|line| line.contains("backlog") && line.contains("drops"));
+    assert!(
+        over_time.is_some_and(|line| line.contains("marks")),
+        "{text}"
+    );
+    let report = ran(&scratch, "report latest --svg figures");
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    let svg = fs::read_to_string(scratch.path("figures/part-lost.svg")).unwrap();
+    assert!(svg.contains("drops (packets)"));
+}
+
 fn with_small() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);

@@ -242,7 +242,7 @@ fn series(
                 part.jitter_ms.map(|jitter| jitter * 1e6),
             ),
             (
-                "drops",
+                "lost_packets",
                 Unit::Packets,
                 part.lost_packets.map(|value| value as f64),
             ),

@@ -255,8 +255,16 @@ const TABLE: [(Measure, &str, &str); 50] = [
         "paused",
         "1 while flow control stops a port, or a priority of it, over time",
     ),
-    (Marks, "marks", "what a queue marked, over time"),
-    (Drops, "drops", "what a queue dropped, over time"),
+    (
+        Marks,
+        "marks",
+        "how many cells or packets left a queue marked by it, a number each trial",
+    ),
+    (
+        Drops,
+        "drops",
+        "how many cells or packets a queue dropped, a number each trial",
+    ),
     (
         LostLoad,
         "lost_load",
@@ -386,7 +394,10 @@ impl Measure {
 
     /// Is it one number for each trial, or for each port in a trial?
     pub const fn is_number_of_trial(self) -> bool {
-        matches!(self, LostLoad | BackToBack | Valid | PeakBacklog)
+        matches!(
+            self,
+            LostLoad | BackToBack | Valid | PeakBacklog | Marks | Drops
+        )
     }
 
     /// Is it 1 or 0 for each packet?

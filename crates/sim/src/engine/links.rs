@@ -96,7 +96,7 @@ impl<E: EventSet> Engine<E> {
         port.note_backlog(self.now, node, self.in_cells);
         let has_crossbar = node.crossbar.is_some();
         if !self.drops.is_empty() {
-            self.note_drops(id);
+            self.note_drops(id, self.now);
         }
         if has_crossbar {
             return self.wake_crossbar(switch);
@@ -115,7 +115,7 @@ impl<E: EventSet> Engine<E> {
         let down = |(at, up): (Picos, Picos)| (at..up).contains(&self.now);
         if node.reset.is_some_and(down) {
             self.drops.push(dropped_by_reset(unit));
-            self.note_drops(id);
+            self.note_drops(id, self.now);
             return true;
         }
         if !node.rates.is_empty() {
@@ -162,7 +162,7 @@ impl<E: EventSet> Engine<E> {
             while let Some(unit) = queues.give_up(self.now, egress, &mut self.drops) {
                 self.drops.push(dropped_by_reset(unit));
             }
-            self.note_drops(port);
+            self.note_drops(port, self.now);
             self.note_backlog(port, self.now);
         }
     }
@@ -233,7 +233,7 @@ impl<E: EventSet> Engine<E> {
                 let unit = node.switch.dequeue(at, egress as usize, &mut self.drops);
                 port.note_backlog(at, node, self.in_cells);
                 if !self.drops.is_empty() {
-                    self.note_drops(id);
+                    self.note_drops(id, at);
                 }
                 unit
             }
@@ -248,6 +248,9 @@ impl<E: EventSet> Engine<E> {
         let port = &mut self.ports[id as usize];
         if let Some(series) = &mut port.series {
             series.begins_to_send(port.line.free_at(), at);
+            if unit.is_marked_here() {
+                series.marks(at);
+            }
         }
         let end = port.line.send(at, unit.bytes()) + port.latency;
         let end = port.pause.map_or(end, |pause| pause.goes_on(end));
@@ -370,7 +373,11 @@ impl<E: EventSet> Engine<E> {
 
     /// Units that are not forwarded.
     #[cold]
-    pub(super) fn note_drops(&mut self, port: u32) {
+    pub(super) fn note_drops(&mut self, port: u32, at: Picos) {
+        if let Some(series) = &mut self.ports[port as usize].series {
+            let drops = series.drops.value() + self.drops.len() as u64;
+            series.drops.set(at, drops);
+        }
         while let Some(Dropped { item, cause }) = self.drops.pop() {
             *self.counts.dropped.entry((port, cause)).or_default() += 1;
             let packet = self.packets.get(item.packet());
@@ -463,6 +470,14 @@ impl PortSeries {
         if at > free_at || at == 0 {
             self.utilisation.set(free_at, 0);
             self.utilisation.set(at, 1);
+        }
+    }
+
+    /// A unit leaves that its queue marked.
+    #[cold]
+    fn marks(&mut self, at: Picos) {
+        if let Some(marks) = &mut self.marks {
+            marks.set(at, marks.value() + 1);
         }
     }
 }

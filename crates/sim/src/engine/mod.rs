@@ -137,6 +137,10 @@ struct PortSeries {
     backlog: Trace,
     /// 1 while it sends.
     utilisation: Trace,
+    /// How many units its queue dropped so far.
+    drops: Trace,
+    /// How many left it so far that it marked, where it may mark any.
+    marks: Option<Trace>,
 }
 
 /// A switch, and its ports.
@@ -151,6 +155,8 @@ struct Node {
     shared: bool,
     /// It drops packets before its buffer is full.
     early: bool,
+    /// Its queues may mark what they forward.
+    marks: bool,
     /// It is reset, or tells sources their rate.
     special: bool,
     /// When it is reset, and when it is up again.

@@ -114,16 +114,19 @@ impl<E: EventSet> Engine<E> {
             points: Vec::new(),
             values: Vec::new(),
         };
-        let backlog = if self.in_cells {
-            Counted::Cells
+        let (backlog, count) = if self.in_cells {
+            (Counted::Cells, Counted::Cells)
         } else {
-            Counted::Bytes
+            (Counted::Bytes, Counted::Packets)
         };
         let end = self.now;
         for (port, name) in self.ports.iter_mut().zip(&self.port_names) {
-            let Some(mut kept) = port.series.take().filter(|_| port.sent > 0) else {
+            let Some(mut kept) = port.series.take() else {
                 continue;
             };
+            if port.sent == 0 && kept.drops.value() == 0 {
+                continue;
+            }
             // What has left the queue and is on the line until after the end still counts as sent.
             if port.line.free_at() < end {
                 kept.utilisation.set(port.line.free_at(), 0);
@@ -135,6 +138,8 @@ impl<E: EventSet> Engine<E> {
                 Counted::Share,
                 kept.utilisation.finish(end),
             );
+            series.add_count("drops", name, count, Some(kept.drops), end);
+            series.add_count("marks", name, count, kept.marks, end);
         }
         for control in &mut self.controls {
             for paused in control.paused.drain(..) {
@@ -174,9 +179,13 @@ impl<E: EventSet> Engine<E> {
             kept.push(KeptSeries { series, of });
         };
         for (port, name) in self.ports.iter().zip(&self.port_names) {
-            if port.series.is_some() {
+            if let Some(series) = &port.series {
                 keep("backlog", name);
                 keep("utilisation", name);
+                keep("drops", name);
+                if series.marks.is_some() {
+                    keep("marks", name);
+                }
             }
         }
         for paused in self.controls.iter().flat_map(|control| &control.paused) {
@@ -263,6 +272,22 @@ impl Series {
             length: nanos(length),
         };
         self.values.extend(over_time.held.into_iter().map(value));
+    }
+
+    /// How long a count stood at each number says nothing.
+    fn add_count(
+        &mut self,
+        series: &str,
+        of: &Arc<str>,
+        unit: Counted,
+        trace: Option<Trace>,
+        end: u64,
+    ) {
+        if let Some(trace) = trace {
+            let points = trace.finish(end).points;
+            let held = Vec::new();
+            self.add(series, of, unit, OverTime { points, held });
+        }
     }
 
     fn add_rate(&mut self, series: &str, of: &Arc<str>, over_time: Option<OverTime>) {

@@ -47,3 +47,25 @@ pub enum Kind {
     /// DualPI2.
     DualPi2(dual_pi2::Parameters),
 }
+
+impl Kind {
+    /// May it mark what it forwards?
+    pub const fn marks(&self) -> bool {
+        match self {
+            Self::Fifo { mark } => mark.is_some(),
+            Self::Red(_)
+            | Self::CoDel(_)
+            | Self::FqCoDel(_)
+            | Self::Pie(_)
+            | Self::Cake(_)
+            | Self::DualPi2(_) => true,
+            Self::ExplicitRate { .. }
+            | Self::PerFlow
+            | Self::Priority
+            | Self::Wrr(_)
+            | Self::Wfq(_)
+            | Self::Drr { .. }
+            | Self::Credit(_) => false,
+        }
+    }
+}

@@ -5,6 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::series::COUNTS;
 use delaylab_view::run::{RunData, SeriesShown};
 use delaylab_view::words::either;
 
@@ -26,7 +27,7 @@ fn below_each_other(run: &RunData, style: &Style) -> String {
     let heads = ["Over time", "of"].map(Cell::left).into_iter();
     let heads = heads.chain(["mean", "max"].map(Cell::new));
     table.row(heads.map(Cell::dim));
-    for shown in &run.series {
+    for shown in run.series.iter().filter(|shown| has_any(shown)) {
         let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
         let max = has_maximum(&shown.series).then(|| value_of(shown.max, shown.unit));
         let mean = value_of(shown.mean, shown.unit);
@@ -40,6 +41,7 @@ fn below_each_other(run: &RunData, style: &Style) -> String {
 /// A row for each combination, in as many tables as it takes to have columns for all series.
 fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> String {
     let mut kinds: Vec<_> = run.series.chunk_by(|a, b| a.series == b.series).collect();
+    kinds.retain(|kind| kind.iter().any(has_any));
     let leading = kinds.iter().find(|kind| kind[0].series == "backlog");
     let leading = leading.or(kinds.first()).copied().unwrap_or(&[]);
     let (factors, combinations) = telling(run.varied(), &kinds, combinations);
@@ -193,9 +195,15 @@ fn has_column_of_maximum(kind: &[SeriesShown]) -> bool {
     has_maximum(&kind[0].series) && kind[0].unit != Unit::Share
 }
 
-/// A retransmission releases all that waited for it at once: the goodput of that moment is no rate of the path.
+/// A retransmission releases all that waited for it at once: the goodput of that moment is no rate of the path. A count
+/// has one number each trial.
 fn has_maximum(series: &str) -> bool {
-    !matches!(series, "goodput" | "load_goodput")
+    !matches!(series, "goodput" | "load_goodput") && !COUNTS.contains(&series)
+}
+
+/// A count of nothing needs no row: most queues drop and mark nothing.
+fn has_any(shown: &SeriesShown) -> bool {
+    shown.max > 0.0 || !COUNTS.contains(&shown.series.as_str())
 }
 
 fn value_of(value: f64, unit: Unit) -> String {
@@ -323,6 +331,33 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("cells").count(), 8, "{text}");
+    }
+
+    #[test]
+    fn a_count_has_one_number_and_no_row_of_nothing() {
+        let mut run = queues();
+        let one = run.series[0].clone();
+        let count = |series: &str, number: f64| SeriesShown {
+            series: series.to_owned(),
+            unit: Unit::Packets,
+            mean: number,
+            max: number,
+            ..one.clone()
+        };
+        run.series = vec![one.clone(), count("drops", 7.0), count("marks", 0.0)];
+        let text = section(&run, &Style::PLAIN);
+        let drops = text.lines().find(|line| line.starts_with("drops"));
+        let is_one = |line: &str| line.contains("7 packets") && line.ends_with('–');
+        assert!(drops.is_some_and(is_one), "{text}");
+        assert!(!text.contains("marks"), "{text}");
+        let other = SeriesShown {
+            factors: vec![("case".to_owned(), Level::named("other"))],
+            ..one.clone()
+        };
+        run.series.insert(1, other);
+        let text = section(&run, &Style::PLAIN);
+        assert!(text.contains("drops") && !text.contains("marks"), "{text}");
+        assert_eq!(text.matches("7 packets").count(), 1, "{text}");
     }
 
     #[test]

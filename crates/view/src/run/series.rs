@@ -10,7 +10,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Switch;
 use delaylab_model::plan::{Factor, Level, Unit};
-use delaylab_model::series::SeriesPoint;
+use delaylab_model::series::{COUNTS, SeriesPoint};
 use delaylab_store::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -35,7 +35,8 @@ pub struct SeriesShown {
     pub unit: Unit,
     /// The levels of every factor.
     pub factors: Vec<Factor>,
-    /// Mean over time, in all trials of this combination, their warm-up included.
+    /// Mean over time, in all trials of this combination, their warm-up included; of a count the mean of what the trials
+    /// counted.
     pub mean: f64,
     /// The largest in all of them.
     pub max: f64,
@@ -90,6 +91,15 @@ impl Total {
             max: before.max.max(point.max),
             ..before
         }
+    }
+
+    /// All of one trial's. A count has its last value, whenever it came to that.
+    fn of_trial(self, series: &str) -> Self {
+        let area = match COUNTS.contains(&series) {
+            true => self.max * self.length,
+            false => self.area,
+        };
+        Self { area, ..self }
     }
 
     fn and(self, other: Self) -> Self {
@@ -229,6 +239,9 @@ fn by_trial(run: &Run) -> ByTrial {
         }
     });
     totals.extend(open);
+    for ((_, series, _), total) in &mut totals {
+        *total = total.of_trial(series);
+    }
     totals
 }
 
@@ -439,6 +452,27 @@ mod tests {
         let chosen = chosen(&totals, &["echo"].into());
         let chosen: Vec<_> = chosen.iter().map(|(s, of)| (&**s, &**of)).collect();
         assert_eq!(chosen, [("acr", "echo"), ("backlog", "s1→s2")]);
+    }
+
+    #[test]
+    fn a_count_is_what_each_trial_came_to() {
+        let trial = |series: &str, values: [f64; 2]| {
+            let points =
+                [(0, values[0]), (10, values[1])].map(|(t, value)| point("s1→s2", t, value));
+            let total = points
+                .iter()
+                .fold(None, |total, point| Some(Total::add(total, point)));
+            total.unwrap().of_trial(series)
+        };
+        let of_trials = |series| trial(series, [0.0, 9.0]).and(trial(series, [10.0, 19.0]));
+        assert_eq!(
+            (of_trials("drops").mean(), of_trials("drops").max),
+            (15.0, 20.0)
+        );
+        assert_eq!(
+            (of_trials("backlog").mean(), of_trials("backlog").max),
+            (9.5, 20.0)
+        );
     }
 
     #[test]

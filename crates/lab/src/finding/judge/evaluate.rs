@@ -145,7 +145,8 @@ impl<'a> Evaluation<'a> {
         if by_trial(leaf).len() >= TRIALS {
             return None;
         }
-        Some(if leaf.measure.is_series() && leaf.held().is_none() {
+        let over_time = leaf.measure.is_series() && !leaf.measure.is_number_of_trial();
+        Some(if over_time && leaf.held().is_none() {
             "it hardly changes within a trial, or never comes back to the same: longer trials would \
              tell, or at least 3 of them"
                 .to_owned()

@@ -943,6 +943,77 @@ fn a_peak_is_a_number_of_each_trial_and_port() {
     assert!(one.reason.contains("at least 3 trials"), "{}", one.reason);
 }
 
+/// A trial's count of drops, which grows evenly.
+fn drops(samples: &mut Samples, trial: u32, of: &str, in_all: f64) {
+    let point = |k: i64| delaylab_model::series::SeriesPoint {
+        trial,
+        series: "drops".into(),
+        of: of.into(),
+        unit: Unit::Packets,
+        t: 10_000_000 * k,
+        length: 10_000_000,
+        min: in_all * k as f64 / 10.0,
+        mean: in_all * (k as f64 + 0.5) / 10.0,
+        max: in_all * (k as f64 + 1.0) / 10.0,
+    };
+    let info = StreamInfo {
+        trial,
+        probe: of.to_owned(),
+        series: Some(Measure::Drops),
+        repeat: trial,
+        factors: Vec::new(),
+        trace_hash: None,
+    };
+    samples.push_series(info, (0..10).map(point).collect(), Vec::new());
+}
+
+/// Its mean over time would be half of it.
+#[test]
+fn what_a_queue_drops_is_a_number_of_each_trial_and_port() {
+    let counts = |trials: u32| {
+        let mut samples = run(&[vec![]], trials, 3, |_| CALM);
+        for trial in 0..trials {
+            drops(&mut samples, trial, "s1→s2", f64::from(100 + trial));
+            drops(&mut samples, trial, "s2→s1", 0.0);
+        }
+        samples
+    };
+    let samples = counts(4);
+    use Verdict::{False, NotApplicable, True, Undecided};
+    #[rustfmt::skip]
+    let cases = [
+        ("mean(drops | of='s1→s2') ≈ 101.5packets within 5 %", True, ""),
+        ("max(drops | of='s1→s2') >= 103packets", True, ""),
+        // 100 + 101 + 102 + 103.
+        ("406 <= count(drops) <= 406", True, ""),
+        ("mean(drops | of='s1→s2') < 99packets", False, ""),
+        ("mean(drops | of='s1→s2') > 1cells", Undecided, "cannot be held against"),
+        ("mean(marks) > 1packets", NotApplicable, "this run kept no marks"),
+    ];
+    for (check, verdict, why) in cases {
+        let judged = judged(check, &samples);
+        assert_eq!(judged.verdict, verdict, "{check}: {}", judged.reason);
+        assert!(judged.reason.contains(why), "{check}: {}", judged.reason);
+    }
+    let one = judged("mean(drops | of='s1→s2') > 1packets", &counts(1));
+    assert_eq!(one.verdict, Undecided);
+    assert!(
+        one.reason.contains("a trial has one number of it"),
+        "{}",
+        one.reason
+    );
+}
+
+/// Views add counts up as findings do.
+#[test]
+fn every_count_is_a_series_with_one_number_each_trial() {
+    let counts =
+        Measure::all().filter(|measure| measure.is_series() && measure.is_number_of_trial());
+    let mut names: Vec<_> = counts.map(Measure::name).collect();
+    names.sort_unstable();
+    assert_eq!(names, delaylab_model::series::COUNTS);
+}
+
 #[test]
 fn what_the_load_loses_is_a_number_of_each_trial() {
     let samples = queues(4);

@@ -58,6 +58,7 @@ impl Maker<'_> {
                             let at = picos(Some(reset.at));
                             (at, at + picos(Some(reset.lasts)))
                         }),
+                        marks: settings.kind.marks(),
                         early: settings.discard != Discard::Cells && settings.crossbar.is_none(),
                         waiting: Vec::new(),
                         ports,
@@ -125,6 +126,10 @@ impl Maker<'_> {
                 Near::Nic(nic) => self.nics[nic as usize].is_plain(),
                 Near::Switch { .. } => !self.is_shaped(port.from),
             };
+            let marks = match near {
+                Near::Nic(_) => false,
+                Near::Switch { switch, .. } => self.switches[switch as usize].marks,
+            };
             self.ports.push(Port {
                 line: Transmitter::new(port.rate),
                 latency: port.propagation + self.latency(port.to),
@@ -144,6 +149,8 @@ impl Maker<'_> {
                     Box::new(PortSeries {
                         backlog: Trace::new(0),
                         utilisation: Trace::new(0),
+                        drops: Trace::new(0),
+                        marks: marks.then(|| Trace::new(0)),
                     })
                 }),
                 sent: 0,
