@@ -1,14 +1,17 @@
 //! The cause of one late packet.
 //!
 //! The delay is attributed to the stage that took longest beyond its usual time. Of a stage at the prober's own
-//! host the noise table says who had the CPU in that stretch of time: the process that had it longest, if others
-//! than the prober had it for half of what was lost or more. Of the network, and of stages that stamps do not tell
+//! host the noise table says who had the CPU in that stretch of time, as long as the thread that the packet waited for can have
+//! waited for a CPU ([`crate::stalls`]): the process that had it for half of what was lost or more, or several that did together. Of
+//! the network, and of stages that stamps do not tell
 //! apart, in worlds that see into their path, the queues say whether one of them held the packet for half of it or
 //! more. What is left has a stage and no name.
 
 use crate::anatomy::{Place, StageSet};
 use crate::excursion::{Excess, Excursion};
 use crate::noise_join::{Join, Overlap};
+use crate::stage::Stage;
+use crate::stalls::Stalls;
 pub use crate::trains::family;
 use crate::trains::{Owner, Trains};
 use delaylab_model::Nanos;
@@ -31,6 +34,8 @@ pub enum LateCause {
         /// Where it was seen.
         kind: NoiseKind,
     },
+    /// Several others had that CPU one after the other, none of them for half of the time.
+    Others,
     /// The prober's host took its time, and no process is known for it.
     Prober {
         /// In which stages.
@@ -68,7 +73,7 @@ impl LateCause {
     /// Host or network.
     pub const fn place(&self) -> Place {
         match self {
-            LateCause::Ran { .. } | LateCause::Prober { .. } => Place::Prober,
+            LateCause::Ran { .. } | LateCause::Others | LateCause::Prober { .. } => Place::Prober,
             LateCause::Reflector { .. } => Place::Reflector,
             LateCause::Queue { .. } | LateCause::Network { .. } => Place::Network,
             LateCause::Server => Place::Server,
@@ -87,30 +92,80 @@ pub struct Held {
     pub ns: f64,
 }
 
-/// The cause of a late packet, and the event that names it. `trains` say which events are one process's.
-pub fn whose<'a>(
+/// What is known of the hosts while the packets of one stream were under way.
+#[derive(Debug)]
+pub struct HostView<'a, 'n> {
+    facts: RecordFacts,
+    noise: &'a Join<'n>,
+    trains: &'a Trains,
+    /// Packets are segments of a connection, which the kernel may keep back.
+    over_tcp: bool,
+    /// When the prober did not run, and when the reflector did not.
+    prober: Stalls,
+    reflector: Stalls,
+}
+
+impl<'a, 'n> HostView<'a, 'n> {
+    /// Of a stream with these late packets. `trains` say which events are one process's.
+    pub fn new(
+        facts: RecordFacts,
+        noise: &'a Join<'n>,
+        trains: &'a Trains,
+        late: impl Iterator<Item = Excursion>,
+    ) -> Self {
+        let (mut prober, mut reflector) = (Vec::new(), Vec::new());
+        for main in late.filter_map(|late| late.main().copied()) {
+            match main.stages.place() {
+                Place::Prober => prober.extend(main.window),
+                Place::Reflector => reflector.extend(main.window),
+                _ => {}
+            }
+        }
+        Self {
+            facts,
+            noise,
+            trains,
+            over_tcp: false,
+            prober: Stalls::new(prober, noise),
+            reflector: Stalls::new(reflector, noise),
+        }
+    }
+
+    /// Are its packets segments of a connection?
+    pub fn over_tcp(self, over_tcp: bool) -> Self {
+        Self { over_tcp, ..self }
+    }
+
+    /// Does no thread wait for a CPU here? A segment in the stack waits for a window or an acknowledgement.
+    fn waits_in_tcp(&self, stages: StageSet) -> bool {
+        self.over_tcp && StageSet::span(Stage::SendStack, Stage::LocalQueue).covers(stages)
+    }
+}
+
+/// The cause of a late packet, and the event that names it.
+pub fn whose<'n>(
     late: &Excursion,
-    facts: &RecordFacts,
-    noise: &Join<'a>,
-    trains: &Trains,
+    host: &HostView<'_, 'n>,
     held: Option<&Held>,
-) -> (LateCause, Option<&'a NoiseEvent>) {
+) -> (LateCause, Option<&'n NoiseEvent>) {
     let Some(main) = late.main() else {
         return (LateCause::Clock, None);
     };
     let stages = main.stages;
     match stages.place() {
         Place::Prober => {
-            let overlap = main.window.map(|(from, to)| noise.on(late.cpu, from, to));
-            named(main, overlap, noise, trains).unwrap_or((LateCause::Prober { stages }, None))
+            let window = main.window.filter(|_| !host.waits_in_tcp(stages));
+            let overlap = window.map(|(from, to)| host.noise.on(late.cpu, from, to));
+            let named = named(main, overlap, &host.prober, host);
+            named.unwrap_or((LateCause::Prober { stages }, None))
         }
         Place::Reflector => {
             // Where the clocks are one, so are the hosts: the noise is that of the reflector, too.
-            let same = facts.reflector_clock == ReflectorClock::Same;
+            let same = host.facts.reflector_clock == ReflectorClock::Same;
             let window = main.window.filter(|_| same);
-            let overlap = window.map(|(from, to)| noise.on_busiest(from, to));
+            let overlap = window.map(|(from, to)| host.noise.on_busiest(from, to));
             let unnamed = LateCause::Reflector { here: same };
-            named(main, overlap, noise, trains).unwrap_or((unnamed, None))
+            named(main, overlap, &host.reflector, host).unwrap_or((unnamed, None))
         }
         Place::Server => (LateCause::Server, None),
         Place::Resolver => (LateCause::Resolver, None),
@@ -150,18 +205,22 @@ pub fn by_bounds(what: LateCause, late: &Excursion, server: Bounds) -> LateCause
     }
 }
 
-fn named<'a>(
+fn named<'n>(
     main: &Excess,
-    overlap: Option<Overlap<'a>>,
-    noise: &Join<'a>,
-    trains: &Trains,
-) -> Option<(LateCause, Option<&'a NoiseEvent>)> {
-    let overlap = overlap.filter(|overlap| enough(overlap.ns as f64, main))?;
+    overlap: Option<Overlap<'n>>,
+    stalls: &Stalls,
+    host: &HostView<'_, 'n>,
+) -> Option<(LateCause, Option<&'n NoiseEvent>)> {
+    let cpu = overlap?.longest?.cpu;
     let (from, to) = main.window?;
+    let to = stalls.waited_until(cpu, to);
+    if !enough(host.noise.on(cpu, from, to).ns as f64, main) {
+        return None;
+    }
     // A process that others interrupt has several events there.
     let mut by_owner = BTreeMap::<(Owner, NoiseKind), (Nanos, Nanos, &NoiseEvent)>::new();
-    for (event, ns) in noise.each(overlap.longest?.cpu, from, to) {
-        let owner = trains.owner(event);
+    for (event, ns) in host.noise.each(cpu, from, to) {
+        let owner = host.trains.owner(event);
         let owner = owner.unwrap_or_else(|| Owner::named(event.kind.name()));
         let known = by_owner.entry((owner, event.kind));
         let (all, longest, of) = known.or_insert((0, 0, event));
@@ -171,8 +230,12 @@ fn named<'a>(
         }
     }
     let most = by_owner.into_iter().max_by_key(|(_, (all, ..))| *all);
-    let ((who, kind), (.., event)) = most?;
-    Some((LateCause::Ran { who, kind }, Some(event)))
+    let ((who, kind), (all, _, event)) = most?;
+    let what = match enough(all as f64, main) {
+        true => LateCause::Ran { who, kind },
+        false => LateCause::Others,
+    };
+    Some((what, Some(event)))
 }
 
 fn enough(ns: f64, main: &Excess) -> bool {
@@ -183,7 +246,6 @@ fn enough(ns: f64, main: &Excess) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::stage::Stage;
 
     const SAME: RecordFacts = RecordFacts {
         reflector_clock: ReflectorClock::Same,
@@ -227,7 +289,9 @@ mod tests {
     }
 
     fn blamed(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> LateCause {
-        whose(late, facts, &Join::new(noise), &Trains::default(), None).0
+        let (noise, trains) = (Join::new(noise), Trains::default());
+        let host = HostView::new(*facts, &noise, &trains, std::iter::once(late.clone()));
+        whose(late, &host, None).0
     }
 
     #[test]
@@ -255,16 +319,67 @@ mod tests {
                 LateCause::Prober { stages }
             );
         }
-        // Of several that had it together for most of the time, the one that had it longest.
+        // Of several that had it together for most of the time, none is responsible for all of it.
         let several = [
             event("sshd", 1, 1_000_000_000, 700_000),
             event("cron", 1, 1_000_700_000, 1_000_000),
         ];
-        assert_eq!(blamed(&late(stages), &SAME, &several), ran("cron"));
+        assert_eq!(blamed(&late(stages), &SAME, &several), LateCause::Others);
         // Something short in between does not make it two.
         let mut interrupted = vec![event("sshd", 1, 1_001_700_000, 1_100_000)];
         interrupted.extend([0, 900_000].map(|at| event("cron", 1, 1_000_000_000 + at, 800_000)));
         assert_eq!(blamed(&late(stages), &SAME, &interrupted), ran("cron"));
+    }
+
+    /// A reflector that is stopped for 398 ms, while a compiler runs that kernel threads interrupt: it was given the CPU again and
+    /// again, and the reflector was not.
+    #[test]
+    fn a_thread_that_is_stopped_does_not_wait_for_the_cpu() {
+        const MS: i64 = 1_000_000;
+        let lengths = [12, 3, 8, 32, 3, 7].repeat(8);
+        let mut start = 0;
+        let spell = |length: i64| {
+            let mut spell = event("rustc", 1, start, length * MS);
+            (spell.pid, spell.preempted) = (Some(7), Some(true));
+            start += length * MS + 30_000;
+            spell
+        };
+        let noise: Vec<NoiseEvent> = lengths.into_iter().map(spell).collect();
+        let waited = |from: i64| {
+            let mut late = late(Stage::Reflector);
+            late.parts[0].window = Some((from * MS, 398 * MS + from));
+            late.parts[0].ns = ((398 - from) * MS) as f64;
+            late
+        };
+        let stopped: Vec<Excursion> = (0..66).map(|n| waited(6 * n)).collect();
+        let (join, trains) = (Join::new(&noise), Trains::default());
+        let host = HostView::new(SAME, &join, &trains, stopped.iter().cloned());
+        for late in &stopped {
+            let what = whose(late, &host, None).0;
+            assert_eq!(what, LateCause::Reflector { here: true }, "{late:?}");
+        }
+        // One that waits for its turn alone.
+        let waits = [waited(390)];
+        let host = HostView::new(SAME, &join, &trains, waits.iter().cloned());
+        assert!(matches!(
+            whose(&waits[0], &host, None).0,
+            LateCause::Ran { .. }
+        ));
+    }
+
+    /// What TCP keeps back waits for a window, an acknowledgement or a time-out.
+    #[test]
+    fn a_segment_in_the_stack_of_tcp_does_not_wait_for_the_cpu() {
+        let noise = [event("rustc", 1, 1_000_000_000, 3_000_000)];
+        let late = late(Stage::SendStack);
+        let (join, trains) = (Join::new(&noise), Trains::default());
+        let of = |over_tcp: bool| {
+            let host = HostView::new(SAME, &join, &trains, std::iter::once(late.clone()));
+            whose(&late, &host.over_tcp(over_tcp), None).0
+        };
+        let stages = Stage::SendStack.into();
+        assert_eq!(of(true), LateCause::Prober { stages });
+        assert!(matches!(of(false), LateCause::Ran { .. }));
     }
 
     #[test]
@@ -293,15 +408,9 @@ mod tests {
                 port: port.clone(),
                 ns,
             };
-            let what = whose(
-                &late,
-                &SAME,
-                &Join::new(&noise),
-                &Trains::default(),
-                Some(&held),
-            )
-            .0;
-            what == LateCause::Queue { port }
+            let (join, trains) = (Join::new(&noise), Trains::default());
+            let host = HostView::new(SAME, &join, &trains, std::iter::empty());
+            whose(&late, &host, Some(&held)).0 == LateCause::Queue { port }
         };
         assert!(of_queue(2e6) && !of_queue(1e6));
     }
@@ -321,7 +430,8 @@ mod tests {
         };
         let by = |ns| {
             let (join, trains) = (Join::new(&noise), Trains::default());
-            whose(&late(stages), &SAME, &join, &trains, Some(&held(ns))).0
+            let host = HostView::new(SAME, &join, &trains, std::iter::empty());
+            whose(&late(stages), &host, Some(&held(ns))).0
         };
         let queue = LateCause::Queue { port: port.clone() };
         assert_eq!([by(2e6), by(1e6)], [queue, LateCause::Unclear { stages }]);

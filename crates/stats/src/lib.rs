@@ -25,6 +25,7 @@
 //! | [`cumulative`] | shares of records at or below a value, with a band for another run |
 //! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
 //! | [`attribution`] | the cause of a late packet: a process, a stage, a queue |
+//! | [`stalls`] | while a thread did not run, for how long it can have waited for the CPU |
 //! | [`change_points`] | when the level of a series changes |
 //! | [`two_samples`] | what differs between two series: tests, distances, shifts |
 //! | [`skew`] | how fast two clocks drift apart, from one-way delays |
@@ -91,6 +92,7 @@ pub mod regularity;
 mod sample;
 pub mod skew;
 mod stage;
+pub mod stalls;
 pub mod steps;
 pub mod student;
 pub mod summary;

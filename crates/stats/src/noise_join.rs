@@ -58,6 +58,11 @@ impl<'a> Join<'a> {
         }
     }
 
+    /// CPUs on which something was seen.
+    pub fn cpus(&self) -> impl Iterator<Item = u16> {
+        self.by_cpu.keys().copied()
+    }
+
     /// What a record overlaps. Nothing, where no reply says when it ended.
     pub fn overlap(&self, record: &Record) -> Overlap<'a> {
         let Some(end) = record.t_recv else {

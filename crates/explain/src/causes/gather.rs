@@ -15,8 +15,8 @@ use delaylab_model::noise::Ran;
 use delaylab_model::path::Topology;
 use delaylab_model::record::{Bounds, ClockEvent, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
-use delaylab_stats::anatomy::{Part, StageSet};
-use delaylab_stats::attribution::{Held, LateCause, by_bounds, family, whose};
+use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
+use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, whose};
 use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
@@ -366,14 +366,17 @@ impl Gathering<'_> {
                 continue;
             }
             self.gathered.usual.add(&usual, packets);
+            let row = self.gathered.streams[at].row;
+            let facts = self.blamed_by(row);
+            let host = HostView::new(facts, &join, self.trains, excursions.iter());
+            let host = host.over_tcp(row.method.is_stream());
+            let losses = SentAgain::new(at, excursions, &open.sent_again);
             for late in excursions.iter() {
                 let held = held.remove(&(at, late.seq));
-                let row = self.gathered.streams[at].row;
-                let facts = self.blamed_by(row);
                 let (what, event) = if open.clock.contains(&(at, late.seq)) {
                     (LateCause::Clock, None)
                 } else {
-                    whose(&late, &facts, &join, self.trains, held.as_ref())
+                    whose(&late, &host, held.as_ref())
                 };
                 let what = match open.servers.get(&(at, late.seq)) {
                     Some(&server) => by_bounds(what, &late, server),

@@ -357,7 +357,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             worst: tally.worst,
             stages: tally.stages(),
             evidence: words::evidence(what, tally, &seen, &gathered),
-            remedy: words::remedy(what, &seen, tally, gathered.simulated),
+            remedy: words::remedy(what, &seen, tally, &gathered),
             role,
             process: seen.process.cloned(),
             shares_name: alike.others > 0,

@@ -115,6 +115,18 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
             let name = worst.role.named(&worst.name_of(who));
             format!(", {of_worst} while {name} had its CPU")
         }
+        LateCause::Others => format!(", {of_worst} while several other processes had its CPU"),
+        LateCause::Prober { stages }
+            if is_stall(worst, explanation) && waited_for_a_cpu(*stages) =>
+        {
+            format!(", {of_worst} while the prober did not run (stopped or blocked)")
+        }
+        LateCause::Reflector { here: true } if is_stall(worst, explanation) => {
+            format!(", {of_worst} while the reflector did not run (stopped or blocked)")
+        }
+        LateCause::SentAgain => {
+            format!(", {of_worst} because segments were lost and TCP sent them again")
+        }
         LateCause::Queue { port } => {
             let load = explanation.slow.load_beside(&worst.what);
             let load = match load.as_str() {
@@ -137,6 +149,25 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         "{late}. Of this excess delay, {} arose in {whose}{most}.",
         percent(share)
     )
+}
+
+/// What the kernel's tracer is called among the sources: with it, all that had a CPU is known.
+const TRACER: &str = "scheduler and interrupts";
+
+/// A thread that does not run for so long, though nothing has its CPU, is not ready. What is shorter may be a hypervisor, a CPU
+/// that wakes up, or a handler that is too short to be seen.
+const STALL_NS: f64 = 5e6;
+
+/// Did a thread not run, though nothing kept it from a CPU?
+fn is_stall(cause: &Cause, explanation: &Explanation) -> bool {
+    let watched = explanation.sources.iter().any(|source| source == TRACER);
+    watched && cause.lost_ns >= STALL_NS * cause.packets as f64
+}
+
+/// The same, of packets that are counted.
+fn is_stalled(tally: &Tally, gathered: &Gathered<'_>) -> bool {
+    let watched = gathered.sources.iter().any(|source| source == TRACER);
+    watched && tally.lost_ns >= STALL_NS * tally.packets as f64
 }
 
 /// Did what ran on the prober's host delay the reflector there, too?
@@ -192,8 +223,14 @@ pub(super) fn evidence(
             sentences.extend(process(tally, seen));
             sentences.extend(alike(seen, gathered));
         }
+        LateCause::Others => {
+            sentences.push(
+                "the scheduler's events: others had the CPU one after the other, none of them for half of that time"
+                    .to_owned(),
+            );
+        }
         LateCause::Prober { .. } | LateCause::Reflector { .. } => {
-            sentences.push(nobody(what, gathered));
+            sentences.push(nobody(what, tally, gathered));
             sentences.extend(suspects(gathered));
         }
         LateCause::Network { .. } | LateCause::Unclear { .. } => {
@@ -339,11 +376,21 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
 }
 
 /// Why nobody is named.
-fn nobody(what: &LateCause, gathered: &Gathered<'_>) -> String {
+fn nobody(what: &LateCause, tally: &Tally, gathered: &Gathered<'_>) -> String {
     if let LateCause::Reflector { here: false } = what {
         return "stamps of the reflector: its own process answered late".to_owned();
     }
-    if gathered.sources.is_empty() {
+    let stalled = match what {
+        LateCause::Prober { stages } if waited_for_a_cpu(*stages) => Some("the prober"),
+        LateCause::Reflector { .. } => Some("the reflector"),
+        _ => None,
+    };
+    if let Some(thread) = stalled.filter(|_| is_stalled(tally, gathered)) {
+        format!(
+            "stamps and the scheduler's events: no other process kept {thread} from a CPU for half of that time; it was \
+             stopped, blocked, or busy itself"
+        )
+    } else if gathered.sources.is_empty() {
         "stamps alone: nothing watched who had the CPU".to_owned()
     } else {
         format!(
@@ -423,9 +470,11 @@ pub(super) fn remedy(
     what: &LateCause,
     seen: &CauseContext<'_>,
     tally: &Tally,
-    simulated: bool,
+    gathered: &Gathered<'_>,
 ) -> String {
     let over_tcp = tally.over_tcp == tally.packets;
+    let simulated = gathered.simulated;
+    let stalled = is_stalled(tally, gathered);
     match what {
         LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => {
             "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
@@ -447,7 +496,15 @@ pub(super) fn remedy(
         }
         _ if simulated && !matches!(what, LateCause::Queue { .. } | LateCause::Clock) => in_simulation(what),
         LateCause::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
-        LateCause::Prober { stages } => of_prober(*stages, seen.rhythm),
+        LateCause::Others => "Measure on a CPU that has less to do (taskset, cpuset), or in quiet condition \
+             (`--set host.condition=quiet`), which gives the prober real-time priority."
+            .to_owned(),
+        LateCause::Prober { stages } => of_prober(*stages, seen.rhythm, stalled),
+        LateCause::Reflector { here: true } if stalled => {
+            "The other end is this host: see what stopped the reflector or kept it waiting (a signal, a debugger, a frozen \
+             cgroup, a disk, a lock)."
+                .to_owned()
+        }
         LateCause::Reflector { here: true } => {
             "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
              (as root, the scheduler's events name it), and give the reflector a CPU of its own (taskset) or a \
@@ -538,11 +595,14 @@ fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
     }
 }
 
-fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>) -> String {
+fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>, stalled: bool) -> String {
     if let Some(found) = rhythm.and_then(|rhythm| rhythm.matches.first()) {
         return format!("See whether it ends where {} does.", found.name);
     }
     match waited_for_a_cpu(stages) {
+        true if stalled => "See what stopped the prober or kept it waiting: a signal, a debugger, a frozen cgroup, a full terminal \
+             or disk."
+            .to_owned(),
         true => "The prober was ready and did not run: measure in quiet condition \
              (`--set host.condition=quiet`), or as root, so that the scheduler's events name what ran."
             .to_owned(),
@@ -607,6 +667,10 @@ impl Cause {
                     _ => format!("{} {verb}", self.name_of(who)),
                 }
             }
+            LateCause::Others => {
+                "several other processes had the CPU, one after the other".to_owned()
+            }
+            LateCause::SentAgain => "packets that were lost and sent again by TCP".to_owned(),
             LateCause::Prober { stages } => format!("the prober's host, in {stages}"),
             LateCause::Reflector { here: true } => "the reflector, on this host".to_owned(),
             LateCause::Reflector { here: false } => "the reflector's host".to_owned(),

@@ -10,7 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::attribution::{LateCause, whose};
+use delaylab_stats::attribution::{HostView, LateCause, whose};
 use delaylab_stats::excursion::{self, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
@@ -81,13 +81,12 @@ fn by_name(late: &[Excursion], facts: &RecordFacts, watched: &HostActivity<'_>) 
         let regular = || watched.trains.regular(&who).is_some();
         *known.entry(who.clone()).or_insert_with(regular)
     };
+    let host = HostView::new(*facts, &join, watched.trains, late.iter().cloned());
     late.iter()
-        .map(
-            |late| match whose(late, facts, &join, watched.trains, None).0 {
-                LateCause::Ran { who, .. } => is_regular(who),
-                _ => false,
-            },
-        )
+        .map(|late| match whose(late, &host, None).0 {
+            LateCause::Ran { who, .. } => is_regular(who),
+            _ => false,
+        })
         .collect()
 }
 

@@ -420,6 +420,7 @@ fn of_cause(found: &Explanation, cause: &causes::Cause) -> Cause {
 const fn kind(what: &LateCause) -> &'static str {
     match what {
         LateCause::Ran { .. } => "ran",
+        LateCause::Others => "others",
         LateCause::Prober { .. } => "prober",
         LateCause::Reflector { .. } => "reflector",
         LateCause::Queue { .. } => "queue",
