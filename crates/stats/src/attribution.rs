@@ -51,6 +51,8 @@ pub enum LateCause {
         /// The port whose queue it is.
         port: Arc<str>,
     },
+    /// A segment was lost, and TCP sent it again; or they waited behind one that was.
+    SentAgain,
     /// The network took its time, and no queue that is seen into held them.
     Network {
         /// In which stages.
@@ -75,7 +77,9 @@ impl LateCause {
         match self {
             LateCause::Ran { .. } | LateCause::Others | LateCause::Prober { .. } => Place::Prober,
             LateCause::Reflector { .. } => Place::Reflector,
-            LateCause::Queue { .. } | LateCause::Network { .. } => Place::Network,
+            LateCause::Queue { .. } | LateCause::SentAgain | LateCause::Network { .. } => {
+                Place::Network
+            }
             LateCause::Server => Place::Server,
             LateCause::Resolver => Place::Resolver,
             LateCause::Unclear { .. } | LateCause::Clock => Place::Unclear,

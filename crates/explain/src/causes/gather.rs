@@ -375,6 +375,8 @@ impl Gathering<'_> {
                 let held = held.remove(&(at, late.seq));
                 let (what, event) = if open.clock.contains(&(at, late.seq)) {
                     (LateCause::Clock, None)
+                } else if losses.explain(&late) {
+                    (LateCause::SentAgain, None)
                 } else {
                     whose(&late, &host, held.as_ref())
                 };
@@ -467,6 +469,37 @@ impl Gathering<'_> {
             }
         }
         held
+    }
+}
+
+/// Losses of one stream that TCP repaired.
+#[derive(Debug, Default)]
+struct SentAgain {
+    /// From when those packets were due to when they were back, of which the kernel says that segments were sent again.
+    repaired: Vec<(Nanos, Nanos)>,
+}
+
+impl SentAgain {
+    fn new(at: usize, excursions: &Excursions, sent_again: &BTreeSet<(usize, u64)>) -> Self {
+        let known = excursions.iter();
+        let known = known.filter(|late| sent_again.contains(&(at, late.seq)));
+        let repaired = known.map(|late| (late.due, late.due.saturating_add(late.response)));
+        Self {
+            repaired: repaired.collect(),
+        }
+    }
+
+    /// Was it sent again, or did it wait behind one that was? TCP delivers in order: what is due meanwhile comes back behind it.
+    fn explain(&self, late: &Excursion) -> bool {
+        let main = late.main().map(|main| main.stages);
+        let may_wait = main.is_some_and(|stages| match stages.place() {
+            Place::Network | Place::Unclear => true,
+            Place::Prober => StageSet::span(Stage::SendStack, Stage::LocalQueue).covers(stages),
+            _ => false,
+        });
+        let back = late.due.saturating_add(late.response);
+        let mut repaired = self.repaired.iter();
+        may_wait && repaired.any(|&(from, to)| (from..to).contains(&late.due) && back >= to)
     }
 }
 

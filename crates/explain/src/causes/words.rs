@@ -233,6 +233,7 @@ pub(super) fn evidence(
             sentences.push(nobody(what, tally, gathered));
             sentences.extend(suspects(gathered));
         }
+        LateCause::SentAgain => sentences.push(repaired(tally, seen)),
         LateCause::Network { .. } | LateCause::Unclear { .. } => {
             sentences.extend(sent_again(tally, seen))
         }
@@ -465,6 +466,10 @@ fn precise(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// What to do about segments that TCP sent again.
+const SENT_AGAIN: &str = "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
+     nothing is sent again, show the delay of the path itself.";
+
 /// What to do about a cause.
 pub(super) fn remedy(
     what: &LateCause,
@@ -476,11 +481,8 @@ pub(super) fn remedy(
     let simulated = gathered.simulated;
     let stalled = is_stalled(tally, gathered);
     match what {
-        LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => {
-            "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
-             nothing is sent again, show the delay of the path itself."
-                .to_owned()
-        }
+        LateCause::SentAgain => SENT_AGAIN.to_owned(),
+        LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => SENT_AGAIN.to_owned(),
         LateCause::Prober { stages } if over_tcp && !waited_for_a_cpu(*stages) => {
             "TCP on the prober's host kept the segment back: its window was full, or an earlier segment was not \
              acknowledged yet."

@@ -160,7 +160,7 @@ pub struct Way {
 /// One cause of late packets.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Cause {
-    /// `ran`, `prober`, `reflector`, `queue`, `network`, `unclear`, `clock`.
+    /// `ran`, `others`, `prober`, `reflector`, `queue`, `sent_again`, `network`, `server`, `resolver`, `unclear`, `clock`.
     pub kind: &'static str,
     /// `prober`, `reflector`, `network` or `unclear`.
     pub place: &'static str,
@@ -424,6 +424,7 @@ const fn kind(what: &LateCause) -> &'static str {
         LateCause::Prober { .. } => "prober",
         LateCause::Reflector { .. } => "reflector",
         LateCause::Queue { .. } => "queue",
+        LateCause::SentAgain => "sent_again",
         LateCause::Network { .. } => "network",
         LateCause::Server => "server",
         LateCause::Resolver => "resolver",
