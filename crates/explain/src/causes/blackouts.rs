@@ -264,25 +264,105 @@ fn starved(met: &Met) -> Option<String> {
     })
 }
 
-/// The reflector counts what comes to it.
+/// The reflector counts what comes to it. What was lost behind its last count that arrived, or where nothing counts, was lost
+/// nobody knows where.
 pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
-    let losses = rows.iter().filter_map(|row| row.facts.loss);
-    let in_host: u64 = losses.clone().map(|loss| loss.in_host.total()).sum();
-    let (there, back) = losses.fold((0, 0), |(there, back), loss| {
-        (there + loss.forward, back + loss.back)
-    });
+    let (mut there, mut back, mut in_host, mut unknown) = (0, 0, 0, 0);
+    for row in rows {
+        match row.facts.loss {
+            Some(loss) => {
+                there += loss.forward;
+                back += loss.back;
+                in_host += loss.in_host.total();
+                unknown += loss.unknown;
+            }
+            None => unknown += total(&[row], "lost"),
+        }
+    }
+    if in_host > there.max(back) {
+        let dropped = "were dropped in a host, whose buffer was full or whose limit was reached";
+        return Some(match there + back + unknown {
+            0 => format!("they {dropped}"),
+            _ => format!("{in_host} {dropped}"),
+        });
+    }
+    let of_rest = match unknown {
+        0 => String::new(),
+        unknown => format!("; of {unknown} it is not known"),
+    };
     match (there, back) {
-        (there, back) if in_host > there.max(back) => Some(
-            "they were dropped in a host, whose buffer was full or whose limit was reached"
-                .to_owned(),
-        ),
         (0, 0) => None,
         (there, back) if there.min(back) as f64 >= BOTH_WAYS * (there + back) as f64 => {
             Some(format!(
-                "{there} did not come to the reflector, and the replies to {back} did not come back"
+                "{there} did not come to the reflector, and the replies to {back} did not come back{of_rest}"
             ))
         }
-        (there, back) if there >= back => Some("they did not come to the reflector".to_owned()),
-        _ => Some("they came to the reflector, and its replies did not come back".to_owned()),
+        (there, back) if there >= back => Some(match unknown {
+            0 => "they did not come to the reflector".to_owned(),
+            _ => format!("{there} did not come to the reflector{of_rest}"),
+        }),
+        (_, back) => Some(match unknown {
+            0 => "they came to the reflector, and its replies did not come back".to_owned(),
+            _ => {
+                format!("{back} came to the reflector, and its replies did not come back{of_rest}")
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::causes::testing::row;
+    use delaylab_model::trial::{LossDirection, LostInHost};
+
+    #[test]
+    fn the_direction_of_some_is_not_said_of_all() {
+        let words = |losses: &[LossDirection]| {
+            let rows: Vec<TrialRow> = losses.iter().map(|&loss| row(&[], Some(loss))).collect();
+            which_way(&rows.iter().collect::<Vec<_>>())
+        };
+        let lost = |forward, back, unknown, own_buffer| LossDirection {
+            forward,
+            back,
+            unknown,
+            in_host: LostInHost {
+                own_buffer,
+                ..LostInHost::default()
+            },
+        };
+        assert_eq!(words(&[lost(0, 0, 7, 0)]), None);
+        for (losses, expected) in [
+            (lost(12, 0, 0, 0), "they did not come to the reflector"),
+            (
+                lost(12, 0, 177, 0),
+                "12 did not come to the reflector; of 177 it is not known",
+            ),
+            (
+                lost(0, 3, 0, 0),
+                "they came to the reflector, and its replies did not come back",
+            ),
+            (
+                lost(0, 3, 9, 0),
+                "3 came to the reflector, and its replies did not come back; of 9 it is not known",
+            ),
+            (
+                lost(5, 3, 9, 0),
+                "5 did not come to the reflector, and the replies to 3 did not come back; of 9 it is not known",
+            ),
+            (
+                lost(5, 0, 0, 9),
+                "9 were dropped in a host, whose buffer was full or whose limit was reached",
+            ),
+        ] {
+            assert_eq!(words(&[losses]).unwrap(), expected);
+        }
+        // What several trials lost is added up.
+        let both = words(&[lost(12, 0, 0, 0), lost(0, 0, 5, 0)]).unwrap();
+        assert_eq!(
+            both,
+            "12 did not come to the reflector; of 5 it is not known"
+        );
     }
 }

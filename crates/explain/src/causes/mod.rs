@@ -35,6 +35,8 @@ pub mod rhythm;
 pub mod roles;
 pub mod slow;
 pub mod spent;
+#[cfg(test)]
+mod testing;
 pub mod unknown;
 pub mod ways;
 mod words;
