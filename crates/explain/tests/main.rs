@@ -5,6 +5,7 @@
 //! | [`calibrate`] | simulated paths are found again |
 //! | [`import`] | files that other tools wrote |
 //! | [`import_broken`] | files that were cut, changed or made up |
+//! | [`losses`] | packets that were lost: how many in a row, and why |
 //! | [`processes`] | processes that had the prober's CPU, as recorded: one by one, in pieces, woken by the probe |
 //! | [`steady`] | causes that every packet of simulated runs pays |
 //! | [`causes`] | causes of late packets in simulated runs |
@@ -14,5 +15,6 @@ mod calibrate;
 mod causes;
 mod import;
 mod import_broken;
+mod losses;
 mod processes;
 mod steady;

@@ -195,7 +195,20 @@ impl Met {
 
 /// What the errors said that came instead of answers, and who sent them: `ICMP errors came instead of replies (TTL
 /// exceeded, from 192.0.2.1)`.
-pub(super) fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+    let (_, what, why) = errors(run, rows)?;
+    Some(format!("{what}s came instead of replies ({why})"))
+}
+
+/// How many errors came instead of answers, what they are, and what they said: `7 ICMP errors (administratively prohibited,
+/// from 192.0.2.1)`.
+pub(super) fn counted_errors(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+    let (count, what, why) = errors(run, rows)?;
+    let s = if count == 1 { "" } else { "s" };
+    Some(format!("{count} {what}{s} came ({why})"))
+}
+
+fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> {
     let mut came = Refusals::default();
     for row in rows.iter().filter(|row| figure(row, "refused") > Some(0.0)) {
         run.for_each_record(Some(row.trial), |record| {
@@ -206,11 +219,10 @@ pub(super) fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     }
     let came = came.listed();
     let by_icmp = came.iter().all(|(refusal, _)| refusal.reason.is_some());
-    let what = if by_icmp { "ICMP errors" } else { "errors" };
-    match refusals::described(&came) {
-        why if why.is_empty() => None,
-        why => Some(format!("{what} came instead of replies ({why})")),
-    }
+    let what = if by_icmp { "ICMP error" } else { "error" };
+    let count = came.iter().map(|(_, count)| count).sum();
+    let why = refusals::described(&came);
+    (!why.is_empty()).then_some((count, what, why))
 }
 
 /// Where packets of the trials were dropped, and how full that queue was.

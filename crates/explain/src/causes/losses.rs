@@ -1,14 +1,24 @@
 //! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
-use super::blackouts::{refused, which_way};
+use super::blackouts::{counted_errors, which_way};
 use super::combination::{self, lost_share, total};
+use super::gather::Stream;
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
+use delaylab_model::units::format_duration;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
+
+/// How likely packets that are lost independently of each other may be to be lost in so long a row for it to be worth a word.
+const RARE: f64 = 0.01;
+/// A row of fewer is not worth a word.
+const LEAST_RUN: u64 = 3;
+/// Labels that share the largest share are named, up to so many.
+const NAMED: usize = 4;
 
 /// Packets that were lost, some of them in combinations of levels of which others were answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,14 +30,33 @@ pub struct Losses {
     /// How many of the lost ones are of combinations of levels that lost everything.
     pub in_blackouts: u64,
     /// The combination of levels with the largest share, and its probe where there are several: its label and that
-    /// share, 0 to 1. `None` where there is one alone.
+    /// share, 0 to 1; several labels where that is the share of each. `None` where there is one alone.
     pub most: Option<(String, f64)>,
+    /// The longest row of packets without an answer, where packets were not lost independently of each other.
+    pub outage: Option<Outage>,
     /// The likely reason, where the run's tables tell it.
     pub reason: Option<String>,
 }
 
+/// Packets one after the other that were not answered (the longest loss period of RFC 3357).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outage {
+    /// The trial, where there are several.
+    pub trial: Option<u32>,
+    /// How many.
+    pub packets: u64,
+    /// When the first of them was due, since the first packet of its stream was.
+    pub from: Nanos,
+    /// When the next one was due that was answered; `None`: none was.
+    pub to: Option<Nanos>,
+}
+
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose.
-pub(super) fn find(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
+pub(super) fn find(
+    run: &Run,
+    resolved: Option<&Resolved>,
+    streams: &[Stream<'_>],
+) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
     }
@@ -41,22 +70,99 @@ pub(super) fn find(run: &Run, resolved: Option<&Resolved>) -> Option<Losses> {
     let (lost, sent) = (of_all(&alike, "lost"), of_all(&alike, "sent"));
     alike.retain(|(_, rows)| total(rows, "received") > 0);
     let in_blackouts = lost - of_all(&alike, "lost");
-    let (label, rows) = alike
-        .iter()
-        .max_by(|a, b| lost_share(&a.1).total_cmp(&lost_share(&b.1)))?;
-    let reason = || match drops(rows.iter().copied()) {
-        known if !known.is_empty() => Some(known),
-        _ => Some(rows)
-            .filter(|rows| 2 * total(rows, "refused") > total(rows, "lost"))
-            .and_then(|rows| refused(run, rows))
-            .or_else(|| which_way(rows)),
-    };
-    (lost > in_blackouts).then(|| Losses {
+    if lost == in_blackouts {
+        return None;
+    }
+    let rows: Vec<&TrialRow> = alike.iter().flat_map(|(_, rows)| rows).copied().collect();
+    let rows: Vec<&TrialRow> = rows
+        .into_iter()
+        .filter(|row| total(&[row], "lost") > 0)
+        .collect();
+    Some(Losses {
         lost,
         sent,
         in_blackouts,
-        most: (alike.len() > 1).then(|| (label.clone(), lost_share(rows))),
-        reason: reason(),
+        most: most(&alike),
+        outage: outage(streams, &rows),
+        reason: reason(run, &rows),
+    })
+}
+
+/// Where most was lost: the labels with the largest share, where they are not all there are.
+fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
+    let shares = alike.iter().map(|(_, rows)| lost_share(rows));
+    let largest = shares.max_by(f64::total_cmp)?;
+    let all = alike.iter().filter(|(_, rows)| lost_share(rows) >= largest);
+    let labels: Vec<&str> = all.map(|(label, _)| label.as_str()).collect();
+    let named = match labels.len() {
+        count if count == alike.len() => return None,
+        count if count > NAMED => {
+            format!("{} and {} more", labels[..NAMED].join("; "), count - NAMED)
+        }
+        _ => labels.join("; "),
+    };
+    Some((named, largest))
+}
+
+/// What the run's tables tell of why packets of these rows were lost.
+fn reason(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+    // What a world says of a trial's path stands in the row of one of its probes.
+    let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
+    let of_trials = run
+        .trials()
+        .iter()
+        .filter(|row| trials.contains(&row.trial));
+    let drops = Some(drops(of_trials)).filter(|drops| !drops.is_empty());
+    let errors = counted_errors(run, rows);
+    let is_known = drops.is_some() || 2 * total(rows, "refused") > total(rows, "lost");
+    let way = which_way(rows).filter(|_| !is_known);
+    let reasons: Vec<String> = [drops, errors, way].into_iter().flatten().collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// The longest row of packets of any stream that were not answered, where packets that are lost independently of each other are
+/// not lost in so long a row.
+fn outage(streams: &[Stream<'_>], rows: &[&TrialRow]) -> Option<Outage> {
+    let of_rows = |stream: &&Stream<'_>| {
+        let is = |row: &&TrialRow| (row.trial, row.probe) == (stream.row.trial, stream.row.probe);
+        rows.iter().any(is)
+    };
+    let trials: BTreeSet<u32> = streams.iter().map(|stream| stream.row.trial).collect();
+    let longest = streams.iter().filter(of_rows).filter_map(longest_run);
+    let (trial, found) = longest.max_by_key(|(_, found)| found.packets)?;
+    let trial = (trials.len() > 1).then_some(trial);
+    Some(Outage { trial, ..found })
+}
+
+fn longest_run(stream: &Stream<'_>) -> Option<(u32, Outage)> {
+    let found = longest_row(&stream.due, &stream.response)?;
+    Some((stream.row.trial, found))
+}
+
+fn longest_row(due: &[Nanos], response: &[f64]) -> Option<Outage> {
+    let (mut longest, mut at, mut lost) = (0..0, 0, 0);
+    for row in response.chunk_by(|a, b| a.is_nan() == b.is_nan()) {
+        if row[0].is_nan() {
+            lost += row.len();
+            if row.len() > longest.len() {
+                longest = at..at + row.len();
+            }
+        }
+        at += row.len();
+    }
+    let packets = longest.len() as u64;
+    let share = lost as f64 / response.len().max(1) as f64;
+    let expected = response.len() as f64 * (1.0 - share) * share.powf(packets as f64);
+    if packets < LEAST_RUN || expected >= RARE {
+        return None;
+    }
+    let first = *due.first()?;
+    let since = |at: usize| due.get(at).map(|&due| due.saturating_sub(first));
+    Some(Outage {
+        trial: None,
+        packets,
+        from: since(longest.start)?,
+        to: since(longest.end),
     })
 }
 
@@ -94,18 +200,107 @@ impl Losses {
         let most = self.most.as_ref().map_or_else(String::new, |(label, of)| {
             format!(", the largest share{of_rest} in {label} ({})", percent(*of))
         });
+        let outage = self.outage.as_ref();
+        let outage = outage.map_or_else(String::new, Outage::words);
         let reason = self.reason.as_ref();
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         format!(
-            "{} of {} packets {were} lost ({share}){blackouts}{most}{reason}.",
+            "{} of {} packets {were} lost ({share}){blackouts}{most}{outage}{reason}.",
             self.lost, self.sent
         )
     }
 }
 
+impl Outage {
+    /// `, no answer to 226 in a row (from 870 ms on to the end of trial 3)`.
+    fn words(&self) -> String {
+        let of = self.trial.map(|trial| format!(" of trial {trial}"));
+        let of = of.unwrap_or_default();
+        let from = format_duration(self.from);
+        let when = match self.to {
+            Some(to) => format!("from {from} to {}{of}", format_duration(to)),
+            None => format!("from {from} on to the end{of}"),
+        };
+        format!(", no answer to {} in a row ({when})", self.packets)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::causes::testing::row;
+
+    const MS: Nanos = 1_000_000;
+
+    /// A packet each 5 ms; those of these ranges are lost.
+    fn row_of(lost: &[std::ops::Range<usize>]) -> Option<Outage> {
+        let due: Vec<Nanos> = (0..400).map(|n| 7 + n * 5 * MS).collect();
+        let response = (0..400).map(|n| {
+            let is_lost = lost.iter().any(|range| range.contains(&n));
+            if is_lost { f64::NAN } else { 1e6 }
+        });
+        longest_row(&due, &response.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_longest_row_of_losses_is_found_where_it_is_no_chance() {
+        let outage = |packets, from, to| Outage {
+            trial: None,
+            packets,
+            from,
+            to,
+        };
+        let to_the_end = row_of(&[174..400]);
+        assert_eq!(to_the_end, Some(outage(226, 870 * MS, None)));
+        assert_eq!(
+            row_of(&[3..4, 100..120, 130..140]),
+            Some(outage(20, 500 * MS, Some(600 * MS)))
+        );
+        // One by one, two at a time, or as often as a coin falls: no row.
+        let apart = (0..400).step_by(4).map(|n| n..n + 2);
+        assert_eq!(row_of(&apart.collect::<Vec<_>>()), None);
+        let coin = (0..400).filter(|n| (n * 2_654_435_761_usize) >> 7 & 1 == 1);
+        assert_eq!(row_of(&coin.map(|n| n..n + 1).collect::<Vec<_>>()), None);
+        assert_eq!(row_of(&[]), None);
+        let mut losses = Losses {
+            lost: 226,
+            sent: 400,
+            in_blackouts: 0,
+            most: None,
+            outage: to_the_end,
+            reason: None,
+        };
+        assert_eq!(
+            losses.sentence(),
+            "226 of 400 packets were lost (56.5 %), no answer to 226 in a row (from 870 ms on to the end)."
+        );
+        losses.outage = Some(Outage {
+            trial: Some(3),
+            ..outage(20, 500 * MS, Some(600 * MS))
+        });
+        losses.reason =
+            Some("7 ICMP errors came (administratively prohibited, from 10.82.0.2)".to_owned());
+        assert_eq!(
+            losses.sentence(),
+            "226 of 400 packets were lost (56.5 %), no answer to 20 in a row (from 500 ms to 600 ms of trial 3): 7 ICMP \
+             errors came (administratively prohibited, from 10.82.0.2)."
+        );
+    }
+
+    #[test]
+    fn those_that_lose_the_same_share_are_all_named() {
+        let of = |lost| row(&[("lost", lost), ("sent", 100)], None);
+        let rows = [of(4), of(4), of(3)];
+        let labels = ["m icmp", "m stamp", "m tcp"];
+        let alike = labels
+            .iter()
+            .zip(&rows)
+            .map(|(label, row)| (label.to_string(), vec![row]));
+        let alike: Vec<_> = alike.collect();
+        assert_eq!(most(&alike), Some(("m icmp; m stamp".to_owned(), 0.04)));
+        assert_eq!(most(&alike[..2]), None);
+    }
 
     #[test]
     fn the_largest_share_is_named_with_its_reason() {
@@ -114,6 +309,7 @@ mod tests {
             sent: 14_280,
             in_blackouts: 0,
             most: Some(("case CoDel, streams 4".to_owned(), 0.0269)),
+            outage: None,
             reason: Some("the queue of r→s dropped packets (CoDel)".to_owned()),
         };
         assert_eq!(
@@ -137,6 +333,7 @@ mod tests {
             sent: 20_000,
             in_blackouts: 0,
             most: None,
+            outage: None,
             reason: None,
         };
         assert_eq!(one.sentence(), "1 of 20000 packets was lost (<0.01 %).");

@@ -217,6 +217,16 @@ impl Explanation {
         losses.map_or_else(String::new, Losses::sentence)
     }
 
+    /// What was lost, where some of it was lost in a row: figures are then of the time in which packets were answered. Without its
+    /// full stop.
+    pub fn outage_warning(&self) -> Option<String> {
+        let losses = self
+            .losses
+            .as_ref()
+            .filter(|losses| losses.outage.is_some())?;
+        Some(losses.sentence().trim_end_matches('.').to_owned())
+    }
+
     /// What lost everything, what is slow, what else was lost, then whose fault the late packets are.
     pub fn answer(&self) -> String {
         let all = [
@@ -310,7 +320,8 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let sending = Sending::new(&gathered.streams);
     let mut explanation = Explanation {
         blackouts: blackouts::find(run, resolved),
-        losses: losses::find(run, resolved),
+        losses: losses::find(run, resolved, &gathered.streams),
+        irregular: gathered.irregular.sentences(),
         slow: slow::find(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,

@@ -12,7 +12,7 @@ use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
 use crate::words::{plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
-use delaylab_explain::causes::{self, blackouts};
+use delaylab_explain::causes::{self, Explanation, blackouts};
 use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::experiment::Resolved;
@@ -39,6 +39,13 @@ pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData 
         explanation: Some(causes::explain(run, resolved, Baseline::Best)),
         ..read(run, resolved, folder, figures)
     };
+    if let Some(outage) = data
+        .explanation
+        .as_ref()
+        .and_then(Explanation::outage_warning)
+    {
+        data.problems.insert(0, outage);
+    }
     if let Some(part) = resolved.and_then(|resolved| resolved.measured.as_ref()) {
         add_measured(&mut data, part);
     }

@@ -1,0 +1,130 @@
+//! What is said of packets that were lost: how many in a row, and why.
+
+use crate::causes::explain_in;
+use delaylab_explain::causes::Explanation;
+use delaylab_model::icmp::IcmpReason;
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::refusal::Refusal;
+use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
+use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
+
+const FACTS: RecordFacts = RecordFacts {
+    reflector_clock: ReflectorClock::Unrelated,
+    residence: Residence::ToDriver,
+};
+const EXPERIMENT: &str = r#"
+name = "losses"
+title = "Packets that are lost"
+world = "sim"
+
+[[probe]]
+name = "first"
+method = "udp"
+payload = "64B"
+pacing = { every = "5ms" }
+duration = "2s"
+
+[[probe]]
+name = "second"
+method = "udp"
+payload = "64B"
+pacing = { every = "5ms" }
+duration = "2s"
+
+[path]
+topology = "two-hosts"
+framing = "ethernet"
+rate = "100Mbit/s"
+"#;
+
+/// Two probes of 400 packets; what becomes of a packet of the second, and what the world says of the first.
+struct Lossy {
+    ends: fn(u64) -> Outcome,
+    warnings: Vec<String>,
+}
+
+impl World for Lossy {
+    fn refusals(&self, _: &Trial) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
+        sink.begin(0, &FACTS).unwrap();
+        sink.begin(1, &FACTS).unwrap();
+        for seq in 0..400 {
+            for probe in 0..2 {
+                let due = seq as Nanos * 5 * MILLISECOND;
+                let mut record = Record::due(0, probe, seq, Method::Udp, due);
+                record.t_send = Some(due + 10 * MICROSECOND);
+                record.outcome = if probe == 0 {
+                    Outcome::Ok
+                } else {
+                    (self.ends)(seq)
+                };
+                match record.outcome {
+                    Outcome::Ok | Outcome::Late => record.t_recv = Some(due + MILLISECOND),
+                    Outcome::Refused => {
+                        record.icmp = Some(IcmpReason::Prohibited);
+                        record.refused_by = Some("10.82.0.2".parse().unwrap());
+                    }
+                    _ => {}
+                }
+                sink.record(&record).unwrap();
+            }
+        }
+        let facts = |warnings: &[String]| ProbeFacts {
+            records: FACTS,
+            warnings: warnings.to_vec(),
+            ..ProbeFacts::default()
+        };
+        Ok(TrialFacts::from(vec![facts(&self.warnings), facts(&[])]))
+    }
+}
+
+fn explain(ends: fn(u64) -> Outcome, warnings: &[&str]) -> Explanation {
+    let warnings = warnings.iter().map(|warning| (*warning).to_owned());
+    let warnings = warnings.collect();
+    explain_in(&mut Lossy { ends, warnings }, EXPERIMENT, 1)
+}
+
+/// What a world says of the path of a trial stands in the row of its first probe.
+#[test]
+fn the_queue_that_dropped_packets_is_named_for_every_probe_of_its_trial() {
+    let each_tenth = |seq| {
+        if seq % 10 == 0 {
+            Outcome::Lost
+        } else {
+            Outcome::Ok
+        }
+    };
+    let found = explain(
+        each_tenth,
+        &["packets were dropped at s1→s2: the buffer was full"],
+    );
+    assert_eq!(
+        found.some_lost_answer(),
+        "40 of 800 packets were lost (5.0 %), the largest share in second (10.0 %): the queue of s1→s2 dropped packets (the \
+         buffer was full)."
+    );
+    assert_eq!(found.outage_warning(), None);
+}
+
+/// A rule that rejects packets answers few of them: kernels limit the errors that they send.
+#[test]
+fn errors_are_named_where_most_packets_get_none() {
+    let rejected = |seq: u64| match seq {
+        0..175 => Outcome::Ok,
+        seq if seq % 30 == 1 => Outcome::Refused,
+        _ => Outcome::Lost,
+    };
+    let found = explain(rejected, &[]);
+    assert_eq!(
+        found.some_lost_answer(),
+        "225 of 800 packets were lost (28.1 %), the largest share in second (56.2 %), no answer to 225 in a row (from 875 ms \
+         on to the end): 8 ICMP errors came (administratively prohibited, from 10.82.0.2)."
+    );
+    let warning = found.outage_warning().unwrap();
+    assert_eq!(format!("{warning}."), found.some_lost_answer());
+}
