@@ -13,6 +13,7 @@
 //! | `decide` | and that in a sentence, the size of the effect first |
 //! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
 //! | [`limits`] | what must not be: `p99(response) > +10%` |
+//! | `outage` | trials from some packet of which on nothing was answered any more |
 //! | [`both`] | two runs as one in which the run is a factor |
 //! | `words` | figures in sentences |
 //!
@@ -28,6 +29,7 @@ mod decide;
 mod figures;
 pub mod limits;
 pub mod looks;
+mod outage;
 pub mod pairs;
 #[cfg(test)]
 mod tests;
@@ -40,6 +42,7 @@ mod words;
 pub use asked::Asked;
 pub use carried::Carried;
 pub use figures::{Figures, PairFigures, Point, Silent, Tests};
+pub use outage::{Outage, Outages};
 pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
 pub use verdict::{Kind, Verdict};

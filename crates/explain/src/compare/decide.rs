@@ -3,6 +3,7 @@
 use super::carried::Carried;
 use super::figures::{Figures, PairFigures, Silent, Tests};
 use super::looks::{ERROR, LOOKS, is_clear, stretch};
+use super::outage;
 use super::unsure_loss::unsure_loss;
 use super::values::Quantity;
 use super::verdict::{Kind, Verdict};
@@ -258,6 +259,9 @@ fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
             ));
         }
         None => {}
+    }
+    if let Some(change) = outage::change(&found.outages, [a, b]) {
+        return Some(change);
     }
     let bounds = loss.absolute.as_ref().ok()?;
     is_clear(loss, looks).then(|| {

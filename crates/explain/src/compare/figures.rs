@@ -2,6 +2,7 @@
 
 use super::asked::{Asked, SEED, SERVER};
 use super::carried::{self, Carried};
+use super::outage::Outages;
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
@@ -22,6 +23,8 @@ pub struct PairFigures {
     pub counts: [Counts; 2],
     /// The share of packets that were never answered.
     pub loss: Shift,
+    /// Trials from some packet of which on nothing was answered any more, of A and of B.
+    pub outages: [Outages; 2],
     /// What both have, and what one has of which the other one lost everything.
     pub figures: Vec<Figures>,
     /// What one of them lacks, and why.
@@ -116,6 +119,12 @@ impl PairFigures {
             _ => None,
         }
     }
+
+    /// Is one side never answered, or not any more from some time on, where the other one is?
+    pub(super) fn is_outage(&self) -> bool {
+        let [a, b] = self.outages.each_ref().map(Outages::is_any);
+        self.silent().is_some() || a != b
+    }
 }
 
 /// All but the verdict, which allows for the other pairs.
@@ -127,6 +136,7 @@ pub(super) fn compare_pair(pair: &Pair, data: [&dyn Data; 2], asked: &Asked) -> 
     let mut found = PairFigures {
         counts: summaries.map(|summary| summary.counts),
         loss: loss(data, pair),
+        outages: [0, 1].map(|side| Outages::new(data[side], &pair.streams[side])),
         figures: Vec::new(),
         missing: Vec::new(),
         tests: None,

@@ -11,7 +11,8 @@
 //! - **undecided**: anything else. Whoever wants no regression missed lets that fail, too.
 //!
 //! A bound of B's own value (`> 30ms`) has failed where all of the interval is beyond it; `max`, `min` and
-//! `count` of B are taken as they are. Where A was answered and nothing of B was, be it under one combination of the
+//! `count` of B are taken as they are. Where B was not answered any more from some packet of a trial on, its losses in a row are no
+//! chance: a limit of loss that B is beyond has failed. Where A was answered and nothing of B was, be it under one combination of the
 //! levels that a limit is about, every limit of a delay has failed.
 
 mod answer;
@@ -19,6 +20,7 @@ mod silence;
 
 use super::asked::SEED;
 use super::both::{Both, RUN, RUNS};
+use super::words::percent;
 use answer::Question;
 use delaylab_lab::finding::check::{
     Beyond, Bound, Check, Claim, Comparison, LevelSet, LevelText, Limit, Number, Relation,
@@ -95,6 +97,16 @@ impl Held {
     }
 }
 
+impl Held {
+    /// Because B's losses are those of an outage, whatever an interval says.
+    fn fail_by_outage(&mut self, outage: &str) {
+        self.outcome = Outcome::Failed;
+        let [a, b] = self.values.map(|value| value.map(percent));
+        let of_a = a.map_or_else(String::new, |a| format!(", {a} in A"));
+        self.reason = format!("{} in B{of_a}: {outage}", b.unwrap_or_default());
+    }
+}
+
 /// Holds a limit against both runs: once, or once for each level that `for each` names.
 ///
 /// # Errors
@@ -113,7 +125,11 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
     let question = Question { limit };
     let answer = |part: Part| {
         let silence = silence::unanswered(limit, &part.levels, both);
+        let outage = silence::outage(limit, &part.levels, both);
         let mut held = question.answer(part)?;
+        if held.outcome == Outcome::Undecided && !outage.is_empty() && question.is_beyond(&held) {
+            held.fail_by_outage(&outage);
+        }
         if !silence.is_empty() {
             held.fail(&silence);
         }

@@ -60,6 +60,6 @@ impl PairFigures {
             .figures(headline)
             .map_or(&[][..], |figures| &figures.shifts);
         let mut all = shifts.iter().chain([&self.loss]);
-        self.silent().is_some() || all.any(|shift| is_clear(shift, looks))
+        self.is_outage() || all.any(|shift| is_clear(shift, looks))
     }
 }

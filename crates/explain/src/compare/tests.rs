@@ -24,6 +24,8 @@ struct Recipe {
     path: f64,
     /// Of 1.
     lost: f64,
+    /// From this packet on all are lost.
+    gone_from: u64,
     seed: u64,
 }
 
@@ -32,6 +34,7 @@ const PLAIN: Recipe = Recipe {
     queue: 0.0,
     path: 1.0,
     lost: 0.0,
+    gone_from: u64::MAX,
     seed: 1,
 };
 
@@ -60,7 +63,7 @@ fn records(recipe: Recipe) -> Vec<Record> {
         let back = there + 10_000;
         let rx = back + way(&mut random);
         record.t_send = Some(send);
-        if random.uniform() < recipe.lost {
+        if random.uniform() < recipe.lost || seq >= recipe.gone_from {
             record.outcome = End::Lost;
             return record;
         }
@@ -697,6 +700,71 @@ fn what_cannot_be_held_is_an_error() {
         assert!(error.contains(says), "{text}: {error}");
         assert!(!error.contains("A or B"), "{text}: {error}");
     }
+}
+
+/// Losses in a row are one event, which no interval of a share tells from chance; that a path died is certain.
+#[test]
+fn an_outage_to_the_end_is_a_change_and_no_chance() {
+    let recipe = Recipe {
+        packets: 400,
+        ..PLAIN
+    };
+    let (a, b) = (
+        run(&[recipe]),
+        run(&[Recipe {
+            gone_from: 153,
+            seed: 2,
+            ..recipe
+        }]),
+    );
+    let found = compared(&a, &b);
+    assert_eq!(found.verdict.kind, Kind::Differs);
+    let says = "B is not answered any more from 153 ms on (247 packets in a row): B loses 62 % of its packets and A 0 %.";
+    assert!(
+        found.verdict.text.starts_with(says),
+        "{}",
+        found.verdict.text
+    );
+    assert!(
+        !found.verdict.text.contains("chance"),
+        "{}",
+        found.verdict.text
+    );
+    for limit in ["lost > +5%", "lost > 5%"] {
+        let held = &limits(&a, &b, limit)[0];
+        assert_eq!(held.outcome, Outcome::Failed, "{held:?}");
+        assert!(
+            held.reason.contains("not answered any more from 153 ms on"),
+            "{held:?}"
+        );
+    }
+    // Where A was like that, too, nothing has changed, and B's own loss is what it is.
+    assert_eq!(compared(&b, &b).verdict.kind, Kind::NoDifference);
+    assert_ne!(outcome(&b, &b, "lost > +5%"), Outcome::Failed);
+    assert_eq!(outcome(&b, &b, "lost > 5%"), Outcome::Failed);
+    assert_ne!(outcome(&a, &b, "lost > 70%"), Outcome::Failed);
+}
+
+#[test]
+fn combinations_that_lose_everything_are_no_chance() {
+    let recipe = |seed| Recipe {
+        packets: 200,
+        seed,
+        ..PLAIN
+    };
+    let all = [1, 2, 3, 4, 5, 6, 7, 8].map(recipe);
+    let mut some = all;
+    (some[2].gone_from, some[6].gone_from) = (0, 0);
+    let (a, b) = (run(&all), run(&some));
+    let found = compared(&a, &b);
+    assert_eq!(found.verdict.kind, Kind::Differs);
+    let says = "B is never answered in 2 of 8 trials: B loses 25 % of its packets and A 0 %.";
+    assert!(
+        found.verdict.text.starts_with(says),
+        "{}",
+        found.verdict.text
+    );
+    assert_eq!(outcome(&a, &b, "lost > +5%"), Outcome::Failed);
 }
 
 #[test]

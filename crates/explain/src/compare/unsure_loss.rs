@@ -26,7 +26,7 @@ pub(super) fn unsure_loss(pair: &PairFigures, looks: usize) -> Option<UnsureLoss
     let (a, b) = (pair.loss.a?, pair.loss.b?);
     let by = (b - a).abs();
     let is_worth = by >= WORTH_LOSS || by >= WORTH_DOUBLED && a.max(b) >= 2.0 * a.min(b);
-    let is_sure = pair.silent().is_some() || is_clear(&pair.loss, looks);
+    let is_sure = pair.is_outage() || is_clear(&pair.loss, looks);
     (is_worth && !is_sure).then(|| UnsureLoss {
         a,
         b,

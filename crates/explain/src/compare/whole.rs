@@ -182,7 +182,8 @@ impl<'a> Words<'a> {
     /// Of the pairs that both answer.
     fn loss(&self) -> Option<String> {
         let told = self.pairs.iter();
-        let told = told.filter(|pair| pair.silent().is_none() && is_clear(&pair.loss, self.looks));
+        let told = told.filter(|pair| pair.is_outage() || is_clear(&pair.loss, self.looks));
+        let told = told.filter(|pair| pair.silent().is_none());
         let by = |pair: &&PairFigures| pair.loss.difference().unwrap_or(0.0);
         let told: Vec<_> = told.collect();
         let most = told

@@ -3,6 +3,7 @@
 use super::{Held, Outcome};
 use crate::compare::both::{RUN, RUNS};
 use crate::compare::words::{percent, sign, signed_percent};
+use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
@@ -41,7 +42,7 @@ impl Question<'_> {
                 let outcome = self.outcome(estimate);
                 (outcome, self.sentence(values, &unit, estimate, outcome))
             }
-            None => (Outcome::Undecided, of_two_runs(&part.reason)),
+            None => (Outcome::Undecided, self.doubt(&part.reason)),
         };
         Ok(Held {
             limit: self.limit.to_string(),
@@ -54,6 +55,39 @@ impl Question<'_> {
             bound: self.limit.bound.number().value,
             outcome,
             reason,
+        })
+    }
+
+    /// Why there is no interval. What is said of delays is said of losses where those are what is asked for.
+    fn doubt(&self, reason: &str) -> String {
+        let reason = of_two_runs(reason);
+        match self.limit.statistic.measure() {
+            Measure::Lost => reason
+                .replace(
+                    "each delay resembles the one before",
+                    "packets are lost several in a row",
+                )
+                .replace(
+                    "how much their delays depend",
+                    "how much their losses depend",
+                ),
+            _ => reason,
+        }
+    }
+
+    /// Is the value itself beyond the bound, whatever its interval?
+    pub(super) fn is_beyond(&self, held: &Held) -> bool {
+        let [a, b] = held.values;
+        let of_both = |by: fn(f64, f64) -> f64| a.zip(b).map(|(a, b)| by(a, b));
+        let value = match self.limit.bound {
+            Bound::Value(_) => b,
+            Bound::Change(_) => of_both(|a, b| b - a),
+            Bound::Share(_) => of_both(|a, b| b / a - 1.0),
+        };
+        value.is_some_and(|value| {
+            self.limit
+                .beyond
+                .holds(value, self.limit.bound.number().value)
         })
     }
 

@@ -1,8 +1,9 @@
 //! What was answered in A and never in B: no statistic of what was answered shows it, because it is not among it.
 
 use crate::compare::both::{Both, RUN, RUNS};
+use crate::compare::outage::Outages;
 use crate::compare::pairs::{Named, names};
-use delaylab_lab::finding::check::{Bound, Kind, Limit, Selector, Statistic};
+use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Selector, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Data, Measure, Selection, StreamInfo, Values};
@@ -55,6 +56,30 @@ pub(super) fn unanswered(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) 
             more - NAMED
         ),
     }
+}
+
+/// The outages of B among what a limit of loss is about, where A had none or does not matter; empty where there are none, or the
+/// limit is of something else, or asks for more loss.
+pub(super) fn outage(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
+    let is_of_loss = limit.statistic.measure() == Measure::Lost && limit.statistic.is_share();
+    if !is_of_loss || !matches!(limit.beyond, Beyond::More | Beyond::AtLeast) {
+        return String::new();
+    }
+    let selection = Selection::at(levels).within(&selectors(&limit.statistic));
+    let streams = selection.streams(both.streams()).unwrap_or_default();
+    let of_run = |at: usize| -> Vec<usize> {
+        let all = streams.iter().copied();
+        all.filter(|&index| {
+            let stream = &both.streams()[index];
+            stream.series.is_none() && run(stream) == Some(at)
+        })
+        .collect()
+    };
+    let is_own = matches!(limit.bound, Bound::Value(_));
+    if !is_own && Outages::new(both, &of_run(0)).is_any() {
+        return String::new();
+    }
+    Outages::new(both, &of_run(1)).words("B")
 }
 
 impl Ends {
