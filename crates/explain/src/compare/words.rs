@@ -5,7 +5,7 @@ use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::units::format_duration_f64;
 use delaylab_stats::functional::Functional;
 
-/// A share of 1 as a percentage, to two digits: `0.52 %`, `3.1 %`, `34 %`.
+/// A share of 1 as a percentage, to two digits: `0.52 %`, `3.1 %`, `34 %`; of nearly all, `99.8 %`: never all where it is not.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent.abs() {
@@ -13,6 +13,7 @@ pub fn percent(share: f64) -> String {
         p if p < 0.00995 => "<0.01 %".to_owned(),
         p if p < 0.995 => format!("{percent:.2} %"),
         p if p < 9.95 => format!("{percent:.1} %"),
+        p if (99.5..100.0).contains(&p) => format!("{:.1} %", (percent * 10.0).trunc() / 10.0),
         _ => format!("{percent:.0} %"),
     }
 }
@@ -80,7 +81,10 @@ mod tests {
         assert_eq!(percent(0.00001), "<0.01 %");
         assert_eq!(percent(0.0052), "0.52 %");
         assert_eq!(percent(0.031), "3.1 %");
-        assert_eq!(percent(0.999), "100 %");
+        assert_eq!(percent(0.994), "99 %");
+        assert_eq!(percent(499.0 / 500.0), "99.8 %");
+        assert_eq!(percent(0.99999), "99.9 %");
+        assert_eq!(percent(1.0), "100 %");
         assert_eq!(signed_percent(-12.5), "−1250 %");
         assert_eq!(signed_percent(-1e-9), "−0.00 %");
         assert_eq!(signed_duration(1_200_000.0), "+1.20 ms");
