@@ -93,14 +93,18 @@ fn differs(measure: Measure, shift: &Shift, carried: Option<&Carried>) -> String
     format!("B's {statistic} {name} is {by} than A's{interval}{carried}.")
 }
 
-/// ` Its median is 20 µs (2.1 %) longer.`, or that it is the same.
+/// ` Its median is 20 µs (2.1 %) longer.`, or that no difference of it can be told, which may still be larger than the one that is.
 fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
     if is_clear(median, looks) {
         return format!(" The median is {}.", by(measure, median));
     }
     match seen(measure, median, looks) {
         Some(ClearDifference::Any) => " The median is the same.".to_owned(),
-        Some(ClearDifference::Beyond(most)) => format!(" The median is the same within {most}."),
+        Some(ClearDifference::Beyond(most)) => {
+            format!(
+                " No difference of the median can be told; one of more than {most} would have been seen."
+            )
+        }
         None => String::new(),
     }
 }
