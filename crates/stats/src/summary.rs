@@ -6,6 +6,7 @@
 
 mod builder;
 mod figures;
+mod irregular;
 pub mod refusals;
 mod rows;
 mod server;
@@ -14,6 +15,7 @@ pub use crate::histogram::Histogram;
 pub use crate::variation::Variation;
 pub use builder::SummaryBuilder;
 pub use figures::Figure;
+pub use irregular::Irregular;
 pub use refusals::Refusal;
 pub use server::ServerTime;
 
@@ -191,6 +193,8 @@ pub struct Summary {
     pub counts: Counts,
     /// Why packets were refused, by whom, and how many each; the most frequent first.
     pub refusals: Vec<(Refusal, u64)>,
+    /// What the path did to packets other than delaying or losing them.
+    pub irregular: Irregular,
     /// t_recv − t_intended.
     pub response: Option<Distribution>,
     /// t_recv − t_send.

@@ -61,6 +61,7 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
         + &paragraph(&found.lost_answer(), Paint::Warning, style)
         + &paragraph(&found.slow_answer(), Paint::Bold, style)
         + &paragraph(&found.some_lost_answer(), Paint::Warning, style)
+        + &paragraph(&found.irregular_answer(), Paint::Warning, style)
         + &paragraph(&found.late_answer(), Paint::Bold, style)
 }
 

@@ -21,6 +21,7 @@ use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
+use delaylab_stats::summary::Irregular;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -41,6 +42,8 @@ pub(super) struct Gathered<'a> {
     pub(super) usual: Anatomies,
     /// What late packets took longer.
     pub(super) excess: Anatomies,
+    /// What the path did to packets other than delaying or losing them.
+    pub(super) irregular: Irregular,
     /// The two ways apart.
     pub(super) ways: Ways,
     /// What said who had the CPU.
@@ -119,6 +122,8 @@ pub(super) struct Tally {
     pub(super) over_tcp: u64,
     /// Packets with segments that the kernel says were sent again.
     pub(super) sent_again: u64,
+    /// Packets whose answer came after that of a later one.
+    pub(super) overtaken: u64,
 }
 
 impl Tally {
@@ -188,6 +193,7 @@ impl<'a> Gathered<'a> {
                 events: 0,
                 usual: Anatomies::default(),
                 excess: Anatomies::default(),
+                irregular: Irregular::default(),
                 ways: Ways::default(),
                 sources,
                 ran: ran(run.trials()),
@@ -274,6 +280,8 @@ struct Open {
     clock: BTreeSet<(usize, u64)>,
     /// Late packets with segments that TCP sent again, by stream.
     sent_again: BTreeSet<(usize, u64)>,
+    /// Late packets that later ones overtook, by stream.
+    overtaken: BTreeSet<(usize, u64)>,
     /// The bounds of the server's time of each late request, by stream and sequence number.
     servers: BTreeMap<(usize, u64), Bounds>,
 }
@@ -308,6 +316,7 @@ impl Gathering<'_> {
             ways: BTreeMap::new(),
             clock: BTreeSet::new(),
             sent_again: BTreeSet::new(),
+            overtaken: BTreeSet::new(),
             servers: BTreeMap::new(),
         });
         let (facts, bound) = (stream.row.facts.records, self.bounds[at]);
@@ -324,6 +333,7 @@ impl Gathering<'_> {
         if !counts {
             return;
         }
+        self.gathered.irregular.push(record);
         self.gathered.sent += u64::from(record.t_send.is_some());
         self.gathered.answered += u64::from(response.is_some());
         if response.is_some() {
@@ -337,6 +347,9 @@ impl Gathering<'_> {
         }
         if late && record.retransmits > Some(0) {
             open.sent_again.insert((at, record.seq));
+        }
+        if late && record.reorder_extent > 0 {
+            open.overtaken.insert((at, record.seq));
         }
         if late && let Some(bounds) = record.server() {
             open.servers.insert((at, record.seq), bounds);
@@ -397,6 +410,7 @@ impl Gathering<'_> {
                 tally.add(open.trial, at, &self.gathered.streams[at], &late);
                 tally.over_tcp += u64::from(row.method.is_stream());
                 tally.sent_again += u64::from(open.sent_again.contains(&(at, late.seq)));
+                tally.overtaken += u64::from(open.overtaken.contains(&(at, late.seq)));
                 if let Some(event) = event {
                     let ran = activation.map_or(event.length, |activation| activation.ran);
                     tally.lengths.push(event.length as f64);

@@ -69,6 +69,8 @@ pub struct Explanation {
     pub blackouts: Vec<Blackout>,
     /// What else was lost.
     pub losses: Option<Losses>,
+    /// What the path did to packets other than delaying or losing them, a sentence each without its full stop.
+    pub irregular: Vec<String>,
     /// What every packet of a condition pays, against a better one.
     pub slow: Slow,
     /// Packets that were sent.
@@ -211,6 +213,13 @@ impl Explanation {
         sentences.join(" ")
     }
 
+    /// Copies, another order and other marks, a sentence each; empty where there were none.
+    pub fn irregular_answer(&self) -> String {
+        let sentences = self.irregular.iter();
+        let sentences: Vec<String> = sentences.map(|sentence| capitalised(sentence)).collect();
+        sentences.join(" ")
+    }
+
     /// How many packets were lost, and where most of those that were not all lost; empty where none of these was.
     pub fn some_lost_answer(&self) -> String {
         let losses = self.losses.as_ref();
@@ -233,6 +242,7 @@ impl Explanation {
             self.lost_answer(),
             self.slow_answer(),
             self.some_lost_answer(),
+            self.irregular_answer(),
             self.late_answer(),
         ];
         let said: Vec<String> = all.into_iter().filter(|one| !one.is_empty()).collect();

@@ -235,7 +235,8 @@ pub(super) fn evidence(
         }
         LateCause::SentAgain => sentences.push(repaired(tally, seen)),
         LateCause::Network { .. } | LateCause::Unclear { .. } => {
-            sentences.extend(sent_again(tally, seen))
+            sentences.extend(sent_again(tally, seen));
+            sentences.extend(overtaken(tally));
         }
         _ => {}
     }
@@ -272,6 +273,27 @@ fn sent_again(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
         "" => known,
         drops => format!("{known}; {drops}"),
     })
+}
+
+/// What was sent again, and what waited for that.
+fn repaired(tally: &Tally, seen: &CauseContext<'_>) -> String {
+    let (some, all) = (tally.sent_again, tally.packets);
+    let behind = match all - some {
+        0 => String::new(),
+        behind => format!(", and the other {behind} waited behind them"),
+    };
+    let known =
+        format!("segments of {some} of the {all} packets were lost and sent again by TCP{behind}");
+    match seen.drops {
+        "" => known,
+        drops => format!("{known}; {drops}"),
+    }
+}
+
+/// That they came back after packets that were sent later.
+fn overtaken(tally: &Tally) -> Option<String> {
+    let (some, all) = (tally.overtaken, tally.packets);
+    (some > 0).then(|| format!("later packets overtook {some} of the {all} packets"))
 }
 
 /// Which process it is.
@@ -527,6 +549,11 @@ pub(super) fn remedy(
             "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
              that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
         ),
+        LateCause::Network { .. } if 2 * tally.overtaken >= tally.packets => {
+            "Later packets overtook these, so that no single queue held them: look for a path that differs from packet to packet \
+             (several links or paths at once, a radio link that sends again, an emulated delay). `delaylab trace TARGET` shows the hops."
+                .to_owned()
+        }
         LateCause::Network { stages } => of_network(*stages),
         LateCause::Server => {
             "The request had arrived and been acknowledged: look at the server, and at what it asks in its turn. Where a proxy or \

@@ -145,8 +145,12 @@ impl Begun {
         let duration = self.duration(&facts);
         let valid = facts.iter().all(|facts| facts.flaws.is_empty());
         let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
-        let row = |(((probe, facts), summary), index): (((&_, _), &Summary), _)| {
+        let row = |(((probe, mut facts), summary), index): (((&_, ProbeFacts), &Summary), _)| {
             let probe: &delaylab_model::probe::Probe = probe;
+            let irregular = summary.irregular.sentences().into_iter();
+            facts
+                .warnings
+                .extend(irregular.map(|sentence| format!("{}: {sentence}", probe.name)));
             TrialRow {
                 trial: trial.id,
                 probe: index,

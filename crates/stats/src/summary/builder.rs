@@ -1,5 +1,6 @@
 //! Records in, a summary out.
 
+use super::irregular::Irregular;
 use super::refusals::Refusals;
 use super::rows::{Measure, Rows, Spilled};
 use super::server::ServerTally;
@@ -42,6 +43,7 @@ pub struct SummaryBuilder {
     exact_limit: usize,
     counts: Counts,
     refusals: Refusals,
+    irregular: Irregular,
     span: Option<Span>,
     stamps: StampCounts,
     measures: [Tally; Measure::ALL.len()],
@@ -65,6 +67,7 @@ impl SummaryBuilder {
             exact_limit,
             counts: Counts::default(),
             refusals: Refusals::default(),
+            irregular: Irregular::default(),
             span: None,
             stamps: StampCounts::default(),
             measures: Default::default(),
@@ -90,6 +93,7 @@ impl SummaryBuilder {
     pub fn push(&mut self, record: &Record) {
         self.count(record);
         self.refusals.push(record);
+        self.irregular.push(record);
         self.span
             .get_or_insert(Span {
                 first: record.t_intended,
@@ -199,6 +203,7 @@ impl SummaryBuilder {
             histogram: self.histogram(round_trips, round_trip.as_ref()),
             counts: self.counts,
             refusals: self.refusals.listed(),
+            irregular: self.irregular.clone(),
             response: distribution(Measure::Response),
             round_trip,
             trimmed_round_trip: round_trips.trimmed_mean(TRIMMED),

@@ -11,12 +11,13 @@ use delaylab_model::hop::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::comparison::Bounds;
 
-/// What it says, the gravest first: what was lost, what is slow, what else was lost, what is late.
+/// What it says, the gravest first: what was lost, what is slow, what else was lost, what else became of packets, what is late.
 pub fn answers(found: &Explanation) -> impl Iterator<Item = String> {
     let answers = [
         found.lost_answer(),
         found.slow_answer(),
         found.some_lost_answer(),
+        found.irregular_answer(),
         found.late_answer(),
     ];
     answers.into_iter().filter(|answer| !answer.is_empty())
