@@ -37,8 +37,12 @@ pub(crate) fn refuse_few(count: u64) -> Interval {
     let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);
     Interval::Refused {
         reason: format!(
-            "{count} packets are too few to tell how much their delays depend on each other; \
-             about {more:.0} more are needed"
+            "{} too few to tell how much their delays depend on each other; about {more:.0} more are \
+             needed",
+            match count {
+                1 => "1 packet is".to_owned(),
+                count => format!("{count} packets are"),
+            }
         ),
     }
 }
@@ -104,6 +108,16 @@ mod tests {
     use crate::quantile::Ranked;
     use crate::testing::Gaussian;
     use delaylab_model::Nanos;
+
+    #[test]
+    fn one_packet_is_one() {
+        let reason = |count| match refuse_few(count) {
+            Interval::Refused { reason } => reason,
+            Interval::Known { .. } => String::new(),
+        };
+        assert!(reason(1).starts_with("1 packet is too few to tell"));
+        assert!(reason(2).starts_with("2 packets are too few to tell"));
+    }
 
     /// An AR(1) around 1 ms with a stationary sd of 100 µs.
     pub(super) fn ar1(phi: f64, count: usize, seed: u64) -> Vec<Nanos> {

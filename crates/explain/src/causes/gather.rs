@@ -52,6 +52,17 @@ pub(super) struct Gathered<'a> {
     pub(super) ran: Vec<Ran>,
     /// Its hosts are simulated: what would be done to real ones is no advice.
     pub(super) simulated: bool,
+    /// Another tool measured, on a host of which nothing is known.
+    pub(super) imported: bool,
+    /// Packets that were answered after their time-out.
+    pub(super) too_late: u64,
+    /// Handshakes that were made beside requests, and how many of them were answered.
+    pub(super) handshakes: (u64, u64),
+}
+
+/// Does it ask a server for something, which a handshake beside it does not?
+fn is_request(method: Method) -> bool {
+    method.asks_server() && method != Method::TcpConnect
 }
 
 /// One probe of one trial.
@@ -198,6 +209,9 @@ impl<'a> Gathered<'a> {
                 sources,
                 ran: ran(run.trials()),
                 simulated,
+                imported: run.environment()["imported"].is_object(),
+                too_late: 0,
+                handshakes: (0, 0),
             },
         };
         run.scan(None, |_, record| gathering.push(record));

@@ -572,6 +572,11 @@ pub(super) fn remedy(
         LateCause::Unclear { stages } if StageSet::OF_SERVERS.covers(*stages) => {
             "It takes the network and the server: a path that loses packets, many round trips, or a server that is busy.".to_owned()
         }
+        LateCause::Unclear { .. } if gathered.imported => {
+            "What the other tool recorded does not tell hosts from the network. `delaylab ping TARGET` does, where the kernel stamps \
+             its packets."
+                .to_owned()
+        }
         LateCause::Unclear { .. } => {
             "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
                 .to_owned()

@@ -9,6 +9,16 @@ use delaylab_stats::steps::{
 /// Lower steps are of lines that there are not, ns.
 const LEAST_STEP: f64 = 20.0;
 
+/// What a byte costs, with three digits: `0.800 ns`, `9.99 µs`.
+fn per_byte(ns: f64) -> String {
+    match ns.abs() {
+        small if small < 0.9995 => format!("{ns:.3} ns"),
+        small if small < 9.995 => format!("{ns:.2} ns"),
+        small if small < 99.95 => format!("{ns:.1} ns"),
+        _ => format_duration_f64(ns),
+    }
+}
+
 impl Way {
     /// In a word.
     pub fn answer(&self) -> Answer {
@@ -31,7 +41,9 @@ impl Way {
 
     fn no_cells(&self) -> String {
         let shape = match &self.detection.verdict {
-            Verdict::Line(line) => format!("delay rises in a line of {:.3} ns a byte", line.slope),
+            Verdict::Line(line) => {
+                format!("delay rises in a line of {} a byte", per_byte(line.slope))
+            }
             Verdict::Constant(_) => "delay does not rise with size".to_owned(),
             Verdict::Steps(_) | Verdict::CannotTell(_) => "delay rises with size".to_owned(),
         };
@@ -199,4 +211,15 @@ pub(crate) fn rate(bits: f64) -> String {
 pub fn candidates(found: &Steps) -> Vec<String> {
     let one = |framing: Framing| format!("{} ({})", framing.name, framing.overhead);
     found.framings().into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::per_byte;
+
+    #[test]
+    fn what_a_byte_costs_has_three_digits() {
+        let all = [0.8, 8.0, 80.0, 800.0, 9989.674].map(per_byte);
+        assert_eq!(all, ["0.800 ns", "8.00 ns", "80.0 ns", "800 ns", "9.99 µs"]);
+    }
 }

@@ -173,21 +173,70 @@ fn two_digits(value: f64) -> String {
 pub fn sentence(change: &Change) -> String {
     let by = (change.after / change.before - 1.0) * 100.0;
     let (low, high) = change.relative;
-    let interval = format!("95 %: {:+.0} to {:+.0} %", low * 100.0, high * 100.0);
+    let ends = [low, high].map(|end| format!("{:+.0}", end * 100.0));
+    // Of a level that never varies there is nothing between the ends.
+    let interval = match &ends {
+        [low, high] if low == high => String::new(),
+        [low, high] => format!("; 95 %: {low} to {high} %"),
+    };
     match &change.scope {
         Scope::Within {
             trial,
             probe,
             after,
         } => format!(
-            "trial {trial}, {probe}, after {}: the median response goes from {} to {} ({by:+.0} %; {interval})",
+            "trial {trial}{}, after {}: the median response goes from {} to {} ({by:+.0} %{interval})",
+            of_probe(probe),
             format_duration(*after),
             format_duration_f64(change.before),
             format_duration_f64(change.after),
         ),
         Scope::Between { trial } => format!(
-            "from trial {trial} on, the median response of a trial changes by {by:+.0} % ({interval}), whatever its \
-             levels"
+            "from trial {trial} on, the median response of a trial changes by {by:+.0} %{}, whatever its \
+             levels",
+            match interval.trim_start_matches("; ") {
+                "" => String::new(),
+                interval => format!(" ({interval})"),
+            }
         ),
+    }
+}
+
+/// `, echo`; nothing of a probe without a name, as other tools have.
+fn of_probe(probe: &str) -> String {
+    match probe {
+        "" => String::new(),
+        probe => format!(", {probe}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_has_no_empty_name_and_no_interval_without_a_width() {
+        let mut change = Change {
+            scope: Scope::Within {
+                trial: 0,
+                probe: String::new(),
+                after: 10_000_000_000,
+            },
+            before: 10e6,
+            after: 12e6,
+            relative: (0.2, 0.2),
+        };
+        let step = "trial 0, after 10.0 s: the median response goes from 10.0 ms to 12.0 ms";
+        assert_eq!(sentence(&change), format!("{step} (+20 %)"));
+        change.relative = (0.15, 0.25);
+        assert_eq!(
+            sentence(&change),
+            format!("{step} (+20 %; 95 %: +15 to +25 %)")
+        );
+        change.scope = Scope::Between { trial: 3 };
+        assert_eq!(
+            sentence(&change),
+            "from trial 3 on, the median response of a trial changes by +20 % (95 %: +15 to +25 %), whatever its levels"
+        );
     }
 }
