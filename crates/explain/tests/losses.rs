@@ -128,3 +128,14 @@ fn errors_are_named_where_most_packets_get_none() {
     let warning = found.outage_warning().unwrap();
     assert_eq!(format!("{warning}."), found.some_lost_answer());
 }
+
+/// A ping counts answers that came too late apart.
+#[test]
+fn answers_that_came_too_late_are_counted_apart() {
+    let late = |seq| if seq < 30 { Outcome::Late } else { Outcome::Ok };
+    let found = explain(late, &[]);
+    assert_eq!(
+        (found.answered, found.too_late, found.handshakes),
+        (800, 30, (0, 0))
+    );
+}

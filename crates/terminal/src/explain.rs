@@ -49,12 +49,24 @@ fn title(head: &Head, found: &Explanation, style: &Style) -> String {
             format!(" ({same} more repeat one of these simulations exactly and are not counted)")
         }
     };
+    let (handshakes, shaken) = found.handshakes;
+    let too_late = match found.too_late {
+        0 => String::new(),
+        some => format!(", {some} of them after their time-out"),
+    };
+    let beside = match handshakes {
+        0 => String::new(),
+        some => format!(
+            "; {} beside them, {shaken} answered",
+            plural(some, "handshake")
+        ),
+    };
     let when = format!(
-        "{}, {}{repeated}, {} sent, {} answered",
+        "{}, {}{repeated}, {} sent, {} answered{too_late}{beside}",
         head.started,
         plural(found.trials as u64, "trial"),
-        plural(found.sent, "packet"),
-        found.answered
+        plural(found.sent - handshakes, "packet"),
+        found.answered - shaken
     );
     paragraph(&name, Paint::Bold, style)
         + &paragraph(&when, Paint::Dim, style)

@@ -13,7 +13,7 @@ use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::method::Method;
 use delaylab_model::noise::Ran;
 use delaylab_model::path::Topology;
-use delaylab_model::record::{Bounds, ClockEvent, Record};
+use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, whose};
@@ -85,7 +85,6 @@ impl Gathered<'_> {
     /// The streams without handshakes that were made beside requests to a server: those are evidence of what the network
     /// takes, and nobody's question.
     pub(super) fn asked_for(&self) -> Vec<&Stream<'_>> {
-        let is_request = |method: Method| method.asks_server() && method != Method::TcpConnect;
         let requests = self
             .streams
             .iter()
@@ -192,6 +191,7 @@ impl<'a> Gathered<'a> {
                 .collect(),
             bounds,
             counts,
+            handshakes_beside: run.trials().iter().any(|row| is_request(row.method)),
             sees_queues,
             apart: apart.map(|planned| planned.trial.id).collect(),
             open: None,
@@ -274,6 +274,8 @@ struct Gathering<'a> {
     /// Is it the first of those streams that are the same simulation? Of the others only effects and conditions are
     /// read.
     counts: Vec<bool>,
+    /// Are handshakes among the streams that were made beside requests?
+    handshakes_beside: bool,
     /// May there be something to read of queues?
     sees_queues: bool,
     /// Simulated trials whose reflector is another host, though one clock serves both.
@@ -350,6 +352,12 @@ impl Gathering<'_> {
         self.gathered.irregular.push(record);
         self.gathered.sent += u64::from(record.t_send.is_some());
         self.gathered.answered += u64::from(response.is_some());
+        self.gathered.too_late += u64::from(record.outcome == Outcome::Late);
+        if self.handshakes_beside && record.method == Method::TcpConnect {
+            let (sent, answered) = &mut self.gathered.handshakes;
+            *sent += u64::from(record.t_send.is_some());
+            *answered += u64::from(response.is_some());
+        }
         if response.is_some() {
             let ways = open.ways.entry(at);
             ways.or_insert_with(|| ways::StreamDelays::begin(record, facts))

@@ -77,6 +77,10 @@ pub struct Explanation {
     pub sent: u64,
     /// Packets that were answered.
     pub answered: u64,
+    /// How many of those were answered after their time-out.
+    pub too_late: u64,
+    /// How many of those that were sent are handshakes which were made beside requests, and how many of these were answered.
+    pub handshakes: (u64, u64),
     /// Trials.
     pub trials: usize,
     /// Trials that are the same simulation as others, which are not counted.
@@ -335,6 +339,8 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         slow: slow::find(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,
+        too_late: gathered.too_late,
+        handshakes: gathered.handshakes,
         trials: gathered.trials,
         repeated: all_trials(run) - gathered.trials,
         late: gathered.tallies.values().map(|tally| tally.packets).sum(),
