@@ -251,7 +251,7 @@ mod tests {
             from,
             to,
         };
-        let to_the_end = row_of(&[174..400]);
+        let to_the_end = row_of(std::slice::from_ref(&(174..400)));
         assert_eq!(to_the_end, Some(outage(226, 870 * MS, None)));
         assert_eq!(
             row_of(&[3..4, 100..120, 130..140]),
