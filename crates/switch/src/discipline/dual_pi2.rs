@@ -1,6 +1,6 @@
 //! DualPI2: a queue for L4S and one for Classic traffic, coupled, so that flows of both get the same rate and those of L4S hardly wait.
 //!
-//! A controller moves p′ with the delay of the Classic queue. Classic items are dropped, or marked, with probability p′²; L4S items are marked
+//! A controller moves p′ with the delay of the queue that waits longer. Classic items are dropped, or marked, with probability p′²; L4S items are marked
 //! with k·p′, or with what their own queue's delay says where that is more. So both see a rate ∝ 1/p′: Classic flows by the square
 //! root of their drops, scalable ones directly. What is ECT(1) or CE goes into the L queue (RFC 9331).
 //!
@@ -10,7 +10,7 @@
 //! p′², marked or not.
 //!
 //! What the RFC leaves open: Classic drops are drawn (p′ above two uniform numbers), L4S marks are spread evenly (`recur`); the delay of
-//! the Classic queue is how long its first item has waited. The probability is updated when time has passed, at the next arrival or
+//! a queue is how long its first item has waited. The probability is updated when time has passed, at the next arrival or
 //! departure. Buffers are the switch's.
 //!
 //! References: RFC 9332, K. De Schepper, B. Briscoe and G. White (2023), appendix A: parameters (A.1, α = 0.1·T/RTT², β = 0.3/RTT), enqueue, dequeue,
@@ -35,7 +35,7 @@ const BETA: f64 = 0.3;
 /// Its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
-    /// Delay of the Classic queue that it aims at.
+    /// Delay that it aims at, of the Classic queue where L4S traffic heeds its marks.
     pub target: Picos,
     /// Between two updates.
     pub update: Picos,
@@ -198,15 +198,18 @@ impl<T: Item> DualPi2<T> {
     fn update_until(&mut self, now: Picos) {
         let every = self.parameters.update;
         while now >= self.next_update {
-            if self.control.is_at_rest() && self.classic.items.is_empty() {
+            let empty = self.classic.items.is_empty() && self.low_latency.items.is_empty();
+            if self.control.is_at_rest() && empty {
                 let updates = (now - self.next_update) / every + 1;
                 self.next_update = self
                     .next_update
                     .saturating_add(updates.saturating_mul(every));
                 return;
             }
-            let delay = self.classic.delay(self.next_update);
-            self.control.update(delay);
+            // A.2: the greater of both, so that a load that heeds no marks is met by drops in the L queue too.
+            let [classic, low_latency] =
+                [&self.classic, &self.low_latency].map(|queue| queue.delay(self.next_update));
+            self.control.update(classic.max(low_latency));
             self.next_update = self.next_update.saturating_add(every);
         }
     }

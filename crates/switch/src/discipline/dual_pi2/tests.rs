@@ -155,3 +155,55 @@ fn updates_that_were_missed_are_made_up_for() {
     assert_eq!(of(&each), of(&[299 * MS]));
     queue().catch_up(Picos::MAX - 1);
 }
+
+/// Behind a line that takes an item a millisecond for twenty seconds: how long each item of a flow waited after the first ten, in
+/// milliseconds, and how many of it were dropped. L4S items come every `every` µs, Classic ones every tenth of that often.
+fn loaded(every: Picos) -> [(f64, f64); 2] {
+    let us = MS / 1_000;
+    let mut queue = queue();
+    let (mut drops, mut dropped) = (Vec::new(), [0, 0]);
+    let (mut waits, mut kept) = ([0, 0], [0, 0]);
+    let mut next = [0, every * us / 2];
+    let stamped = |item: Thing, at: Picos| item.number((at / us) as u32);
+    for now in (0..20_000).map(|ms| ms * MS) {
+        while next[0] <= now {
+            queue.enqueue(next[0], stamped(low_latency(), next[0]), &mut drops);
+            next[0] += every * us;
+        }
+        while next[1] <= now {
+            queue.enqueue(next[1], stamped(classic(), next[1]), &mut drops);
+            next[1] += 10 * every * us;
+        }
+        let sent = queue.dequeue(now, &mut drops);
+        if now < 10_000 * MS {
+            drops.clear();
+            continue;
+        }
+        for drop in drops.drain(..) {
+            dropped[drop.item.flow as usize - 1] += 1;
+        }
+        if let Some(item) = sent {
+            let flow = item.flow as usize - 1;
+            waits[flow] += now / us - u64::from(item.number);
+            kept[flow] += 1;
+        }
+    }
+    [0, 1].map(|flow| {
+        let (dropped, kept) = (f64::from(dropped[flow]), f64::from(kept[flow]));
+        (waits[flow] as f64 / 1e3 / kept, dropped / (dropped + kept))
+    })
+}
+
+#[test]
+fn an_l4s_load_that_heeds_no_marks_waits_for_the_target_and_leaves_room_for_classic() {
+    // 1250 L4S items a second and 125 Classic ones, of which the line takes 1000.
+    let [(low_latency, lost), (classic, classic_lost)] = loaded(800);
+    assert!((low_latency - 15.0).abs() < 3.0, "{low_latency} ms");
+    assert!((classic - 15.0).abs() < 15.0, "{classic} ms");
+    // Overload is from p'^2 = 1/4 on, and more than 3/11 must go.
+    assert!((0.2..0.35).contains(&lost), "{lost}");
+    assert!((0.2..0.35).contains(&classic_lost), "{classic_lost}");
+    // With room for all of it nothing is dropped.
+    let [(low_latency, lost), _] = loaded(1_250);
+    assert!(low_latency < 2.0 && lost == 0.0, "{low_latency} {lost}");
+}
