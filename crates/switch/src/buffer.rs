@@ -78,6 +78,8 @@ pub struct Memory {
     pub owner: Owner,
     /// From where on an output port gets no more of it.
     pub share: Bound,
+    /// Does the longest queue of a port give way to what does not fit, or is what arrives refused?
+    pub longest_gives_way: bool,
 }
 
 impl Memory {
@@ -87,6 +89,7 @@ impl Memory {
             size,
             owner: Owner::Output,
             share: Bound::UNLIMITED,
+            longest_gives_way: false,
         }
     }
 }

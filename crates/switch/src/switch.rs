@@ -39,6 +39,8 @@ struct Port<T> {
     queues: Option<Box<ClassQueues>>,
     /// What else is asked before the buffer, if anything.
     entry: Option<Entry>,
+    /// Does its longest queue give way to what does not fit?
+    longest_gives_way: bool,
     /// Bytes of each item that the buffer does not count.
     uncounted: u32,
     policer: Option<Box<TokenBucket>>,
@@ -113,6 +115,7 @@ impl<T: Item> Switch<T> {
                 Some(_) => Some(Entry::Guarded),
                 None => discarder(settings).map(Entry::Discard),
             },
+            longest_gives_way: settings.memory.longest_gives_way,
             uncounted: settings.shaper.map_or(0, |limits| limits.uncounted),
             policer: settings
                 .policer
@@ -352,11 +355,32 @@ impl<T: Item> Port<T> {
             drops.push(Dropped { item, cause });
             return false;
         }
-        if !buffer.admits(&self.counted(&item), self.held) {
+        if !buffer.admits(&self.counted(&item), self.held) && !self.make_room(buffer, &item, drops)
+        {
             self.refuse(now, item, drops);
             return false;
         }
         self.keep(buffer, now, item, drops)
+    }
+
+    /// Drops items of longer queues until this one fits. Does it?
+    #[cold]
+    fn make_room(&mut self, buffer: &mut Buffer, item: &T, drops: &mut Vec<Dropped<T>>) -> bool {
+        if !self.longest_gives_way {
+            return false;
+        }
+        while !buffer.admits(&self.counted(item), self.held) {
+            let Some(longest) = self.queue.give_way(item) else {
+                return false;
+            };
+            self.gives(buffer, &longest);
+            let cause = Cause::BufferFull;
+            drops.push(Dropped {
+                item: longest,
+                cause,
+            });
+        }
+        true
     }
 
     /// Puts an item into its queue for which the buffer has room. Was it kept?

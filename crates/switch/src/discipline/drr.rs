@@ -9,7 +9,7 @@
 //!
 //! Validation: that bound for random sizes; order and conservation under random traffic.
 
-use super::list::Lists;
+use super::flows::Flows;
 use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub struct Drr<T> {
     quantum: u64,
-    flows: Lists<T>,
+    flows: Flows<T>,
     deficits: Vec<u64>,
     /// Backlogged flows after the current one.
     turns: VecDeque<u32>,
@@ -32,7 +32,7 @@ impl<T: Item> Drr<T> {
     pub fn new(quantum: u32) -> Self {
         Self {
             quantum: u64::from(quantum.max(1)),
-            flows: Lists::default(),
+            flows: Flows::default(),
             deficits: Vec::new(),
             turns: VecDeque::new(),
             current: None,
@@ -98,5 +98,13 @@ impl<T: Item> Queue<T> for Drr<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.held
+    }
+
+    fn give_way(&mut self, arrival: &T) -> Option<T> {
+        let item = self
+            .flows
+            .give_way(arrival.flow() as usize, arrival.bytes())?;
+        self.held.remove(item.bytes());
+        Some(item)
     }
 }

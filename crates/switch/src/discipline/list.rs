@@ -11,6 +11,8 @@ struct Node<T> {
     /// None: the node is free.
     item: Option<T>,
     next: u32,
+    /// Of the first of a list it means nothing.
+    before: u32,
 }
 
 /// Its first and its last node.
@@ -58,6 +60,7 @@ impl<T> Lists<T> {
             return true;
         }
         self.nodes[last as usize].next = node;
+        self.nodes[node as usize].before = last;
         false
     }
 
@@ -73,6 +76,24 @@ impl<T> Lists<T> {
         }
         self.free = first;
         node.item.take()
+    }
+
+    /// Takes the last item of a list, unless it is the only one.
+    pub(crate) fn pop_last_of_several(&mut self, list: usize) -> Option<T> {
+        let ends = self.ends.get_mut(list)?;
+        if ends.first == ends.last {
+            return None;
+        }
+        let last = ends.last;
+        let node = self.nodes.get_mut(last as usize)?;
+        node.next = self.free;
+        let (item, before) = (node.item.take(), node.before);
+        ends.last = before;
+        self.free = last;
+        if let Some(before) = self.nodes.get_mut(before as usize) {
+            before.next = NONE;
+        }
+        item
     }
 
     /// The first item of a list.
@@ -111,6 +132,7 @@ impl<T> Lists<T> {
         self.nodes.push(Node {
             item: Some(item),
             next: NONE,
+            before: NONE,
         });
         at
     }
@@ -125,17 +147,21 @@ mod tests {
     proptest! {
         #[test]
         fn they_are_queues_and_reuse_what_is_free(
-            steps in prop::collection::vec((0_usize..5, any::<bool>()), 1..300)
+            steps in prop::collection::vec((0_usize..5, 0_u8..5), 1..300)
         ) {
             let mut lists = Lists::default();
             let mut model = vec![VecDeque::new(); 5];
             let mut most = 0;
-            for (number, (list, push)) in steps.into_iter().enumerate() {
+            for (number, (list, step)) in steps.into_iter().enumerate() {
                 prop_assert_eq!(lists.is_empty(list), model[list].is_empty());
-                if push {
+                if step > 2 {
                     let was_empty = lists.push(list, number);
                     prop_assert_eq!(was_empty, model[list].is_empty());
                     model[list].push_back(number);
+                } else if step == 2 {
+                    let several = model[list].len() > 1;
+                    let last = several.then(|| model[list].pop_back()).flatten();
+                    prop_assert_eq!(lists.pop_last_of_several(list), last);
                 } else {
                     prop_assert_eq!(lists.first(list), model[list].front());
                     prop_assert_eq!(lists.pop(list), model[list].pop_front());

@@ -12,6 +12,7 @@ pub mod credit;
 pub mod drr;
 pub mod dual_pi2;
 pub mod fifo;
+pub(crate) mod flows;
 pub mod fq_codel;
 pub(crate) mod kind;
 mod list;
@@ -189,6 +190,10 @@ impl<T: Item> Queue<T> for Discipline<T> {
 
     fn give_up(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
         each!(self, queue => queue.give_up(now, drops))
+    }
+
+    fn give_way(&mut self, arrival: &T) -> Option<T> {
+        each!(self, queue => queue.give_way(arrival))
     }
 
     fn overflow(&mut self, now: Picos) {

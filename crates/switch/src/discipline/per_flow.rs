@@ -9,7 +9,7 @@
 //! Validation: order within a flow and conservation under random traffic; equal shares of backlogged
 //! flows; n cells against m backlogged flows take n·(m + 1) cell times.
 
-use super::list::Lists;
+use super::flows::Flows;
 use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 /// The queues, and whose turn it is.
 #[derive(Debug, Clone)]
 pub struct PerFlow<T> {
-    flows: Lists<T>,
+    flows: Flows<T>,
     /// Backlogged flows, the next one first.
     turns: VecDeque<u32>,
     held: Backlog,
@@ -27,7 +27,7 @@ pub struct PerFlow<T> {
 impl<T> Default for PerFlow<T> {
     fn default() -> Self {
         Self {
-            flows: Lists::default(),
+            flows: Flows::default(),
             turns: VecDeque::new(),
             held: Backlog::default(),
         }
@@ -58,5 +58,13 @@ impl<T: Item> Queue<T> for PerFlow<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.held
+    }
+
+    fn give_way(&mut self, arrival: &T) -> Option<T> {
+        let item = self
+            .flows
+            .give_way(arrival.flow() as usize, arrival.bytes())?;
+        self.held.remove(item.bytes());
+        Some(item)
     }
 }

@@ -25,6 +25,11 @@ pub trait Queue<T: Item> {
     /// What it holds.
     fn backlog(&self) -> Backlog;
 
+    /// Gives up an item of a longer queue, because the buffer has no room for this one. None: this one is to be refused.
+    fn give_way(&mut self, _arrival: &T) -> Option<T> {
+        None
+    }
+
     /// An item was refused for want of room.
     fn overflow(&mut self, _now: Picos) {}
 }

@@ -10,7 +10,7 @@
 //!
 //! Validation: that bound for random sizes and weights; order and conservation under random traffic.
 
-use super::list::Lists;
+use super::flows::Flows;
 use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use crate::weights::Weights;
@@ -25,7 +25,7 @@ type Tag = u128;
 #[derive(Debug, Clone)]
 pub struct Wfq<T> {
     weights: Weights,
-    queues: Lists<T>,
+    queues: Flows<T>,
     /// Of the item at the head of each queue, or of the one that left it empty.
     tags: Vec<Tag>,
     /// Backlogged queues: tag, the order in which they got it, queue.
@@ -40,7 +40,7 @@ impl<T> Wfq<T> {
     pub fn new(weights: Weights) -> Self {
         Self {
             weights,
-            queues: Lists::default(),
+            queues: Flows::default(),
             tags: Vec::new(),
             heads: BinaryHeap::new(),
             virtual_time: 0,
@@ -109,5 +109,13 @@ impl<T: Item> Queue<T> for Wfq<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.held
+    }
+
+    fn give_way(&mut self, arrival: &T) -> Option<T> {
+        let item = self
+            .queues
+            .give_way(self.weights.queue(arrival), arrival.bytes())?;
+        self.held.remove(item.bytes());
+        Some(item)
     }
 }

@@ -7,7 +7,7 @@
 //! Validation: backlogged queues leave in proportion to their weights within one turn; order and
 //! conservation under random traffic.
 
-use super::list::Lists;
+use super::flows::Flows;
 use super::queue::Queue;
 use crate::item::{Backlog, Dropped, Item};
 use crate::weights::Weights;
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub struct Wrr<T> {
     weights: Weights,
-    queues: Lists<T>,
+    queues: Flows<T>,
     /// Backlogged queues after the current one.
     turns: VecDeque<usize>,
     current: usize,
@@ -32,7 +32,7 @@ impl<T> Wrr<T> {
     pub fn new(weights: Weights) -> Self {
         Self {
             weights,
-            queues: Lists::default(),
+            queues: Flows::default(),
             turns: VecDeque::new(),
             current: 0,
             left: 0,
@@ -96,5 +96,13 @@ impl<T: Item> Queue<T> for Wrr<T> {
     #[inline]
     fn backlog(&self) -> Backlog {
         self.held
+    }
+
+    fn give_way(&mut self, arrival: &T) -> Option<T> {
+        let item = self
+            .queues
+            .give_way(self.weights.queue(arrival), arrival.bytes())?;
+        self.held.remove(item.bytes());
+        Some(item)
     }
 }

@@ -112,11 +112,28 @@ impl<'a> Reader<'a> {
                 "fq-codel and cake make room in their own queues: leave `pool` and `alpha` out",
             );
         }
+        let share = self.share(owner)?;
         Ok(Memory {
             size: self.size,
             owner,
-            share: self.share(owner)?,
+            share,
+            longest_gives_way: self.isolates()
+                && owner == Owner::Output
+                && share == Bound::UNLIMITED,
         })
+    }
+
+    /// Has each flow a queue that its own packets alone may fill? Of cells, and of class queues, a full buffer refuses what
+    /// arrives: the switches that have them do so, and where one class must not fill it, it has a `queue_buffer`.
+    fn isolates(&self) -> bool {
+        let of_flows = match self.discipline {
+            Discipline::PerFlow | Discipline::Drr => true,
+            Discipline::Wrr | Discipline::Wfq => {
+                self.switch.weights.is_empty() && self.switch.queue_buffer.is_none()
+            }
+            _ => false,
+        };
+        of_flows && self.limits.counts == Counts::Packets
     }
 
     /// What each class queue gets.

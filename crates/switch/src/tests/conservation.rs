@@ -90,11 +90,22 @@ fn kinds() -> Vec<Kind> {
 }
 
 fn memories() -> Vec<Memory> {
-    let of = |owner, size, share| Memory { size, owner, share };
+    let of = |owner, size, share| Memory {
+        size,
+        owner,
+        share,
+        longest_gives_way: false,
+    };
+    let giving_way = |size| Memory {
+        longest_gives_way: true,
+        ..Memory::of_each_output(size)
+    };
     let (items, bytes) = (Bound::items(12), Bound::bytes(3_000));
     let alpha = Some(Share(500_000_000));
     vec![
         of(Owner::Output, items, Bound::UNLIMITED),
+        giving_way(items),
+        giving_way(bytes),
         of(Owner::Output, bytes, Bound::items(5)),
         of(Owner::Input, items, Bound::UNLIMITED),
         of(Owner::Shared { alpha: None }, bytes, Bound::bytes(1_000)),

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::discipline::drr::Drr;
+use crate::discipline::flows::Flows;
 use crate::discipline::per_flow::PerFlow;
 use crate::discipline::wfq::Wfq;
 use crate::discipline::wrr::Wrr;
 use crate::settings::{By, Weights};
+use delaylab_model::quantity::Limit;
 use proptest::prelude::*;
 
 /// Sends from flows that are always backlogged; after each item, what each was served of in bytes.
@@ -145,4 +147,73 @@ fn tens_of_thousands_of_channels_take_turns() {
         assert_eq!(take(&mut queue, 0), Some(expected));
     }
     assert_eq!(take(&mut queue, 0), None);
+}
+
+/// A port of this discipline with room for 100 packets, which takes one a millisecond: packets of flow 0 come every `every` µs,
+/// of flow 1 three each millisecond. How many of each were lost, of how many.
+fn beside_a_flood(discipline: path::Discipline, counts: Counts) -> [(u32, u32); 2] {
+    const MS: Picos = 1_000_000_000;
+    let buffer = match counts {
+        Counts::Cells => Limit::Cells(100),
+        Counts::Packets => Limit::Packets(100),
+    };
+    let section = path::Switch {
+        discipline: Some(discipline),
+        buffer: Some(buffer),
+        ..path::Switch::default()
+    };
+    let settings = Settings::read(&section, counts, &["a"]).unwrap();
+    let mut switch = Switch::new(&settings, 1, 1);
+    let (mut drops, mut sent) = (Vec::new(), [0, 0]);
+    for ms in 0..3_000 {
+        let flood = (0..3).map(|_| 1);
+        // Less than half of the line, in packets and in bytes.
+        for flow in flood.chain((ms % 10 < 3).then_some(0)) {
+            sent[flow] += 1;
+            let bytes = [1_500, 1_400][flow];
+            let thing = Thing::cell(flow as u32).bytes(bytes);
+            switch.enqueue(ms * MS, 0, thing, &mut drops);
+        }
+        let _ = switch.dequeue(ms * MS, 0, &mut drops);
+    }
+    [0, 1].map(|flow| {
+        let lost = drops.iter().filter(|drop| drop.item.flow == flow);
+        (lost.count() as u32, sent[flow as usize])
+    })
+}
+
+#[test]
+fn a_flow_below_its_share_loses_nothing_to_one_that_fills_the_buffer() {
+    use path::Discipline::{Drr, Fifo, PerFlow, Wfq, Wrr};
+    for discipline in [PerFlow, Drr, Wrr, Wfq] {
+        let [(lost, sent), (flooded, of)] = beside_a_flood(discipline, Counts::Packets);
+        assert_eq!((lost, sent), (0, 900), "{discipline:?}");
+        assert!(flooded > of / 2, "{discipline:?}: {flooded} of {of}");
+        // What a cell switch has no room for is what arrives.
+        let [(lost, _), _] = beside_a_flood(discipline, Counts::Cells);
+        assert!(lost > 0, "{discipline:?}");
+    }
+    let [(lost, _), _] = beside_a_flood(Fifo, Counts::Packets);
+    assert!(lost > 300, "{lost}");
+}
+
+#[test]
+fn the_last_item_of_the_longest_queue_gives_way_and_never_its_only_one() {
+    let mut flows = Flows::default();
+    let thing = |flow, number, bytes| Thing::cell(flow).number(number).bytes(bytes);
+    assert_eq!(flows.give_way(0, 100), None);
+    for number in 0..3 {
+        flows.push(0, thing(0, number, 500));
+    }
+    flows.push(1, thing(1, 3, 9_000));
+    // 9,000 bytes in one item; then the queue of three is the longest.
+    assert_eq!(flows.give_way(2, 100), None);
+    assert!(flows.pop(1).is_some());
+    assert_eq!(flows.give_way(2, 100).map(|item| item.number), Some(2));
+    // The queue that the item is for would be the longest.
+    assert_eq!(flows.give_way(0, 100), None);
+    assert_eq!(flows.give_way(2, 1_000), None);
+    assert_eq!(flows.give_way(2, 999).map(|item| item.number), Some(1));
+    assert_eq!(flows.pop(0).map(|item| item.number), Some(0));
+    assert!(flows.is_empty(0));
 }
