@@ -4,7 +4,7 @@
 //! |---|---|
 //! | shaper | a virtual clock: an item may leave when what left before it would have been sent at `rate`. No bursts are saved up in idle time. Of each item so many bytes are counted beyond IP, and at least so many |
 //! | tins | `besteffort`: one. `diffserv4`: voice, video and bulk go first up to 1/4, 1/2 and 1/16 of the rate, in this order; best effort has the rest. Without a rate they share by weights of 256, 512, 64 and 1024 |
-//! | flows | deficit round robin with new flows first (DRR++), each in a queue of its own by a hash of eight ways |
+//! | flows | deficit round robin with new flows first (DRR++), each in a queue of its own by a hash of eight ways; the quantum of a tin is its rate / 4096, from 300 to 1514 bytes |
 //! | hosts | a flow's quantum is divided by how many flows of its source or of its destination are backlogged, whichever is more (`triple`) |
 //! | queue | COBALT, target 5 ms or 1.5 times what the largest packet takes at the tin's rate |
 //!
@@ -39,6 +39,9 @@ const QUEUES: usize = 1024;
 /// Largest packet that targets allow for (an Ethernet frame).
 const LARGEST: u64 = 1514;
 
+/// Bytes of a round at low rates.
+const LEAST_QUANTUM: u64 = 300;
+
 /// Its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameters {
@@ -56,8 +59,8 @@ pub struct Parameters {
     pub target: Picos,
     /// Over which it is observed: a usual round trip.
     pub interval: Picos,
-    /// Bytes a round.
-    pub quantum: u32,
+    /// Bytes a round. None: by the rate of each tin.
+    pub quantum: Option<u32>,
 }
 
 /// All tins.
@@ -82,10 +85,15 @@ fn takes(bytes: u64, rate: u64) -> Picos {
     Picos::try_from(picos).unwrap_or(Picos::MAX)
 }
 
+/// Bytes a round of a tin's flows: what the tin sends in 244 µs, from 300 bytes to a packet, as the kernel has it.
+fn quantum_at(rate: Option<u64>) -> u32 {
+    let bytes = rate.map_or(LARGEST, |rate| (rate / 8) >> 12);
+    bytes.clamp(LEAST_QUANTUM, LARGEST) as u32
+}
+
 impl<T: Item> Cake<T> {
     /// Empty queues that hold no more than `limit` together. A quantum of 0 counts as 1.
-    pub fn new(mut parameters: Parameters, limit: Bound, seed: u64) -> Self {
-        parameters.quantum = parameters.quantum.max(1);
+    pub fn new(parameters: Parameters, limit: Bound, seed: u64) -> Self {
         let mut random = SplitMix::new(seed);
         let salt = random.next();
         let shares: &[(u64, u64)] = match parameters.tins {
@@ -95,7 +103,9 @@ impl<T: Item> Cake<T> {
         };
         let tins = shares.iter().map(|(part, weight)| {
             let rate = parameters.rate.map(|rate| (rate / part).max(1));
-            Tin::new(rate, *weight as i64, Self::cobalt(parameters, rate), salt)
+            let quantum = parameters.quantum.unwrap_or_else(|| quantum_at(rate));
+            let tin = (rate, quantum.max(1), *weight as i64);
+            Tin::new(tin, Self::cobalt(parameters, rate), salt)
         });
         Self {
             parameters,
@@ -186,8 +196,7 @@ impl<T: Item> Cake<T> {
     /// An item of a tin that leaves. None: all of them were dropped.
     fn take(&mut self, tin: usize, now: Picos, drops: &mut Vec<Dropped<T>>) -> Option<T> {
         let isolation = self.parameters.isolation;
-        let quantum = self.parameters.quantum;
-        while let Some(queue) = self.tins[tin].turn(quantum, isolation, &self.hosts) {
+        while let Some(queue) = self.tins[tin].turn(isolation, &self.hosts) {
             let list = Self::list(tin, queue);
             while let Some((arrived, mut item)) = self.store.pop(list) {
                 let of = &mut self.tins[tin];
@@ -254,9 +263,7 @@ impl<T: Item> Queue<T> for Cake<T> {
             self.next = self.next.max(now);
         }
         let tin = self.tin_of(item.dscp());
-        let quantum = self.parameters.quantum;
-        let queue =
-            self.tins[tin].arrives(now, &item, quantum, self.parameters.isolation, &self.hosts);
+        let queue = self.tins[tin].arrives(now, &item, self.parameters.isolation, &self.hosts);
         self.held.add(item.bytes());
         self.store.push(Self::list(tin, queue), (now, item));
         while self.limit.exceeded(self.held) {

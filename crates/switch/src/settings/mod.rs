@@ -8,7 +8,7 @@
 //! | pool | output; shared where `alpha` is given, input where `crossbar` is |
 //! | threshold | none: a port may fill its buffer; efci and explicit-rate on cells 500 cells (seed 003) |
 //! | weights | 1 each; without any, wrr and wfq serve flows and not class queues |
-//! | quantum | 1514 bytes; drr on cells one cell |
+//! | quantum | 1514 bytes; drr on cells one cell; cake with a rate what each tin sends in 244 µs, 300 to 1514 bytes |
 //! | red | packets: from 5 to 15 packets, 10 % (Floyd 1997); weight 0.002; gentle; ECN where the ends know it |
 //! | codel | 5 ms in 100 ms (RFC 8289); fq-codel hashes into 1024 queues and leaves a flow its last packet (`near_empty = "flow"`) |
 //! | pie | 15 ms, updated every 15 ms; bursts of 150 ms pass; marks up to 10 % (RFC 8033) |

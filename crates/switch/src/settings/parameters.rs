@@ -249,7 +249,10 @@ impl Reader<'_> {
             isolation: given.isolation.unwrap_or_default(),
             target: (interval / 20).max(1),
             interval,
-            quantum: self.quantum(QUANTUM)?,
+            quantum: match self.switch.quantum {
+                Some(_) => Some(self.quantum(QUANTUM)?),
+                None => None,
+            },
         })
     }
 

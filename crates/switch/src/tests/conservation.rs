@@ -24,7 +24,7 @@ const CAKE: cake::Parameters = cake::Parameters {
     isolation: path::Isolation::Triple,
     target: 50,
     interval: 400,
-    quantum: 300,
+    quantum: Some(300),
 };
 
 fn kinds() -> Vec<Kind> {

@@ -10,7 +10,7 @@ const PARAMETERS: Parameters = Parameters {
     isolation: Isolation::Triple,
     target: 5 * MS,
     interval: 100 * MS,
-    quantum: 1_514,
+    quantum: Some(1_514),
 };
 
 fn queue(parameters: Parameters) -> Cake<Thing> {
@@ -215,4 +215,28 @@ fn slow_lines_have_larger_targets() {
     let target = 12_112_000_000 * 3 / 2;
     assert_eq!((cobalt.largest, cobalt.target), (12_112_000_000, target));
     assert_eq!(cobalt.interval, 100 * MS + target - 5 * MS);
+}
+
+#[test]
+fn the_quantum_of_a_tin_follows_its_rate() {
+    let quanta = |rate, quantum| {
+        let parameters = Parameters {
+            rate,
+            quantum,
+            tins: CakeTins::DiffServ4,
+            ..PARAMETERS
+        };
+        let tins = queue(parameters).tins;
+        tins.iter().map(|tin| tin.quantum).collect::<Vec<_>>()
+    };
+    // Best effort has the whole rate, bulk 1/16 of it, video a half, voice a quarter: bytes a second / 4096.
+    assert_eq!(quanta(Some(40_000_000), None), [1_220, 300, 610, 305]);
+    assert_eq!(
+        quanta(Some(1_000_000_000), None),
+        [1_514, 1_514, 1_514, 1_514]
+    );
+    assert_eq!(quanta(Some(1_000_000), None), [300; 4]);
+    assert_eq!(quanta(None, None), [1_514; 4]);
+    // What is given wins.
+    assert_eq!(quanta(Some(1_000_000), Some(900)), [900; 4]);
 }

@@ -60,6 +60,8 @@ pub(super) struct Flow {
 #[derive(Debug, Clone)]
 pub(super) struct Tin {
     rate: Option<u64>,
+    /// Bytes a round of each flow.
+    pub(super) quantum: u32,
     /// Bytes a turn among tins without a rate.
     pub(super) weight: i64,
     pub(super) deficit: i64,
@@ -76,15 +78,16 @@ pub(super) struct Tin {
 }
 
 impl Tin {
+    /// With this rate, quantum and weight.
     pub(super) fn new(
-        rate: Option<u64>,
-        weight: i64,
+        (rate, quantum, weight): (Option<u64>, u32, i64),
         cobalt: cobalt::Parameters,
         salt: u64,
     ) -> Self {
         let table = Table::new(QUEUES, salt);
         Self {
             rate,
+            quantum,
             weight,
             deficit: 0,
             next: 0,
@@ -103,7 +106,6 @@ impl Tin {
         &mut self,
         now: Picos,
         item: &impl Item,
-        quantum: u32,
         isolation: Isolation,
         hosts: &Hosts,
     ) -> usize {
@@ -121,7 +123,7 @@ impl Tin {
         match flow.set {
             Set::None => {
                 flow.set = Set::Sparse;
-                let share = self.share(queue, quantum, isolation, hosts);
+                let share = self.share(queue, isolation, hosts);
                 self.flows[queue].deficit = share;
                 self.new.push_back(queue);
             }
@@ -157,12 +159,7 @@ impl Tin {
     }
 
     /// The queue whose turn it is, with deficit left. None: all lists are empty.
-    pub(super) fn turn(
-        &mut self,
-        quantum: u32,
-        isolation: Isolation,
-        hosts: &Hosts,
-    ) -> Option<usize> {
+    pub(super) fn turn(&mut self, isolation: Isolation, hosts: &Hosts) -> Option<usize> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -180,7 +177,7 @@ impl Tin {
                     self.becomes_bulk(queue, hosts);
                 }
             }
-            let share = self.share(queue, quantum, isolation, hosts);
+            let share = self.share(queue, isolation, hosts);
             self.flows[queue].deficit += share;
         }
     }
@@ -218,7 +215,7 @@ impl Tin {
     }
 
     /// A flow's part of the quantum: by how many flows its hosts have.
-    fn share(&self, queue: usize, quantum: u32, isolation: Isolation, hosts: &Hosts) -> i64 {
+    fn share(&self, queue: usize, isolation: Isolation, hosts: &Hosts) -> i64 {
         let flow = &self.flows[queue];
         let ends = flow.counts_for.or_else(|| hosts.ends(flow.number));
         let bulk = |way: usize| {
@@ -232,7 +229,7 @@ impl Tin {
             Isolation::DualDestination => to,
             Isolation::Triple => from.max(to),
         };
-        i64::from(quantum) * SCALE / i64::from(load)
+        i64::from(self.quantum) * SCALE / i64::from(load)
     }
 
     /// The queue that holds the most, and how much.
