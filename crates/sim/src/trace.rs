@@ -229,8 +229,9 @@ impl Trace {
         self.ends = (self.buckets.len() as u64 + 1) * self.length;
     }
 
-    /// All of it until `end`.
+    /// All of it until `end`, or until the last change if that was later.
     pub fn finish(mut self, end: Picos) -> OverTime {
+        let end = end.max(self.since);
         self.hold(end);
         let all = self
             .buckets

@@ -13,6 +13,7 @@
 //! | [`oracles`] | closed forms and independent figures |
 //! | [`procedures`] | device benchmarks of simulated switches |
 //! | [`rates`] | explicit rates keep queues short and lines busy |
+//! | [`series`] | what series say of a trial |
 //! | [`servers`] | servers with a think time |
 //! | [`tcp`] | TCP loads through switches that drop and mark |
 //! | [`two_paths`] | classes beside a congested trunk |
@@ -32,6 +33,7 @@ mod hosts;
 mod oracles;
 mod procedures;
 mod rates;
+mod series;
 mod servers;
 mod tcp;
 mod transfers;

@@ -1,6 +1,6 @@
 //! Units leave ports, travel, and come to queues or hosts.
 
-use super::{Engine, Far, Hop, Near, Node, Port, PortSeries};
+use super::{Engine, Far, Hop, Near, Node, Port, PortSeries, Shares};
 use crate::event_set::EventSet;
 use crate::nic::Leaving;
 use crate::packet::{Content, Packet};
@@ -174,6 +174,22 @@ impl<E: EventSet> Engine<E> {
         }
         self.close_records();
         self.count_under_way();
+    }
+
+    /// When the last packet that there was had come to its end. After that probes at most wait for what will not come, and how
+    /// long they do, their time-out, is no matter of the network.
+    pub(super) fn quiet_from(&self) -> Picos {
+        let waits = |id: usize| self.waits(id as u32) || !self.ports[id].pipe.is_empty();
+        if (0..self.ports.len()).any(waits) {
+            return self.now;
+        }
+        let used = self.ports.iter().filter(|port| port.sent > 0);
+        let arrived = used.map(|port| port.line.free_at() + port.latency);
+        let read = self.shares.iter().map(Shares::last);
+        arrived
+            .chain(read)
+            .max()
+            .map_or(self.now, |at| at.min(self.now))
     }
 
     /// Something may be able to leave at once.

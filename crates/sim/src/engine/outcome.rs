@@ -107,7 +107,7 @@ impl<E: EventSet> Engine<E> {
         })
     }
 
-    /// Every series, until now. To be called once, at the end.
+    /// Every series, until the last packet was under way. To be called once, at the end.
     pub fn take_series(&mut self, trial: u32) -> (Vec<SeriesPoint>, Vec<SeriesValue>) {
         let mut series = Series {
             trial,
@@ -119,7 +119,7 @@ impl<E: EventSet> Engine<E> {
         } else {
             (Counted::Bytes, Counted::Packets)
         };
-        let end = self.now;
+        let end = self.quiet_from();
         for (port, name) in self.ports.iter_mut().zip(&self.port_names) {
             let Some(mut kept) = port.series.take() else {
                 continue;

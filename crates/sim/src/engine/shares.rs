@@ -22,6 +22,7 @@ pub(super) struct Shares {
     /// What each stream received in the stretch that began then.
     received: Vec<u64>,
     since: Picos,
+    last: Picos,
     /// Start, end and index of each stretch before.
     stretches: Vec<(Picos, Picos, f64)>,
 }
@@ -32,6 +33,7 @@ impl Shares {
             load: load.into(),
             received: vec![0; streams as usize],
             since: 0,
+            last: 0,
             stretches: Vec::new(),
         }
     }
@@ -46,11 +48,17 @@ impl Shares {
         self.received.len() > 1
     }
 
+    /// When a stream received something last.
+    pub(super) fn last(&self) -> Picos {
+        self.last
+    }
+
     /// A stream received so many bytes.
     pub(super) fn received(&mut self, now: Picos, stream: u32, bytes: u64) {
         if now - self.since >= STRETCH {
             self.close(now - (now - self.since) % STRETCH);
         }
+        self.last = now;
         if let Some(received) = self.received.get_mut(stream as usize) {
             *received += bytes;
         }
@@ -69,7 +77,7 @@ impl Shares {
         if !self.is_shared() {
             return Vec::new();
         }
-        self.received(end, 0, 0);
+        self.received(end.max(self.last), 0, 0);
         let series: Arc<str> = "fairness".into();
         let point = |&(from, to, index): &(Picos, Picos, f64)| SeriesPoint {
             trial,

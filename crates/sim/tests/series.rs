@@ -1,0 +1,37 @@
+//! What series say of a trial, whatever it waits for at its end.
+
+use crate::common::{Taken, every, probe, run, trial};
+
+/// 5 s of packets that fill a line of 10 Mbit/s and its buffer, and that long a time-out.
+fn overload(timeout_ns: i64) -> Taken {
+    let path = r#"
+[path]
+topology = "many-to-one"
+rate = "1Gbit/s"
+[path.line]
+b1 = { rate = "10Mbit/s" }
+[path.switch]
+buffer = "100packets"
+"#;
+    let mut probe = probe("echo", 1_472, every(1_000_000), 5_000);
+    probe.timeout = timeout_ns;
+    run(&trial(path, vec![probe]))
+}
+
+#[test]
+fn the_wait_for_what_was_lost_is_no_part_of_a_series() {
+    let of = |timeout| {
+        let taken = overload(timeout);
+        ["utilisation", "backlog"].map(|series| taken.series_of(series, "s1→b1", 0).0)
+    };
+    let [busy, backlog] = of(500_000_000);
+    assert!(busy > 0.99, "{busy}");
+    for timeout in [2_000_000_000, 20_000_000_000] {
+        let [other, behind] = of(timeout);
+        assert!((other - busy).abs() < 1e-6, "{other}, not {busy}");
+        assert!(
+            (behind / backlog - 1.0).abs() < 1e-6,
+            "{behind}, not {backlog}"
+        );
+    }
+}
