@@ -1,5 +1,6 @@
 //! What series say of a trial, whatever it waits for at its end.
 
+use crate::aqm::{Line, tcp};
 use crate::common::{Taken, every, probe, run, trial};
 
 /// 5 s of packets that fill a line of 10 Mbit/s and its buffer, and that long a time-out.
@@ -34,4 +35,20 @@ fn the_wait_for_what_was_lost_is_no_part_of_a_series() {
             "{behind}, not {backlog}"
         );
     }
+}
+
+#[test]
+fn fairness_is_of_flows_and_not_of_how_coarse_packets_are() {
+    // 50 flows of 200 kbit/s each: in 100 ms a flow has 1.6 packets.
+    let taken = Line {
+        rate: "10Mbit/s",
+        propagation: "10ms",
+        apart: "0us",
+        loads: &tcp(2, "cubic", 50),
+        switch: "discipline = \"drr\"\nbuffer = \"500packets\"",
+        seconds: 20,
+    }
+    .run();
+    let (fair, least, _) = taken.series_of("fairness", "bulk2", 5_000_000_000);
+    assert!(fair > 0.9, "{fair}, {least} at least");
 }

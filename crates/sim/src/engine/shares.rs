@@ -1,7 +1,11 @@
-//! How evenly the streams of a load get through: Jain's index of what each received in stretches of 100 ms.
+//! How evenly the streams of a load get through: Jain's index of what each received in stretches of time.
 //!
 //! (Σx)²/(n·Σx²) of n streams is 1 where all received the same, and 1/n where one received everything. A stretch in which
-//! nothing was received goes on until something is.
+//! nothing was received lasts until something is.
+//!
+//! A stretch is 100 ms, or as long as a fair share of the line takes for 20 packets where that is longer: of one or two packets
+//! each the index would say how coarse packets are, not who is favoured. n streams that get 0 to 2 packets each, by chance,
+//! have an index of about a half.
 //!
 //! Reference: R. Jain, D. Chiu and W. Hawe, "A quantitative measure of fairness and discrimination for resource allocation
 //! in shared computer systems", DEC Research Report TR-301, 1984.
@@ -12,13 +16,23 @@ use delaylab_model::series::SeriesPoint;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 use std::sync::Arc;
 
-/// A stretch: a TCP sends dozens of segments in it, so that their number is no matter of chance.
-const STRETCH: Picos = PICOS_PER_SECOND / 10;
+/// The shortest stretch.
+const SHORTEST: Picos = PICOS_PER_SECOND / 10;
+/// Packets that a fair share has in a stretch, at least.
+const PACKETS: u64 = 20;
+
+/// The stretch for packets of so many bytes, where a fair share is so many bit/s.
+pub(super) fn stretch(bytes: u32, fair: u64) -> Picos {
+    let bits = u128::from(bytes) * 8 * u128::from(PACKETS);
+    let time = bits * u128::from(PICOS_PER_SECOND) / u128::from(fair.max(1));
+    Picos::try_from(time).unwrap_or(Picos::MAX).max(SHORTEST)
+}
 
 /// The streams of one load.
 #[derive(Debug)]
 pub(super) struct Shares {
     load: Arc<str>,
+    stretch: Picos,
     /// What each stream received in the stretch that began then.
     received: Vec<u64>,
     since: Picos,
@@ -28,9 +42,11 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn new(load: &str, streams: u32) -> Self {
+    /// Of a load with so many streams, in stretches of this length.
+    pub(super) fn new(load: &str, streams: u32, stretch: Picos) -> Self {
         Self {
             load: load.into(),
+            stretch,
             received: vec![0; streams as usize],
             since: 0,
             last: 0,
@@ -55,8 +71,8 @@ impl Shares {
 
     /// A stream received so many bytes.
     pub(super) fn received(&mut self, now: Picos, stream: u32, bytes: u64) {
-        if now - self.since >= STRETCH {
-            self.close(now - (now - self.since) % STRETCH);
+        if now - self.since >= self.stretch {
+            self.close(now - (now - self.since) % self.stretch);
         }
         self.last = now;
         if let Some(received) = self.received.get_mut(stream as usize) {
@@ -115,8 +131,8 @@ mod tests {
 
     #[test]
     fn stretches_follow_each_other_and_silence_belongs_to_the_next() {
-        let mut shares = Shares::new("bulk", 2);
         let ms = PICOS_PER_SECOND / 1000;
+        let mut shares = Shares::new("bulk", 2, SHORTEST);
         shares.received(10 * ms, 0, 5);
         shares.received(20 * ms, 1, 5);
         shares.received(130 * ms, 0, 5);
@@ -134,6 +150,14 @@ mod tests {
                 (500, 600, 0.5)
             ]
         );
-        assert!(Shares::new("alone", 1).series(0, ms).is_empty());
+        assert!(Shares::new("alone", 1, SHORTEST).series(0, ms).is_empty());
+    }
+
+    #[test]
+    fn a_fair_share_has_twenty_packets_in_a_stretch() {
+        // 1500 bytes: 240 kbit, of 200 kbit/s.
+        assert_eq!(stretch(1_500, 200_000), PICOS_PER_SECOND * 12 / 10);
+        assert_eq!(stretch(1_500, 10_000_000), SHORTEST);
+        assert_eq!(stretch(1_500, 0), 240_000 * PICOS_PER_SECOND);
     }
 }

@@ -5,11 +5,12 @@ use crate::amounts::Amounts;
 use crate::engine::frames::FrameStream;
 use crate::engine::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
 use crate::engine::servers::sizes;
-use crate::engine::shares::Shares;
+use crate::engine::shares::{Shares, stretch};
 use crate::engine::tcp_load::settings_of;
 use crate::engine::{
     Asking, Barrier, Connection, Flow, Load, MOST_SERIES, ProbeFlow, Serves, TcpProbe, Transfers,
 };
+use crate::packet::ChannelId;
 use crate::trace::Trace;
 use delaylab_model::Picos;
 use delaylab_model::frames::Frames;
@@ -26,7 +27,7 @@ use delaylab_topology::time::picos;
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
 use delaylab_traffic::tester::Ledger;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 impl Maker<'_> {
     pub(super) fn flows(&mut self) -> Result<(), Refusal> {
@@ -53,6 +54,7 @@ impl Maker<'_> {
                 }));
             let goodput = is_tcp && streams_of_it > 0;
             self.goodputs.push(goodput.then(Amounts::default));
+            let first = self.flows.len();
             for (stream, ends) in streams.iter().enumerate() {
                 self.load(load, stream as u64, ends)?;
                 self.names.push(match streams.len() {
@@ -60,10 +62,27 @@ impl Maker<'_> {
                     _ => format!("{} {}", load.name, stream + 1).into(),
                 });
             }
+            let stretch = stretch(self.built.mtu, self.fair_share(first));
             self.shares
-                .push(Shares::new(&load.name, streams.len() as u32));
+                .push(Shares::new(&load.name, streams.len() as u32, stretch));
         }
         Ok(())
+    }
+
+    /// The least that a flow from this one on gets, in bit/s, where the line of each of its links is shared evenly among them.
+    fn fair_share(&self, first: usize) -> u64 {
+        let data = |flow: &Flow| match flow {
+            Flow::Tcp(connection) => Some(connection.data),
+            _ => None,
+        };
+        let channels: Vec<ChannelId> = self.flows[first..].iter().filter_map(data).collect();
+        let mut through: BTreeMap<u32, u64> = BTreeMap::new();
+        for port in channels.iter().flat_map(|&channel| self.links(channel)) {
+            *through.entry(*port).or_default() += 1;
+        }
+        let shares = through.iter();
+        let shares = shares.map(|(&port, flows)| self.network.ports[port as usize].rate / flows);
+        shares.min().unwrap_or(u64::MAX)
     }
 
     /// A stream of a tester's frames.

@@ -70,7 +70,7 @@ impl Maker<'_> {
     }
 
     /// The ports by which a channel goes.
-    fn links(&self, channel: ChannelId) -> &[u32] {
+    pub(super) fn links(&self, channel: ChannelId) -> &[u32] {
         let channel = &self.channels[channel as usize];
         let first = channel.way as usize;
         &self.ways[first..first + usize::from(channel.links)]
