@@ -2,6 +2,7 @@
 
 use crate::Picos;
 use crate::quantity::{Class, Duration, Rate, Size};
+use crate::refusal::Refusal;
 use crate::tcp::TcpOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -192,26 +193,88 @@ impl Load {
         first.filter(|_| self.direction == Direction::Down)
     }
 
-    /// A field of transfers that a load of another kind has.
-    pub fn out_of_place(&self) -> Option<&'static str> {
+    /// A field that means nothing for a load of this kind, and would be ignored.
+    pub fn out_of_place(&self) -> Option<Refusal> {
+        use LoadKind::{Cbr, OnOff, Poisson, Replay, Tcp, Transfers};
+        // What each kind heeds. Of transfers `payload` is refused where they are read, with what to say in its place.
+        let tcp: &[LoadKind] = &[Tcp, Transfers];
+        let rated: &[LoadKind] = &[Tcp, Transfers, Cbr, Poisson, OnOff];
         let fields = [
-            ("bytes", self.bytes.is_some()),
-            ("gap", self.gap.is_some()),
-            ("rounds", self.rounds.is_some()),
-            ("barrier", self.barrier.is_some()),
+            ("rate", self.rate.is_some(), rated),
+            ("payload", self.payload.is_some(), rated),
+            ("bytes", self.bytes.is_some(), &[Transfers]),
+            ("gap", self.gap.is_some(), &[Transfers]),
+            ("rounds", self.rounds.is_some(), &[Transfers]),
+            ("barrier", self.barrier.is_some(), &[Transfers]),
+            ("congestion_control", self.congestion_control.is_some(), tcp),
+            ("window", self.window.is_some(), tcp),
+            ("tcp", self.tcp.is_some(), tcp),
+            ("on", self.on.is_some(), &[OnOff]),
+            ("off", self.off.is_some(), &[OnOff]),
+            ("file", self.file.is_some(), &[Replay]),
         ];
-        let mut given = fields.into_iter().filter(|(_, given)| *given);
-        let first = given.next().map(|(name, _)| name);
-        first.filter(|_| self.kind != LoadKind::Transfers)
+        let strange =
+            |(_, given, kinds): &(&str, bool, &[LoadKind])| *given && !kinds.contains(&self.kind);
+        let (name, _, kinds) = fields.into_iter().find(strange)?;
+        let kinds: Vec<_> = kinds
+            .iter()
+            .map(|kind| format!("{:?}", kind.name()))
+            .collect();
+        let kind = self.kind.name();
+        let reason = format!(
+            "means nothing for a load of kind {kind:?}: leave it out; it goes with {}",
+            kinds.join(", ")
+        );
+        Some(Refusal::new(name, reason))
     }
 }
 
 /// Why [`Load::second_direction`] is a mistake.
 pub const SECOND_DIRECTION: &str =
     "`direction` turns the usual way round: name the ends or leave `direction` out";
-/// Why [`Load::out_of_place`] is a mistake.
-pub const OUT_OF_PLACE: &str = "goes with `kind = \"transfers\"`";
-
 const fn one() -> u32 {
     1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_another_kind_is_refused_and_says_whose_it_is() {
+        let kinds = [
+            LoadKind::Tcp,
+            LoadKind::Cbr,
+            LoadKind::Poisson,
+            LoadKind::OnOff,
+            LoadKind::Replay,
+            LoadKind::Transfers,
+        ];
+        // By kind, in that order: where the field belongs.
+        for (field, belongs) in [
+            ("rate = \"1Mbit/s\"", "tcpo-x"),
+            ("payload = \"100B\"", "tcpo-x"),
+            ("congestion_control = \"reno\"", "t----x"),
+            ("window = \"1MB\"", "t----x"),
+            ("tcp = { sack = true }", "t----x"),
+            ("on = \"1s\"", "---o--"),
+            ("off = \"1s\"", "---o--"),
+            ("file = \"a.csv\"", "----r-"),
+            ("bytes = \"1kB\"", "-----x"),
+            ("gap = \"1s\"", "-----x"),
+            ("rounds = 3", "-----x"),
+            ("barrier = false", "-----x"),
+        ] {
+            for (kind, mark) in kinds.into_iter().zip(belongs.chars()) {
+                let belongs = mark != '-';
+                let name = kind.name();
+                let load: Load =
+                    toml::from_str(&format!("name = \"l\"\nkind = \"{name}\"\n{field}")).unwrap();
+                let refused = load.out_of_place();
+                assert_eq!(refused.is_none(), belongs, "{field} of {name}: {refused:?}");
+                let named = field.split(' ').next();
+                assert!(refused.is_none_or(|refused| Some(&*refused.field) == named));
+            }
+        }
+    }
 }

@@ -109,7 +109,17 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
         (
             of_load("kind = \"tcp\"\nbytes = \"1kB\""),
             "load.bulk.bytes",
-            "goes with",
+            "goes with \"transfers\"",
+        ),
+        (
+            of_load("kind = \"poisson\"\nrate = \"1Mbit/s\"\non = \"1s\""),
+            "load.bulk.on",
+            "goes with \"on-off\"",
+        ),
+        (
+            of_load("kind = \"cbr\"\nrate = \"1Mbit/s\"\ntcp = { ecn = true }"),
+            "load.bulk.tcp",
+            "goes with \"tcp\", \"transfers\"",
         ),
         (on_pairs("mtu = \"20B\""), "path.mtu", "68 B"),
         (

@@ -31,7 +31,7 @@ use crate::placed::{Placed, enter_place};
 use crate::prober::Probing;
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
-use delaylab_model::load::{Direction, Load, LoadKind, OUT_OF_PLACE};
+use delaylab_model::load::{Direction, Load, LoadKind};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::Server;
@@ -68,8 +68,8 @@ pub fn refusals(load: &Load) -> Vec<Refusal> {
 }
 
 fn fields_refused(load: &Load) -> Vec<Refusal> {
-    if let Some(name) = load.out_of_place() {
-        return vec![Refusal::new(name, OUT_OF_PLACE)];
+    if let Some(refusal) = load.out_of_place() {
+        return vec![refusal];
     }
     if load.kind == LoadKind::Transfers {
         let none = Refusal::new("kind", "only the simulation has finite transfers");

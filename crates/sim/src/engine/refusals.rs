@@ -9,7 +9,7 @@ use super::sections::{DATAGRAM_HEADERS, arrivals, small_enough};
 use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
 use delaylab_model::frames::Frames;
-use delaylab_model::load::{LoadKind, OUT_OF_PLACE};
+use delaylab_model::load::LoadKind;
 use delaylab_model::path::{
     Discipline, Framing, HostCosts, Path, Software, Switch as SwitchSection,
 };
@@ -234,8 +234,8 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
         )?;
         let payload = load.payload.map_or(PAYLOAD, |size| size.0);
-        if let Some(name) = load.out_of_place() {
-            return refuse(field(name), OUT_OF_PLACE);
+        if let Some(refusal) = load.out_of_place() {
+            return Err(refusal.within(&format!("load.{}", load.name)));
         }
         in_time(field("gap"), load.gap)?;
         of_a_late_load(trial, load)?;
