@@ -556,6 +556,33 @@ fn each_of_the_catalogue_resolves_in_each_of_its_worlds() {
     }
 }
 
+#[test]
+fn what_the_catalogue_simulates_can_be_simulated_as_it_is_meant() {
+    for entry in catalogue() {
+        let experiment = Experiment::read(entry.source()).unwrap_or_else(|said| panic!("{said}"));
+        for quick in [false, true] {
+            let choices = Choices {
+                world: Some(WorldName::Sim),
+                quick,
+                ..seeded(1)
+            };
+            if !experiment.worlds().contains(&WorldName::Sim) {
+                continue;
+            }
+            let resolved = experiment.resolve(&choices, &honours_all).unwrap();
+            let once = resolved
+                .planned
+                .iter()
+                .filter(|planned| planned.repeat == 0);
+            for planned in once {
+                let (name, trial) = (entry.name(), &planned.trial);
+                assert_eq!(delaylab_sim::refusals(trial), [], "{name}");
+                assert_eq!(delaylab_sim::advice(trial), [], "{name}");
+            }
+        }
+    }
+}
+
 fn any_text() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![GOOD, catalogue()[0].text, catalogue()[1].text])
 }

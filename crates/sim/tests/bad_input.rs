@@ -50,6 +50,68 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "an even number",
         ),
         (
+            on_pairs("hops = 3"),
+            "path.hops",
+            "is of topology chain and routed",
+        ),
+        (
+            on_pairs("senders = 3"),
+            "path.senders",
+            "is of topology many-to-one",
+        ),
+        (
+            on_pairs("leaves = 3"),
+            "path.leaves",
+            "is of topology leaf-spine",
+        ),
+        (
+            on_pairs("spines = 3"),
+            "path.spines",
+            "is of topology leaf-spine",
+        ),
+        (
+            on_pairs("hosts = 3"),
+            "path.hosts",
+            "is of topology leaf-spine",
+        ),
+        (
+            on_pairs("ports = 4"),
+            "path.ports",
+            "is of topology fat-tree",
+        ),
+        (
+            path("topology = \"many-to-one\"\nrate = \"1Gbit/s\"\npairs = 3"),
+            "path.pairs",
+            "is of topology pairs-on-a-trunk, chain",
+        ),
+        (
+            path("topology = \"two-hosts\"\nrate = \"1Gbit/s\"\npairs = 3"),
+            "path.pairs",
+            "would mean nothing here",
+        ),
+        (
+            path("rate = \"1Mbit/s\"\nhops = 3\nnode = [{ name = \"a\", kind = \"host\" }]"),
+            "path.hops",
+            "would mean nothing here",
+        ),
+        (
+            on_pairs("switch = { burst = \"2kB\" }"),
+            "path.switch.burst",
+            "is of kernel-tbf and kernel-htb",
+        ),
+        (
+            on_pairs("switch = { explicit_rate = \"erica\" }"),
+            "path.switch.explicit_rate",
+            "leave it out",
+        ),
+        (
+            on_pairs(
+                "framing = \"aal5\"\nabr = \"tm-4.0\"\nswitch = { discipline = \"explicit-rate\", explicit_rate = \"erica\", threshold = \"500cells\" }",
+            ),
+            "path.switch.threshold",
+            "measures the load",
+        ),
+        (
             path("topology = \"chain\"\nhops = 0\nrate = \"1Gbit/s\""),
             "path.hops",
             "none make no path",

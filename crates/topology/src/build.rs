@@ -5,7 +5,7 @@ use crate::flows::{Ends, MOST_FLOWS};
 use crate::framing::{framing_of, mtu};
 use crate::line::known_lines;
 use crate::listed::listed;
-use crate::named::named;
+use crate::named::{known_counts, named};
 use crate::network::Network;
 use crate::servers::known_servers;
 use delaylab_model::path::Framing;
@@ -37,7 +37,10 @@ pub fn build(trial: &Trial) -> Result<Built, Refusal> {
     let mtu = mtu(path)?;
     let site = match path.topology {
         Some(topology) => named(topology, path, flows)?,
-        None => listed(path)?,
+        None => {
+            known_counts(None, path)?;
+            listed(path)?
+        }
     };
     few_ports(&site.network)?;
     known_lines(path, &site.network)?;

@@ -23,6 +23,7 @@ pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site,
             "a host that asks itself sends no packet: run it in the world live. `switch-loopback` has a path, in the world sim",
         );
     }
+    known_counts(Some(topology), path)?;
     let builder = Builder::new(path)?;
     match topology {
         Topology::Loopback | Topology::SwitchLoopback => Ok(builder.switch_loopback()),
@@ -42,6 +43,36 @@ pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site,
             count("path.hosts", path.hosts, 4)?,
         ),
         Topology::FatTree => builder.fat_tree(count("path.ports", path.ports, 4)?),
+    }
+}
+
+/// A count of something that this topology, or a list of nodes and links, has not.
+pub(crate) fn known_counts(topology: Option<Topology>, path: &Path) -> Result<(), Refusal> {
+    use Topology::{Chain, FatTree, LeafSpine, ManyToOne, PairsOnATrunk, Routed, TwoPaths};
+    type Count<'a> = (&'a str, Option<u32>, &'a [Topology], &'a str);
+    let counts: [Count<'_>; 7] = [
+        (
+            "pairs",
+            path.pairs,
+            &[PairsOnATrunk, Chain, Routed, TwoPaths],
+            "pairs-on-a-trunk, chain, routed and two-paths",
+        ),
+        ("senders", path.senders, &[ManyToOne], "many-to-one"),
+        ("hops", path.hops, &[Chain, Routed], "chain and routed"),
+        ("leaves", path.leaves, &[LeafSpine], "leaf-spine"),
+        ("spines", path.spines, &[LeafSpine], "leaf-spine"),
+        ("hosts", path.hosts, &[LeafSpine], "leaf-spine"),
+        ("ports", path.ports, &[FatTree], "fat-tree"),
+    ];
+    let strange = |(_, given, of, _): &Count<'_>| {
+        given.is_some() && !topology.is_some_and(|topology| of.contains(&topology))
+    };
+    match counts.into_iter().find(strange) {
+        Some((name, .., of)) => refuse(
+            format!("path.{name}"),
+            format!("is of topology {of}, and would mean nothing here: leave it out"),
+        ),
+        None => Ok(()),
     }
 }
 

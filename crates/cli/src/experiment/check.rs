@@ -130,9 +130,19 @@ fn warnings(resolved: &Resolved) -> BTreeSet<String> {
         .planned
         .iter()
         .flat_map(|planned| worlds::advice(resolved.world, &planned.trial));
-    advice
-        .map(|advice| format!("{}: {}", advice.field, advice.reason))
-        .collect()
+    let advice = advice.map(|advice| format!("{}: {}", advice.field, advice.reason));
+    advice.chain(idle_servers(resolved)).collect()
+}
+
+/// Servers that are asked in no trial: a sweep may well ask others in one.
+fn idle_servers(resolved: &Resolved) -> Vec<String> {
+    let trials = resolved.planned.iter().map(|planned| &planned.trial);
+    let idle = trials.map(|trial| trial.path.idle_servers(&trial.probes));
+    let idle = idle.reduce(|all, one| all.intersection(&one).copied().collect());
+    let sentence = |name: &str| {
+        format!("path.server.{name}: no probe asks it, and what it is set to has no effect")
+    };
+    idle.unwrap_or_default().into_iter().map(sentence).collect()
 }
 
 /// Why a finding cannot be judged by these trials; `None` where it can, as far as that is known before they run.

@@ -7,6 +7,7 @@ use crate::quantity::{Duration, Size};
 use crate::request::Request;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Bytes of a page whose path says no size.
@@ -141,6 +142,22 @@ impl Path {
         named.or_else(|| self.server.iter().find(there))
     }
 
+    /// The servers that none of these probes asks, and no server that one of them asks.
+    pub fn idle_servers<'a>(&'a self, probes: &[Probe]) -> BTreeSet<&'a str> {
+        let mut idle: BTreeSet<&str> = self.server.iter().map(|server| &*server.name).collect();
+        for probe in probes {
+            let mut asked = self.server_of(probe);
+            // Each is left once: servers that ask each other in a ring end the way, too.
+            while let Some(server) = asked.filter(|server| idle.remove(&*server.name)) {
+                asked = server
+                    .forward
+                    .as_ref()
+                    .and_then(|next| self.server_named(next));
+            }
+        }
+        idle
+    }
+
     /// The host that a probe goes to where the file names it: by `to`, or by the server that it asks.
     pub fn destination_of<'a>(&'a self, probe: &'a Probe) -> Option<&'a String> {
         let by_server = || Some(&self.server_of(probe)?.at);
@@ -156,6 +173,7 @@ pub const fn needs_server(method: Method) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Close;
 
     #[test]
     fn the_end_of_a_path_says_how_large_its_page_is() {
@@ -168,5 +186,33 @@ mod tests {
         ] {
             assert_eq!(page_size(path), size, "{path}");
         }
+    }
+
+    #[test]
+    fn a_server_is_idle_that_nobody_asks_nor_is_asked_through_another() {
+        let server = |name: &str, at: &str, forward: Option<&str>| HostServer {
+            name: name.to_owned(),
+            at: at.to_owned(),
+            software: Software::Nginx,
+            think: None,
+            workers: None,
+            forward: forward.map(str::to_owned),
+        };
+        let path = Path {
+            server: vec![
+                server("front", "b1", Some("behind")),
+                server("behind", "b2", None),
+                server("alone", "b3", Some("front")),
+            ],
+            ..Path::default()
+        };
+        let mut probe = Probe::new("page", Method::Http);
+        probe.to = Some("b1".to_owned());
+        assert_eq!(path.idle_servers(&[]).len(), 3);
+        probe.request = Some(Request::Connect {
+            port: 80,
+            close: Close::default(),
+        });
+        assert_eq!(Vec::from_iter(path.idle_servers(&[probe])), ["alone"]);
     }
 }

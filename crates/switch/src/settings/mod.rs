@@ -20,8 +20,9 @@
 //! | shaper, policer | none; `ceil_burst` 1600 bytes; `header` 14 bytes beyond the IP packet (what the kernel counts of Ethernet) |
 //!
 //! `threshold` is where efci marks and explicit-rate acts; of the other disciplines it limits a port's
-//! share of its buffer. A share of it (`"50%"`) is of the buffer. Tables of other disciplines may stand
-//! beside the one in use, so that a sweep need set `discipline` alone. `latency` is the world's.
+//! share of its buffer. A share of it (`"50%"`) is of the buffer. What disciplines are set by may stand
+//! beside another one in use (tables, `weights`, `quantum`, `near_empty`), so that a sweep need set `discipline` alone; `burst` and
+//! `explicit_rate` may not. `latency` is the world's.
 
 mod guarded;
 mod limit;

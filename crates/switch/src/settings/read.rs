@@ -5,7 +5,7 @@ use super::{Counts, Kind, Settings};
 use crate::buffer::{Bound, Memory, Owner};
 use crate::discard::Discard;
 use crate::discipline::fifo::Mark;
-use delaylab_model::path::{self, AbrMark, Discipline, Pool};
+use delaylab_model::path::{self, AbrMark, Discipline, Pool, RateAlgorithm};
 use delaylab_model::quantity::{Limit, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 
@@ -45,6 +45,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn settings(&self) -> Result<Settings, Refusal> {
+        self.nothing_ignored()?;
         Ok(Settings {
             kind: self.kind()?,
             memory: self.memory()?,
@@ -94,6 +95,28 @@ impl<'a> Reader<'a> {
                 );
             }
         })
+    }
+
+    /// What no discipline of a sweep would heed here.
+    fn nothing_ignored(&self) -> Result<(), Refusal> {
+        let tells_rates = self.discipline == Discipline::ExplicitRate;
+        if self.switch.burst.is_some() && !self.discipline.is_of_the_kernel() {
+            let why =
+                "is of kernel-tbf and kernel-htb: give `shaper` its own `burst`, or leave it out";
+            return refuse("burst", why);
+        }
+        match self.switch.explicit_rate {
+            Some(_) if !tells_rates => {
+                let why = "is of `discipline = \"explicit-rate\"`: give that, or leave it out";
+                refuse("explicit_rate", why)
+            }
+            Some(RateAlgorithm::Erica) if self.switch.threshold.is_some() => {
+                let why =
+                    "erica measures the load, and not the queue: leave it out, or take \"eprca\"";
+                refuse("threshold", why)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Does it drop what is queued when something comes that does not fit?
