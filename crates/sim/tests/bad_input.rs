@@ -1,6 +1,7 @@
 //! What cannot be simulated is refused before the run, by the name of its field.
 
 use crate::common::{every, probe, trial};
+use delaylab_model::path::Framing;
 use delaylab_model::trial::Trial;
 use delaylab_sim::{advice, refusals};
 use delaylab_traffic::arrival::replay::parse;
@@ -439,6 +440,40 @@ fn what_is_likely_not_meant_is_said_and_simulated() {
         assert!(said.reason.contains(why), "{}", said.reason);
     }
     assert_eq!(advice(&of_load("kind = \"tcp\"")), []);
+}
+
+#[test]
+fn cells_carry_no_marks_of_ip() {
+    let of_load = |load: &str| {
+        let mut trial = of_load(load);
+        trial.path.framing = Some(Framing::Aal5);
+        trial
+    };
+    for (load, field) in [
+        ("tcp = { ecn = true }", "load.bulk.tcp.ecn"),
+        (
+            "congestion_control = \"dctcp\"",
+            "load.bulk.congestion_control",
+        ),
+        (
+            "congestion_control = \"prague\"",
+            "load.bulk.congestion_control",
+        ),
+    ] {
+        let refused = refusals(&of_load(&format!("kind = \"tcp\"\n{load}")));
+        assert_eq!(refused.len(), 1, "{load}");
+        assert_eq!(refused[0].field, field);
+        assert!(
+            refused[0]
+                .why()
+                .contains("a switch that forwards cells sees none"),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(
+        refusals(&of_load("kind = \"tcp\"\ncongestion_control = \"reno\"")),
+        []
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::sections::{DATAGRAM_HEADERS, arrivals, small_enough};
 use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
 use delaylab_model::frames::Frames;
-use delaylab_model::load::LoadKind;
+use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::path::{
     Discipline, Framing, HostCosts, Path, Software, Switch as SwitchSection,
 };
@@ -39,7 +39,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
         of_the_path(trial),
         of_the_servers(&trial.path),
         of_the_probes(trial, built.mtu),
-        of_the_loads(trial, built.mtu),
+        of_the_loads(trial, &built),
         of_the_switches(trial, &built),
     ];
     checks.into_iter().filter_map(Result::err).collect()
@@ -216,7 +216,8 @@ const fn gap(pacing: Pacing) -> Nanos {
     }
 }
 
-fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
+fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
+    let mtu = built.mtu;
     for load in &trial.loads {
         let field = |name: &str| format!("load.{}.{name}", load.name);
         if load.lead.is_some() {
@@ -247,13 +248,31 @@ fn of_the_loads(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
             );
         }
         if is_tcp {
-            settings_of(load, mtu)?;
+            let ecn = settings_of(load, mtu)?.ecn;
+            if ecn && in_cells(built.framing) {
+                return Err(unseen_ecn(load));
+            }
         } else {
             small_enough(load, mtu)?;
             arrivals(load, 0, 0)?;
         }
     }
     Ok(())
+}
+
+/// ECN where the network forwards cells.
+fn unseen_ecn(load: &Load) -> Refusal {
+    let by_option = load.tcp.and_then(|tcp| tcp.ecn) == Some(true);
+    let (name, remedy) = if by_option {
+        ("tcp.ecn", "leave it out")
+    } else {
+        ("congestion_control", "take another, like \"reno\"")
+    };
+    Refusal::new(
+        format!("load.{}.{name}", load.name),
+        "ECN is in the IP header, and a switch that forwards cells sees none: packets would be marked that no ATM switch marks",
+    )
+    .remedy(format!("{remedy}, or path.framing = \"ethernet\""))
 }
 
 fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
