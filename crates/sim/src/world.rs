@@ -184,6 +184,7 @@ fn facts<E: EventSet>(
         warnings: (engine.warnings().into_iter())
             .chain(settling.warning(index))
             .chain(engine.lacks(trial.host))
+            .chain(crate::engine::held_loads(trial))
             .collect(),
         lost_load: Some(engine.lost_load()),
         trace_hash: Some(engine.trace_hash()),

@@ -1,6 +1,6 @@
 //! What cannot be simulated is refused before the run, by the name of its field.
 
-use crate::common::{every, probe, trial};
+use crate::common::{every, probe, run, trial};
 use delaylab_model::path::Framing;
 use delaylab_model::trial::Trial;
 use delaylab_sim::{advice, refusals};
@@ -428,7 +428,23 @@ fn what_is_likely_not_meant_is_said_and_simulated() {
         (
             "kind = \"cbr\"\nrate = \"1Gbit/s\"\npayload = \"64B\"",
             "load.bulk.rate",
-            "more than the line of its host carries (10 Mbit/s)",
+            "its line carries 10 Mbit/s",
+        ),
+        // 48 bytes of IP are 86 on the wire.
+        (
+            "kind = \"poisson\"\nrate = \"8Mbit/s\"\npayload = \"20B\"",
+            "load.bulk.rate",
+            "the loads of host a2 are 14.3333 Mbit/s",
+        ),
+        (
+            "kind = \"cbr\"\nrate = \"5Mbit/s\"\nstreams = 2\nfrom = \"a1\"",
+            "load.bulk.rate",
+            "the loads of host a1 are 10.3612 Mbit/s",
+        ),
+        (
+            "kind = \"on-off\"\nrate = \"20Mbit/s\"\non = \"30ms\"\noff = \"20ms\"",
+            "load.bulk.rate",
+            "the loads of host a2 are 12.4335 Mbit/s",
         ),
     ] {
         let trial = of_load(load);
@@ -439,7 +455,33 @@ fn what_is_likely_not_meant_is_said_and_simulated() {
         assert_eq!(said.field, field);
         assert!(said.reason.contains(why), "{}", said.reason);
     }
-    assert_eq!(advice(&of_load("kind = \"tcp\"")), []);
+    for fits in [
+        "kind = \"tcp\"",
+        "kind = \"cbr\"\nrate = \"9Mbit/s\"\npayload = \"1400B\"",
+        "kind = \"cbr\"\nrate = \"5Mbit/s\"\nstreams = 2",
+        // Bursts wait, and are sent in the silence after them.
+        "kind = \"on-off\"\nrate = \"20Mbit/s\"\non = \"10ms\"\noff = \"20ms\"",
+    ] {
+        assert_eq!(advice(&of_load(fits)), [], "{fits}");
+    }
+}
+
+#[test]
+fn a_trial_whose_load_the_line_of_its_host_cannot_carry_says_so() {
+    let said = |load: &str| {
+        let warnings = run(&of_load(load)).facts[0].warnings.clone();
+        warnings.iter().any(|warning| {
+            warning
+                == "less of load `bulk` was sent than planned: with framing, the loads of host a2 are 14.3333 Mbit/s, and its \
+                    line carries 10 Mbit/s"
+        })
+    };
+    assert!(said(
+        "kind = \"cbr\"\nrate = \"8Mbit/s\"\npayload = \"20B\""
+    ));
+    assert!(!said(
+        "kind = \"cbr\"\nrate = \"5Mbit/s\"\npayload = \"20B\""
+    ));
 }
 
 #[test]

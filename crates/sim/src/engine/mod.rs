@@ -52,6 +52,7 @@ mod shares;
 mod tcp_load;
 mod transfers;
 
+pub use pointless::held_loads;
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::{advice, refusals};
 

@@ -9,9 +9,11 @@ use delaylab_model::quantity::{Duration, Limit};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
 use delaylab_model::units::format_duration;
-use delaylab_topology::Built;
+use delaylab_topology::framing::wire;
 use delaylab_topology::network::NodeId;
+use delaylab_topology::{Built, build};
 use delaylab_traffic::arrival::section::PAYLOAD;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// When the last probe sends its last packet; `None` where one of them has no end of its own, and of a tester's frames: how
 /// long those are sent its procedure says.
@@ -119,33 +121,104 @@ fn smallest_packet(trial: &Trial) -> Option<u64> {
     sizes?.into_iter().min().map(u64::from)
 }
 
-/// A stream without congestion control that is faster than its host's line: its queue there, which has no limit, grows as
-/// long as the load lasts, and so does the memory that the simulation takes.
-pub(super) fn faster_than_its_line(trial: &Trial, built: &Built) -> Vec<Refusal> {
+/// By how much a load may be slower than planned without a word, as on real hosts.
+const TOLERANCE: f64 = 0.01;
+
+/// What a host's loads without congestion control put on its line.
+struct Offered<'a> {
+    host: &'a str,
+    /// Bit/s on the wire, and what the host's lines carry.
+    rate: f64,
+    line: f64,
+    loads: BTreeSet<&'a str>,
+}
+
+/// Hosts whose loads are faster than their lines: the queue there, which has no limit, grows as long as the loads last, and so
+/// does the memory that the simulation takes.
+fn overloaded_hosts<'a>(trial: &'a Trial, built: &'a Built) -> Vec<Offered<'a>> {
     let network = &built.network;
-    let is_of = |from: &Option<String>, node: NodeId| {
-        let name = &network.nodes[node as usize].name;
-        network.is_host(node) && from.as_ref().is_none_or(|from| from == name)
+    let mut hosts: BTreeMap<NodeId, Offered<'_>> = BTreeMap::new();
+    for (load, streams) in trial.loads.iter().zip(&built.loads) {
+        let Some(rate) = rate_on_the_wire(load, built) else {
+            continue;
+        };
+        for ends in streams {
+            let ports = &network.of_node[ends.from as usize];
+            let lines = ports
+                .iter()
+                .map(|&port| network.ports[port as usize].rate as f64);
+            let offered = hosts.entry(ends.from).or_insert_with(|| Offered {
+                host: &network.nodes[ends.from as usize].name,
+                rate: 0.0,
+                line: lines.sum(),
+                loads: BTreeSet::new(),
+            });
+            offered.rate += rate;
+            offered.loads.insert(&load.name);
+        }
+    }
+    let hosts = hosts.into_values();
+    hosts
+        .filter(|offered| offered.rate > offered.line)
+        .collect()
+}
+
+/// What a stream of the load takes of a line, in bit/s, over time; `None` of one that goes no faster than it can, and of a replay.
+fn rate_on_the_wire(load: &Load, built: &Built) -> Option<f64> {
+    let busy = match load.kind {
+        LoadKind::Cbr | LoadKind::Poisson => 1.0,
+        LoadKind::OnOff => {
+            let [on, off] = [load.on?, load.off?].map(|time| time.0 as f64);
+            on / (on + off)
+        }
+        LoadKind::Tcp | LoadKind::Transfers | LoadKind::Replay => return None,
     };
-    let loads = trial.loads.iter().filter(|load| {
-        load.streams > 0
-            && matches!(
-                load.kind,
-                LoadKind::Cbr | LoadKind::Poisson | LoadKind::OnOff
-            )
-    });
-    let too_fast = loads.filter_map(|load| {
-        let rate = load.rate?.0;
-        let lines = network.ports.iter().filter(|port| is_of(&load.from, port.from));
-        let line = lines.map(|port| port.rate).max()?;
-        (rate > line).then(|| {
-            let reason = format!(
-                "is more than the line of its host carries ({} Mbit/s): the rest waits in the host without limit, and takes memory as \
-                 long as the load lasts",
-                line as f64 / 1e6
-            );
-            Refusal::new(format!("load.{}.rate", load.name), reason)
-        })
+    let payload = u32::try_from(load.payload.map_or(PAYLOAD, |size| size.0)).ok()?;
+    let ip = payload.checked_add(DATAGRAM_HEADERS)?;
+    let wire = wire(built.framing, ip);
+    let bytes = f64::from(wire.units) * f64::from(wire.bytes);
+    Some(load.rate?.0 as f64 * busy * bytes / f64::from(ip))
+}
+
+fn more_than_carried(offered: &Offered<'_>) -> String {
+    let Offered {
+        host, rate, line, ..
+    } = offered;
+    format!(
+        "with framing, the loads of host {host} are {:.4} Mbit/s, and its line carries {} Mbit/s",
+        rate / 1e6,
+        line / 1e6
+    )
+}
+
+/// Loads that are faster than the lines of their hosts.
+pub(super) fn faster_than_its_line(trial: &Trial, built: &Built) -> Vec<Refusal> {
+    let too_fast = overloaded_hosts(trial, built).into_iter().flat_map(|offered| {
+        let what = more_than_carried(&offered);
+        let reason = format!(
+            "{what}: the rest waits in the host without limit, and takes memory as long as the load lasts"
+        );
+        let loads = offered.loads.into_iter();
+        loads.map(move |load| Refusal::new(format!("load.{load}.rate"), reason.clone()))
     });
     too_fast.collect()
+}
+
+/// Loads that are not sent as planned, as sentences. It may be meant: a load that keeps its host's line busy.
+pub fn held_loads(trial: &Trial) -> Vec<String> {
+    let Ok(built) = build(trial) else {
+        return Vec::new();
+    };
+    let hosts = overloaded_hosts(trial, &built).into_iter();
+    let much = hosts.filter(|offered| offered.rate > offered.line * (1.0 + TOLERANCE));
+    let sentence = |offered: Offered<'_>| {
+        let loads: Vec<_> = offered
+            .loads
+            .iter()
+            .map(|load| format!("`{load}`"))
+            .collect();
+        let (loads, what) = (loads.join(", "), more_than_carried(&offered));
+        format!("less of load {loads} was sent than planned: {what}")
+    };
+    much.map(sentence).collect()
 }
