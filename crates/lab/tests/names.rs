@@ -23,7 +23,7 @@ streams = 2
 
 [path]
 topology = "pairs-on-a-trunk"
-senders = 2
+pairs = 2
 rate = "10Mbit/s"
 
 [path.switch]
