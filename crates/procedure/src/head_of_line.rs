@@ -108,11 +108,11 @@ impl Steps for HeadOfLineSteps {
             let loss = found.lost as f64 / found.sent.max(1) as f64;
             vec![
                 found.is_blocked().into(),
-                found.sent.into(),
-                found.lost.into(),
+                report::per_repeat(found.sent, found.repeats.len()),
+                report::per_repeat(found.lost, found.repeats.len()),
                 (100.0 * loss).into(),
                 found.highest_ns.into(),
-                found.lost_congested.into(),
+                report::per_repeat(found.lost_congested, found.repeats.len()),
                 Cell::Count(found.repeats.len() as u64),
             ]
         });

@@ -29,7 +29,7 @@ pub struct IncastAt {
     pub mean_ns: Option<f64>,
     /// Highest latency.
     pub max_ns: Option<Nanos>,
-    /// Frames of the microbursts that were sent.
+    /// Frames of the microbursts that were sent, in all repeats.
     pub sent: u64,
     /// How many of them were lost.
     pub lost: u64,
@@ -67,6 +67,7 @@ impl Steps for IncastSteps {
             ("UDP sent", "frames"),
             ("UDP lost", "frames"),
         ];
+        let repeats = setup.effort.repeats.max(1) as usize;
         let row = |at: &IncastAt| -> Vec<Cell> {
             vec![
                 at.stateful.into(),
@@ -74,8 +75,8 @@ impl Steps for IncastSteps {
                 at.min_ns.into(),
                 at.mean_ns.into(),
                 at.max_ns.into(),
-                at.sent.into(),
-                at.lost.into(),
+                report::per_repeat(at.sent, repeats),
+                report::per_repeat(at.lost, repeats),
             ]
         };
         let table = report::rows_by_size("Incast", &columns, sizes, |found| {

@@ -51,7 +51,7 @@ impl Steps for LatencySteps {
     type Found = Latency;
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<Latency, Stop> {
-        let throughput = throughput::find(bench)?;
+        let throughput = throughput::sustained(bench)?;
         if throughput.load_e9 == 0 {
             return Err(Stop::Unfit("no load passed without loss".to_owned()));
         }

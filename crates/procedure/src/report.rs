@@ -116,6 +116,11 @@ impl<T: Into<Cell>> From<Option<T>> for Cell {
     }
 }
 
+/// The mean of a count over repeats, as times are given: a sum would grow with how often a trial is repeated.
+pub fn per_repeat(count: u64, repeats: usize) -> Cell {
+    (count as f64 / repeats.max(1) as f64).into()
+}
+
 /// A share as a load in per cent, as exactly as loads are known.
 pub fn percent(share: f64) -> f64 {
     (share * 1e9).round() / 1e7

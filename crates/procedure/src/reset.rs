@@ -34,7 +34,7 @@ impl Steps for ResetSteps {
     type Found = ResetTime;
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<ResetTime, Stop> {
-        let throughput = throughput::find(bench)?;
+        let throughput = throughput::sustained(bench)?;
         if throughput.load_e9 == 0 {
             return Err(Stop::Unfit("no load passed without loss".to_owned()));
         }
@@ -78,7 +78,7 @@ impl Steps for ResetSteps {
                 found.silence_ns.map(|ns| ns.min).into(),
                 found.silence_ns.map(|ns| ns.max).into(),
                 found.silence_ns.and_then(|ns| ns.sd).into(),
-                found.lost.into(),
+                report::per_repeat(found.lost, found.repeats.len()),
                 Cell::Count(found.repeats.len() as u64),
             ]
         });

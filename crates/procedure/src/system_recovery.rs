@@ -38,7 +38,7 @@ impl Steps for SystemRecoverySteps {
     type Found = SystemRecovery;
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<SystemRecovery, Stop> {
-        let throughput = throughput::find(bench)?;
+        let throughput = throughput::sustained(bench)?;
         if throughput.load_e9 == 0 {
             return Err(Stop::Unfit("no load passed without loss".to_owned()));
         }
@@ -85,7 +85,7 @@ impl Steps for SystemRecoverySteps {
                 found.recovery_ns.map(|ns| ns.mean).into(),
                 found.recovery_ns.map(|ns| ns.min).into(),
                 found.recovery_ns.map(|ns| ns.max).into(),
-                found.lost_in_overload.into(),
+                report::per_repeat(found.lost_in_overload, found.repeats.len()),
                 Cell::Count(found.repeats.len() as u64),
                 Cell::Count(never.count() as u64),
             ]
