@@ -378,6 +378,14 @@ impl Measure {
         }
     }
 
+    /// The largest possible value, 1, of what is a share or yes and no; `None` for any other.
+    pub const fn most(self) -> Option<f64> {
+        match self {
+            Lost | PeriodicCause | Valid | Utilisation | Fairness | Paused => Some(1.0),
+            _ => None,
+        }
+    }
+
     /// Is it of a port or flow (factor `of`), rather than of a probe's packets?
     pub const fn is_of_flow(self) -> bool {
         self.is_series() || matches!(self, Fct | PeakBacklog)

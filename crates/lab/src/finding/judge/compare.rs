@@ -341,17 +341,10 @@ fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
         .filter(|more| *more < MAX_FACTOR)
 }
 
-/// The possible range of a − b: a delay minus a constant c is at least −c.
+/// The possible range of a − b: a delay minus a constant c is at least −c, two shares differ by 1 at most.
 fn possible_ends(evaluation: &Evaluation<'_>, a: &Term, b: &Term) -> (f64, f64) {
-    let low = match b {
-        Term::Constant(b) => evaluation.least(a) - b,
-        _ => f64::NEG_INFINITY,
-    };
-    let high = match a {
-        Term::Constant(a) => a - evaluation.least(b),
-        _ => f64::INFINITY,
-    };
-    (low, high)
+    let low = evaluation.least(a) - evaluation.most(b);
+    (low, evaluation.most(a) - evaluation.least(b))
 }
 
 fn possible(bounds: Bounds, (low, high): (f64, f64)) -> Bounds {

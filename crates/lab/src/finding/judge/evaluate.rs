@@ -220,6 +220,15 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// The largest possible value of a term; ∞ if unknown.
+    pub(super) fn most(&self, term: &Term) -> f64 {
+        match term {
+            Term::Leaf(index) => self.plan.leaves[*index].most(),
+            Term::Constant(value) => *value,
+            _ => f64::INFINITY,
+        }
+    }
+
     /// Is any statistic of a series over time?
     pub(super) fn has_series(&self) -> bool {
         self.plan.leaves.iter().any(|leaf| leaf.measure.is_series())
@@ -253,9 +262,8 @@ impl<'a> Evaluation<'a> {
         };
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
         // Intervals are widened for few blocks or repeats: clip them to the possible range.
-        let (_, most) = leaf.functional.range();
         evidence.low = evidence.low.map(|low| low.max(leaf.least()));
-        evidence.high = evidence.high.map(|high| high.min(most));
+        evidence.high = evidence.high.map(|high| high.min(leaf.most()));
         evidence.count = match (statistic, leaf.counted()) {
             _ if leaf.held().is_some() => leaf.values.len() as u64,
             (Some(statistic), _) => statistic.count,

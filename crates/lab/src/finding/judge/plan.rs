@@ -318,6 +318,14 @@ impl Leaf {
         of_measure.map_or(least, |of_measure| of_measure.max(least))
     }
 
+    /// The largest possible value, likewise.
+    pub(super) fn most(&self) -> f64 {
+        let (_, most) = self.functional.range();
+        let of_values = self.functional.is_among_values();
+        let of_measure = self.measure.most().filter(|_| of_values);
+        of_measure.map_or(most, |of_measure| of_measure.min(most))
+    }
+
     /// The functional of all values pooled.
     pub(super) fn point(&self) -> Option<f64> {
         let numbers = self.numbers_of_trials();

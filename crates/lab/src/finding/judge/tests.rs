@@ -894,6 +894,43 @@ fn series_are_measures_of_a_port() {
     }
 }
 
+/// Student's interval of two trials far apart reaches beyond what a share can be.
+#[test]
+fn a_line_is_never_busier_than_all_the_time() {
+    let mut samples = run(&[vec![("case", "one")]], 2, 3, |_| CALM);
+    for trial in 0..2 {
+        let mut random = SplitMix::new(trial.into());
+        let point = |k: i64| {
+            let mean = [0.5, 0.9][trial as usize] + 0.1 * random.uniform();
+            delaylab_model::series::SeriesPoint {
+                trial,
+                series: "utilisation".into(),
+                of: "s1→s2".into(),
+                unit: Unit::Share,
+                t: 10_000_000 * k,
+                length: 10_000_000,
+                min: 0.0,
+                mean,
+                max: 1.0,
+            }
+        };
+        let points = (0..1000).map(point).collect();
+        let info = StreamInfo {
+            trial,
+            probe: "s1→s2".to_owned(),
+            series: Some(Measure::Utilisation),
+            repeat: trial,
+            factors: vec![("case".to_owned(), level("one"))],
+            trace_hash: None,
+        };
+        samples.push_series(info, points, Vec::new());
+    }
+    let part = judged("mean(utilisation) > 90%", &samples).parts.remove(0);
+    let (mean, compared) = (&part.statistics[0], &part.comparisons[0]);
+    assert_eq!((mean.low, mean.high), (Some(0.0), Some(1.0)), "{mean:?}");
+    assert!(compared.high <= Some(0.1 + 1e-9), "{compared:?}");
+}
+
 #[test]
 fn what_series_there_are_not_says_so() {
     let samples = queues(1);
