@@ -1,6 +1,6 @@
 //! Active queue management under TCP: where its queues settle, and who gets what of the line.
 
-use crate::common::{Taken, every, mean, probe, run, trial};
+use crate::common::{Taken, every, mean, poisson, probe, run, trial};
 
 /// Loads from hosts of their own over one line, and two probes beside them, one of them ECT(1).
 pub struct Line<'a> {
@@ -259,4 +259,68 @@ fn codel_behind_a_shaper_holds_its_target_and_a_fifo_its_buffer() {
     println!("codel: {codel:.1} ms, {through:.2} Mbit/s");
     assert!((2.0..10.0).contains(&codel), "{codel}");
     assert!((19.0..20.01).contains(&through), "{through}");
+}
+
+/// Two probes into a line of 10 Mbit/s behind this discipline, for 20 s: 12.3 Mbit/s of large packets, and a few small ones.
+/// Mean waits of both from 5 s on, in milliseconds, and the shares of them that were lost.
+fn overloaded(discipline: &str) -> [(f64, f64); 2] {
+    let path = format!(
+        r#"
+[path]
+topology = "many-to-one"
+senders = 2
+rate = "100Mbit/s"
+[path.line]
+b1 = {{ rate = "10Mbit/s" }}
+[path.switch]
+discipline = "{discipline}"
+"#
+    );
+    let mut flood = probe("flood", 1_472, every(1_000_000), 20_000);
+    (flood.ecn, flood.from, flood.to) = (1, Some("a1".to_owned()), Some("b1".to_owned()));
+    let mut few = probe("few", 200, poisson(10_000_000), 2_000);
+    (few.from, few.to) = (Some("a2".to_owned()), Some("b1".to_owned()));
+    let taken = run(&trial(&path, vec![flood, few]));
+    [(0, 5_000), (1, 500)].map(|(probe, from)| {
+        let late = taken
+            .hops
+            .iter()
+            .filter(|hop| hop.probe == probe && hop.seq >= from && &*hop.port == "s1→b1");
+        let waits: Vec<f64> = late
+            .map(|hop| (hop.t_dequeue - hop.t_enqueue) as f64 / 1e6)
+            .collect();
+        let sent = taken
+            .records
+            .iter()
+            .filter(|record| record.probe == probe && record.seq >= from);
+        let passed = waits.len() as f64 / sent.count() as f64;
+        (mean(&waits), 1.0 - passed)
+    })
+}
+
+#[test]
+fn an_l4s_load_that_ignores_marks_waits_near_the_target_and_classic_with_it() {
+    let [(flood, lost), (few, few_lost)] = overloaded("dualpi2");
+    println!("L4S {flood:.1} ms, {lost:.3} lost; Classic {few:.1} ms, {few_lost:.3} lost");
+    assert!((10.0..20.0).contains(&flood), "{flood}");
+    assert!(few < 20.0, "{few}");
+    // The line takes 10 of 12.5 Mbit/s; both are dropped alike (RFC 9332, 2.5.1).
+    assert!(
+        (0.15..0.35).contains(&lost) && few_lost < 0.35,
+        "{lost} {few_lost}"
+    );
+}
+
+#[test]
+fn flows_below_their_share_lose_nothing_behind_queues_of_flows() {
+    for discipline in ["per-flow", "drr", "wrr", "wfq"] {
+        let [(_, lost), (few, few_lost)] = overloaded(discipline);
+        assert!(lost > 0.15, "{discipline}: {lost}");
+        assert!(
+            few_lost == 0.0 && few < 3.0,
+            "{discipline}: {few_lost}, {few} ms"
+        );
+    }
+    let [_, (_, few_lost)] = overloaded("fifo");
+    assert!(few_lost > 0.05, "{few_lost}");
 }
