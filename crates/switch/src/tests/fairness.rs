@@ -162,7 +162,7 @@ fn beside_a_flood(discipline: path::Discipline, counts: Counts) -> [(u32, u32); 
         buffer: Some(buffer),
         ..path::Switch::default()
     };
-    let settings = Settings::read(&section, counts, &["a"]).unwrap();
+    let settings = Settings::read(&section, counts, &["a"]).expect("good settings");
     let mut switch = Switch::new(&settings, 1, 1);
     let (mut drops, mut sent) = (Vec::new(), [0, 0]);
     for ms in 0..3_000 {
