@@ -319,15 +319,18 @@ impl RecordFacts {
     }
 }
 
-/// In which direction packets were lost, from the reflector's own count.
+/// In which direction packets were lost, from the reflector's own count. The parts add up to the packets that were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LossDirection {
     /// Sent here, never counted there, and not known to be lost in a host.
     pub forward: u64,
     /// Counted there, never read here, and not known to be lost in a host.
     pub back: u64,
-    /// Lost after the last count that arrived: nobody can say.
+    /// Not known: lost after the last count that arrived, or counted there where it may have been the copy of another.
     pub unknown: u64,
+    /// A reply came, longer after the time-out than replies are waited for.
+    #[serde(default)]
+    pub answered_later: u64,
     /// Lost in a host, and not on the path.
     #[serde(default)]
     pub in_host: LostInHost,

@@ -94,6 +94,7 @@ struct Fixed {
     lost_forward: Option<u64>,
     lost_back: Option<u64>,
     lost_somewhere: Option<u64>,
+    lost_answered_later: Option<u64>,
     lost_reflector_buffer: Option<u64>,
     lost_reflector_limit: Option<u64>,
     lost_own_buffer: Option<u64>,
@@ -110,7 +111,7 @@ impl Row for Fixed {
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
         host_condition seed valid warmup noise_sources ran processes negotiated resolved warnings flaws record_facts stamps
-        lost_forward lost_back lost_somewhere lost_reflector_buffer lost_reflector_limit lost_own_buffer path_mtu strays rejected lost_load trace_hash
+        lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer path_mtu strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
 
@@ -141,6 +142,7 @@ impl Row for Fixed {
             lost_forward: None,
             lost_back: None,
             lost_somewhere: None,
+            lost_answered_later: None,
             lost_reflector_buffer: None,
             lost_reflector_limit: None,
             lost_own_buffer: None,
@@ -186,6 +188,7 @@ impl From<&TrialRow> for Fixed {
             lost_forward: facts.loss.map(|loss| loss.forward),
             lost_back: facts.loss.map(|loss| loss.back),
             lost_somewhere: facts.loss.map(|loss| loss.unknown),
+            lost_answered_later: facts.loss.map(|loss| loss.answered_later),
             lost_reflector_buffer: facts.loss.map(|loss| loss.in_host.reflector_buffer),
             lost_reflector_limit: facts.loss.map(|loss| loss.in_host.reflector_limit),
             lost_own_buffer: facts.loss.map(|loss| loss.in_host.own_buffer),
@@ -206,6 +209,7 @@ impl Fixed {
                 forward,
                 back: self.lost_back?,
                 unknown: self.lost_somewhere?,
+                answered_later: self.lost_answered_later.unwrap_or(0),
                 in_host: LostInHost {
                     reflector_buffer: self.lost_reflector_buffer.unwrap_or(0),
                     reflector_limit: self.lost_reflector_limit.unwrap_or(0),

@@ -9,8 +9,8 @@ use delaylab_model::method::Method;
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{
-    Delivery, LossDirection, LostInHost, ProbeFacts, ProbeRun, RecordFacts, ReflectorClock,
-    Residence, StampPoint,
+    Delivery, LossDirection, ProbeFacts, ProbeRun, RecordFacts, ReflectorClock, Residence,
+    StampPoint,
 };
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -104,8 +104,7 @@ pub fn full() -> Sample {
     facts.loss = Some(LossDirection {
         forward: 1,
         back: 1,
-        unknown: 0,
-        in_host: LostInHost::default(),
+        ..LossDirection::default()
     });
     facts.warnings.push(
         "The CPU's clock frequency changes while it measures: figures under 10 µs move with it."

@@ -320,6 +320,22 @@ fn losses_and_their_direction() {
     }
 }
 
+/// A copy that arrives makes up for no packet that does not.
+#[test]
+fn copies_do_not_hide_what_is_lost_on_the_way_out() {
+    for method in ["udp", "stamp"] {
+        let run = over_path(method, "-i 3ms -c 200 -W 150ms", |way, seq| {
+            match (way, seq % 20) {
+                (Way::Out, 7) => vec![],
+                (Way::Out, 3 | 13) => vec![0, 0],
+                _ => vec![0],
+            }
+        });
+        assert_eq!((run.count("lost"), run.count("duplicate")), (10, 20));
+        assert_eq!(run.loss_direction(), [10, 0, 0], "{method}");
+    }
+}
+
 #[test]
 fn duplicates_are_counted_and_with_a_key_answered_once() {
     let fate = |way, seq| match (way, seq % 10) {

@@ -248,6 +248,7 @@ fn facts(trial: u32) -> ProbeFacts {
             forward: 1,
             back: 2,
             unknown: 3,
+            answered_later: 9,
             in_host: LostInHost {
                 reflector_buffer: 6,
                 reflector_limit: 7,

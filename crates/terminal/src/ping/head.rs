@@ -3,7 +3,7 @@
 use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
-use delaylab_model::trial::{LossDirection, ProbeRun};
+use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::{Counts, Refusal, refusals};
 use delaylab_view::ping::Ping;
@@ -64,7 +64,7 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
     ];
     let rare = rare(counts).into_iter();
     let rare = rare.chain([
-        (ping.facts.strays, "unmatched"),
+        (unmatched(ping.facts), "unmatched"),
         (ping.facts.rejected, "invalid"),
     ]);
     let happened = rare.filter(|(count, _)| *count > 0);
@@ -77,6 +77,12 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
     parts.join(", ")
 }
 
+/// Replies that belong to no packet, and copies that came late.
+fn unmatched(facts: &ProbeFacts) -> u64 {
+    let later = facts.loss.map_or(0, |loss| loss.answered_later);
+    facts.strays.saturating_sub(later)
+}
+
 /// ` (1 on the way out, 2 on the way back)`, where the reflector's count tells.
 fn direction(loss: Option<LossDirection>) -> String {
     let Some(loss) = loss else {
@@ -86,6 +92,7 @@ fn direction(loss: Option<LossDirection>) -> String {
         (loss.forward, "on the way out"),
         (loss.back, "on the way back"),
         (loss.unknown, "unknown where"),
+        (loss.answered_later, "answered long after the time-out"),
         (
             loss.in_host.reflector_buffer,
             "in the reflector's full buffer",

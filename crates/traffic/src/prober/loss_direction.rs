@@ -6,67 +6,121 @@ use delaylab_model::trial::{LossDirection, LostInHost};
 /// What the reflector's counts have said so far.
 #[derive(Debug, Default)]
 pub struct ReflectorCount {
-    /// Of the reply with the highest count: packets sent up to it, and counted there up to it.
+    /// Packets sent up to the latest of which a reply with a count was read, and the highest count.
     highest: Option<(u64, u64)>,
-    /// Replies read that the reflector counted each.
+    /// Packets of which a reply was read while their record was open.
     replies: u64,
+    /// Replies that came for packets which had been given up as lost.
+    answered_later: u64,
+    /// Replies to copies that were made on the way there: the reflector counted these packets more than once.
+    copies: u64,
     /// Did every count equal our own number? Then it may be a stateless copy of it (RFC 8762 §4.1).
     always_equal: bool,
     any: bool,
 }
 
 impl ReflectorCount {
-    /// A reply to packet `seq`, before which `sent_before` packets were sent, was read; the
-    /// reflector's count, from 0, if it tells one. Copies made on the way back do not count.
+    /// The first reply to packet `seq`, before which `sent_before` packets were sent, was read; the
+    /// reflector's count, from 0, if it tells one.
     pub fn replied(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
         self.replies += 1;
+        self.note(seq, sent_before, count);
+    }
+
+    /// Another reply to it was read, to a copy that the reflector counted for itself. Copies that were made on the way
+    /// back are none of these.
+    pub fn copied(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
+        self.copies += 1;
+        self.note(seq, sent_before, count);
+    }
+
+    /// A reply came to a packet that had been given up as lost.
+    pub const fn answered_later(&mut self) {
+        self.answered_later += 1;
+    }
+
+    fn note(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
         let Some(count) = count else { return };
-        let (_, highest) = self.highest.unwrap_or((0, 0));
+        let (sent_up_to, highest) = self.highest.unwrap_or((0, 0));
         let counted = widen_near(highest, count) + 1;
         self.always_equal = (self.always_equal || !self.any) && counted == seq + 1;
         self.any = true;
-        if counted > highest {
-            self.highest = Some((sent_before + 1, counted));
-        }
+        self.highest = Some((sent_up_to.max(sent_before + 1), highest.max(counted)));
     }
 
-    /// Splits the losses of `sent` packets. `final_count` is how many the reflector received in all,
-    /// if it was asked at the end; `dropped` is what hosts say that they dropped.
+    /// Splits the losses of `sent` packets, of which `abandoned` were not waited for. `final_count` is how many the
+    /// reflector received in all, if it was asked at the end; `dropped` is what hosts say that they dropped. The parts
+    /// add up to what is lost.
     pub fn direction(
         &self,
         sent: u64,
+        abandoned: u64,
         final_count: Option<u64>,
         dropped: LostInHost,
     ) -> Option<LossDirection> {
-        let on_the_way = self.on_the_way(sent, final_count);
-        if dropped.total() == 0 {
-            return on_the_way;
+        let missing = sent.saturating_sub(self.read() + abandoned);
+        let counted = self.on_the_way(sent, final_count);
+        if dropped.total() == 0 && self.answered_later == 0 && counted.is_none() {
+            return None;
         }
-        let nobody_counts = LossDirection {
-            unknown: sent.saturating_sub(self.replies),
+        let uncounted = LossDirection {
+            unknown: missing,
             ..LossDirection::default()
         };
-        Some(less(on_the_way.unwrap_or(nobody_counts), dropped))
+        let on_the_way = fitted(counted.unwrap_or(uncounted), missing);
+        Some(LossDirection {
+            answered_later: self.answered_later,
+            ..less(on_the_way, dropped)
+        })
+    }
+
+    /// Packets of which a reply was read, however late.
+    const fn read(&self) -> u64 {
+        self.replies + self.answered_later
     }
 
     fn on_the_way(&self, sent: u64, final_count: Option<u64>) -> Option<LossDirection> {
-        if let Some(received) = final_count {
-            return Some(LossDirection {
-                forward: sent.saturating_sub(received),
-                back: received.saturating_sub(self.replies),
-                ..LossDirection::default()
-            });
-        }
-        let (sent_up_to, counted) = self.highest?;
-        if self.always_equal && self.replies < sent {
-            return None;
-        }
+        let (sent_up_to, counted) = match final_count {
+            Some(received) => (sent, received),
+            None if self.always_equal && self.read() < sent => return None,
+            None => self.highest?,
+        };
+        // The count has every copy. Of those that were not read nobody knows whether they were copies.
+        let arrived = counted.saturating_sub(self.copies);
+        let copies_unread = arrived.saturating_sub(sent_up_to);
+        let unread = arrived.saturating_sub(self.read() + copies_unread);
+        let doubtful = self.may_be_copies(unread, copies_unread);
         Some(LossDirection {
-            forward: sent_up_to.saturating_sub(counted),
-            back: counted.saturating_sub(self.replies),
-            unknown: sent.saturating_sub(sent_up_to),
+            forward: sent_up_to.saturating_sub(arrived),
+            back: unread - doubtful,
+            unknown: sent.saturating_sub(sent_up_to) + doubtful,
             ..LossDirection::default()
         })
+    }
+
+    /// How many of the `unread` arrivals may be copies, if copies get lost on the way back as often as others: the
+    /// expected number and three standard deviations of a Poisson distribution more. Without a copy: none.
+    fn may_be_copies(&self, unread: u64, copies_unread: u64) -> u64 {
+        let copies = self.copies.max(copies_unread);
+        if copies == 0 {
+            return 0;
+        }
+        let read = (self.read() + self.copies).max(1);
+        let expected = unread as f64 * copies as f64 / read as f64;
+        let most = expected + 3.0 * expected.sqrt() + 1.0;
+        unread.min(most.ceil() as u64)
+    }
+}
+
+/// Parts that add up to what is missing. What nobody can place is given up first.
+fn fitted(loss: LossDirection, missing: u64) -> LossDirection {
+    let forward = loss.forward.min(missing);
+    let back = loss.back.min(missing - forward);
+    LossDirection {
+        forward,
+        back,
+        unknown: missing - forward - back,
+        ..loss
     }
 }
 
@@ -99,7 +153,7 @@ mod tests {
         for &(seq, reflector) in replies {
             count.replied(seq, seq, Some(reflector));
         }
-        count.direction(sent, total, LostInHost::default())
+        count.direction(sent, 0, total, LostInHost::default())
     }
 
     #[test]
@@ -143,7 +197,7 @@ mod tests {
         count.replied(0, 0, Some(0));
         count.replied(3, 1, Some(1));
         assert_eq!(
-            count.direction(2, None, LostInHost::default()),
+            count.direction(2, 0, None, LostInHost::default()),
             Some(LossDirection::default())
         );
     }
@@ -152,7 +206,7 @@ mod tests {
     fn no_count_no_direction() {
         let mut count = ReflectorCount::default();
         count.replied(0, 0, None);
-        assert_eq!(count.direction(2, None, LostInHost::default()), None);
+        assert_eq!(count.direction(2, 0, None, LostInHost::default()), None);
     }
 
     #[test]
@@ -167,7 +221,7 @@ mod tests {
             own_buffer,
         };
         // Of 10, 7 arrived there and 3 replies here.
-        let split = |dropped| count.direction(10, Some(7), dropped).unwrap();
+        let split = |dropped| count.direction(10, 0, Some(7), dropped).unwrap();
         let found = split(dropped(2, 3, 1));
         assert_eq!((found.forward, found.back), (1, 0));
         assert_eq!(found.in_host, dropped(2, 3, 1));
@@ -175,8 +229,94 @@ mod tests {
         let found = split(dropped(99, 1, 99));
         assert_eq!((found.forward, found.back), (0, 0));
         assert_eq!(found.in_host, dropped(3, 1, 3));
-        let nobody_counts = ReflectorCount::default().direction(5, None, dropped(0, 0, 2));
+        let nobody_counts = ReflectorCount::default().direction(5, 0, None, dropped(0, 0, 2));
         let found = nobody_counts.unwrap();
         assert_eq!((found.unknown, found.in_host), (3, dropped(0, 0, 2)));
+    }
+
+    /// (forward, back, unknown) of `sent` packets. Each arrival is a packet's number and whether its reply was read;
+    /// they are in the order of the reflector's count.
+    fn split(sent: u64, arrivals: &[(u64, bool)], asked: bool) -> (u64, u64, u64) {
+        let mut count = ReflectorCount::default();
+        let mut read = std::collections::BTreeSet::new();
+        for (counted, &(seq, is_read)) in (0..).zip(arrivals) {
+            match is_read {
+                false => {}
+                true if read.insert(seq) => count.replied(seq, seq, Some(counted)),
+                true => count.copied(seq, seq, Some(counted)),
+            }
+        }
+        let total = asked.then_some(arrivals.len() as u64);
+        let loss = count.direction(sent, 0, total, LostInHost::default());
+        let loss = loss.unwrap();
+        assert_eq!(
+            loss.forward + loss.back + loss.unknown,
+            sent - read.len() as u64,
+            "{loss:?}"
+        );
+        (loss.forward, loss.back, loss.unknown)
+    }
+
+    #[test]
+    fn copies_do_not_hide_what_was_lost_on_the_way_out() {
+        // Of 100 every 20th never arrives, every 10th arrives twice; all replies are read.
+        let arrivals: Vec<_> = (0..100)
+            .filter(|seq| seq % 20 != 7)
+            .flat_map(|seq| vec![(seq, true); 1 + usize::from(seq % 10 == 0)])
+            .collect();
+        assert_eq!(split(100, &arrivals, true), (5, 0, 0));
+        assert_eq!(split(100, &arrivals, false), (5, 0, 0));
+    }
+
+    #[test]
+    fn a_lost_copy_is_not_a_packet_lost_on_the_way_back() {
+        // Packet 3 never arrives; every 10th arrives twice, and of 50 the reply to the copy is lost.
+        let mut arrivals: Vec<_> = (0..100)
+            .filter(|&seq| seq != 3)
+            .flat_map(|seq| vec![(seq, true); 1 + usize::from(seq % 10 == 0)])
+            .collect();
+        let copy = arrivals.iter().rposition(|&(seq, _)| seq == 50).unwrap();
+        arrivals[copy].1 = false;
+        // One arrival was not read: that of packet 3, or that of a copy.
+        assert_eq!(split(100, &arrivals, true), (0, 0, 1));
+        // More arrivals than packets, and no copy read: copies there were.
+        assert_eq!(
+            split(3, &[(0, true), (0, false), (1, true), (1, false)], true),
+            (0, 0, 1)
+        );
+    }
+
+    #[test]
+    fn with_some_copies_most_losses_still_have_a_direction() {
+        // 2 % lost each way, 3 % copied.
+        let arrivals: Vec<_> = (0..500)
+            .filter(|seq| seq % 50 != 7)
+            .flat_map(|seq| vec![(seq, seq % 50 != 9); 1 + usize::from(seq % 33 == 0)])
+            .collect();
+        let (forward, back, unknown) = split(500, &arrivals, true);
+        assert_eq!((forward, back + unknown), (10, 10));
+        assert!(unknown <= 4, "{unknown}");
+    }
+
+    #[test]
+    fn what_was_answered_later_is_not_lost_on_the_way_back() {
+        let mut count = ReflectorCount::default();
+        count.replied(0, 0, Some(0));
+        count.answered_later();
+        count.answered_later();
+        // Of 5, 4 arrived there, and one reply is missing; without a count nobody knows where two are.
+        let loss = |total| count.direction(5, 0, total, LostInHost::default()).unwrap();
+        let found = loss(Some(4));
+        assert_eq!((found.forward, found.back, found.unknown), (1, 1, 0));
+        assert_eq!(found.answered_later, 2);
+        let uncounted = ReflectorCount {
+            highest: None,
+            ..count
+        };
+        let found = uncounted
+            .direction(5, 1, None, LostInHost::default())
+            .unwrap();
+        // One of them was not waited for.
+        assert_eq!((found.unknown, found.answered_later), (1, 2));
     }
 }

@@ -10,6 +10,7 @@
 //! | `release` | when a record is whole |
 //! | [`clock_watch`] | how real time maps to monotonic time, and what happened to the clocks |
 //! | [`epoch`] | by which shift the reflector's stamps are read |
+//! | `given_up` | which packets a reply came for after all |
 //! | [`loss_direction`] | in which direction packets were lost |
 //! | [`reordering`] | RFC 4737 extents |
 //! | [`stamp_ids`] | which packet a departure stamp is of |
@@ -19,6 +20,7 @@
 pub mod clock_watch;
 pub mod epoch;
 mod event;
+mod given_up;
 pub mod loss_direction;
 mod release;
 pub mod reordering;
@@ -34,6 +36,7 @@ use crate::pacing::{Due, Pacer};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{LossDirection, LostInHost, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use given_up::GivenUp;
 use loss_direction::ReflectorCount;
 use reordering::Reordering;
 use room::Room;
@@ -145,6 +148,10 @@ pub struct Prober {
     dropped: LostInHost,
     strays: u64,
     late_duplicates: u64,
+    /// Packets whose record says that they are lost.
+    given_up: GivenUp,
+    /// Packets that were under way when the trial ended at once.
+    abandoned: u64,
 }
 
 impl Prober {
@@ -179,6 +186,8 @@ impl Prober {
             dropped: LostInHost::default(),
             strays: 0,
             late_duplicates: 0,
+            given_up: GivenUp::default(),
+            abandoned: 0,
         }
     }
 
@@ -371,7 +380,9 @@ impl Prober {
 
     fn count_stray(&mut self, seq: u64) {
         self.strays += 1;
-        if seq < self.next_seq {
+        if self.given_up.remove(seq) {
+            self.reflector.answered_later();
+        } else if seq < self.next_seq {
             self.late_duplicates += 1;
         }
     }
@@ -385,8 +396,7 @@ impl Prober {
         let counted_twice = slot.record.reflector_seq != reply.reflector_seq;
         let (seq, sent_before) = (reply.seq, slot.sent_before);
         if counted_twice {
-            self.reflector
-                .replied(seq, sent_before, reply.reflector_seq);
+            self.reflector.copied(seq, sent_before, reply.reflector_seq);
         }
     }
 
@@ -561,7 +571,8 @@ impl Prober {
 
     /// Direction of loss, where the reflector counts.
     pub fn loss_direction(&self) -> Option<LossDirection> {
+        let sent = self.next_seq - self.unsent;
         self.reflector
-            .direction(self.next_seq - self.unsent, self.final_count, self.dropped)
+            .direction(sent, self.abandoned, self.final_count, self.dropped)
     }
 }

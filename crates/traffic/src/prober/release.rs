@@ -26,7 +26,10 @@ impl Prober {
     pub fn abandon(&mut self) {
         for slot in &mut self.slots {
             let ended = match slot.state {
-                State::Sent => Outcome::Skipped,
+                State::Sent => {
+                    self.abandoned += 1;
+                    Outcome::Skipped
+                }
                 State::TimedOut => Outcome::Lost,
                 _ => continue,
             };
@@ -118,6 +121,7 @@ impl Prober {
                 slot.state = State::Released;
                 slot.record.outcome = Outcome::Lost;
                 take(&slot.record);
+                self.given_up.insert(cursor);
                 self.awaiting -= 1;
             }
             self.linger_cursor += 1;

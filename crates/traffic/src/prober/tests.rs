@@ -83,6 +83,25 @@ fn answered_late_and_lost_are_told_apart() {
     assert_eq!(outcomes, [Outcome::Ok, Outcome::Late, Outcome::Lost]);
 }
 
+/// The reflector slept: every reply came, and too late for its record.
+#[test]
+fn what_is_answered_long_after_its_time_out_is_not_lost_on_the_way() {
+    let mut prober = Prober::new(config(EVERY, 4));
+    for seq in 0..4 {
+        send(&mut prober, seq * MILLISECOND);
+    }
+    reply(&mut prober, 0, 5 * MILLISECOND);
+    prober.take_whole(3 * SECOND, |_| {});
+    for seq in [1, 2, 2, 0] {
+        reply(&mut prober, seq, 3 * SECOND);
+    }
+    assert_eq!((prober.strays(), prober.late_duplicates()), (4, 2));
+    prober.set_final_count(Some(3));
+    let loss = prober.loss_direction().unwrap();
+    assert_eq!((loss.forward, loss.back, loss.unknown), (1, 0, 0));
+    assert_eq!(loss.answered_later, 2);
+}
+
 #[test]
 fn copies_and_reordering_are_counted() {
     let mut prober = Prober::new(config(EVERY, 3));
