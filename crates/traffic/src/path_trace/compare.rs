@@ -1,9 +1,10 @@
 //! What tells classes apart: where they are re-marked, leave the path of the first class and come back,
 //! where nobody answers them, and where they are lost.
 
-use super::End;
 use super::hop::{ClassPath, Hop};
+use super::{End, Said};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::{Nanos, SECOND};
 use std::net::IpAddr;
 
 /// Something to tell of a path.
@@ -75,10 +76,19 @@ pub enum Finding {
         class: Dscp,
         /// From this hop on they are missing.
         from: u8,
-        /// Packets to the target without an answer.
-        lost: u64,
-        /// Of how many.
-        sent: u64,
+        /// What is missing there.
+        first: Missing,
+        /// What is missing at the last hop that tells of the path: the target, unless it may limit its errors.
+        last: Missing,
+    },
+    /// The target leaves more packets without an answer than the hops before it, and answers by errors, which hosts limit.
+    TargetLimits {
+        /// The class.
+        class: Dscp,
+        /// The last hop before it that answers; 0 is this host.
+        after: u8,
+        /// What is missing at the target.
+        missing: Missing,
     },
     /// Hops leave packets without an answer that hops behind them answer.
     Limited {
@@ -107,6 +117,33 @@ pub enum Finding {
     },
 }
 
+/// Packets to a hop that were not answered in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    /// How many.
+    pub lost: u64,
+    /// Of how many.
+    pub sent: u64,
+}
+
+impl Missing {
+    /// At this hop.
+    fn at(hop: &Hop) -> Self {
+        Self {
+            lost: hop.unanswered(),
+            sent: hop.sent,
+        }
+    }
+
+    /// Is clearly more missing than there: by two standard errors of the difference?
+    pub fn exceeds(self, other: Self) -> bool {
+        let [of, than] = [self, other].map(|each| each.sent.max(1) as f64);
+        let all = (self.lost + other.lost) as f64 / (of + than);
+        let error = (all * (1.0 - all) * (1.0 / of + 1.0 / than)).sqrt();
+        self.lost as f64 / of - other.lost as f64 / than > 2.0 * error
+    }
+}
+
 /// Where a class that has left the path is back on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meeting {
@@ -116,8 +153,11 @@ pub struct Meeting {
     pub address: IpAddr,
 }
 
-/// Everything to tell, the worst first.
-pub fn findings(paths: &[ClassPath]) -> Vec<Finding> {
+/// At more than one a second hosts leave errors out, Linux behind a burst of six (`icmp_ratelimit`).
+const ERRORS_EVERY: Nanos = SECOND;
+
+/// Everything to tell, the worst first. `interval` is that of packets to one hop.
+pub fn findings(paths: &[ClassPath], interval: Nanos) -> Vec<Finding> {
     let Some((first, others)) = paths.split_first() else {
         return Vec::new();
     };
@@ -126,7 +166,7 @@ pub fn findings(paths: &[ClassPath]) -> Vec<Finding> {
     found.extend(paths.iter().flat_map(ecn_changed));
     found.extend(others.iter().filter_map(|path| parts(first, path)));
     found.extend(others.iter().filter_map(|path| distance(first, path)));
-    found.extend(paths.iter().filter_map(lost));
+    found.extend(paths.iter().flat_map(|path| lost(path, interval)));
     found.extend(paths.iter().flat_map(|path| ignored(path, paths)));
     found.extend(paths.iter().flat_map(spread));
     found.extend(limited(paths));
@@ -235,20 +275,48 @@ fn distance(first: &ClassPath, path: &ClassPath) -> Option<Finding> {
     }
 }
 
-/// Loss of the path is loss at the target, and at every hop that answers at all from somewhere on.
-fn lost(path: &ClassPath) -> Option<Finding> {
-    let target = path.hops.last().filter(|_| path.reaches_target())?;
-    if target.unanswered() == 0 {
-        return None;
+/// Loss of the path is loss at the target, and at every hop that answers at all from somewhere on. What is missing at the
+/// target alone may be a limit on its errors, and is then no loss.
+fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
+    let Some((target, before)) = path.hops.split_last().filter(|_| path.reaches_target()) else {
+        return Vec::new();
+    };
+    let class = path.class;
+    let missing = Missing::at(target);
+    if missing.lost == 0 {
+        return Vec::new();
     }
-    let answering = path.hops.iter().rev().filter(|hop| hop.answered() > 0);
-    let losing = answering.take_while(|hop| hop.unanswered() > 0);
-    Some(Finding::Lost {
-        class: path.class,
-        from: losing.last().map_or(target.ttl, |hop| hop.ttl),
-        lost: target.unanswered(),
-        sent: target.sent,
-    })
+    let mut answering = before
+        .iter()
+        .rev()
+        .filter(|hop| hop.answered() > 0)
+        .peekable();
+    let last = answering.peek().copied();
+    let losing: Vec<&Hop> = answering.take_while(|hop| hop.unanswered() > 0).collect();
+    let alone = last.is_none_or(|hop| hop.unanswered() == 0 || missing.exceeds(Missing::at(hop)));
+    let limits = alone && interval < ERRORS_EVERY && answers_by_errors(target);
+    let first = losing.last().copied();
+    let ends = match limits {
+        true => first.zip(last),
+        false => Some((first.unwrap_or(target), target)),
+    };
+    let lost = ends.map(|(first, last)| Finding::Lost {
+        class,
+        from: first.ttl,
+        first: Missing::at(first),
+        last: Missing::at(last),
+    });
+    let limited = limits.then(|| Finding::TargetLimits {
+        class,
+        after: last.map_or(0, |hop| hop.ttl),
+        missing,
+    });
+    lost.into_iter().chain(limited).collect()
+}
+
+fn answers_by_errors(target: &Hop) -> bool {
+    let mut routers = target.routers.iter();
+    routers.all(|router| matches!(router.said, Said::Error(_)))
 }
 
 fn ignored(path: &ClassPath, paths: &[ClassPath]) -> Vec<Finding> {

@@ -96,7 +96,7 @@ fn plain(hops: u8) -> impl FnMut(Dscp, u8, usize) -> Option<(Nanos, Answer)> {
 }
 
 fn found(trace: &PathTrace) -> Vec<Finding> {
-    findings(&ClassPath::of_every_class(trace))
+    findings(&ClassPath::of_every_class(trace), trace.settings().interval)
 }
 
 #[test]
@@ -254,10 +254,66 @@ fn loss_is_told_from_routers_that_answer_seldom() {
     let target = paths[0].hops.last().unwrap();
     assert!(hop_4.unanswered() > 5 && target.unanswered() > 5);
     let lost = found(&trace).into_iter().find_map(|finding| match finding {
-        Finding::Lost { from, lost, .. } => Some((from, lost)),
+        Finding::Lost { from, last, .. } => Some((from, last.lost)),
         _ => None,
     });
     assert_eq!(lost, Some((4, target.unanswered())));
+}
+
+/// Hop 2 and what is behind it lose every `each`th packet; the target answers six errors, and then no more.
+fn behind_a_limit(each: Option<usize>, interval: Nanos) -> Vec<Finding> {
+    let mut answered = 0;
+    let mut sent_to = [0; 4];
+    let mut settings = settings(&["be"]);
+    (settings.queries, settings.interval) = (30, interval);
+    let mut known = std::collections::BTreeMap::new();
+    let mut net = |sent: Dscp, ttl: u8, number: usize| {
+        let arrives = *known.entry(number).or_insert_with(|| {
+            let at = usize::from(ttl.min(3));
+            sent_to[at] += 1;
+            let lost = at >= 2 && each.is_some_and(|each| sent_to[at] % each == 0);
+            let limited = at == 3 && answered >= 6;
+            answered += usize::from(at == 3 && !lost);
+            !lost && !limited
+        });
+        let router = if ttl > 2 { 0 } else { ttl };
+        arrives.then(|| answer(router, sent)).flatten()
+    };
+    found(&run(settings, &mut net))
+}
+
+#[test]
+fn what_is_missing_at_the_target_alone_may_be_a_limit_on_its_errors() {
+    let found = behind_a_limit(None, 100 * MILLISECOND);
+    let [Finding::TargetLimits { after, missing, .. }] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert!(*after == 2 && missing.lost >= 24, "{found:?}");
+    // Linux answers one a second.
+    let slow = behind_a_limit(None, SECOND);
+    assert!(
+        matches!(slow[..], [Finding::Lost { from: 3, .. }]),
+        "{slow:?}"
+    );
+}
+
+#[test]
+fn behind_a_limit_the_loss_is_that_of_the_hops_before() {
+    let found = behind_a_limit(Some(3), 100 * MILLISECOND);
+    let [
+        Finding::Lost {
+            from: 2,
+            first,
+            last,
+            ..
+        },
+        Finding::TargetLimits { missing, .. },
+    ] = &found[..]
+    else {
+        panic!("{found:?}");
+    };
+    assert_eq!((first.lost, first.sent, first), (10, 30, last));
+    assert!(missing.lost > 20 && missing.exceeds(*last));
 }
 
 #[test]

@@ -183,7 +183,7 @@ pub struct Label {
 /// A finding.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Found {
-    /// `re-marked`, `ecn-changed`, `parts`, `distance`, `ignored`, `spread`, `lost`, `limited`,
+    /// `re-marked`, `ecn-changed`, `parts`, `distance`, `ignored`, `spread`, `lost`, `target-limits`, `limited`,
     /// `not-reached`.
     pub kind: &'static str,
     /// The class that it is about; null: all.
@@ -378,6 +378,9 @@ impl Found {
             Finding::Ignored { class, ttl, .. } => ("ignored", Some(class), None, Some(*ttl)),
             Finding::Spread { class, ttl, .. } => ("spread", Some(class), None, Some(*ttl)),
             Finding::Lost { class, from, .. } => ("lost", Some(class), None, Some(*from)),
+            Finding::TargetLimits { class, after, .. } => {
+                ("target-limits", Some(class), Some(*after), None)
+            }
             Finding::Limited { .. } => ("limited", None, None, None),
             Finding::NotReached { class, end } => {
                 ("not-reached", Some(class), Some(end.last_hop()), None)

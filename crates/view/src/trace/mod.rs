@@ -58,7 +58,7 @@ impl<'a> Traced<'a> {
             method,
             packets,
             trace,
-            findings: findings(&paths),
+            findings: findings(&paths, trace.settings().interval),
             paths,
             names,
             stopped: false,

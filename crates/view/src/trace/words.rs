@@ -3,7 +3,7 @@
 use super::{Traced, ecn_name};
 use crate::words::plural;
 use delaylab_model::dscp::Dscp;
-use delaylab_traffic::path_trace::compare::{Finding, Meeting};
+use delaylab_traffic::path_trace::compare::{Finding, Meeting, Missing};
 use delaylab_traffic::path_trace::hop::ClassPath;
 use delaylab_traffic::path_trace::{End, Packets, Said};
 use delaylab_wire::icmp_error::Reason;
@@ -78,6 +78,7 @@ const fn class_of(finding: &Finding) -> Option<Dscp> {
         | Finding::Ignored { class, .. }
         | Finding::Spread { class, .. }
         | Finding::Lost { class, .. }
+        | Finding::TargetLimits { class, .. }
         | Finding::NotReached { class, .. }
         | Finding::Distance { class, .. } => Some(*class),
         Finding::Limited { .. } => None,
@@ -98,6 +99,7 @@ fn put_class(finding: &mut Finding, other: Dscp) {
         | Finding::Ignored { class, .. }
         | Finding::Spread { class, .. }
         | Finding::Lost { class, .. }
+        | Finding::TargetLimits { class, .. }
         | Finding::NotReached { class, .. }
         | Finding::Distance { class, .. } => *class = other,
         Finding::Limited { .. } => {}
@@ -163,10 +165,30 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             "{routers} routers answer {who} at hop {ttl}: packets of one flow are spread, or the route changed"
         ),
         Finding::Lost {
-            from, lost, sent, ..
+            from, first, last, ..
+        } if last.exceeds(*first) => format!(
+            "{who} lose{s} {} from hop {from} on, and {} up to the target",
+            missing(*first),
+            missing(*last)
+        ),
+        Finding::Lost { from, last, .. } => {
+            format!(
+                "{who} lose{s} {} on the way, seen from hop {from} on",
+                missing(*last)
+            )
+        }
+        Finding::TargetLimits {
+            after, missing: at, ..
         } => {
-            let share = crate::words::percent(*lost, *sent);
-            format!("{who} lose{s} {share} ({lost} of {sent}) on the way, seen from hop {from} on")
+            let hops = match after {
+                0 => String::new(),
+                _ => format!(", more than hop {after}"),
+            };
+            format!(
+                "the target leaves {} of {who} without an answer{hops}: it may limit its errors, which is no loss; \
+                 --method icmp, or -i 1s, tells",
+                missing(*at)
+            )
         }
         Finding::Limited { some, none } => limited(some, none),
         Finding::NotReached { end, .. } => {
@@ -183,6 +205,11 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             plural((*hops).into(), "hop")
         ),
     }
+}
+
+/// `65.0 % (13 of 20)`.
+fn missing(Missing { lost, sent }: Missing) -> String {
+    format!("{} ({lost} of {sent})", crate::words::percent(lost, sent))
 }
 
 fn between(after: u8, at: u8) -> String {
