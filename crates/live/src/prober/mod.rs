@@ -31,6 +31,7 @@ pub mod icmp;
 mod in_host;
 #[cfg(test)]
 mod kernels;
+pub mod least_payload;
 pub mod open;
 mod own_thread;
 pub mod payload;
@@ -65,6 +66,7 @@ use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
 use engine::{Engine, EngineConfig};
 use error::{OpenError, RunError};
+use least_payload::too_short;
 use open::Settings;
 use std::collections::BTreeMap;
 use std::io;
@@ -96,6 +98,9 @@ impl Probing {
                 "payload",
                 format!("{} carries at most {largest} B", probe.method),
             );
+        }
+        if let Some(why) = too_short(probe.method, probe.payload, self.key.is_some()) {
+            refuse("payload", why);
         }
         if probe.reply_payload.is_some() && !probe.method.is_stream() {
             let reason = format!(

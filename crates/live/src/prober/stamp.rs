@@ -8,6 +8,7 @@ use super::channel::{FinalReport, FollowUp, ReflectorTime};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
+use super::least_payload::too_short;
 use super::open::{self, Settings};
 use super::session::{self, PATIENCE, bounded};
 use super::socket::ProbeSocket;
@@ -15,6 +16,7 @@ use crate::clocks::HostClock;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
+use delaylab_model::method::Method;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::prober::epoch::Epoch;
@@ -82,10 +84,8 @@ impl Layout {
         };
         let base = form.size();
         let Some(room) = payload.checked_sub(base) else {
-            let key = if with_key { " with a key" } else { "" };
-            return Err(too_small(format!(
-                "stamp{key} needs at least {base} B, not {payload} B"
-            )));
+            let why = too_short(Method::Stamp, payload as u32, with_key);
+            return Err(too_small(why.unwrap_or_default()));
         };
         // TLVs among which an HMAC TLV must be are of no use without room for it.
         let mut left = if with_key {

@@ -7,6 +7,7 @@ use super::arrival::ReplyArrival;
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{Ended, OpenError};
+use super::least_payload::too_short;
 use super::open::{self, CONGESTION_CONTROL, Settings};
 use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::from_stamps;
@@ -17,6 +18,7 @@ use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, wait};
+use delaylab_model::method::Method;
 use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::{RecordFacts, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
@@ -27,7 +29,6 @@ use delaylab_wire::control::{Collected, Control, SIZE};
 use delaylab_wire::echo::{Mode, STAMPS_END, Stamps};
 use delaylab_wire::tcp::{
     Decoder, Frame, FrameError, REQUEST_HEADER, Reply, Request, is_stamped, smallest_reply,
-    smallest_request,
 };
 use socket2::Socket;
 use std::io;
@@ -202,13 +203,11 @@ pub fn open(settings: &Settings<'_>) -> Result<TcpChannel, OpenError> {
 
 fn check_sizes(request: u32, reply: u32, with_key: bool) -> Result<(), OpenError> {
     let setting = |field, reason| Err(OpenError::Setting { field, reason });
-    let tag = if with_key { " and its 16-byte tag" } else { "" };
-    let (least, least_reply) = (smallest_request(with_key), smallest_reply(with_key));
-    if (request as usize) < least {
-        let reason =
-            format!("a tcp request needs at least {least} B for its header{tag}, not {request} B");
+    if let Some(reason) = too_short(Method::Tcp, request, with_key) {
         return setting("payload", reason);
     }
+    let tag = if with_key { " and its 16-byte tag" } else { "" };
+    let least_reply = smallest_reply(with_key);
     if (reply as usize) < least_reply {
         let reason = format!(
             "a tcp reply needs at least {least_reply} B for its header{tag}, not {reply} B"

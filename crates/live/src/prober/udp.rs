@@ -4,6 +4,7 @@ use super::channel::{FinalReport, FollowUp, ReflectorTime};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
+use super::least_payload::too_short;
 use super::open::{self, Settings};
 use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
 use super::socket::ProbeSocket;
@@ -11,6 +12,7 @@ use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
 use delaylab_model::probe::StampRequest;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -32,15 +34,9 @@ const PROOFS: u32 = 3;
 pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError> {
     let payload = settings.probe().payload as usize;
     let with_key = settings.key.is_some();
-    let needed = smallest(Mode::Plain, with_key);
-    if payload < needed {
-        return Err(OpenError::Setting {
-            field: "payload",
-            reason: format!(
-                "udp needs at least {needed} B for its header{}, not {payload} B",
-                if with_key { " and its 16-byte tag" } else { "" }
-            ),
-        });
+    if let Some(reason) = too_short(Method::Udp, settings.probe().payload, with_key) {
+        let field = "payload";
+        return Err(OpenError::Setting { field, reason });
     }
     let room_for_stamps = payload >= smallest(Mode::Stamped, with_key);
     let wanted = settings.probe().stamps != StampRequest::None;

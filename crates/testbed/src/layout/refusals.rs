@@ -4,7 +4,7 @@ use super::{is_routed, kernel_discipline};
 use crate::layout::switched::MOST_HOSTS;
 use delaylab_kernel::namespace;
 use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
-use delaylab_model::quantity::{Duration, Share};
+use delaylab_model::quantity::{Duration, Limit, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
 use delaylab_topology::classes::known_classes;
@@ -44,6 +44,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
         of_the_probes(trial),
         of_the_loads(trial, &built),
         of_the_switches(&trial.path, &built),
+        of_full_switches(trial, &built),
     ];
     checks.into_iter().filter_map(Result::err).collect()
 }
@@ -194,6 +195,53 @@ fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// A buffer into which no packet of the probes fits.
+fn of_full_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
+    let sizes = trial
+        .probes
+        .iter()
+        .map(|probe| probe.method.ip_size(false, probe.payload));
+    // Of what a kernel cuts as it likes, and of frames, nothing is said.
+    let Some(smallest) = sizes
+        .collect::<Option<Vec<_>>>()
+        .and_then(|sizes| sizes.into_iter().min())
+    else {
+        return Ok(());
+    };
+    for node in &built.network.nodes {
+        if let Kind::Switch(section) = &node.kind
+            && let Some(Limit::Bytes(room)) = section.buffer
+            && room < smallest.into()
+            && trial.loads.is_empty()
+        {
+            let what =
+                format!("no packet passes: the smallest has {smallest} B, and this is {room} B");
+            let under = switch_section(&trial.path, &node.name);
+            return refuse("path.switch.buffer", what)
+                .map_err(|refusal| in_section(refusal, &under));
+        }
+    }
+    Ok(())
+}
+
+/// Shares of packets to which something is done.
+fn of_impairments(impair: Impair) -> Result<(), Refusal> {
+    let shares = [
+        ("loss", impair.loss),
+        ("duplicate", impair.duplicate),
+        ("corrupt", impair.corrupt),
+        ("reorder", impair.reorder),
+        ("flood", impair.flood),
+    ];
+    match shares.into_iter().find(|(_, share)| *share > Share::WHOLE) {
+        Some((name, _)) => refuse(
+            format!("path.switch.impair.{name}"),
+            "is more than all packets: 100 % is the most",
+        ),
+        None => Ok(()),
+    }
+}
+
 /// By the names of fields under `path.switch`.
 fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refusal> {
     if section.flow_control.is_some() {
@@ -202,6 +250,7 @@ fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refus
         return refuse("path.switch.flow_control", why);
     }
     in_time("path.switch.latency", section.latency)?;
+    of_impairments(section.impair.unwrap_or_default())?;
     match kernel_discipline(section) {
         Some(_) if section.reset.is_some() => {
             let why = "the kernel's queues are not reset: use a soft switch, like \"fifo\"";

@@ -4,9 +4,9 @@ use super::*;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::method::Method;
-use delaylab_model::path::Topology;
+use delaylab_model::path::{Impair, Topology};
 use delaylab_model::probe::{HostCondition, Probe};
-use delaylab_model::quantity::{Class, Rate};
+use delaylab_model::quantity::{Class, Limit, Rate, Share};
 use std::collections::BTreeSet;
 
 fn probe(class: &str) -> Probe {
@@ -41,6 +41,43 @@ fn words(layout: &Layout) -> Vec<String> {
         .iter()
         .map(Step::to_string)
         .collect()
+}
+
+#[test]
+fn what_no_packet_survives_is_refused_before_anything_is_built() {
+    let refused = |change: fn(&mut Switch)| {
+        let trial = trial(Topology::TwoHosts, &["be"], |trial| {
+            change(trial.path.switch.get_or_insert_default());
+        });
+        let refusals = refusals::refusals(&trial);
+        refusals
+            .into_iter()
+            .map(|refusal| refusal.field)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        refused(|switch| switch.buffer = Some(Limit::Bytes(83))),
+        ["path.switch.buffer"]
+    );
+    assert!(refused(|switch| switch.buffer = Some(Limit::Bytes(2000))).is_empty());
+    assert_eq!(
+        refused(|switch| {
+            switch.impair = Some(Impair {
+                loss: Share::of_percent(200),
+                ..Impair::default()
+            });
+        }),
+        ["path.switch.impair.loss"]
+    );
+    assert!(
+        refused(|switch| {
+            switch.impair = Some(Impair {
+                duplicate: Share::WHOLE,
+                ..Impair::default()
+            });
+        })
+        .is_empty()
+    );
 }
 
 #[test]
