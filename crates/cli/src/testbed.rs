@@ -28,6 +28,18 @@ const LOOK_EVERY: i64 = 100 * MILLISECOND;
 /// What stands for a testbed's name in printed commands.
 const NAME: &str = "testbed";
 
+/// What a testbed can be built as without an experiment.
+const TOPOLOGIES: [&str; 8] = [
+    "two-hosts",
+    "pairs-on-a-trunk",
+    "many-to-one",
+    "chain",
+    "routed",
+    "two-paths",
+    "leaf-spine",
+    "fat-tree",
+];
+
 /// Runs the command.
 pub fn run(args: &TestbedArgs) -> Result<(), Failed> {
     match &args.command {
@@ -70,7 +82,13 @@ fn trial(args: &UpArgs) -> Result<Trial, Failed> {
             name: args.choice.experiment.clone(),
             text,
         })?,
-        None => resolve::experiment(&args.choice.experiment)?,
+        None => resolve::experiment(&args.choice.experiment).map_err(|error| {
+            let topologies = TOPOLOGIES.join(", ");
+            match args.choice.experiment.contains(['/', '.']) {
+                true => error.into(),
+                false => Failed::usage(format!("{error}. Topologies are {topologies}")),
+            }
+        })?,
     };
     let choices = Choices {
         world: Some(WorldName::Testbed),
@@ -212,4 +230,17 @@ fn clean() -> Result<(), Failed> {
         text.push_str("nothing is left over\n");
     }
     terminal::print(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topology_that_is_offered_is_one() {
+        for name in TOPOLOGIES {
+            assert!(topology(name).is_some(), "{name}");
+        }
+        assert!(topology("nosuch").is_none());
+    }
 }

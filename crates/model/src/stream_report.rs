@@ -138,8 +138,9 @@ impl StreamReport {
         if let Some(missed) = self.missed().filter(|&missed| missed > TOLERANCE) {
             let due = self.due.unwrap_or_default().bytes;
             flaws.push(format!(
-                "load `{name}` offered {:.1} % less than it should: {} of {due} bytes in {}. This host \
-                 cannot send as fast; use larger packets or a lower rate",
+                "load `{name}` offered {:.1} % less than it should: {} of {due} bytes in {}. Either \
+                 this host's own queue and line are slower than that, and it takes a lower rate; or this host cannot send as \
+                 fast, and larger packets help",
                 missed * 100.0,
                 self.sent.bytes,
                 format_duration(lasted),

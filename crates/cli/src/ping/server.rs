@@ -68,7 +68,7 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
     match method {
         Method::Http => asked.of_page(args)?,
         Method::Dns => asked.of_name(args)?,
-        Method::TcpConnect => asked.of_port(args),
+        Method::TcpConnect => asked.of_port(args)?,
         _ if server.resolve.is_some() => return Err(no_url("--resolve")),
         _ => {}
     }
@@ -136,10 +136,16 @@ impl Asked {
     }
 
     /// The port may stand behind the host.
-    fn of_port(&mut self, args: &PingArgs) {
+    fn of_port(&mut self, args: &PingArgs) -> Result<(), Failed> {
         let (host, port) = with_port(args.target(), args.port);
+        if port.is_none() {
+            return Err(Failed::usage(format!(
+                "--method tcp-connect: to which port? Write {host}:443, or add --port 443"
+            )));
+        }
         self.host = host;
         self.set("port", json!(port));
+        Ok(())
     }
 }
 
