@@ -278,7 +278,10 @@ impl ServerChannel {
     }
 
     fn fail(&mut self, seq: u64, failed: Failed) {
-        *self.failures.entry(failed.why).or_default() += 1;
+        // An ICMP error is told with its sender where refusals are.
+        if failed.refused.icmp.is_none() {
+            *self.failures.entry(failed.why).or_default() += 1;
+        }
         if failed.corrupt {
             let reply = Reply {
                 seq,
