@@ -99,6 +99,7 @@ impl Steps for MlrsearchSteps {
             ("relevant upper bound", "% of line rate"),
             ("relevant lower bound", "frames/s"),
             ("conditional throughput", "frames/s"),
+            ("theoretical maximum", "frames/s"),
             ("result", ""),
         ];
         let row = |goal: &GoalResult| -> Vec<Cell> {
@@ -108,6 +109,7 @@ impl Steps for MlrsearchSteps {
                 goal.upper_bound.map(report::percent).into(),
                 goal.lower_bound_fps.into(),
                 goal.conditional_throughput_fps.into(),
+                Cell::Nothing,
                 if goal.is_regular {
                     "regular"
                 } else {
@@ -116,9 +118,19 @@ impl Steps for MlrsearchSteps {
                 .into(),
             ]
         };
-        let table = report::rows_by_size("Bounds of the load", &columns, sizes, |found| {
+        let mut table = report::rows_by_size("Bounds of the load", &columns, sizes, |found| {
             found.goals.iter().map(row).collect()
         });
+        // Tables with few rows are shown on their side: the goal, which tells rows of one size apart, is their heading.
+        table.columns.swap(0, 1);
+        for row in &mut table.rows {
+            if let Some(Cell::Count(size)) = row.first() {
+                row[6] = setup
+                    .theoretical_fps(u32::try_from(*size).unwrap_or(u32::MAX))
+                    .into();
+            }
+            row.swap(0, 1);
+        }
         let figure = Figure::new(
             "Loss of each trial",
             ("load", "% of line rate"),
@@ -133,6 +145,8 @@ impl Steps for MlrsearchSteps {
             .iter()
             .filter_map(|at| Some(format!("{} B: {}", at.size, at.why.as_ref()?)))
             .collect();
+        let shortest = options.goals.iter().map(|goal| goal.final_trial).min();
+        notes.extend(shortest.and_then(throughput::buffer_passes));
         let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
         if found.any(|found| found.goals.iter().any(|goal| !goal.is_regular)) {
             let note = "A result is irregular: a bound is missing or the bounds are too far apart. Where \

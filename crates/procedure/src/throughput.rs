@@ -233,16 +233,20 @@ impl Steps for ThroughputSteps {
     }
 }
 
-fn notes(sizes: &[AtSize<Throughput>], trial: Nanos) -> Vec<String> {
-    let found = || sizes.iter().filter_map(|at| at.found.as_ref());
-    let mut notes = Vec::new();
-    if trial < 60 * SECOND {
-        notes.push(format!(
+/// What short trials do to a rate without loss: it may lie above what the line carries.
+pub(crate) fn buffer_passes(trial: Nanos) -> Option<String> {
+    (trial < 60 * SECOND).then(|| {
+        format!(
             "Trials of {} let the device's buffer pass for throughput: 1 kB of it adds {:.1} kbit/s.",
             format_duration(trial),
             8e9 / trial.max(1) as f64
-        ));
-    }
+        )
+    })
+}
+
+fn notes(sizes: &[AtSize<Throughput>], trial: Nanos) -> Vec<String> {
+    let found = || sizes.iter().filter_map(|at| at.found.as_ref());
+    let mut notes: Vec<String> = buffer_passes(trial).into_iter().collect();
     if found().any(|t| t.duplicates > 0) {
         notes.push("The device sent frames twice.".to_owned());
     }

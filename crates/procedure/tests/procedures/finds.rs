@@ -357,3 +357,30 @@ fn mlrsearch_bounds_enclose_what_the_port_forwards() {
         assert_eq!(loads[0], loads[1], "a device that never varies");
     }
 }
+
+#[test]
+fn mlrsearch_names_goals_first_and_says_what_short_trials_let_pass() {
+    let case = Case::any(3, 256);
+    let goals = [mlrsearch::Goal::rfc2544(), mlrsearch::Goal::tst009()];
+    let goals = goals.map(|goal| goal.with_trials_of(case.setup.effort.trial));
+    let options = Options {
+        goals: goals.to_vec(),
+        ..Options::default()
+    };
+    let found = case.find(mlrsearch::MlrsearchSteps, options.clone());
+    let report = mlrsearch::MlrsearchSteps.report(&case.setup, &options, &[found]);
+    let table = &report.tables[0];
+    let names: Vec<_> = table.columns.iter().map(|column| &column.name).collect();
+    assert_eq!(names[..2], ["goal", "frame size"]);
+    let most = names.iter().position(|name| *name == "theoretical maximum");
+    let theory = delaylab_procedure::report::Cell::from(case.setup.theoretical_fps(case.size));
+    for row in &table.rows {
+        assert_eq!(row[most.unwrap()], theory, "{row:?}");
+    }
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("let the device's buffer pass"))
+    );
+}
