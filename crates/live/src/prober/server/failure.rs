@@ -2,6 +2,7 @@
 
 use super::dialogue::Broken;
 use delaylab_traffic::prober::Refused;
+use std::collections::BTreeMap;
 use std::io;
 
 /// What made a request fail.
@@ -63,6 +64,26 @@ impl Failed {
     }
 }
 
+/// Why requests failed, and how many each, but for ICMP errors: those are told, with their senders, where refusals are.
+#[derive(Debug, Default)]
+pub(super) struct Failures(BTreeMap<String, u64>);
+
+impl Failures {
+    pub fn note(&mut self, failed: &Failed) {
+        if failed.refused.icmp.is_none() {
+            *self.0.entry(failed.why.clone()).or_default() += 1;
+        }
+    }
+
+    /// A sentence each.
+    pub fn told(self) -> impl Iterator<Item = String> {
+        self.0.into_iter().map(|(why, count)| match count {
+            1 => format!("1 request failed: {why}"),
+            count => format!("{count} requests failed: {why}"),
+        })
+    }
+}
+
 /// errno values of Linux.
 pub(super) mod errno {
     pub const IO: i32 = 5;
@@ -101,5 +122,23 @@ pub(super) fn refused_by_tls(error: &rustls::Error) -> String {
             "the server speaks none of the protocols that were offered (ALPN). Is it another version (--http 1.1, --http 2)?".to_owned()
         }
         other => format!("TLS: {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_icmp_error_is_told_where_refusals_are_and_not_once_more() {
+        let mut failures = Failures::default();
+        let mut prohibited = Failed::unreachable("administratively prohibited");
+        prohibited.refused.icmp = Some([3, 13]);
+        failures.note(&prohibited);
+        for _ in 0..2 {
+            failures.note(&Failed::garbled("no HTTP"));
+        }
+        let told: Vec<_> = failures.told().collect();
+        assert_eq!(told, ["2 requests failed: no HTTP"]);
     }
 }

@@ -36,9 +36,9 @@ use delaylab_model::trial::{Negotiated, RecordFacts};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::Reply;
 use dialogue::Dialogue;
-use failure::Failed;
+use failure::{Failed, Failures};
 use resolver::Resolver;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -71,7 +71,7 @@ pub struct ServerChannel {
     replies: VecDeque<Decoded>,
     events: VecDeque<QueueEvent>,
     queue: ErrorQueue,
-    failures: BTreeMap<String, u64>,
+    failures: Failures,
     negotiated: Vec<Negotiated>,
     resolved: Resolved,
     /// Keeps the kernel stamping arrivals: it begins only some time after the first socket has asked for it.
@@ -126,7 +126,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         replies: VecDeque::new(),
         events: VecDeque::new(),
         queue: ErrorQueue::new(),
-        failures: BTreeMap::new(),
+        failures: Failures::default(),
         negotiated: Vec::new(),
         resolved: Resolved::default(),
         _stamping: stamping,
@@ -256,7 +256,7 @@ impl ServerChannel {
         match went {
             Went::Replied(reply) => self.replies.push_back(Decoded::Reply(reply, None)),
             Went::Failed(Some(seq), failed) => self.fail(seq, failed),
-            Went::Failed(None, failed) => *self.failures.entry(failed.why).or_default() += 1,
+            Went::Failed(None, failed) => self.failures.note(&failed),
             Went::Nowhere | Went::On | Went::Ready => {}
         }
         if self.connections[at].is_over() {
@@ -278,10 +278,7 @@ impl ServerChannel {
     }
 
     fn fail(&mut self, seq: u64, failed: Failed) {
-        // An ICMP error is told with its sender where refusals are.
-        if failed.refused.icmp.is_none() {
-            *self.failures.entry(failed.why).or_default() += 1;
-        }
+        self.failures.note(&failed);
         if failed.corrupt {
             let reply = Reply {
                 seq,
@@ -409,11 +406,7 @@ impl Channel for ServerChannel {
     }
 
     fn warnings(&mut self) -> Vec<String> {
-        let failures = std::mem::take(&mut self.failures).into_iter();
-        let failures = failures.map(|(why, count)| match count {
-            1 => format!("1 request failed: {why}"),
-            count => format!("{count} requests failed: {why}"),
-        });
+        let failures = std::mem::take(&mut self.failures).told();
         unverified(&self.terms.probe)
             .into_iter()
             .chain(failures)
