@@ -11,7 +11,7 @@ use super::values::Values;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::Stage;
-use delaylab_stats::functional::Functional;
+use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
 
@@ -24,6 +24,8 @@ pub struct LimitCheck {
     facts: RecordFacts,
     reader: Reader,
     values: Vec<f64>,
+    /// Responses of the answered packets that do not have the measure, if it is a part of the response.
+    without: Vec<f64>,
     /// Records that arrived before that of an earlier packet, by sequence number. They wait, because delay
     /// variation is computed between neighbours.
     early: BTreeMap<u64, Record>,
@@ -91,6 +93,7 @@ impl LimitCheck {
             facts,
             reader: Reader::new(measure, facts),
             values: Vec::new(),
+            without: Vec::new(),
             early: BTreeMap::new(),
             next: 0,
         })
@@ -101,6 +104,7 @@ impl LimitCheck {
         self.facts = *facts;
         self.reader = Reader::new(self.measure, *facts);
         self.values.clear();
+        self.without.clear();
         self.early.clear();
         self.next = 0;
     }
@@ -116,6 +120,7 @@ impl LimitCheck {
         };
         if matches!(stage, Stage::ForwardPath | Stage::ReturnPath) {
             self.values.clear();
+            self.without.clear();
             self.early.clear();
         }
     }
@@ -134,7 +139,12 @@ impl LimitCheck {
 
     fn take(&mut self, record: &Record) {
         self.next = record.seq + 1;
-        self.values.push(self.reader.value(record));
+        let value = self.reader.value(record);
+        self.values.push(value);
+        if value.is_nan() && record.answered() && is_part_of_response(self.measure) {
+            let response = record.response();
+            self.without.extend(response.map(|ns| ns as f64));
+        }
     }
 
     /// The result for all packets so far.
@@ -154,22 +164,41 @@ impl LimitCheck {
         values.retain(|value| !value.is_nan());
         let count = values.len() as u64;
         let value = self.functional.value(&mut values);
-        let beyond = value.map(|value| self.limit.beyond.holds(value, bound));
+        let holds = |value: f64| self.limit.beyond.holds(value, bound);
+        let beyond = value.map(holds);
+        // Packets without the measure may have had as much of it as their response took.
+        let at_most = Some(std::mem::take(&mut self.without)).filter(|without| !without.is_empty());
+        let at_most = at_most.filter(|_| value.is_some() && is_moved_up(self.functional));
+        let may_hold = at_most
+            .filter(|_| beyond == Some(false))
+            .and_then(|without| {
+                let (missing, longest) =
+                    (without.len(), without.iter().copied().fold(0.0, f64::max));
+                values.extend(without);
+                let most = self.functional.value(&mut values)?;
+                holds(most).then_some((missing, longest))
+            });
         let shown = |value: f64| match dimension {
             Dimension::NUMBER if self.limit.statistic.is_share() => {
                 format!("{} %", super::dimension::format_number(value * 100.0))
             }
             dimension => dimension.format(value),
         };
-        let reason = match (value, &read) {
-            (Some(value), _) => {
+        let reason = match (value, &read, may_hold) {
+            (Some(value), _, Some((missing, longest))) => format!(
+                "it cannot be judged: it is {} of the {count} packets that have it; the stamps do not tell it of {missing} \
+                 others, whose responses took up to {}",
+                shown(value),
+                Dimension::TIME.format(longest)
+            ),
+            (Some(value), _, None) => {
                 format!("it is {}{}", shown(value), too_few(self.functional, count))
             }
-            (None, Err(why)) => format!("it is not known: {}", why.0),
-            (None, Ok(_)) if count > 0 => {
+            (None, Err(why), _) => format!("it is not known: {}", why.0),
+            (None, Ok(_), _) if count > 0 => {
                 format!("it is not known: {count} is too few values for it")
             }
-            (None, Ok(_)) => "it is not known: no packet was answered".to_owned(),
+            (None, Ok(_), _) => "it is not known: no packet was answered".to_owned(),
         };
         Answer {
             limit: self.limit.to_string(),
@@ -177,10 +206,30 @@ impl LimitCheck {
             unit: unit(dimension),
             bound,
             count,
-            failed: beyond.unwrap_or(true),
+            failed: beyond.unwrap_or(true) || may_hold.is_some(),
             reason,
         }
     }
+}
+
+/// Is each packet's value no longer than its response?
+const fn is_part_of_response(measure: Measure) -> bool {
+    matches!(
+        measure,
+        Measure::Network | Measure::Host | Measure::Delay | Measure::Stage(_)
+    )
+}
+
+/// Do longer values never make this statistic less?
+fn is_moved_up(functional: Functional) -> bool {
+    functional.is_among_values()
+        || matches!(
+            functional,
+            Functional::Share {
+                beyond: Beyond::More | Beyond::AtLeast,
+                ..
+            }
+        )
 }
 
 fn unit(dimension: Dimension) -> String {
@@ -292,6 +341,55 @@ mod tests {
         ] {
             let refused = answer(limit).unwrap_err();
             assert!(refused.contains(why), "{limit}: {refused}");
+        }
+    }
+
+    /// Of 400 packets every fifth lacks the stamps for the network; its response takes `slow`.
+    fn with_stamps_missing(limit: &str, slow: i64) -> Answer {
+        let mut watched = LimitCheck::new(&Limit::parse(limit).unwrap()).unwrap();
+        watched.begin(&RecordFacts::default());
+        for seq in 0..400 {
+            let mut record = Record::due(0, 0, seq, Method::Icmp, 0);
+            (record.t_send, record.outcome) = (Some(0), Outcome::Ok);
+            record.t_recv = Some(slow);
+            if seq % 5 != 0 {
+                (record.t_tx, record.t_rx, record.t_recv) =
+                    (Some(0), Some(1_000_000), Some(2_000_000));
+            }
+            watched.push(&record);
+        }
+        watched.finish()
+    }
+
+    #[test]
+    fn a_tail_that_the_packets_without_a_stamp_may_have_is_not_judged() {
+        for limit in [
+            "max(network) > 15ms",
+            "p90(network) > 15ms",
+            "mean(network) > 15ms",
+            "share(network > 15ms) > 10%",
+        ] {
+            let slow = with_stamps_missing(limit, 200_000_000);
+            assert!(
+                slow.failed && slow.reason.contains("cannot be judged"),
+                "{limit}: {}",
+                slow.reason
+            );
+            assert!(
+                slow.value.is_some() && slow.reason.contains("200 ms"),
+                "{}",
+                slow.reason
+            );
+            let quick = with_stamps_missing(limit, 2_500_000);
+            assert!(!quick.failed, "{limit}: {}", quick.reason);
+        }
+        for limit in [
+            "min(network) > 15ms",
+            "p50(network) > 15ms",
+            "max(response) > 1s",
+        ] {
+            let judged = with_stamps_missing(limit, 200_000_000);
+            assert!(!judged.failed, "{limit}: {}", judged.reason);
         }
     }
 }
