@@ -111,6 +111,18 @@ pub enum Answer {
     Code(u16),
 }
 
+impl Answer {
+    /// Is it what was asked for: an open port, a page that is there or elsewhere, a name that exists?
+    pub const fn is_good(self) -> bool {
+        match self {
+            Answer::Open => true,
+            Answer::Closed => false,
+            Answer::Status(status) => status < 400,
+            Answer::Code(code) => code == 0,
+        }
+    }
+}
+
 /// Names of the response codes of name servers that have one (RFC 1035, RFC 2136, RFC 6891, RFC 7873).
 const CODES: [(u16, &str); 8] = [
     (0, "NOERROR"),

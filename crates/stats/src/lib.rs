@@ -10,6 +10,8 @@
 //! | [`loglinear`] | a log-linear histogram: quantiles of any number of values, with a known error |
 //! | [`histogram`] | bins of equal width with underflow and overflow (seed 002) |
 //! | [`variation`] | every definition of delay variation side by side |
+//! | [`voice`] | a mean opinion score of the worse direction |
+//! | [`remarks`] | classes that do not arrive as they were sent |
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
 //! | [`frames`] | a stream of frames through a device: counts, one-way delay, loss, silence |
 //! | [`functional`] | mean, quantile, share beyond a bound: a distribution in one number |
@@ -89,6 +91,7 @@ pub mod quantile;
 pub mod random;
 pub mod regression;
 pub mod regularity;
+pub mod remarks;
 mod sample;
 pub mod skew;
 mod stage;
@@ -103,4 +106,5 @@ pub mod trains;
 pub mod two_samples;
 pub mod variation;
 pub mod verdict;
+pub mod voice;
 pub mod warm_up;

@@ -4,6 +4,7 @@
 //! row of each answered one up to a limit, and beyond it spills to log-linear histograms, so memory
 //! stays flat. Counts, moments, intervals of means and the worst few are exact in both.
 
+mod answers;
 mod builder;
 mod figures;
 mod irregular;
@@ -13,6 +14,7 @@ mod server;
 
 pub use crate::histogram::Histogram;
 pub use crate::variation::Variation;
+pub use answers::Retransmitted;
 pub use builder::SummaryBuilder;
 pub use figures::Figure;
 pub use irregular::Irregular;
@@ -21,8 +23,9 @@ pub use server::ServerTime;
 
 use crate::anatomy::{self, Part, StageSet};
 use crate::quantile::carries;
+use crate::remarks::Remarked;
 use delaylab_model::Nanos;
-use delaylab_model::record::Record;
+use delaylab_model::record::{Answer, Record};
 
 /// A mean, an interval around it, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,6 +198,12 @@ pub struct Summary {
     pub refusals: Vec<(Refusal, u64)>,
     /// What the path did to packets other than delaying or losing them.
     pub irregular: Irregular,
+    /// What servers answered, and how many each; the most frequent first.
+    pub answers: Vec<(Answer, u64)>,
+    /// TCP segments that this host sent again; `None` where no record tells.
+    pub retransmitted: Option<Retransmitted>,
+    /// Classes that did not arrive as they were sent.
+    pub remarked: Vec<Remarked>,
     /// t_recv − t_intended.
     pub response: Option<Distribution>,
     /// t_recv − t_send.
@@ -205,6 +214,8 @@ pub struct Summary {
     pub network: Option<Distribution>,
     /// response − network.
     pub host: Option<Distribution>,
+    /// Responses of the packets of which the stamps tell no network, and so no host.
+    pub without_network: Option<Distribution>,
     /// t_send − t_intended, of every packet sent, answered or not: how late the sender was.
     pub lateness: Option<Distribution>,
     /// One-way delay r_rx − t_tx, where the clocks are one or bounded.
@@ -238,6 +249,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Where only some of the answered packets have a network and a host: how many, of how many, and the responses of
+    /// the others.
+    pub fn untold(&self) -> Option<(u64, u64, &Distribution)> {
+        let told = self.network.as_ref()?.count;
+        let others = self.without_network.as_ref()?;
+        Some((told, told + others.count, others))
+    }
+
     /// Leaves out what took the two clocks to compare, which they turned out not to do: as if they had been
     /// unrelated from the beginning.
     pub fn withdraw_one_way(&mut self) {

@@ -9,15 +9,14 @@
 //! | mdev | √(mean D² − (mean D)²), as iputils' ping has it, here without its rounding to whole µs |
 //! | Y.1541 | Q(1 − 10⁻³) − min: p99.9 of PDV |
 //! | MAPDV2 | G.1020: a running mean M += (D − M)/16; how far D lies above M, and how far below, each in a running mean of the same kind; the sum of the two |
-//! | MOS | a simplified E-model, not G.107: see [`mean_opinion_score`] |
 //!
 //! IPDV is never taken across two probes or two trials. Late replies are answers.
 
 use crate::loglinear::LogLinear;
 use crate::moments::Moments;
 use crate::sample::Values;
+use delaylab_model::Nanos;
 use delaylab_model::record::Record;
-use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::BTreeMap;
 
 /// Delay variation by every definition in use, from one set of records, of the round trip.
@@ -50,32 +49,6 @@ pub struct Variation {
     pub y1541: Option<Nanos>,
     /// G.1020 MAPDV2.
     pub mapdv2: Option<f64>,
-    /// Simplified E-model mean opinion score, 1 to 4.5: not G.107.
-    pub mos: Option<f64>,
-}
-
-/// The mean opinion score of a voice call, by the simplified E-model that monitoring tools share;
-/// not ITU-T G.107. The effective delay is the one-way delay, twice its variation (a de-jitter
-/// buffer) and 10 ms for a codec; R = 93.2 less 1 for each 40 ms, more steeply from 160 ms, less
-/// 2.5 for each percent lost; MOS = 1 + 0.035·R + 7·10⁻⁶·R·(R − 60)·(100 − R).
-pub fn mean_opinion_score(one_way_ns: f64, variation_ns: f64, loss: f64) -> f64 {
-    let effective = (one_way_ns + 2.0 * variation_ns) / MILLISECOND as f64 + 10.0;
-    let delay_impairment = if effective < 160.0 {
-        effective / 40.0
-    } else {
-        (effective - 120.0) / 10.0
-    };
-    let r = (93.2 - delay_impairment - 250.0 * loss).clamp(0.0, 100.0);
-    // The cubic dips below 1 for the worst R.
-    (1.0 + 0.035 * r + 7e-6 * r * (r - 60.0) * (100.0 - r)).max(1.0)
-}
-
-/// The score of one direction, where only round trips are known. Clocks that are not synchronised leave half of the mean
-/// delay to each direction. Directions are taken as independent and alike: variances add up, so that each varies by
-/// 1/√2 of the round trip, and a packet must survive both, so that each loses 1 − √(1 − loss).
-fn score_of_round_trips(mean_ns: f64, ipdv_abs_mean_ns: f64, loss: f64) -> f64 {
-    let variation = ipdv_abs_mean_ns / std::f64::consts::SQRT_2;
-    mean_opinion_score(mean_ns / 2.0, variation, 1.0 - (1.0 - loss).sqrt())
 }
 
 /// Running figures of all that variation needs beyond the distribution of D.
@@ -93,8 +66,6 @@ pub(crate) struct Delays<'a> {
     pub(crate) moments: &'a Moments,
     /// Median, p99 and p99.9 of PDV.
     pub(crate) pdv: [Option<Nanos>; 3],
-    /// Share of packets sent that did not come back in time.
-    pub(crate) loss: f64,
 }
 
 impl VariationTally {
@@ -137,7 +108,6 @@ impl VariationTally {
         let [pdv_p50, pdv_p99, pdv_p999] = delays.pdv;
         let ipdv_abs_mean =
             (self.ipdv.count() > 0).then(|| self.ipdv_abs_sum as f64 / self.ipdv.count() as f64);
-        let mean = moments.mean();
         Variation {
             ipdv_count: self.ipdv.count(),
             ipdv_mean: self.ipdv.mean(),
@@ -152,8 +122,6 @@ impl VariationTally {
             mdev: moments.sd(0).filter(|_| moments.count() > 1),
             y1541: pdv_p999,
             mapdv2: arrivals.map(|arrivals| arrivals.above + arrivals.below),
-            mos: (mean.zip(ipdv_abs_mean))
-                .map(|(mean, ipdv)| score_of_round_trips(mean, ipdv, delays.loss)),
         }
     }
 }
@@ -393,7 +361,6 @@ mod tests {
         tally.finish(&Delays {
             moments: &moments,
             pdv: [None; 3],
-            loss: 0.0,
         })
     }
 
@@ -487,35 +454,6 @@ mod tests {
             variation.ipdv_iqr.map(|iqr| iqr as f64),
             2.0 * 0.674_49 * 2_f64.sqrt() * 1e4,
         );
-    }
-
-    #[test]
-    fn a_perfect_path_scores_well_and_a_lossy_one_badly() {
-        let perfect = mean_opinion_score(0.0, 0.0, 0.0);
-        assert!((4.3..4.5).contains(&perfect), "{perfect}");
-        let satellite = mean_opinion_score(3e8, 0.0, 0.0);
-        assert!(satellite < perfect - 0.3);
-        assert_eq!(mean_opinion_score(0.0, 0.0, 1.0), 1.0);
-    }
-
-    /// Each way delays by 40 ms and loses 10 %, and varies by itself: what is concluded from the round trips is the
-    /// score of one way.
-    #[test]
-    fn the_score_of_round_trips_is_that_of_one_way() {
-        let mut gaussian = Gaussian::new(7);
-        let mut way = || -> Vec<f64> {
-            let delays = (0..20_000).map(|_| 40e6 + 5e6 * gaussian.next());
-            delays.collect()
-        };
-        let (there, back) = (way(), way());
-        let variation = |delays: &[f64]| {
-            let steps = delays.windows(2).map(|pair| (pair[1] - pair[0]).abs());
-            steps.sum::<f64>() / (delays.len() - 1) as f64
-        };
-        let round: Vec<f64> = there.iter().zip(&back).map(|(a, b)| a + b).collect();
-        let one_way = mean_opinion_score(40e6, variation(&there), 0.1);
-        let concluded = score_of_round_trips(80e6, variation(&round), 1.0 - 0.9 * 0.9);
-        assert!((one_way - concluded).abs() < 0.01, "{one_way} {concluded}");
     }
 
     #[test]

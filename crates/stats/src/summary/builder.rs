@@ -1,5 +1,6 @@
 //! Records in, a summary out.
 
+use super::answers::Answers;
 use super::irregular::Irregular;
 use super::refusals::Refusals;
 use super::rows::{Measure, Rows, Spilled};
@@ -10,6 +11,7 @@ use crate::band::{self, Band, ByResponse, StampCounts};
 use crate::loglinear;
 use crate::passage::{Passage, is_told_by_acknowledgement};
 use crate::quantile::carries;
+use crate::remarks::Remarks;
 use crate::sample::{Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -53,6 +55,10 @@ pub struct SummaryBuilder {
     variation: VariationTally,
     /// `None` until a server was asked.
     server: Option<Box<ServerTally>>,
+    /// Responses of which the stamps tell no network.
+    without_network: (Tally, Values),
+    answers: Answers,
+    remarks: Remarks,
     worst: Vec<Record>,
     histogram: Option<Histogram>,
 }
@@ -60,7 +66,7 @@ pub struct SummaryBuilder {
 impl SummaryBuilder {
     /// For a trial with these facts. Beyond `exact_limit` answered records, quantiles come from
     /// log-linear histograms, so memory stays flat (lateness: beyond as many sent). Below it, an
-    /// answered record takes 80 bytes, and any sent one 8 more.
+    /// answered record takes 80 bytes (88 without a stamp for its network), and any sent one 8 more.
     pub fn new(facts: RecordFacts, exact_limit: usize) -> Self {
         Self {
             facts,
@@ -76,6 +82,9 @@ impl SummaryBuilder {
             lateness_values: Values::Exact(Vec::new()),
             variation: VariationTally::new(),
             server: None,
+            without_network: (Tally::default(), Values::Exact(Vec::new())),
+            answers: Answers::default(),
+            remarks: Remarks::default(),
             worst: Vec::new(),
             histogram: None,
         }
@@ -94,6 +103,8 @@ impl SummaryBuilder {
         self.count(record);
         self.refusals.push(record);
         self.irregular.push(record);
+        self.answers.push(record);
+        self.remarks.push(record);
         self.span
             .get_or_insert(Span {
                 first: record.t_intended,
@@ -150,6 +161,11 @@ impl SummaryBuilder {
                 tally.push(value);
             }
         }
+        if passage.network(&self.facts).is_none() {
+            let (tally, values) = &mut self.without_network;
+            tally.push(passage.response());
+            values.push(passage.response(), self.exact_limit);
+        }
         if let (Some(histogram), Some(delay)) = (&mut self.histogram, passage.round_trip()) {
             histogram.push(delay);
         }
@@ -187,7 +203,11 @@ impl SummaryBuilder {
         };
         let server = self.server.as_ref();
         let server = server.map_or(0, |server| server.heap_bytes());
-        rows + self.lateness_values.heap_bytes() + self.variation.heap_bytes() + server
+        let without_network = self.without_network.1.heap_bytes();
+        rows + without_network
+            + self.lateness_values.heap_bytes()
+            + self.variation.heap_bytes()
+            + server
     }
 
     /// The summary of all that was pushed.
@@ -204,9 +224,13 @@ impl SummaryBuilder {
             counts: self.counts,
             refusals: self.refusals.listed(),
             irregular: self.irregular.clone(),
+            answers: self.answers.listed(),
+            retransmitted: self.answers.retransmitted(),
+            remarked: self.remarks.found(),
             response: distribution(Measure::Response),
             round_trip,
             trimmed_round_trip: round_trips.trimmed_mean(TRIMMED),
+            without_network: self.without_network.0.distribution(&self.without_network.1),
             network: distribution(Measure::Network),
             host: distribution(Measure::Host),
             forward: distribution(Measure::Forward),
@@ -250,12 +274,9 @@ impl SummaryBuilder {
 
     fn variation(&self, round_trips: &Values) -> Variation {
         let moments = &self.measures[Measure::RoundTrip as usize].moments;
-        let out_of = self.counts.sent.max(self.counts.received);
-        let loss = 1.0 - self.counts.received as f64 / out_of.max(1) as f64;
         self.variation.finish(&Delays {
             moments,
             pdv: self.pdv(round_trips),
-            loss,
         })
     }
 

@@ -34,10 +34,20 @@ fn line(ping: &Ping<'_>, name: &str) -> String {
     ];
     let known = measures.into_iter().filter_map(|(name, d)| {
         let d = d.as_ref()?;
-        Some(format!("{name} {}", quantiles(d)))
+        let part = match (name, ping.summary.untold()) {
+            ("network", Some((told, of, others))) => untold(told, of, others),
+            _ => String::new(),
+        };
+        Some(format!("{name}{part} {}", quantiles(d)))
     });
     let said: Vec<_> = std::iter::once(head::counts(ping)).chain(known).collect();
     format!("{name}: {}", said.join("; "))
+}
+
+/// ` (of 315 of 400; the others' response p50 212 ms)`.
+fn untold(told: u64, of: u64, others: &Distribution) -> String {
+    let p50 = format_duration(others.p50);
+    format!(" (of {told} of {of}; the others' response p50 {p50})")
 }
 
 fn quantiles(d: &Distribution) -> String {

@@ -106,6 +106,7 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
     if ping.summary.network.is_some() {
         notes.push(network_note(ping));
     }
+    notes.extend(untold(ping.summary));
     if let Some(server) = &ping.summary.server
         && server.told < server.least.count
     {
@@ -122,18 +123,29 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
     notes
 }
 
+/// What the rows `network` and `host` leave out.
+fn untold(summary: &Summary) -> Option<String> {
+    let (told, of, others) = summary.untold()?;
+    let all = summary.response.as_ref()?;
+    let slower = match others.p50 > all.p50 {
+        true => ", which are slower",
+        false => "",
+    };
+    Some(format!(
+        "network and host are of {told} of {of} responses. Of the other {}{slower}, the stamps do not tell them: response \
+         p50 {}, max {}",
+        others.count,
+        format_duration(others.p50),
+        format_duration(others.max)
+    ))
+}
+
 /// What `network` holds beside the network.
 fn network_note(ping: &Ping<'_>) -> String {
     if ping.run.probe.method.asks_server() || ping.summary.server.is_some() {
-        let of = match (&ping.summary.network, &ping.summary.response) {
-            (Some(network), Some(all)) if network.count < all.count => {
-                format!("of {} of {} responses; ", network.count, all.count)
-            }
-            _ => String::new(),
-        };
-        return format!(
-            "¹ {of}without the server; with the TCP handshake, where one was made, and driver and interrupt delay (software stamps)"
-        );
+        return "¹ without the server; with the TCP handshake, where one was made, and driver and interrupt delay \
+                (software stamps)"
+            .to_owned();
     }
     let reflector = match ping.facts.records.residence {
         Residence::ToDriver => "",

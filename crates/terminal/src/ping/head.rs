@@ -3,11 +3,13 @@
 use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
+use delaylab_model::method::Method;
+use delaylab_model::record::Answer;
 use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
 use delaylab_model::units::format_duration;
-use delaylab_stats::summary::{Counts, Refusal, refusals};
+use delaylab_stats::summary::{Counts, Refusal, Retransmitted, refusals};
 use delaylab_view::ping::Ping;
-use delaylab_view::words::percent;
+use delaylab_view::words::{percent, plural};
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     let title = format!(
@@ -74,7 +76,30 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
         }
         format!("{count}{FIRM_SPACE}{what}")
     }));
+    parts.extend(bad_answers(ping));
+    parts.extend(sent_again(ping));
     parts.join(", ")
+}
+
+/// `60 × closed (RST)`, `20 × 404`: answers in time that are not what was asked for.
+fn bad_answers(ping: &Ping<'_>) -> impl Iterator<Item = String> {
+    let answers = ping.summary.answers.iter();
+    let bad = answers.filter(|(answer, _)| !answer.is_good());
+    bad.map(|(answer, count)| match answer {
+        Answer::Closed => format!("{count} × closed (RST)"),
+        answer => format!("{count} × {answer}"),
+    })
+}
+
+/// `12 segments sent again`: what TCP repairs is not lost, and takes its time.
+fn sent_again(ping: &Ping<'_>) -> Option<String> {
+    let Retransmitted { segments, requests } = ping.summary.retransmitted?;
+    let what = match ping.run.probe.method {
+        Method::TcpConnect => "SYN",
+        _ => "segment",
+    };
+    let again = plural(segments, what);
+    (segments > 0).then(|| format!("{again} sent again for {}", plural(requests, "request")))
 }
 
 /// Replies that belong to no packet, and copies that came late.

@@ -7,6 +7,7 @@ use delaylab_model::MILLISECOND;
 use delaylab_model::probe::{DontFragment, Probe};
 use delaylab_model::trial::{Delivery, StampPoint};
 use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_stats::voice::{Voice, Way};
 use delaylab_view::ping::Ping;
 use delaylab_view::words::short_name;
 use delaylab_view::words::{plural, short_percent};
@@ -27,7 +28,7 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         note("path MTU", Paint::Plain, &path_mtu(ping, style.verbose)),
         note("clock", Paint::Warning, &[clock_events(ping)]),
         note("quantiles", Paint::Plain, &[quantile_error(ping)]),
-        note("warning", Paint::Warning, &ping.facts.warnings),
+        note("warning", Paint::Warning, &ping.warnings()),
     ]
     .concat()
 }
@@ -107,7 +108,7 @@ fn variation(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
         .chain(rest.into_iter().filter(|_| verbose));
     let mut lines: Vec<_> = rows.map(measures).filter(|line| !line.is_empty()).collect();
     if verbose || is_like_voice(&ping.run.probe) {
-        lines.extend(v.mos.map(voice));
+        lines.extend(Voice::new(summary, ping.facts.loss).map(|scored| voice(&scored)));
     }
     if verbose {
         let within = summary.within_500us.map(short_percent);
@@ -117,10 +118,20 @@ fn variation(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
 }
 
 /// What a call over this path would be worth, and what that takes for granted.
-fn voice(mos: f64) -> String {
+fn voice(voice: &Voice) -> String {
+    let worse = match voice.worse {
+        Some(Way::Out) => " on the way out",
+        Some(Way::Back) => " on the way back",
+        None => "",
+    };
+    let alike = [(voice.delay_alike, "delay"), (voice.loss_alike, "loss")];
+    let alike = alike.into_iter().filter(|(is_alike, _)| *is_alike);
+    let alike: Vec<_> = alike.map(|(_, what)| what).chain(["variation"]).collect();
     format!(
-        "MOS {mos:.2} (simplified E-model, not G.107: G.711 with loss concealment, 10 ms in the codec, a jitter \
-         buffer of twice the mean |IPDV|)"
+        "MOS {:.2}{worse} (simplified E-model, not G.107: G.711 with loss concealment, 10 ms in the codec, a jitter \
+         buffer of twice the mean |IPDV|; {} taken to be alike both ways)",
+        voice.score,
+        alike.join(" and ")
     )
 }
 

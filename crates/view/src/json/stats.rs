@@ -4,8 +4,11 @@ use super::{Interval, Measured, Reasons, reasons};
 use crate::missing;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
+use delaylab_model::record::Answer;
 use delaylab_model::trial::{LossDirection, ProbeFacts};
 use delaylab_stats::anatomy::Part;
+use delaylab_stats::remarks::{self, Leg};
+use delaylab_stats::voice::Voice;
 use delaylab_stats::{summary, verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,6 +25,9 @@ pub struct Stats {
     pub network: Measured<Distribution>,
     /// response − network: both ends.
     pub host: Measured<Distribution>,
+    /// Responses of the packets of which the stamps tell no network, and so no host; where others have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without_network: Option<Distribution>,
     /// t_send − t_intended, of every packet sent: how late the sender was.
     pub lateness: Measured<Distribution>,
     /// One-way delay out, r_rx − t_tx.
@@ -36,6 +42,15 @@ pub struct Stats {
     pub counts: Counts,
     /// Why packets were refused and by whom, the most frequent first.
     pub refusals: Vec<Refusal>,
+    /// What servers answered, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answered>,
+    /// TCP segments that this host sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmitted: Option<Retransmitted>,
+    /// Classes that did not arrive as they were sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarked: Vec<Remarked>,
     /// In which direction packets were lost, where the reflector counts.
     pub loss_direction: Measured<LossDirection>,
     /// Delay variation of the round trip, by every definition in use.
@@ -75,16 +90,22 @@ impl Stats {
             round_trip: Measured::or(known(&summary.round_trip), unanswered),
             network: of_answered(&summary.network, &missing::network),
             host: of_answered(&summary.host, &missing::network),
+            without_network: summary
+                .untold()
+                .map(|(_, _, others)| Distribution::new(others)),
             lateness: Measured::or(known(&summary.lateness), || "no packet was sent".to_owned()),
             forward: of_answered(&summary.forward, &missing::forward),
             back: of_answered(&summary.back, &missing::back),
             server: summary.server.as_ref().map(ServerTime::new),
             counts: Counts::new(&summary.counts),
             refusals: summary.refusals.iter().map(Refusal::new).collect(),
+            answers: summary.answers.iter().map(Answered::new).collect(),
+            retransmitted: summary.retransmitted.map(Retransmitted::from),
+            remarked: summary.remarked.iter().map(Remarked::new).collect(),
             loss_direction: Measured::or(facts.loss, || {
                 "the reflector does not count packets".to_owned()
             }),
-            variation: Variation::new(&summary.variation),
+            variation: Variation::new(&summary.variation, Voice::new(summary, facts.loss)),
             anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
             worst: summary
                 .worst
@@ -228,6 +249,71 @@ impl Refusal {
     }
 }
 
+/// Answers of servers that say the same.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Answered {
+    /// As in the packets' `answer`: `open`, `closed`, `404`, `NXDOMAIN`.
+    pub answer: String,
+    /// How many.
+    pub count: u64,
+}
+
+impl Answered {
+    fn new((answer, count): &(Answer, u64)) -> Self {
+        Self {
+            answer: answer.to_string(),
+            count: *count,
+        }
+    }
+}
+
+/// TCP segments that this host sent again.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Retransmitted {
+    /// How many; SYNs among them where the connection was made for the request.
+    pub segments: u64,
+    /// For how many requests.
+    pub requests: u64,
+}
+
+impl From<summary::Retransmitted> for Retransmitted {
+    fn from(again: summary::Retransmitted) -> Self {
+        let summary::Retransmitted { segments, requests } = again;
+        Self { segments, requests }
+    }
+}
+
+/// Packets of one class that arrived in another.
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+pub struct Remarked {
+    /// `out`: requests, at the reflector; `back`: replies, here; `both`: replies, of whose requests nothing is known.
+    pub leg: &'static str,
+    /// DSCP with which they began.
+    pub from: u8,
+    /// DSCP with which they arrived.
+    pub to: u8,
+    /// How many.
+    pub packets: u64,
+    /// Of how many of that class.
+    pub of: u64,
+}
+
+impl Remarked {
+    fn new(remarked: &remarks::Remarked) -> Self {
+        Self {
+            leg: match remarked.leg {
+                Leg::Out => "out",
+                Leg::Back => "back",
+                Leg::Both => "both",
+            },
+            from: remarked.from.code_point(),
+            to: remarked.to.code_point(),
+            packets: remarked.packets,
+            of: remarked.of,
+        }
+    }
+}
+
 /// The distribution of one measure. Quantiles are nearest rank; sd has ddof 1.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Distribution {
@@ -327,12 +413,12 @@ pub struct Variation {
     pub y1541_ns: Option<Nanos>,
     /// G.1020 MAPDV2.
     pub mapdv2_ns: Option<f64>,
-    /// Simplified E-model mean opinion score: not G.107.
+    /// Simplified E-model mean opinion score of the worse direction: not G.107.
     pub mos: Option<f64>,
 }
 
 impl Variation {
-    fn new(v: &summary::Variation) -> Self {
+    fn new(v: &summary::Variation, voice: Option<Voice>) -> Self {
         Self {
             ipdv_count: v.ipdv_count,
             ipdv_mean_ns: v.ipdv_mean,
@@ -347,7 +433,7 @@ impl Variation {
             mdev_ns: v.mdev,
             y1541_ns: v.y1541,
             mapdv2_ns: v.mapdv2,
-            mos: v.mos,
+            mos: voice.map(|voice| voice.score),
         }
     }
 }

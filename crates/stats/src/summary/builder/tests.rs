@@ -4,6 +4,7 @@ use crate::anatomy::{Stage, StageSet};
 use crate::summary::Interval;
 use crate::testing::Gaussian;
 use delaylab_model::method::Method;
+use delaylab_model::record::Answer;
 use delaylab_model::trial::{ReflectorClock, Residence};
 use proptest::prelude::*;
 
@@ -299,6 +300,32 @@ fn all_lost_is_flat_too() {
 #[test]
 fn exact_rows_are_small() {
     assert!(size_of::<Passage>() + 2 * size_of::<Nanos>() <= 112);
+}
+
+#[test]
+fn packets_without_a_network_answers_and_what_was_sent_again_are_counted() {
+    let mut records = records(400);
+    for record in records.iter_mut().filter(|record| record.seq % 5 == 0) {
+        record.t_tx = None;
+        record.t_recv = record.t_recv.map(|at| at + 200_000_000);
+        record.retransmits = Some(1 + u32::from(record.seq == 0));
+        record.answer = Some(Answer::Status(404));
+    }
+    records[1].retransmits = Some(0);
+    for limit in [usize::MAX, 100] {
+        let summary = summary(&records, limit);
+        let (told, of, others) = summary.untold().unwrap();
+        assert_eq!((told, of, others.count), (320, 400, 80));
+        assert!(others.min > 200_000_000);
+        assert_eq!(summary.answers, [(Answer::Status(404), 80)]);
+        let again = summary.retransmitted.unwrap();
+        assert_eq!((again.segments, again.requests), (81, 80));
+    }
+    records.iter_mut().for_each(|record| record.t_tx = None);
+    assert!(
+        summary(&records, 100).untold().is_none(),
+        "no packet has one"
+    );
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! Classes that do not arrive as they were sent: the DSCP that packets have at the reflector, and their replies here.
+//!
+//! A reflector that tells the DSCP of a request sends its reply with the same, so a reply that has another one was re-marked
+//! on the way back. Where nothing is told of the request, the reply should have the class that it was sent in; a server
+//! chooses the class of its replies itself, so that nothing follows from it.
+
+use delaylab_model::dscp::Dscp;
+use delaylab_model::record::Record;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Where a packet was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leg {
+    /// At the reflector.
+    Out,
+    /// The reply, here; the reflector had told the class that it had there.
+    Back,
+    /// The reply, here, and nobody told what it had there.
+    Both,
+}
+
+/// Packets of one class that arrived in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Remarked {
+    /// On which leg.
+    pub leg: Leg,
+    /// The class in which they began it.
+    pub from: Dscp,
+    /// The class in which they arrived.
+    pub to: Dscp,
+    /// How many.
+    pub packets: u64,
+    /// Of how many of that class whose class is known where the leg ends.
+    pub of: u64,
+}
+
+/// For people: `ef (46) arrived as cs1 (8) in 200 of 200 packets`.
+impl fmt::Display for Remarked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [from, to] = [self.from, self.to].map(named);
+        let (packets, of) = (self.packets, self.of);
+        match self.leg {
+            Leg::Out => write!(f, "{from} arrived as {to} in {packets} of {of} packets"),
+            Leg::Back => write!(
+                f,
+                "replies in {from} arrived as {to} in {packets} of {of} packets"
+            ),
+            Leg::Both => write!(
+                f,
+                "replies to {from} arrived as {to} in {packets} of {of} packets: re-marked on the way, or the target \
+                 answers in another class"
+            ),
+        }
+    }
+}
+
+/// `ef (46)`; `46` where the code point has no name.
+fn named(class: Dscp) -> String {
+    let (name, number) = (class.to_string(), class.code_point().to_string());
+    match name == number {
+        true => name,
+        false => format!("{name} ({number})"),
+    }
+}
+
+/// Counts the classes in which packets arrive.
+#[derive(Debug, Clone, Default)]
+pub struct Remarks {
+    /// By leg, class at its beginning and class at its end.
+    seen: BTreeMap<(Leg, u8, u8), u64>,
+}
+
+impl Remarks {
+    /// Takes a record.
+    pub fn push(&mut self, record: &Record) {
+        if let Some(there) = record.r_dscp {
+            self.count(Leg::Out, record.dscp, there);
+        }
+        match (record.r_dscp, record.reply_dscp) {
+            (Some(there), Some(here)) => self.count(Leg::Back, there, here),
+            (None, Some(here)) if !record.method.asks_server() => {
+                self.count(Leg::Both, record.dscp, here);
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, leg: Leg, from: u8, to: u8) {
+        *self.seen.entry((leg, from, to)).or_default() += 1;
+    }
+
+    /// What was re-marked.
+    pub fn found(&self) -> Vec<Remarked> {
+        let of = |leg, from| {
+            let same = self
+                .seen
+                .iter()
+                .filter(|((l, f, _), _)| (*l, *f) == (leg, from));
+            same.map(|(_, packets)| packets).sum()
+        };
+        let changed = self.seen.iter().filter(|((_, from, to), _)| from != to);
+        let found = changed.filter_map(|(&(leg, from, to), &packets)| {
+            Some(Remarked {
+                leg,
+                from: Dscp::new(from)?,
+                to: Dscp::new(to)?,
+                packets,
+                of: of(leg, from),
+            })
+        });
+        found.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+
+    fn found(method: Method, marks: &[(u8, Option<u8>, Option<u8>)]) -> Vec<String> {
+        let mut remarks = Remarks::default();
+        for &(sent, there, here) in marks {
+            let mut record = Record::due(0, 0, 0, method, 0);
+            (record.dscp, record.r_dscp, record.reply_dscp) = (sent, there, here);
+            remarks.push(&record);
+        }
+        remarks.found().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_class_that_arrives_as_another_is_named() {
+        assert!(found(Method::Udp, &[(46, Some(46), Some(46)), (46, None, None)]).is_empty());
+        let out = [
+            (46, Some(8), Some(8)),
+            (46, Some(46), Some(46)),
+            (46, Some(8), Some(8)),
+        ];
+        assert_eq!(
+            found(Method::Udp, &out),
+            ["ef (46) arrived as cs1 (8) in 2 of 3 packets"]
+        );
+        assert_eq!(
+            found(Method::Udp, &[(46, Some(46), Some(0))]),
+            ["replies in ef (46) arrived as be (0) in 1 of 1 packets"]
+        );
+    }
+
+    #[test]
+    fn of_a_reply_alone_less_is_known_and_of_a_servers_nothing() {
+        let echo = found(Method::Icmp, &[(5, None, Some(0))]);
+        assert!(
+            echo[0].starts_with("replies to 5 arrived as be (0) in 1 of 1 packets"),
+            "{echo:?}"
+        );
+        assert!(found(Method::TcpConnect, &[(46, None, Some(0))]).is_empty());
+    }
+}

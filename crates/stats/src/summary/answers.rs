@@ -1,0 +1,50 @@
+//! What servers answered, and segments that were sent again for it.
+
+use delaylab_model::record::{Answer, Record};
+
+/// Answers that are told apart, so that memory stays flat whatever a server answers.
+const MOST: usize = 32;
+
+/// TCP segments of requests that this host sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Retransmitted {
+    /// How many; SYNs among them where the connection was made for the request.
+    pub segments: u64,
+    /// For how many requests.
+    pub requests: u64,
+}
+
+/// Counts both.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Answers {
+    counts: Vec<(Answer, u64)>,
+    again: Option<Retransmitted>,
+}
+
+impl Answers {
+    pub(super) fn push(&mut self, record: &Record) {
+        if let Some(segments) = record.retransmits {
+            let again = self.again.get_or_insert_default();
+            again.segments += u64::from(segments);
+            again.requests += u64::from(segments > 0);
+        }
+        let Some(answer) = record.answer else { return };
+        match self.counts.iter().position(|(known, _)| *known == answer) {
+            Some(at) => self.counts[at].1 += 1,
+            None if self.counts.len() < MOST => self.counts.push((answer, 1)),
+            None => {}
+        }
+    }
+
+    /// The most frequent first.
+    pub(super) fn listed(&self) -> Vec<(Answer, u64)> {
+        let mut listed = self.counts.clone();
+        listed.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        listed
+    }
+
+    /// `None` where no record tells.
+    pub(super) const fn retransmitted(&self) -> Option<Retransmitted> {
+        self.again
+    }
+}
