@@ -219,7 +219,7 @@ fn has(parts: &[Part], stages: StageSet) -> bool {
 fn percent(share: f64) -> String {
     let percents = share * 100.0;
     if percents > 99.0 && percents < 100.0 {
-        format!("{:.1} %", (percents * 10.0).trunc() / 10.0)
+        format!("{percents:.1} %")
     } else {
         format!("{percents:.0} %")
     }

@@ -729,7 +729,7 @@ fn an_outage_to_the_end_is_a_change_and_no_chance() {
         found.verdict.text
     );
     assert!(
-        !found.verdict.text.contains("chance"),
+        !found.verdict.text.contains("may be chance"),
         "{}",
         found.verdict.text
     );
