@@ -65,7 +65,7 @@ fn named(class: Dscp) -> String {
 }
 
 /// Counts the classes in which packets arrive.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
     /// By leg, class at its beginning and class at its end.
     seen: BTreeMap<(Leg, u8, u8), u64>,

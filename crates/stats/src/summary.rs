@@ -23,7 +23,6 @@ pub use server::ServerTime;
 
 use crate::anatomy::{self, Part, StageSet};
 use crate::quantile::carries;
-use crate::remarks::Remarked;
 use delaylab_model::Nanos;
 use delaylab_model::record::{Answer, Record};
 
@@ -202,8 +201,6 @@ pub struct Summary {
     pub answers: Vec<(Answer, u64)>,
     /// TCP segments that this host sent again; `None` where no record tells.
     pub retransmitted: Option<Retransmitted>,
-    /// Classes that did not arrive as they were sent.
-    pub remarked: Vec<Remarked>,
     /// t_recv − t_intended.
     pub response: Option<Distribution>,
     /// t_recv − t_send.

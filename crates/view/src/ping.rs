@@ -34,6 +34,7 @@ impl Ping<'_> {
 
 /// What was said of a trial, and classes that were re-marked in it.
 pub fn warnings(summary: &Summary, facts: &ProbeFacts) -> Vec<String> {
-    let remarked = summary.remarked.iter().map(ToString::to_string);
+    let remarked = summary.irregular.remarked();
+    let remarked = remarked.iter().map(ToString::to_string);
     facts.warnings.iter().cloned().chain(remarked).collect()
 }

@@ -11,7 +11,6 @@ use crate::band::{self, Band, ByResponse, StampCounts};
 use crate::loglinear;
 use crate::passage::{Passage, is_told_by_acknowledgement};
 use crate::quantile::carries;
-use crate::remarks::Remarks;
 use crate::sample::{Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -58,7 +57,6 @@ pub struct SummaryBuilder {
     /// Responses of which the stamps tell no network.
     without_network: (Tally, Values),
     answers: Answers,
-    remarks: Remarks,
     worst: Vec<Record>,
     histogram: Option<Histogram>,
 }
@@ -84,7 +82,6 @@ impl SummaryBuilder {
             server: None,
             without_network: (Tally::default(), Values::Exact(Vec::new())),
             answers: Answers::default(),
-            remarks: Remarks::default(),
             worst: Vec::new(),
             histogram: None,
         }
@@ -104,7 +101,6 @@ impl SummaryBuilder {
         self.refusals.push(record);
         self.irregular.push(record);
         self.answers.push(record);
-        self.remarks.push(record);
         self.span
             .get_or_insert(Span {
                 first: record.t_intended,
@@ -226,7 +222,6 @@ impl SummaryBuilder {
             irregular: self.irregular.clone(),
             answers: self.answers.listed(),
             retransmitted: self.answers.retransmitted(),
-            remarked: self.remarks.found(),
             response: distribution(Measure::Response),
             round_trip,
             trimmed_round_trip: round_trips.trimmed_mean(TRIMMED),

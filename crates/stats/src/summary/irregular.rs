@@ -1,8 +1,7 @@
 //! What a path did to packets other than delaying or losing them: copies, another order, other marks.
 
-use delaylab_model::dscp::Dscp;
+use crate::remarks::{Remarked, Remarks};
 use delaylab_model::record::Record;
-use std::collections::BTreeMap;
 
 /// Counts of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -12,15 +11,7 @@ pub struct Irregular {
     duplicated: u64,
     /// Packets whose answer came after that of a later one.
     reordered: u64,
-    there: Marks,
-    back: Marks,
-}
-
-/// Marks (DSCP) of packets at both ends of a way.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Marks {
-    /// How many packets had a mark at the beginning, and this one at the end.
-    counts: BTreeMap<(u8, u8), u64>,
+    remarks: Remarks,
 }
 
 impl Irregular {
@@ -32,10 +23,12 @@ impl Irregular {
         self.answered += 1;
         self.duplicated += u64::from(record.copies > 0);
         self.reordered += u64::from(record.reorder_extent > 0);
-        self.there.push(record.dscp, record.r_dscp);
-        // Where nothing says what came to the other end, the answer is held against what was sent.
-        self.back
-            .push(record.r_dscp.unwrap_or(record.dscp), record.reply_dscp);
+        self.remarks.push(record);
+    }
+
+    /// Classes that did not arrive as they were sent.
+    pub fn remarked(&self) -> Vec<Remarked> {
+        self.remarks.found()
     }
 
     /// What is worth knowing, a sentence each without its full stop; empty where nothing is.
@@ -54,52 +47,9 @@ impl Irregular {
                 of(self.reordered)
             ));
         }
-        let there = self.there.changed();
-        sentences.extend(there.map(|(from, to, some, all)| {
-            format!(
-                "the mark {from} was changed to {to} on the way there, in {some} of {all} packets"
-            )
-        }));
-        let back = self.back.changed();
-        sentences.extend(back.map(|(from, to, some, all)| {
-            format!(
-                "{some} of {all} answers to packets with the mark {from} came back with {to}: it was changed on the way, or what answers \
-                 does not keep it"
-            )
-        }));
+        sentences.extend(self.remarked().iter().map(ToString::to_string));
         sentences
     }
-}
-
-impl Marks {
-    fn push(&mut self, from: u8, to: Option<u8>) {
-        if let Some(to) = to {
-            *self.counts.entry((from, to)).or_default() += 1;
-        }
-    }
-
-    /// From which mark to which, how many, and of how many with the first.
-    fn changed(&self) -> impl Iterator<Item = (String, String, u64, u64)> {
-        let changed = self.counts.iter().filter(|((from, to), _)| from != to);
-        changed.map(|(&(from, to), &some)| {
-            let of_mark = self.counts.iter().filter(|((other, _), _)| *other == from);
-            (
-                name(from),
-                name(to),
-                some,
-                of_mark.map(|(_, count)| count).sum(),
-            )
-        })
-    }
-}
-
-/// `EF`, or the code point of a mark without a name.
-fn name(code_point: u8) -> String {
-    let dscp = Dscp::new(code_point);
-    dscp.map_or_else(
-        || code_point.to_string(),
-        |dscp| dscp.to_string().to_uppercase(),
-    )
 }
 
 #[cfg(test)]
@@ -141,7 +91,7 @@ mod tests {
             |_, record: &mut Record| (record.r_dscp, record.reply_dscp) = (Some(8), Some(8));
         assert_eq!(
             sentences(there),
-            ["the mark EF was changed to CS1 on the way there, in 200 of 200 packets"]
+            ["ef (46) arrived as cs1 (8) in 200 of 200 packets"]
         );
         let back = |seq, record: &mut Record| {
             record.r_dscp = None;
@@ -150,8 +100,7 @@ mod tests {
         assert_eq!(
             sentences(back),
             [
-                "150 of 200 answers to packets with the mark EF came back with BE: it was changed on the way, or what answers does not \
-                 keep it"
+                "replies to ef (46) arrived as be (0) in 150 of 200 packets: re-marked on the way, or the target answers in another class"
             ]
         );
     }

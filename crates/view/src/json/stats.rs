@@ -101,7 +101,12 @@ impl Stats {
             refusals: summary.refusals.iter().map(Refusal::new).collect(),
             answers: summary.answers.iter().map(Answered::new).collect(),
             retransmitted: summary.retransmitted.map(Retransmitted::from),
-            remarked: summary.remarked.iter().map(Remarked::new).collect(),
+            remarked: summary
+                .irregular
+                .remarked()
+                .iter()
+                .map(Remarked::new)
+                .collect(),
             loss_direction: Measured::or(facts.loss, || {
                 "the reflector does not count packets".to_owned()
             }),
