@@ -3,6 +3,7 @@
 use super::words::{POINTS, SHARE, against, interval_behind, quantity};
 use super::{Evidence, FindingShown};
 use crate::words::plural;
+use delaylab_lab::finding::check::{Check, Claim};
 use delaylab_lab::finding::dimension::format_number;
 use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
 use delaylab_lab::finding::{Finding, Judged, Verdict};
@@ -19,7 +20,7 @@ pub(super) fn shown(judged: &Judged, claims: &[Finding]) -> FindingShown {
             .unwrap_or_default(),
         verdict: judged.verdict,
         line: line(judged),
-        decided: decisive(judged).and_then(|(_, compared)| Decided::new(compared)),
+        decided: decisive(judged).and_then(|(_, claimed)| Decided::new(claimed)),
         reason: judged.reason.clone(),
         evidence: judged.parts.iter().flat_map(evidence).collect(),
     }
@@ -44,7 +45,8 @@ pub struct Decided {
 
 impl Decided {
     /// As [`of_comparison`] has it in words.
-    fn new(compared: &Compared) -> Option<Self> {
+    fn new(claimed: Claimed<'_>) -> Option<Self> {
+        let compared = claimed.compared;
         let seen = |value: f64| match has_bound_on_the_left(&compared.comparison) {
             true => from_the_right(compared, value),
             false => value,
@@ -58,6 +60,12 @@ impl Decided {
         };
         let [low, high] = ends(compared.low, compared.high);
         let [above, below] = ends(compared.above, compared.below);
+        let [above, below] = match claimed.denied {
+            false => [above, below],
+            // What is denied to lie between two bounds is true on either side, which no two bounds say.
+            true if above.is_some() && below.is_some() => [None, None],
+            true => [below, above],
+        };
         Some(Self {
             value: seen(compared.value?),
             low,
@@ -69,6 +77,41 @@ impl Decided {
     }
 }
 
+/// A comparison as the claim has it.
+#[derive(Clone, Copy)]
+struct Claimed<'a> {
+    compared: &'a Compared,
+    /// The claim is that it does not hold.
+    denied: bool,
+}
+
+impl Claimed<'_> {
+    fn verdict(self) -> Verdict {
+        match self.denied {
+            true => self.compared.verdict.not(),
+            false => self.compared.verdict,
+        }
+    }
+}
+
+/// For each comparison of a check in its order: does the claim deny it?
+fn denials(check: &str) -> Vec<bool> {
+    fn walk(claim: &Claim, denied: bool, all: &mut Vec<bool>) {
+        match claim {
+            Claim::All(claims) | Claim::Any(claims) => {
+                claims.iter().for_each(|claim| walk(claim, denied, all));
+            }
+            Claim::Not(inner) => walk(inner, !denied, all),
+            Claim::Compare(comparison) => all.extend(comparison.rest.iter().map(|_| denied)),
+        }
+    }
+    let mut all = Vec::new();
+    if let Ok(check) = Check::parse(check) {
+        walk(&check.claim, false, &mut all);
+    }
+    all
+}
+
 /// The parts that have the verdict of the whole.
 fn decisive_parts(judged: &Judged) -> Vec<&Part> {
     let parts = judged.parts.iter();
@@ -78,31 +121,33 @@ fn decisive_parts(judged: &Judged) -> Vec<&Part> {
 }
 
 /// The comparison that decided it: of what is true the nearest to failing, else what fails most.
-fn decisive(judged: &Judged) -> Option<(&Part, &Compared)> {
+fn decisive(judged: &Judged) -> Option<(&Part, Claimed<'_>)> {
+    let denials = denials(&judged.check);
     let pairs = decisive_parts(judged).into_iter().flat_map(|part| {
-        let deciding = deciding(part);
-        deciding.into_iter().map(move |compared| (part, compared))
+        let deciding = deciding(part, &denials);
+        deciding.into_iter().map(move |claimed| (part, claimed))
     });
-    pairs.min_by(|(_, a), (_, b)| room(a).total_cmp(&room(b)))
+    pairs.min_by(|(_, a), (_, b)| room(*a).total_cmp(&room(*b)))
 }
 
 /// The comparison that decided it, and how many others say the same: `p50(rtt) > 5ms: 6.10 ms, +1.10 ms (0.90–1.30)`.
 fn line(judged: &Judged) -> String {
     let decisive_parts = decisive_parts(judged);
-    let Some((part, compared)) = decisive(judged) else {
+    let Some((part, claimed)) = decisive(judged) else {
         let first = decisive_parts
             .first()
             .filter(|part| !part.reason.is_empty());
         return first.map_or(&judged.reason, |part| &part.reason).clone();
     };
-    let text = of_comparison(compared);
+    let text = of_comparison(claimed);
     let level = level(part);
     let level = if level.is_empty() {
         level
     } else {
         format!("{level}: ")
     };
-    let more = match (deciding(part).len() - 1, decisive_parts.len() - 1) {
+    let others = deciding(part, &denials(&judged.check)).len() - 1;
+    let more = match (others, decisive_parts.len() - 1) {
         (0, 0) => String::new(),
         (0, parts) => format!("; likewise {}", plural(parts as u64, "other level")),
         (more, 0) => format!("; likewise {}", plural(more as u64, "other comparison")),
@@ -115,21 +160,29 @@ fn line(judged: &Judged) -> String {
     format!("{level}{text}{more}")
 }
 
-/// The comparisons that have the verdict of the part, or else all: of what is denied, none has.
-fn deciding(part: &Part) -> Vec<&Compared> {
-    let all = part.comparisons.iter();
-    let deciding: Vec<_> = all.filter(|it| it.verdict == part.verdict).collect();
+/// The comparisons that have the verdict of the part, or else all.
+fn deciding<'a>(part: &'a Part, denials: &[bool]) -> Vec<Claimed<'a>> {
+    let all = part.comparisons.iter().enumerate();
+    let all = all.map(|(index, compared)| Claimed {
+        compared,
+        denied: denials.get(index).copied().unwrap_or(false),
+    });
+    let deciding: Vec<_> = all
+        .clone()
+        .filter(|it| it.verdict() == part.verdict)
+        .collect();
     match deciding.is_empty() {
-        true => part.comparisons.iter().collect(),
+        true => all.collect(),
         false => deciding,
     }
 }
 
-/// How far the interval is from making the comparison false, relative to what is compared: the least of what is true
-/// is the nearest to failing, and of what is false or undecided what fails most.
-fn room(compared: &Compared) -> f64 {
+/// How far the interval is from making the comparison false, or where it is denied from making it true, relative to what
+/// is compared: the least of what is true is the nearest to failing, and of what is false or undecided what fails most.
+fn room(claimed: Claimed<'_>) -> f64 {
+    let compared = claimed.compared;
     let Some(value) = compared.value else {
-        return match compared.verdict {
+        return match claimed.verdict() {
             Verdict::True => f64::INFINITY,
             _ => f64::NEG_INFINITY,
         };
@@ -138,21 +191,26 @@ fn room(compared: &Compared) -> f64 {
         compared.low.unwrap_or(value),
         compared.high.unwrap_or(value),
     );
-    let above = compared.above.map(|above| (low, above));
-    let below = compared.below.map(|below| (below, high));
     let size = [compared.left, compared.right].map(|side| side.unwrap_or(0.0).abs());
     let size = size[0].max(size[1]).max(f64::MIN_POSITIVE);
-    let rooms = above
-        .into_iter()
-        .chain(below)
-        .map(|(more, less)| match compared.by {
-            ComparisonScale::Ratio => (more / less).ln(),
-            ComparisonScale::Difference => (more - less) / size,
-        });
+    let room = |(more, less): (f64, f64)| match compared.by {
+        ComparisonScale::Ratio => (more / less).ln(),
+        ComparisonScale::Difference => (more - less) / size,
+    };
+    if claimed.denied {
+        let above = compared.above.map(|above| (above, high));
+        let below = compared.below.map(|below| (low, below));
+        let rooms = above.into_iter().chain(below).map(room);
+        return rooms.reduce(f64::max).unwrap_or(f64::INFINITY);
+    }
+    let above = compared.above.map(|above| (low, above));
+    let below = compared.below.map(|below| (below, high));
+    let rooms = above.into_iter().chain(below).map(room);
     rooms.fold(f64::INFINITY, f64::min)
 }
 
-fn of_comparison(compared: &Compared) -> String {
+fn of_comparison(claimed: Claimed<'_>) -> String {
+    let compared = claimed.compared;
     let (Some(left), Some(value)) = (compared.left, compared.value) else {
         return compared.reason.clone();
     };
@@ -160,15 +218,15 @@ fn of_comparison(compared: &Compared) -> String {
     let [unit, of_value] = units(compared);
     // A bound stands in the claim itself. Where it stands on the left, what was measured is on the right, and the
     // difference is seen from there.
-    let (sides, value) = match compared.right {
+    let (shown, value) = match compared.right {
         Some(right) if has_bound_on_the_left(name) => {
             (quantity(right, unit), from_the_right(compared, value))
         }
-        Some(right) if name.trim_end().ends_with(')') => (against(left, right, unit), value),
+        Some(right) if sides(name)[1].contains('(') => (against(left, right, unit), value),
         _ => (quantity(left, unit), value),
     };
     let mut evidence = comparison("", compared);
-    if let Some(decided) = Decided::new(compared) {
+    if let Some(decided) = Decided::new(claimed) {
         (evidence.low, evidence.high) = (decided.low, decided.high);
     }
     evidence.value = Some(value);
@@ -187,14 +245,44 @@ fn of_comparison(compared: &Compared) -> String {
         _ => None,
     };
     let settle = settle.map_or_else(String::new, |settle| format!("; {settle}"));
-    format!("{name}: {sides}, {by}{interval}{settle}")
+    let not = if claimed.denied { "not " } else { "" };
+    format!("{not}{name}: {shown}, {by}{interval}{settle}")
+}
+
+/// The two sides of a comparison as written, without how near they are to be.
+fn sides(comparison: &str) -> [&str; 2] {
+    let (mut depth, mut quoted) = (0, false);
+    let relation = comparison.char_indices().find(|&(_, c)| {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' | '[' if !quoted => depth += 1,
+            ')' | ']' if !quoted => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && !quoted && matches!(c, '<' | '>' | '≈')
+    });
+    let (left, right) = match relation {
+        Some((at, _)) => comparison.split_at(at),
+        None => (comparison, ""),
+    };
+    let right = right.trim_start_matches(['<', '>', '=', '≈']);
+    let right = match (comparison.contains('≈'), right.rsplit_once(" within ")) {
+        (true, Some((right, _))) => right,
+        _ => right,
+    };
+    [left.trim(), right.trim()]
 }
 
 /// Is the left side of a comparison a bound, with no statistic in it? `1.05 * p50(rtt) < …` has one.
 fn has_bound_on_the_left(comparison: &str) -> bool {
-    let left = comparison.split(['<', '>', '≈']).next();
-    let is_alone = left.is_some_and(|left| !left.contains('('));
-    is_alone && comparison.starts_with(|first: char| first.is_ascii_digit())
+    let [left, right] = sides(comparison);
+    is_bound(left) && right.contains('(')
+}
+
+/// `5ms`, `-1`, `5 %`: a number, and no statistic.
+fn is_bound(side: &str) -> bool {
+    let digits = side.trim_start_matches('-');
+    digits.starts_with(|first: char| first.is_ascii_digit()) && !digits.contains('(')
 }
 
 /// A difference or ratio of the sides of a comparison, seen from the right one.
@@ -208,10 +296,12 @@ fn from_the_right(compared: &Compared, value: f64) -> f64 {
 /// Units of the two values of a comparison, and of their difference or ratio: shares are plain numbers to what judges
 /// them, and percentages to people.
 fn units(compared: &Compared) -> [&str; 2] {
-    let name = compared.comparison.trim_end();
-    let within = name.contains(" within ");
-    let is_share = is_share(name, &compared.unit)
-        || (is_number(&compared.unit) && !within && name.ends_with('%'));
+    let sides = sides(&compared.comparison);
+    let is_percentage = sides
+        .iter()
+        .any(|side| is_bound(side) && side.ends_with('%'));
+    let is_share = is_share(&compared.comparison, &compared.unit)
+        || (is_number(&compared.unit) && is_percentage);
     match (is_share, compared.by) {
         (true, ComparisonScale::Difference) => [SHARE, POINTS],
         (true, ComparisonScale::Ratio) => [SHARE, &compared.value_unit],
@@ -292,6 +382,7 @@ mod tests {
             "1.9 < mean(rtt)",
             "1% < share(rtt > 5ms)",
             "1000cells <= max(backlog)",
+            "-1ms < mean(ipdv)",
         ] {
             assert!(has_bound_on_the_left(bound), "{bound}");
         }
@@ -346,14 +437,82 @@ mod tests {
         })
     }
 
+    fn plainly(compared: &Compared) -> Claimed<'_> {
+        Claimed {
+            compared,
+            denied: false,
+        }
+    }
+
+    /// A claim with `not` stands there with its `not`, and is drawn on the side where it is true.
+    #[test]
+    fn what_is_denied_is_shown_as_denied() {
+        let mut over = compared(Verdict::False, 4.5, -0.5, [-0.6, -0.4]);
+        over.comparison = "max(response) > 5ms".to_owned();
+        (over.above, over.below) = (Some(0.0), None);
+        let mut nearer = over.clone();
+        (nearer.comparison, nearer.high) = ("p99(response) > 5ms".to_owned(), Some(-0.1e6));
+        let judged = |comparisons: Vec<Compared>, check: &str| Judged {
+            id: String::new(),
+            says: String::new(),
+            check: check.to_owned(),
+            verdict: Verdict::True,
+            reason: String::new(),
+            parts: vec![Part {
+                levels: Vec::new(),
+                verdict: Verdict::True,
+                reason: String::new(),
+                statistics: Vec::new(),
+                comparisons,
+            }],
+        };
+        let one = judged(vec![over.clone()], "not max(response) > 5ms");
+        assert_eq!(
+            line(&one),
+            "not max(response) > 5ms: 4.50 ms, −500 µs (−600 to −400)"
+        );
+        let decided = decisive(&one).and_then(|(_, claimed)| Decided::new(claimed));
+        let decided = decided.unwrap();
+        assert_eq!((decided.above, decided.below), (None, Some(0.0)));
+        let both = "not (max(response) > 5ms or p99(response) > 5ms)";
+        let both = line(&judged(vec![over, nearer], both));
+        assert!(both.starts_with("not p99(response) > 5ms"), "{both}");
+        assert!(both.ends_with("likewise 1 other comparison"), "{both}");
+    }
+
+    /// A share is a percentage wherever a bound in percent says that it is one, and both sides are shown where both were
+    /// measured.
+    #[test]
+    fn sides_are_shown_as_they_are_claimed() {
+        let mut claim = compared(Verdict::True, 0.659, 0.009, [0.001, 0.017]);
+        claim.left = Some(0.659);
+        claim.right = Some(0.65);
+        (claim.unit, claim.value_unit) = ("1".to_owned(), "1".to_owned());
+        claim.by = ComparisonScale::Ratio;
+        let mut line = |comparison: &str| {
+            claim.comparison = comparison.to_owned();
+            of_comparison(plainly(&claim))
+        };
+        let near = line("mean(utilisation) ≈ 65 % within 10 %");
+        assert!(near.contains(": 65.9 %, "), "{near}");
+        for two in [
+            "sd(response) ≈ sd(network) within 20 %",
+            "mean(copies) < mean(reorder_extent) * 2",
+            "mean(copies | load='a > b') < mean(reorder_extent) * 2",
+        ] {
+            let two = line(two);
+            assert!(two.contains("0.659 against 0.65"), "{two}");
+        }
+    }
+
     #[test]
     fn a_bound_on_the_left_turns_the_drawing_round() {
         let mut claim = compared(Verdict::True, 4.5, -0.5, [-0.6, -0.4]);
-        let plain = Decided::new(&claim).unwrap();
+        let plain = Decided::new(plainly(&claim)).unwrap();
         assert_eq!((plain.above, plain.below), (None, Some(0.0)));
         claim.comparison = "5ms > p50(rtt)".to_owned();
         (claim.above, claim.below) = (Some(0.0), None);
-        let turned = Decided::new(&claim).unwrap();
+        let turned = Decided::new(plainly(&claim)).unwrap();
         assert_eq!((turned.above, turned.below), (None, Some(-0.0)));
         assert_eq!(turned.value, 0.5 * 1e6);
         assert_eq!((turned.low, turned.high), (Some(0.4e6), Some(0.6e6)));
