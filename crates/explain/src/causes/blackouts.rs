@@ -279,10 +279,11 @@ fn starved(met: &Met) -> Option<String> {
 /// The reflector counts what comes to it. What was lost behind its last count that arrived, or where nothing counts, was lost
 /// nobody knows where.
 pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
-    let (mut there, mut back, mut in_host, mut unknown) = (0, 0, 0, 0);
+    let (mut there, mut back, mut in_host, mut later, mut unknown) = (0, 0, 0, 0, 0);
     for row in rows {
         match row.facts.loss {
             Some(loss) => {
+                later += loss.answered_later;
                 there += loss.forward;
                 back += loss.back;
                 in_host += loss.in_host.total();
@@ -293,27 +294,32 @@ pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
     }
     if in_host > there.max(back) {
         let dropped = "were dropped in a host, whose buffer was full or whose limit was reached";
-        return Some(match there + back + unknown {
+        return Some(match there + back + later + unknown {
             0 => format!("they {dropped}"),
             _ => format!("{in_host} {dropped}"),
         });
     }
-    let of_rest = match unknown {
-        0 => String::new(),
-        unknown => format!("; of {unknown} it is not known"),
-    };
+    let came = "were answered long after their time-out";
+    let parts = [
+        (later > 0).then(|| format!("{later} {came}")),
+        (unknown > 0).then(|| format!("of {unknown} it is not known")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let of_rest: String = parts.iter().map(|part| format!("; {part}")).collect();
     match (there, back) {
-        (0, 0) => None,
+        (0, 0) if later == 0 => None,
+        (0, 0) if unknown == 0 => Some(format!("they {came}")),
+        (0, 0) => Some(parts.join("; ")),
         (there, back) if there.min(back) as f64 >= BOTH_WAYS * (there + back) as f64 => {
             Some(format!(
                 "{there} did not come to the reflector, and the replies to {back} did not come back{of_rest}"
             ))
         }
-        (there, back) if there >= back => Some(match unknown {
+        (there, back) if there >= back => Some(match later + unknown {
             0 => "they did not come to the reflector".to_owned(),
             _ => format!("{there} did not come to the reflector{of_rest}"),
         }),
-        (_, back) => Some(match unknown {
+        (_, back) => Some(match later + unknown {
             0 => "they came to the reflector, and its replies did not come back".to_owned(),
             _ => {
                 format!("{back} came to the reflector, and its replies did not come back{of_rest}")
@@ -339,6 +345,7 @@ mod tests {
             forward,
             back,
             unknown,
+            answered_later: 0,
             in_host: LostInHost {
                 own_buffer,
                 ..LostInHost::default()
@@ -370,6 +377,15 @@ mod tests {
         ] {
             assert_eq!(words(&[losses]).unwrap(), expected);
         }
+        let late = LossDirection {
+            answered_later: 91,
+            ..lost(0, 0, 0, 0)
+        };
+        let said = "they were answered long after their time-out";
+        assert_eq!(words(&[late]).unwrap(), said);
+        let both = words(&[late, lost(2, 0, 5, 0)]).unwrap();
+        let rest = "91 were answered long after their time-out; of 5 it is not known";
+        assert_eq!(both, format!("2 did not come to the reflector; {rest}"));
         // What several trials lost is added up.
         let both = words(&[lost(12, 0, 0, 0), lost(0, 0, 5, 0)]).unwrap();
         assert_eq!(
