@@ -43,9 +43,12 @@ impl Bounds {
 impl Resampling {
     /// The interval of a number at 95 %, or why there is none.
     pub fn interval(&self, number: &Replicates) -> Result<Bounds, String> {
+        if !number.value.is_finite() {
+            return Err("it is divided by 0, so it has no value".to_owned());
+        }
         let mut draws: Vec<f64> = number.resampled.clone();
         draws.retain(|draw| !draw.is_nan());
-        if draws.len() + MAX_VOID < RESAMPLES || number.value.is_nan() {
+        if draws.len() + MAX_VOID < RESAMPLES {
             return Err("too few packets or repeats bound it on either side".to_owned());
         }
         let degrees: usize = (number.trials.iter())

@@ -268,3 +268,28 @@ fn delays_that_never_change_have_an_interval_of_no_width() {
         assert_eq!((bounds.low, bounds.high), (7.0, 7.0), "{functional:?}");
     }
 }
+
+/// No packet was lost: how much longer a delay is than that cannot be said, whatever is claimed of it.
+#[test]
+fn what_is_divided_by_zero_has_no_interval() {
+    let trials = Trials::new(&[0, 0, 0], |t| ar1(0.0, 300, t as u64));
+    let share = |bound| Functional::Share {
+        beyond: Beyond::More,
+        bound,
+    };
+    let statistics = [
+        trials.statistic(Functional::Mean, 0),
+        trials.statistic(share(100.0), 0),
+        trials.statistic(share(1.0), 0),
+    ];
+    let resampling = Resampling::new(trials.strata.clone(), &statistics, 7);
+    let of = |index: usize| {
+        let number = resampling.replicates(&statistics[index], index as u64);
+        number.unwrap()
+    };
+    for over in [of(0), of(1), of(2), resampling.constant(0.0)] {
+        let ratio = Replicates::combine(&[&over, &of(1)], |x| x[0] / x[1]);
+        let refused = resampling.interval(&ratio).unwrap_err();
+        assert!(refused.contains("divided by 0"), "{refused}");
+    }
+}
