@@ -42,14 +42,13 @@ impl Overview {
         let counting = counting.filter(|row| distinct.counts(row.facts.trace_hash, row.probe));
         let counting: Vec<&TrialRow> = counting.collect();
         let sum = |name: &str| {
-            let values = counting.iter().filter_map(|row| figure(row, name));
+            let values = counting.iter().filter_map(|row| row.figure(name));
             values.sum::<f64>() as u64
         };
         let judges_responses = judges_responses(run.findings());
         let of = |row: &&TrialRow| delays(row, judges_responses);
         let (p50, p99) = slowest(counting.iter().map(of));
-        let ends =
-            |row: &&TrialRow| Some([figure(row, "lost")? as u64, figure(row, "sent")? as u64]);
+        let ends = |row: &&TrialRow| Some([row.figure("lost")? as u64, row.figure("sent")? as u64]);
         let whole = |ns: f64| ns.round() as i64;
         Self {
             title: title(run),
@@ -66,7 +65,7 @@ impl Overview {
 
 fn delays(row: &TrialRow, judges_responses: bool) -> Delays {
     let of = |delay: &str| {
-        let quantile = |name: &str| figure(row, &format!("{delay}_{name}_ns"));
+        let quantile = |name: &str| row.figure(&format!("{delay}_{name}_ns"));
         (quantile("p50"), quantile("p99"))
     };
     let (first, second) = match judges_responses {
@@ -98,11 +97,6 @@ fn judges_responses(findings: Option<&Value>) -> bool {
     let all = findings.and_then(Value::as_array).into_iter().flatten();
     let mut checks = all.filter_map(|finding| finding["check"].as_str());
     checks.any(|check| check.contains("response"))
-}
-
-fn figure(row: &TrialRow, name: &str) -> Option<f64> {
-    let known = row.figures.iter().find(|(known, _)| known == name);
-    known.and_then(|(_, value)| *value)
 }
 
 fn title(run: &Run) -> Option<String> {

@@ -55,6 +55,11 @@ impl TrialRow {
     pub const fn counts(&self, seq: u64) -> bool {
         seq >= self.warmup
     }
+
+    /// A figure by its name; `None` where the row has no such figure, or does not know it.
+    pub fn figure(&self, name: &str) -> Option<f64> {
+        *value_of(&self.figures, name)?
+    }
 }
 
 /// The columns that every trial has.

@@ -35,6 +35,19 @@ fn can_unshare() -> bool {
     made.is_ok_and(|output| output.status.success())
 }
 
+/// A browser, and leave to run it without a network; `None` where the test is skipped.
+fn browser() -> Option<&'static str> {
+    let Some(browser) = chromium() else {
+        skip("there is no chromium");
+        return None;
+    };
+    if !can_unshare() {
+        skip("making a network namespace takes root");
+        return None;
+    }
+    Some(browser)
+}
+
 /// A directory that is removed at the end.
 struct Scratch(PathBuf);
 
@@ -96,12 +109,7 @@ fn complaints(log: &str) -> Vec<&str> {
 
 #[test]
 fn the_page_draws_every_figure_and_asks_for_nothing() {
-    let Some(browser) = chromium() else {
-        return skip("there is no chromium");
-    };
-    if !can_unshare() {
-        return skip("making a network namespace takes root");
-    }
+    let Some(browser) = browser() else { return };
     let scratch = Scratch::new("browser");
     for (name, run) in samples::runs() {
         let page = scratch.0.join(format!("{name}.html"));
@@ -125,12 +133,7 @@ fn the_page_draws_every_figure_and_asks_for_nothing() {
 
 #[test]
 fn panels_below_each_other_all_keep_their_names() {
-    let Some(browser) = chromium() else {
-        return skip("there is no chromium");
-    };
-    if !can_unshare() {
-        return skip("making a network namespace takes root");
-    }
+    let Some(browser) = browser() else { return };
     let scratch = Scratch::new("browser-narrow");
     let path = scratch.0.join("narrow.html");
     std::fs::write(&path, html::page(&samples::classes())).unwrap();
@@ -148,12 +151,7 @@ fn panels_below_each_other_all_keep_their_names() {
 
 #[test]
 fn dates_of_one_year_are_sorted() {
-    let Some(browser) = chromium() else {
-        return skip("there is no chromium");
-    };
-    if !can_unshare() {
-        return skip("making a network namespace takes root");
-    }
+    let Some(browser) = browser() else { return };
     let scratch = Scratch::new("browser-sorted");
     let path = scratch.0.join("sorted.html");
     let days = [
@@ -176,12 +174,7 @@ fn dates_of_one_year_are_sorted() {
 
 #[test]
 fn tables_are_saved_with_numbers_in_one_unit() {
-    let Some(browser) = chromium() else {
-        return skip("there is no chromium");
-    };
-    if !can_unshare() {
-        return skip("making a network namespace takes root");
-    }
+    let Some(browser) = browser() else { return };
     let scratch = Scratch::new("browser-tables");
     let path = scratch.0.join("tables.html");
     let rows = [
@@ -227,12 +220,7 @@ fn tables_are_saved_with_numbers_in_one_unit() {
 
 #[test]
 fn a_page_that_asks_for_something_is_caught() {
-    let Some(browser) = chromium() else {
-        return skip("there is no chromium");
-    };
-    if !can_unshare() {
-        return skip("making a network namespace takes root");
-    }
+    let Some(browser) = browser() else { return };
     let scratch = Scratch::new("browser-caught");
     let page = html::page(&samples::bare());
     let asks = page.replace(

@@ -1,7 +1,7 @@
 //! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
 //! the queues that packets met, of drops, refusals and time-outs.
 
-use super::combination::{self, figure, total};
+use super::combination::{self, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -47,7 +47,7 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     });
     let lost = alike.into_iter().filter(|(_, rows)| {
         // Reports of other tools may say what was sent and not what came back.
-        let known = rows.iter().all(|row| figure(row, "received").is_some());
+        let known = rows.iter().all(|row| row.figure("received").is_some());
         known && total(rows, "received") == 0 && tried(rows) > 0
     });
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
@@ -210,7 +210,7 @@ pub(super) fn counted_errors(run: &Run, rows: &[&TrialRow]) -> Option<String> {
 
 fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> {
     let mut came = Refusals::default();
-    for row in rows.iter().filter(|row| figure(row, "refused") > Some(0.0)) {
+    for row in rows.iter().filter(|row| row.figure("refused") > Some(0.0)) {
         run.for_each_record(Some(row.trial), |record| {
             if record.probe == row.probe {
                 came.push(record);

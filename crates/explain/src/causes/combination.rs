@@ -41,15 +41,9 @@ pub(super) fn rows_by_label(
     alike
 }
 
-/// A figure of a row by its name, where it has that.
-pub(super) fn figure(row: &TrialRow, name: &str) -> Option<f64> {
-    let known = row.figures.iter().find(|(known, _)| known == name);
-    known.and_then(|(_, value)| *value)
-}
-
 /// A count over all rows that have it.
 pub(super) fn total(rows: &[&TrialRow], name: &str) -> u64 {
-    rows.iter().filter_map(|row| figure(row, name)).sum::<f64>() as u64
+    rows.iter().filter_map(|row| row.figure(name)).sum::<f64>() as u64
 }
 
 /// The share of packets that were lost, 0 to 1.

@@ -4,7 +4,6 @@
 
 use super::Worst;
 use super::anatomies::Anatomies;
-use super::combination::figure;
 use super::spent::Usual;
 use super::ways::{self, Ways};
 use delaylab_lab::experiment::Resolved;
@@ -251,10 +250,7 @@ fn bounds(rows: &[TrialRow]) -> Vec<Option<Nanos>> {
             (&other.probe_name, &other.factors) == (&row.probe_name, &row.factors)
         };
         let usual = |name: &str| {
-            let all = rows
-                .iter()
-                .filter(alike)
-                .filter_map(|row| figure(row, name));
+            let all = rows.iter().filter(alike).filter_map(|row| row.figure(name));
             Functional::Quantile(0.5).value(&mut all.collect::<Vec<_>>())
         };
         let median = usual("response_p50_ns")?;

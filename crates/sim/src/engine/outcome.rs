@@ -138,8 +138,13 @@ impl<E: EventSet> Engine<E> {
                 Counted::Share,
                 kept.utilisation.finish(end),
             );
-            series.add_count("drops", name, count, Some(kept.drops), end);
-            series.add_count("marks", name, count, kept.marks, end);
+            // How long a count stood at each number says nothing.
+            let so_far = |trace: Trace| OverTime {
+                held: Vec::new(),
+                ..trace.finish(end)
+            };
+            series.add("drops", name, count, so_far(kept.drops));
+            series.add_some("marks", name, count, kept.marks.map(so_far));
         }
         for control in &mut self.controls {
             for paused in control.paused.drain(..) {
@@ -149,18 +154,19 @@ impl<E: EventSet> Engine<E> {
         }
         for (flow, name) in self.flows.iter_mut().zip(&self.flow_names) {
             if let Flow::Tcp(connection) = flow {
-                let trace = connection.cwnd.take();
-                series.add_some("cwnd", name, Counted::Bytes, trace, end);
+                let whole = |trace: Trace| trace.finish(end);
+                let cwnd = connection.cwnd.take().map(whole);
+                series.add_some("cwnd", name, Counted::Bytes, cwnd);
                 let goodput = connection.goodput.take();
-                let over_time = goodput.map(|goodput| goodput.finish(end));
-                series.add_rate("goodput", name, over_time);
-                let trace = connection.srtt.take();
-                series.add_some("srtt", name, Counted::Nanoseconds, trace, end);
+                let goodput = goodput.map(|goodput| goodput.finish(end));
+                series.add_some("goodput", name, Counted::BitsPerSecond, goodput);
+                let srtt = connection.srtt.take().map(whole);
+                series.add_some("srtt", name, Counted::Nanoseconds, srtt);
             }
         }
         for (goodput, name) in self.goodputs.iter_mut().zip(&self.load_names) {
-            let over_time = goodput.take().map(|goodput| goodput.finish(end));
-            series.add_rate("load_goodput", name, over_time);
+            let goodput = goodput.take().map(|goodput| goodput.finish(end));
+            series.add_some("load_goodput", name, Counted::BitsPerSecond, goodput);
         }
         for (name, trace) in self.rates() {
             series.add("acr", &name, Counted::CellsPerSecond, trace.finish(end));
@@ -274,38 +280,15 @@ impl Series {
         self.values.extend(over_time.held.into_iter().map(value));
     }
 
-    /// How long a count stood at each number says nothing.
-    fn add_count(
-        &mut self,
-        series: &str,
-        of: &Arc<str>,
-        unit: Counted,
-        trace: Option<Trace>,
-        end: u64,
-    ) {
-        if let Some(trace) = trace {
-            let points = trace.finish(end).points;
-            let held = Vec::new();
-            self.add(series, of, unit, OverTime { points, held });
-        }
-    }
-
-    fn add_rate(&mut self, series: &str, of: &Arc<str>, over_time: Option<OverTime>) {
-        if let Some(over_time) = over_time {
-            self.add(series, of, Counted::BitsPerSecond, over_time);
-        }
-    }
-
     fn add_some(
         &mut self,
         series: &str,
         of: &Arc<str>,
         unit: Counted,
-        trace: Option<Trace>,
-        end: u64,
+        over_time: Option<OverTime>,
     ) {
-        if let Some(trace) = trace {
-            self.add(series, of, unit, trace.finish(end));
+        if let Some(over_time) = over_time {
+            self.add(series, of, unit, over_time);
         }
     }
 }

@@ -24,7 +24,6 @@ pub struct Drr<T> {
     /// Backlogged flows after the current one.
     turns: VecDeque<u32>,
     current: Option<u32>,
-    held: Backlog,
 }
 
 impl<T: Item> Drr<T> {
@@ -36,7 +35,6 @@ impl<T: Item> Drr<T> {
             deficits: Vec::new(),
             turns: VecDeque::new(),
             current: None,
-            held: Backlog::default(),
         }
     }
 
@@ -56,7 +54,6 @@ impl<T: Item> Drr<T> {
 
     fn send(&mut self, flow: u32) -> Option<T> {
         let item = self.flows.pop(flow as usize)?;
-        self.held.remove(item.bytes());
         let deficit = &mut self.deficits[flow as usize];
         *deficit -= u64::from(item.bytes());
         if self.flows.is_empty(flow as usize) {
@@ -71,7 +68,6 @@ impl<T: Item> Queue<T> for Drr<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {
         let flow = item.flow();
-        self.held.add(item.bytes());
         if self.flows.push(flow as usize, item) {
             self.turns.push_back(flow);
         }
@@ -97,14 +93,11 @@ impl<T: Item> Queue<T> for Drr<T> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.held
+        self.flows.backlog()
     }
 
     fn give_way(&mut self, arrival: &T) -> Option<T> {
-        let item = self
-            .flows
-            .give_way(arrival.flow() as usize, arrival.bytes())?;
-        self.held.remove(item.bytes());
-        Some(item)
+        self.flows
+            .give_way(arrival.flow() as usize, arrival.bytes())
     }
 }

@@ -11,13 +11,14 @@
 //! Validation: a flow below its share loses nothing beside one that fills the buffer; conservation under random traffic.
 
 use super::list::Lists;
-use crate::item::Item;
+use crate::item::{Backlog, Item};
 
-/// Queues by number, first in, first out, and the bytes of each.
+/// Queues by number, first in, first out, the bytes of each, and what all hold.
 #[derive(Debug, Clone)]
 pub(crate) struct Flows<T> {
     lists: Lists<T>,
     bytes: Vec<u64>,
+    held: Backlog,
 }
 
 impl<T> Default for Flows<T> {
@@ -25,6 +26,7 @@ impl<T> Default for Flows<T> {
         Self {
             lists: Lists::default(),
             bytes: Vec::new(),
+            held: Backlog::default(),
         }
     }
 }
@@ -41,6 +43,12 @@ impl<T> Flows<T> {
     pub(crate) fn is_empty(&self, queue: usize) -> bool {
         self.lists.is_empty(queue)
     }
+
+    /// What all of them hold.
+    #[inline]
+    pub(crate) const fn backlog(&self) -> Backlog {
+        self.held
+    }
 }
 
 impl<T: Item> Flows<T> {
@@ -51,6 +59,7 @@ impl<T: Item> Flows<T> {
             self.bytes.resize(queue + 1, 0);
         }
         self.bytes[queue] += u64::from(item.bytes());
+        self.held.add(item.bytes());
         self.lists.push(queue, item)
     }
 
@@ -58,7 +67,7 @@ impl<T: Item> Flows<T> {
     #[inline]
     pub(crate) fn pop(&mut self, queue: usize) -> Option<T> {
         let item = self.lists.pop(queue)?;
-        self.bytes[queue] -= u64::from(item.bytes());
+        self.left(queue, &item);
         Some(item)
     }
 
@@ -72,7 +81,14 @@ impl<T: Item> Flows<T> {
             return None;
         }
         let item = self.lists.pop_last_of_several(longest)?;
-        self.bytes[longest] -= u64::from(item.bytes());
+        self.left(longest, &item);
         Some(item)
+    }
+
+    /// The item is no longer in this queue.
+    #[inline]
+    fn left(&mut self, queue: usize, item: &T) {
+        self.bytes[queue] -= u64::from(item.bytes());
+        self.held.remove(item.bytes());
     }
 }

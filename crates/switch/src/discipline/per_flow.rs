@@ -21,7 +21,6 @@ pub struct PerFlow<T> {
     flows: Flows<T>,
     /// Backlogged flows, the next one first.
     turns: VecDeque<u32>,
-    held: Backlog,
 }
 
 impl<T> Default for PerFlow<T> {
@@ -29,7 +28,6 @@ impl<T> Default for PerFlow<T> {
         Self {
             flows: Flows::default(),
             turns: VecDeque::new(),
-            held: Backlog::default(),
         }
     }
 }
@@ -38,7 +36,6 @@ impl<T: Item> Queue<T> for PerFlow<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {
         let flow = item.flow();
-        self.held.add(item.bytes());
         if self.flows.push(flow as usize, item) {
             self.turns.push_back(flow);
         }
@@ -51,20 +48,16 @@ impl<T: Item> Queue<T> for PerFlow<T> {
         if !self.flows.is_empty(flow as usize) {
             self.turns.push_back(flow);
         }
-        self.held.remove(item.bytes());
         Some(item)
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.held
+        self.flows.backlog()
     }
 
     fn give_way(&mut self, arrival: &T) -> Option<T> {
-        let item = self
-            .flows
-            .give_way(arrival.flow() as usize, arrival.bytes())?;
-        self.held.remove(item.bytes());
-        Some(item)
+        self.flows
+            .give_way(arrival.flow() as usize, arrival.bytes())
     }
 }

@@ -32,7 +32,6 @@ pub struct Wfq<T> {
     heads: BinaryHeap<Reverse<(Tag, u64, usize)>>,
     virtual_time: Tag,
     order: u64,
-    held: Backlog,
 }
 
 impl<T> Wfq<T> {
@@ -45,7 +44,6 @@ impl<T> Wfq<T> {
             heads: BinaryHeap::new(),
             virtual_time: 0,
             order: 0,
-            held: Backlog::default(),
         }
     }
 
@@ -88,7 +86,6 @@ impl<T: Item> Queue<T> for Wfq<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {
         let (queue, bytes) = (self.weights.queue(&item), item.bytes());
-        self.held.add(bytes);
         if self.queues.push(queue, item) {
             self.at_head(queue, bytes);
         }
@@ -102,20 +99,16 @@ impl<T: Item> Queue<T> for Wfq<T> {
         if let Some(bytes) = self.queues.first(queue).map(Item::bytes) {
             self.at_head(queue, bytes);
         }
-        self.held.remove(item.bytes());
         Some(item)
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.held
+        self.queues.backlog()
     }
 
     fn give_way(&mut self, arrival: &T) -> Option<T> {
-        let item = self
-            .queues
-            .give_way(self.weights.queue(arrival), arrival.bytes())?;
-        self.held.remove(item.bytes());
-        Some(item)
+        self.queues
+            .give_way(self.weights.queue(arrival), arrival.bytes())
     }
 }

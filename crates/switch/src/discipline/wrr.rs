@@ -24,7 +24,6 @@ pub struct Wrr<T> {
     current: usize,
     /// What the current one may still send; 0: its turn is over.
     left: u32,
-    held: Backlog,
 }
 
 impl<T> Wrr<T> {
@@ -36,7 +35,6 @@ impl<T> Wrr<T> {
             turns: VecDeque::new(),
             current: 0,
             left: 0,
-            held: Backlog::default(),
         }
     }
 
@@ -76,7 +74,6 @@ impl<T: Item> Queue<T> for Wrr<T> {
     #[inline]
     fn enqueue(&mut self, _: Picos, item: T, _: &mut Vec<Dropped<T>>) {
         let queue = self.weights.queue(&item);
-        self.held.add(item.bytes());
         if self.queues.push(queue, item) {
             self.turns.push_back(queue);
         }
@@ -88,21 +85,17 @@ impl<T: Item> Queue<T> for Wrr<T> {
             self.next_turn()?;
         }
         let item = self.queues.pop(self.current)?;
-        self.held.remove(item.bytes());
         self.sent();
         Some(item)
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.held
+        self.queues.backlog()
     }
 
     fn give_way(&mut self, arrival: &T) -> Option<T> {
-        let item = self
-            .queues
-            .give_way(self.weights.queue(arrival), arrival.bytes())?;
-        self.held.remove(item.bytes());
-        Some(item)
+        self.queues
+            .give_way(self.weights.queue(arrival), arrival.bytes())
     }
 }

@@ -24,7 +24,7 @@ const ROUND_TRIPS: [(&str, &str); 4] = [
 impl FiguresAlone {
     /// Of the streams of a run that has no packets; nothing where nothing was said of them either.
     pub(super) fn new(rows: &[TrialRow]) -> Option<Self> {
-        let is_known = |name: &&str| rows.iter().any(|row| figure(row, name).is_some());
+        let is_known = |name: &&str| rows.iter().any(|row| row.figure(name).is_some());
         let counts = ["sent", "lost"].into_iter().filter(is_known);
         let counts: Vec<&str> = counts.collect();
         let times = ROUND_TRIPS.into_iter().filter(|(name, _)| is_known(name));
@@ -35,7 +35,7 @@ impl FiguresAlone {
             .chain(times.iter().map(|(_, head)| *head));
         let cells = |row: &TrialRow| {
             let counts = counts.iter().map(|name| count(row, name));
-            let times = times.iter().map(|(name, _)| figure(row, name));
+            let times = times.iter().map(|(name, _)| row.figure(name));
             let times = times.map(|ns| ns.map_or_else(unknown, |ns| quantity(ns, "ns")));
             (row.probe_name.clone(), counts.chain(times).collect())
         };
@@ -47,14 +47,9 @@ impl FiguresAlone {
     }
 }
 
-fn figure(row: &TrialRow, name: &str) -> Option<f64> {
-    let known = row.figures.iter().find(|(known, _)| known == name);
-    known.and_then(|(_, value)| *value)
-}
-
 /// What was lost is a share, where it is known of how many.
 fn count(row: &TrialRow, name: &str) -> String {
-    match (figure(row, name), figure(row, "sent")) {
+    match (row.figure(name), row.figure("sent")) {
         (Some(lost), Some(sent)) if name == "lost" => percent(lost as u64, sent as u64),
         (Some(count), _) => (count as u64).to_string(),
         (None, _) => unknown(),
