@@ -1,7 +1,7 @@
 //! Classes that do not arrive as they were sent: the DSCP that packets have at the reflector, and their replies here.
 //!
-//! A reflector that tells the DSCP of a request sends its reply with the same, so a reply that has another one was re-marked
-//! on the way back. Where nothing is told of the request, the reply should have the class that it was sent in; a server
+//! A reflector that reports the DSCP of a request sends its reply with the same, so a reply that has another one was re-marked
+//! on the way back. Where it reports none, the reply should have the class that the request was sent in; a server
 //! chooses the class of its replies itself, so that nothing follows from it.
 
 use delaylab_model::dscp::Dscp;
@@ -14,9 +14,9 @@ use std::fmt;
 pub enum Leg {
     /// At the reflector.
     Out,
-    /// The reply, here; the reflector had told the class that it had there.
+    /// The reply, here; the reflector had reported the class that the request had there.
     Back,
-    /// The reply, here, and nobody told what it had there.
+    /// The reply, here; the class that the request had there is not known.
     Both,
 }
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 const TOGETHER: Nanos = MILLISECOND;
 /// Another thread has had its turns once it ran for so long, which is longer than a slice of any scheduler …
 const TURNS: Nanos = 25 * MILLISECOND;
-/// … and was given the CPU so many times: one that nothing else may interrupt has it as long as it wants.
+/// … and was given the CPU this many times: one that nothing else may interrupt has it as long as it wants.
 const TIMES: usize = 3;
 
 /// The stretches in which one thread did not run, as its packets show them.

@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(mean_opinion_score(0.0, 0.0, 1.0), 1.0);
     }
 
-    /// 100 packets, of which `lost` are not answered; by one clock 30 ms there and 10 ms back, or nobody knows.
+    /// 100 packets, of which `lost` are not answered; by one clock 30 ms there and 10 ms back, or of unknown direction.
     fn summary(lost: u64, one_clock: bool) -> Summary {
         let mut facts = RecordFacts::default();
         if one_clock {

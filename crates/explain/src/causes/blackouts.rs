@@ -276,8 +276,8 @@ fn starved(met: &Met) -> Option<String> {
     })
 }
 
-/// The reflector counts what comes to it. What was lost behind its last count that arrived, or where nothing counts, was lost
-/// nobody knows where.
+/// The reflector counts what comes to it. Of what was lost behind its last count that arrived, or where nothing counts, the
+/// direction is not known.
 pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
     let (mut there, mut back, mut in_host, mut later, mut unknown) = (0, 0, 0, 0, 0);
     for row in rows {

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 const RARE: f64 = 0.01;
 /// A row of fewer is not worth a word.
 const LEAST_RUN: u64 = 3;
-/// Labels that share the largest share are named, up to so many.
+/// Labels that share the largest share are named, up to this many.
 const NAMED: usize = 4;
 
 /// Packets that were lost, some of them in combinations of levels of which others were answered.

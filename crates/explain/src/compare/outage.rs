@@ -8,7 +8,7 @@ use delaylab_model::units::format_duration;
 
 /// Fewer packets in a row at the end of a trial may be lost by chance, or for a moment.
 const LEAST: usize = 20;
-/// So many times as long as any other row of losses in its trial it is.
+/// It is at least this many times as long as any other row of losses in its trial.
 const TIMES: usize = 4;
 /// Fewer packets that are all of a trial may be lost by chance.
 const FEW: usize = 3;

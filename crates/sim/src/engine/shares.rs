@@ -21,7 +21,7 @@ const SHORTEST: Picos = PICOS_PER_SECOND / 10;
 /// Packets that a fair share has in a stretch, at least.
 const PACKETS: u64 = 20;
 
-/// The stretch for packets of so many bytes, where a fair share is so many bit/s.
+/// The stretch for packets of this size in `bytes`, where a fair share is `fair` bit/s.
 pub(super) fn stretch(bytes: u32, fair: u64) -> Picos {
     let bits = u128::from(bytes) * 8 * u128::from(PACKETS);
     let time = bits * u128::from(PICOS_PER_SECOND) / u128::from(fair.max(1));

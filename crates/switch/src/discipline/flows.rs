@@ -71,7 +71,7 @@ impl<T: Item> Flows<T> {
         Some(item)
     }
 
-    /// Takes the last item of the longest queue, to make room for one of so many bytes in this queue. None: this queue would
+    /// Takes the last item of the longest queue, to make room for one of `bytes` in this queue. None: this queue would
     /// then be the longest itself, or the longest has one item only.
     pub(crate) fn give_way(&mut self, queue: usize, bytes: u32) -> Option<T> {
         let own = self.bytes.get(queue).copied().unwrap_or(0) + u64::from(bytes);

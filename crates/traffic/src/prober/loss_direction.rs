@@ -85,7 +85,7 @@ impl ReflectorCount {
             None if self.always_equal && self.read() < sent => return None,
             None => self.highest?,
         };
-        // The count has every copy. Of those that were not read nobody knows whether they were copies.
+        // The count has every copy. Of those that were not read it is not known whether they were copies.
         let arrived = counted.saturating_sub(self.copies);
         let copies_unread = arrived.saturating_sub(sent_up_to);
         let unread = arrived.saturating_sub(self.read() + copies_unread);
@@ -112,7 +112,7 @@ impl ReflectorCount {
     }
 }
 
-/// Parts that add up to what is missing. What nobody can place is given up first.
+/// Parts that add up to what is missing. What has no known direction is given up first.
 fn fitted(loss: LossDirection, missing: u64) -> LossDirection {
     let forward = loss.forward.min(missing);
     let back = loss.back.min(missing - forward);
