@@ -71,6 +71,10 @@ pub trait Figure {
     fn table(&self, run: &RunData) -> Table;
     /// How that table is drawn: a Vega-Lite specification without data or theme.
     fn spec(&self, run: &RunData, table: &Table) -> Value;
+    /// What a page shows of it: the figure where it has something to show, or one for each of what it shows.
+    fn drawings(&self, run: &RunData) -> Vec<Drawing> {
+        Drawing::draw(self, run).into_iter().collect()
+    }
 }
 
 /// Every figure, in reading order.
@@ -116,29 +120,57 @@ pub fn every_drawing(run: &RunData) -> Vec<Drawing> {
 
 /// The figures that have something to show of this run.
 pub fn drawings(run: &RunData) -> Vec<Drawing> {
-    all()
-        .into_iter()
-        .filter_map(|figure| Drawing::draw(figure, run))
-        .collect()
+    let figures = all().into_iter();
+    figures.flat_map(|figure| figure.drawings(run)).collect()
+}
+
+/// The one of this name among `drawings`, every one of the run, or a whole figure of which they show parts.
+///
+/// # Errors
+///
+/// What the run has, where it has no such figure.
+pub fn named(drawings: &[Drawing], run: &RunData, name: &str) -> Result<Drawing, String> {
+    let shown = drawings.iter().find(|one| one.name == name).cloned();
+    let whole = || all().into_iter().find(|figure| figure.name() == name);
+    let found = shown.or_else(|| Drawing::draw(whole()?, run));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = drawings.iter().map(|one| one.name.as_str()).collect();
+        format!(
+            "the run has no figure `{name}`: it has {}",
+            names.join(", ")
+        )
+    })
 }
 
 impl Drawing {
     /// `None` where the figure has nothing to show.
-    pub fn draw(figure: &dyn Figure, run: &RunData) -> Option<Self> {
+    pub fn draw(figure: &(impl Figure + ?Sized), run: &RunData) -> Option<Self> {
         let table = figure.table(run);
         if table.rows.is_empty() {
             return None;
         }
-        let (mut title, mut about, mut spec) = (
-            figure.title().to_owned(),
-            figure.about(run),
-            figure.spec(run, &table),
-        );
+        let names = [figure.name(), figure.name(), figure.title()];
+        let (about, spec) = (figure.about(run), figure.spec(run, &table));
+        Some(Self::finish(names, about, &table, spec, run))
+    }
+
+    /// With the words for the delays that this run measures. The names: of the figure, of the file, and the heading.
+    fn finish(
+        [kind, name, title]: [&str; 3],
+        about: String,
+        table: &Table,
+        mut spec: Value,
+        run: &RunData,
+    ) -> Self {
         let ways = run.ways();
-        (title, about) = (ways.words(&title), ways.words(&about) + ways.note());
+        let (title, about) = (ways.words(title), ways.words(&about) + ways.note());
         ways.titles(&mut spec);
-        let drawing = Self::new([figure.name(), &title], about, &table, spec);
-        Some(drawing.of_run(&run.head))
+        let drawing = Self::new([name, &title], about, table, spec);
+        let drawing = drawing.of_run(&run.head);
+        Self {
+            kind: kind.to_owned(),
+            ..drawing
+        }
     }
 
     /// A file of its own says of which run it is.
@@ -368,6 +400,34 @@ mod tests {
                 assert!(unknown.is_empty(), "{name}, {}: {unknown:?}", figure.name());
             }
         }
+    }
+
+    /// Names of channels and of scales that are null, which the schema of Vega-Lite refuses.
+    fn nulls(spec: &Value, of: &str, found: &mut BTreeSet<String>) {
+        let checked = ["encoding", "scale"].contains(&of);
+        for (name, value) in spec.as_object().into_iter().flatten() {
+            if checked && value.is_null() && name != "tooltip" {
+                found.insert(format!("{of}.{name}"));
+            }
+            nulls(value, name, found);
+        }
+        for item in spec.as_array().into_iter().flatten() {
+            nulls(item, "", found);
+        }
+    }
+
+    /// What a notebook draws them with reads them by the schema.
+    #[test]
+    fn no_channel_is_null() {
+        let mut found = BTreeSet::new();
+        for (_, run) in runs() {
+            for drawing in every_drawing(&run) {
+                nulls(&drawing.spec, "", &mut found);
+            }
+        }
+        let shift = parse(include_str!("specs/quantile_shift.json"));
+        nulls(&shift, "", &mut found);
+        assert!(found.is_empty(), "{found:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What was over time: queues, rates, windows. A band from the smallest to the largest of each stretch
 //! with its mean as a line, and the threshold and the limit of the queue where they are known.
 
-use super::{Figure, Table, even_columns, order_panels, parse};
+use super::{Drawing, Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::units::duration_unit;
@@ -39,18 +39,98 @@ impl Figure for Series {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let kinds = kinds(run);
-        let names = kinds.iter().map(|shown| {
-            let SeriesShown { series, of, .. } = shown;
-            let mut alike = kinds.iter().filter(|kind| kind.series == *series);
-            match alike.any(|kind| kind.unit != shown.unit) {
-                true => format!("{series} of {of} in {}", axis_of(run, shown).1),
-                false => format!("{series} of {of}"),
-            }
+        Group::whole(run).about()
+    }
+
+    fn table(&self, run: &RunData) -> Table {
+        Group::whole(run).table()
+    }
+
+    fn spec(&self, run: &RunData, _: &Table) -> Value {
+        Group::whole(run).spec()
+    }
+
+    /// One for each kind: a run with five kinds and a dozen combinations is a page of panels.
+    fn drawings(&self, run: &RunData) -> Vec<Drawing> {
+        let groups = Group::of_each_kind(run).into_iter();
+        let drawing = |group: Group<'_>| {
+            let names = [self.name(), &group.name(), &group.title()];
+            Drawing::finish(names, group.about(), &group.table(), group.spec(), run)
+        };
+        groups.map(drawing).collect()
+    }
+}
+
+/// What is drawn in one figure: all kinds of series of a run, or one of them.
+struct Group<'a> {
+    run: &'a RunData,
+    /// One of each kind.
+    kinds: Vec<&'a SeriesShown>,
+    /// Does it say what no figure shows, too?
+    tells_of_others: bool,
+}
+
+impl<'a> Group<'a> {
+    fn whole(run: &'a RunData) -> Self {
+        Self {
+            run,
+            kinds: kinds(run),
+            tells_of_others: true,
+        }
+    }
+
+    /// The first one says what no figure shows.
+    fn of_each_kind(run: &'a RunData) -> Vec<Self> {
+        let kinds = kinds(run).into_iter().enumerate();
+        let group = |(at, kind)| Self {
+            run,
+            kinds: vec![kind],
+            tells_of_others: at == 0,
+        };
+        kinds.map(group).collect()
+    }
+
+    /// `series-backlog`; what counts otherwise under some levels has its unit behind it.
+    fn name(&self) -> String {
+        let words = self.kinds.iter().map(|kind| self.words(kind, "-"));
+        let name = format!("series-{}", words.collect::<Vec<_>>().join("-"));
+        name.replace(['/', ' '], "-")
+    }
+
+    fn title(&self) -> String {
+        let words = self.kinds.iter().map(|kind| self.words(kind, ", in "));
+        format!("Over time: {}", words.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The name of a kind, with its unit where another one is called so, too.
+    fn words(&self, kind: &SeriesShown, between: &str) -> String {
+        let mut alike = drawn(self.run).filter(|other| other.series == kind.series);
+        match alike.any(|other| other.unit != kind.unit) {
+            true => format!("{}{between}{}", kind.series, axis_of(self.run, kind).1),
+            false => kind.series.clone(),
+        }
+    }
+
+    /// Is it of a kind that this figure draws?
+    fn has(&self, shown: &SeriesShown) -> bool {
+        self.kinds.iter().any(|kind| is_alike(kind, shown))
+    }
+
+    fn drawn(&self) -> impl Iterator<Item = &'a SeriesShown> {
+        drawn(self.run).filter(|shown| self.has(shown))
+    }
+
+    fn about(&self) -> String {
+        let run = self.run;
+        let names = self.kinds.iter().map(|kind| {
+            let alike = drawn(run).filter(|shown| is_alike(shown, kind));
+            let of = SeriesShown::ports_or_flows(alike).unwrap_or_default();
+            format!("{} of {of}", self.words(kind, " in "))
         });
         let names: Vec<_> = names.collect();
-        let combinations = SeriesShown::combinations(run.series.iter(), &run.levels).len();
-        let drawn = SeriesShown::combinations(drawn(run), &run.levels).len();
+        let of_kinds = run.series.iter().filter(|shown| self.has(shown));
+        let combinations = SeriesShown::combinations(of_kinds, &run.levels).len();
+        let drawn = SeriesShown::combinations(self.drawn(), &run.levels).len();
         let some = match combinations > drawn {
             true => format!(
                 " Drawn are the {drawn} of {combinations} combinations of levels with the longest queues."
@@ -61,26 +141,33 @@ impl Figure for Series {
             true => " Of the repeats of each the one with the longest queue is drawn.",
             false => "",
         };
-        let left_out = left_out_note(run);
-        let dashes = dashes_note(run);
+        let left_out = self.left_out_note();
+        let dashes = self.dashes_note();
+        let names = match &names[..] {
+            [name] => name.clone(),
+            names => format!(
+                "{}: {}",
+                plural(names.len() as u64, "kind"),
+                names.join(", ")
+            ),
+        };
         format!(
-            "{}: {}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean{dashes}; warm-up is included.{some}{one}{left_out}",
-            plural(kinds.len() as u64, "kind"),
-            names.join(", ")
+            "{names}. A band reaches from the smallest to the largest value in each stretch of time, the line is the mean{dashes}; warm-up is included.{some}{one}{left_out}"
         )
     }
 
-    fn table(&self, run: &RunData) -> Table {
+    fn table(&self) -> Table {
+        let run = self.run;
         let mut table = Table::new(&COLUMNS);
         let varied = run.varied();
-        let drawn: Vec<_> = drawn(run).collect();
+        let drawn: Vec<_> = self.drawn().collect();
         let most = (MARKS / drawn.len().max(1)).max(16);
         for shown in drawn {
-            let label = label(&varied, &shown.factors);
+            let label = label(&varied, shown);
             let (one, unit) = axis_of(run, shown);
             let axes = Axes {
                 start: start(run, shown.trial),
-                kind: title(shown, unit),
+                kind: axis_title(shown, unit),
                 one,
             };
             for points in parts_of_time(&shown.stretches, most) {
@@ -90,11 +177,11 @@ impl Figure for Series {
         table
     }
 
-    fn spec(&self, run: &RunData, _: &Table) -> Value {
-        let of_kind = |(at, shown): (usize, &SeriesShown)| {
-            let labels = labels(run, shown);
+    fn spec(&self) -> Value {
+        let of_kind = |(at, shown): (usize, &&SeriesShown)| {
+            let labels = labels(self.run, shown);
             let mut spec = parse(include_str!("specs/series.json"));
-            let title = title(shown, axis_of(run, shown).1);
+            let title = axis_title(shown, axis_of(self.run, shown).1);
             spec["transform"][0]["filter"]["equal"] = json!(title);
             spec["spec"]["encoding"]["y"]["title"] = json!(title);
             // A selection of its own for each kind: the page's buttons move all of them at once.
@@ -106,9 +193,46 @@ impl Figure for Series {
             order_panels(&mut spec["facet"], &labels);
             spec
         };
-        let kinds = kinds(run).into_iter().enumerate();
-        let kinds: Vec<Value> = kinds.map(of_kind).collect();
+        let kinds: Vec<Value> = self.kinds.iter().enumerate().map(of_kind).collect();
         json!({ "vconcat": kinds, "spacing": 24 })
+    }
+
+    /// Which are left out, where they have points.
+    fn left_out_note(&self) -> String {
+        let zeros = self.counted(is_zero);
+        let zeros = zeros.map(|names| format!(" Always 0, and not drawn: {names}."));
+        let full = self.counted(is_full);
+        let full = full.map(|names| format!(" 99 % and more on average, and not drawn: {names}."));
+        zeros.into_iter().chain(full).collect()
+    }
+
+    /// `acr of 3 combinations`, of those that have points; `None` without any.
+    fn counted(&self, is_meant: fn(&SeriesShown) -> bool) -> Option<String> {
+        let has_figure = |shown| drawn(self.run).any(|other| is_alike(other, shown));
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for shown in &self.run.series {
+            let is_here = self.has(shown) || self.tells_of_others && !has_figure(shown);
+            if is_here && is_meant(shown) && !shown.stretches.is_empty() {
+                *counts.entry(&shown.series).or_default() += 1;
+            }
+        }
+        let names = counts
+            .iter()
+            .map(|(series, count)| format!("{series} of {}", plural(*count, "combination")));
+        let names: Vec<_> = names.collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
+    /// What the dashes are, where there are any.
+    fn dashes_note(&self) -> String {
+        let any =
+            |of: fn(&SeriesShown) -> Option<f64>| self.drawn().any(|shown| of(shown).is_some());
+        let threshold =
+            any(|shown| shown.threshold).then_some("orange dashes are the switch's threshold");
+        let limit = any(near_limit)
+            .then_some("red dashes are how much its queue, or each class queue of it, may hold");
+        let notes = threshold.into_iter().chain(limit);
+        notes.map(|note| format!(", {note}")).collect()
     }
 }
 
@@ -131,44 +255,27 @@ fn is_zero(shown: &SeriesShown) -> bool {
     shown.stretches.iter().all(|point| point.max == 0.0)
 }
 
-/// Which are left out, where they have points.
-fn left_out_note(run: &RunData) -> String {
-    let zeros = counted(run, is_zero);
-    let zeros = zeros.map(|names| format!(" Always 0, and not drawn: {names}."));
-    let full = counted(run, is_full);
-    let full = full.map(|names| format!(" 99 % and more on average, and not drawn: {names}."));
-    zeros.into_iter().chain(full).collect()
-}
-
-/// `acr of 3 combinations`, of those that have points; `None` without any.
-fn counted(run: &RunData, is_meant: fn(&SeriesShown) -> bool) -> Option<String> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for shown in &run.series {
-        if is_meant(shown) && !shown.stretches.is_empty() {
-            *counts.entry(&shown.series).or_default() += 1;
-        }
-    }
-    let names = counts
-        .iter()
-        .map(|(series, count)| format!("{series} of {}", plural(*count, "combination")));
-    let names: Vec<_> = names.collect();
-    (!names.is_empty()).then(|| names.join(", "))
-}
-
-/// The levels that tell a combination from the others.
-fn label(varied: &[&str], factors: &[Factor]) -> String {
-    let told_apart = factors
+/// The levels that tell a combination from the others, and which port is drawn where it is not the usual one.
+fn label(varied: &[&str], shown: &SeriesShown) -> String {
+    let told_apart = shown
+        .factors
         .iter()
         .filter(|(name, _)| varied.contains(&name.as_str()));
-    panels::label(&told_apart.cloned().collect::<Vec<_>>())
+    let label = panels::label(&told_apart.cloned().collect::<Vec<_>>());
+    match shown.is_exception {
+        true => format!("{label}: {}", shown.of),
+        false => label,
+    }
 }
 
 /// Of those of this kind that are drawn, in order.
 fn labels(run: &RunData, kind: &SeriesShown) -> Vec<String> {
     let varied = run.varied();
-    let of_kind = drawn(run).filter(|shown| is_alike(shown, kind));
-    let labels = SeriesShown::combinations(of_kind, &run.levels).into_iter();
-    labels.map(|factors| label(&varied, factors)).collect()
+    let of_kind: Vec<_> = drawn(run).filter(|shown| is_alike(shown, kind)).collect();
+    let combinations = SeriesShown::combinations(of_kind.iter().copied(), &run.levels).into_iter();
+    let of = |factors: &[Factor]| of_kind.iter().find(|shown| shown.factors == factors);
+    let shown = combinations.filter_map(of);
+    shown.map(|shown| label(&varied, shown)).collect()
 }
 
 /// Do they share an axis? A queue may count cells under some levels, and bytes under others.
@@ -188,19 +295,8 @@ fn kinds(run: &RunData) -> Vec<&SeriesShown> {
 }
 
 /// What the axis of a kind says.
-fn title(kind: &SeriesShown, unit: &str) -> String {
+fn axis_title(kind: &SeriesShown, unit: &str) -> String {
     format!("{} ({unit})", kind.series)
-}
-
-/// What the dashes are, where there are any.
-fn dashes_note(run: &RunData) -> String {
-    let any = |of: fn(&SeriesShown) -> Option<f64>| drawn(run).any(|shown| of(shown).is_some());
-    let threshold =
-        any(|shown| shown.threshold).then_some("orange dashes are the switch's threshold");
-    let limit = any(near_limit)
-        .then_some("red dashes are how much its queue, or each class queue of it, may hold");
-    let notes = threshold.into_iter().chain(limit);
-    notes.map(|note| format!(", {note}")).collect()
 }
 
 /// Where the axes of a panel begin, and what they count.
@@ -342,7 +438,7 @@ mod tests {
         shown.stretches = vec![stretch(0.0, 0.1, 0.5), stretch(0.1, 9.9, 1.0)];
         run.series = vec![shown];
         let drawings = crate::every_drawing(&run);
-        let drawing = drawings.iter().find(|it| it.name == "series").unwrap();
+        let drawing = drawings.iter().find(|it| it.kind == "series").unwrap();
         let svg = Artist::new().unwrap().draw(&drawing.standalone()).unwrap();
         let ends = ends_of_lines(&svg);
         let far = (crate::WIDTH as f64) / 2.0;
@@ -378,7 +474,7 @@ mod tests {
             .collect();
         assert_eq!(titles, ["backlog (KiB)", "backlog (cells)"]);
         let about = Series.about(&run);
-        assert!(about.contains("backlog of s1→s2 in cells"), "{about}");
+        assert!(about.contains("backlog in cells of s1→s2"), "{about}");
         // Each row is of one of them, in its unit.
         let rows = Series.table(&run).rows;
         let largest = |kind: &str| {

@@ -127,8 +127,10 @@ impl Figure for TimeSeries {
         let y = &mut spec["spec"]["encoding"]["y"];
         axis::of_delays(y, "Round trip", least, most);
         // Marks at either end are not cut.
-        y["scale"]["domain"] = Value::Null;
         y["scale"]["padding"] = json!(7);
+        if let Some(scale) = y["scale"].as_object_mut() {
+            scale.remove("domain");
+        }
         spec
     }
 }

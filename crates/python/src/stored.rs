@@ -143,17 +143,8 @@ impl Stored {
     fn figure(&self, py: Python<'_>, name: &str) -> PyResult<String> {
         let drawings = py.detach(|| self.drawings());
         self.whole(py)?;
-        let drawing = drawings.iter().find(|one| one.name == name);
-        match drawing {
-            Some(drawing) => Ok(drawing.standalone().to_string()),
-            None => {
-                let names: Vec<&str> = drawings.iter().map(|one| one.name.as_str()).collect();
-                let names = names.join(", ");
-                Err(usage(
-                    py,
-                    &format!("the run has no figure `{name}`: it has {names}"),
-                ))
-            }
-        }
+        let drawing = delaylab_figure::named(drawings, self.data(), name);
+        let drawing = drawing.map_err(|unknown| usage(py, &unknown))?;
+        Ok(drawing.standalone().to_string())
     }
 }

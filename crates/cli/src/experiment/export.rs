@@ -3,7 +3,7 @@
 use crate::exit::{Exit, Failed};
 use crate::output;
 use delaylab_figure::svg::Artist;
-use delaylab_figure::{Drawing, every_drawing};
+use delaylab_figure::{Drawing, every_drawing, named};
 use delaylab_store::run::Run;
 use delaylab_view::latex::{Align, booktabs, of_csv};
 use delaylab_view::run::RunData;
@@ -22,19 +22,11 @@ const FINDINGS: &str = "findings";
 
 /// Writes this figure of the run; without a file, as SVG on standard output.
 pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
-    let drawings = every_drawing(data);
-    let names: Vec<&str> = drawings.iter().map(|one| one.name.as_str()).collect();
-    let drawing = drawings.iter().find(|one| one.name == name);
-    let drawing = drawing.ok_or_else(|| {
-        Failed::usage(format!(
-            "the run has no figure `{name}`: it has {}",
-            names.join(", ")
-        ))
-    })?;
+    let drawing = named(&every_drawing(data), data, name).map_err(Failed::usage)?;
     let picture = match extension(output) {
-        None | Some("svg") => svg(drawing)?.into_bytes(),
+        None | Some("svg") => svg(&drawing)?.into_bytes(),
         Some("json") => format!("{:#}\n", drawing.standalone()).into_bytes(),
-        Some(format @ ("png" | "pdf")) => converted(&svg(drawing)?, format)?,
+        Some(format @ ("png" | "pdf")) => converted(&svg(&drawing)?, format)?,
         Some(other) => {
             return Err(unknown(
                 other,

@@ -7,7 +7,6 @@ use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::series::COUNTS;
 use delaylab_view::run::{RunData, SeriesShown};
-use delaylab_view::words::either;
 
 /// Combinations that are shown unless all are asked for.
 const ROWS: usize = 20;
@@ -67,9 +66,15 @@ fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> S
         let by = &leading[0].series;
         text += &format!("and {left_out} more combinations with a smaller {by} (-v)\n");
     }
-    let of = kinds
-        .iter()
-        .map(|kind| format!("{} of {}", kind[0].series, ports_or_flows(kind)));
+    let named = |is_exception: bool| {
+        let named = kinds.iter().filter_map(|kind| {
+            let shown = rows.iter().filter_map(|row| of_combination(kind, row));
+            let shown = shown.filter(|shown| shown.is_exception == is_exception);
+            let of = SeriesShown::ports_or_flows(shown)?;
+            Some(format!("{} of {of}", kind[0].series))
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
     let same = run
         .varied()
         .into_iter()
@@ -81,8 +86,15 @@ fn by_combination(run: &RunData, combinations: &[&[Factor]], style: &Style) -> S
     let note = format!(
         "{same}means, and the largest values (max), over whole trials, warm-up included; of each measure the port or flow with \
          the largest mean: {}",
-        of.collect::<Vec<_>>().join(", ")
+        named(false)
     );
+    let exceptions = named(true);
+    let note = match exceptions.is_empty() {
+        true => note,
+        false => {
+            format!("{note}; * another one that has more than twice as much there: {exceptions}")
+        }
+    };
     text + &paragraph(&note, Paint::Dim, style)
 }
 
@@ -119,20 +131,6 @@ fn telling<'a, 'f>(
         }
     }
     (factors, rows.into_iter().map(|(row, _)| row).collect())
-}
-
-/// `s1→s2`, `ttcp 2 or ttcp 3`, `ttcp 2 and others`.
-fn ports_or_flows(kind: &[SeriesShown]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for shown in kind {
-        if !names.contains(&shown.of.as_str()) {
-            names.push(&shown.of);
-        }
-    }
-    match names.as_slice() {
-        [first, _, _, ..] => format!("{first} and others"),
-        few => either(few),
-    }
 }
 
 /// Of many combinations those with the largest mean, in their order.
@@ -181,7 +179,12 @@ fn figures(kinds: &[&[SeriesShown]], combination: &[Factor]) -> Vec<String> {
             shown.map_or_else(unknown, |shown| value_of(of(shown), shown.unit))
         };
         let max = has_column_of_maximum(kind).then(|| value(|shown| shown.max));
-        [value(|shown| shown.mean)].into_iter().chain(max)
+        let mark = match shown.is_some_and(|shown| shown.is_exception) {
+            true => "*",
+            false => "",
+        };
+        let mean = format!("{mark}{}", value(|shown| shown.mean));
+        [mean].into_iter().chain(max)
     });
     figures.collect()
 }
@@ -331,6 +334,44 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("cells").count(), 8, "{text}");
+    }
+
+    #[test]
+    fn another_port_is_marked_where_it_stands_for_the_usual_one() {
+        let mut run = queues();
+        let (one, group) = (run.series[0].clone(), run.groups[0].clone());
+        run.levels.clear();
+        run.groups.clear();
+        run.series.clear();
+        for (case, of, mean) in [
+            ("PFC", "leaf→spine", 600.0),
+            ("tail drop", "leaf→host", 60.0),
+        ] {
+            let factors = vec![("case".to_owned(), Level::named(case))];
+            let group = group.clone();
+            run.groups.push(delaylab_view::run::Group {
+                factors: factors.clone(),
+                ..group
+            });
+            run.series.push(SeriesShown {
+                factors,
+                of: of.to_owned(),
+                is_exception: of == "leaf→host",
+                mean,
+                ..one.clone()
+            });
+        }
+        let text = section(&run, &Style::PLAIN);
+        assert!(
+            text.contains(" 600 cells") && text.contains("*60 cells"),
+            "{text}"
+        );
+        let note = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            note.contains("largest mean: backlog of leaf→spine; * another"),
+            "{text}"
+        );
+        assert!(note.ends_with("there: backlog of leaf→host"), "{text}");
     }
 
     #[test]

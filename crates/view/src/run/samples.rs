@@ -418,6 +418,7 @@ fn backlog(trial: u32, mean: f64, threshold: Option<f64>) -> SeriesShown {
     SeriesShown {
         series: "backlog".to_owned(),
         of: "s1→s2".to_owned(),
+        is_exception: false,
         unit: Unit::Cells,
         factors: vec![("case".to_owned(), Level::named(QUEUES[trial as usize]))],
         mean: 0.95 * mean,

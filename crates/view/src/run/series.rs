@@ -2,10 +2,11 @@
 //! of them one trial to be drawn. Combinations are never put together: their links and queues may be others.
 //!
 //! A run has series of every port and flow. Of each kind the one that matters is shown: a probe's own
-//! (its rate), else the one with the most of it.
+//! (its rate), else the one with the most of it, and where another has far more under some levels that one.
 
 use super::panels::compare;
 use super::{TrialData, limits};
+use crate::words::either;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Switch;
@@ -21,6 +22,8 @@ const QUEUE: &str = "backlog";
 const STRETCHES: usize = 320;
 /// Combinations of levels that are drawn at most.
 const DRAWN: usize = 12;
+/// What is shown of the whole run stands back under levels where another has this many times as much.
+const FAR_MORE: f64 = 2.0;
 /// Bytes of an ATM cell: one port of a run may count cells, and another bytes.
 const CELL_BYTES: f64 = 53.0;
 
@@ -31,6 +34,8 @@ pub struct SeriesShown {
     pub series: String,
     /// Of which port or flow.
     pub of: String,
+    /// Under most levels another one is shown, which is here, too, but has far less.
+    pub is_exception: bool,
     /// What its values count.
     pub unit: Unit,
     /// The levels of every factor.
@@ -54,6 +59,21 @@ impl SeriesShown {
     /// Its mean, to be held against that of another that may count otherwise.
     pub fn rank(&self) -> f64 {
         rank(self.unit, self.mean)
+    }
+
+    /// What these are of: `s1→s2`, `ttcp 2 or ttcp 3`, `ttcp 2 and others`; `None` without any.
+    pub fn ports_or_flows<'a>(these: impl Iterator<Item = &'a Self>) -> Option<String> {
+        let mut names: Vec<&str> = Vec::new();
+        for shown in these {
+            if !names.contains(&shown.of.as_str()) {
+                names.push(&shown.of);
+            }
+        }
+        match names.as_slice() {
+            [] => None,
+            [first, _, _, ..] => Some(format!("{first} and others")),
+            few => Some(either(few)),
+        }
     }
 
     /// The combinations of levels that these are of, each once, in the order of the experiment.
@@ -182,18 +202,22 @@ impl<'a> Everything<'a> {
         let chosen = chosen(&totals, &probes.collect());
         let mut drawn = Drawn {
             run: self.run,
-            trials: drawn_trials(&self.by_trial, combination_of, &chosen),
+            trials: drawn_trials(&self.by_trial, combination_of, |combination| {
+                of_combination(&totals, &chosen, &QUEUE.into(), combination).map(|here| here.of)
+            }),
             read: BTreeMap::new(),
         };
         let mut shown = Vec::new();
         for ((series, combination, of), total) in &totals {
-            if of_combination(&totals, &chosen, series, *combination).as_ref() == Some(of) {
+            let here = of_combination(&totals, &chosen, series, *combination);
+            if let Some(here) = here.filter(|here| here.of == *of) {
                 let (trial, stretches) = drawn.stretches(*combination, series, of);
                 let factors = combinations.get(*combination).copied().unwrap_or(&[]);
                 let switch = self.switch(factors).filter(|_| **series == *QUEUE);
                 shown.push(SeriesShown {
                     series: series.to_string(),
                     of: of.to_string(),
+                    is_exception: here.is_exception,
                     unit: total.unit,
                     factors: factors.to_vec(),
                     mean: total.mean(),
@@ -264,16 +288,18 @@ fn by_combination(by_trial: &ByTrial, combination_of: &BTreeMap<u32, usize>) -> 
 fn drawn_trials(
     by_trial: &ByTrial,
     combination_of: &BTreeMap<u32, usize>,
-    chosen: &BTreeMap<Arc<str>, Arc<str>>,
+    port_of: impl Fn(usize) -> Option<Arc<str>>,
 ) -> BTreeMap<usize, u32> {
-    let queue: Arc<str> = QUEUE.into();
-    let queue_of = |trial: u32| {
-        let key = (trial, queue.clone(), chosen.get(&queue)?.clone());
-        by_trial.get(&key).map(Total::rank)
+    let combinations: BTreeSet<usize> = combination_of.values().copied().collect();
+    let ports = combinations.into_iter().map(|it| (it, port_of(it)));
+    let ports: BTreeMap<usize, Option<Arc<str>>> = ports.collect();
+    let queue_of = |trial: u32, combination: usize| {
+        let port = ports.get(&combination)?.clone()?;
+        by_trial.get(&(trial, QUEUE.into(), port)).map(Total::rank)
     };
     let mut longest = BTreeMap::<usize, (f64, u32)>::new();
     for (&trial, &combination) in combination_of {
-        let queue = queue_of(trial).unwrap_or(-1.0);
+        let queue = queue_of(trial, combination).unwrap_or(-1.0);
         let known = longest.get(&combination);
         if known.is_none_or(|(most, _)| queue > *most) {
             longest.insert(combination, (queue, trial));
@@ -286,37 +312,59 @@ fn drawn_trials(
     drawn.into_iter().map(trial).collect()
 }
 
-/// Of each kind, which one is shown.
-fn chosen(totals: &Totals, probes: &BTreeSet<&str>) -> BTreeMap<Arc<str>, Arc<str>> {
-    let mut most = BTreeMap::<Arc<str>, ((bool, f64), Arc<str>)>::new();
+/// Which one is shown of a kind in the whole run.
+#[derive(Debug, PartialEq)]
+struct Chosen {
+    of: Arc<str>,
+    /// It is a probe's own: it is shown whatever others have.
+    is_of_probe: bool,
+}
+
+fn chosen(totals: &Totals, probes: &BTreeSet<&str>) -> BTreeMap<Arc<str>, Chosen> {
+    let mut most = BTreeMap::<Arc<str>, (f64, Chosen)>::new();
     for ((series, _, of), total) in totals {
-        let rank = (probes.contains(&**of), total.rank());
+        let of = of.clone();
+        let is_of_probe = probes.contains(&*of);
+        let rank = (is_of_probe, total.rank());
         let best = most.get(series);
-        if best.is_none_or(|(best, _)| rank.partial_cmp(best).is_some_and(|order| order.is_gt())) {
-            most.insert(series.clone(), (rank, of.clone()));
+        if best.is_none_or(|(most, best)| rank > (best.is_of_probe, *most)) {
+            most.insert(series.clone(), (total.rank(), Chosen { of, is_of_probe }));
         }
     }
-    let of = |(series, (_, of))| (series, of);
+    let of = |(series, (_, chosen))| (series, chosen);
     most.into_iter().map(of).collect()
 }
 
-/// Which one is shown under a combination: the one of the whole run, or where that is not there the one with the most.
+/// Which one is shown under a combination.
+struct Here {
+    of: Arc<str>,
+    is_exception: bool,
+}
+
+/// The one of the whole run; where that is not there, or is nearly idle beside another, the one with the most.
 fn of_combination(
     totals: &Totals,
-    chosen: &BTreeMap<Arc<str>, Arc<str>>,
+    chosen: &BTreeMap<Arc<str>, Chosen>,
     series: &Arc<str>,
     combination: usize,
-) -> Option<Arc<str>> {
-    let of = chosen.get(series)?;
+) -> Option<Here> {
+    let Chosen { of, is_of_probe } = chosen.get(series)?;
     let first: Arc<str> = "".into();
     let all = totals.range((series.clone(), combination, first)..);
     let all = all.take_while(|((kind, at, _), _)| (kind, *at) == (series, combination));
-    let most = all.max_by(|((_, _, a), x), ((_, _, b), y)| {
-        (a == of)
-            .cmp(&(b == of))
-            .then(x.rank().total_cmp(&y.rank()))
-    });
-    most.map(|((_, _, of), _)| of.clone())
+    let usual = totals.get(&(series.clone(), combination, of.clone()));
+    let ((_, _, most), total) = all.max_by(|(_, x), (_, y)| x.rank().total_cmp(&y.rank()))?;
+    let is_near = |usual: &Total| *is_of_probe || total.rank() <= FAR_MORE * usual.rank();
+    Some(match usual.is_some_and(is_near) {
+        true => Here {
+            of: of.clone(),
+            is_exception: false,
+        },
+        false => Here {
+            of: most.clone(),
+            is_exception: usual.is_some(),
+        },
+    })
 }
 
 /// Reads the trials that are drawn, each once.
@@ -450,7 +498,7 @@ mod tests {
             totals.insert((series.into(), 0, of.into()), total);
         }
         let chosen = chosen(&totals, &["echo"].into());
-        let chosen: Vec<_> = chosen.iter().map(|(s, of)| (&**s, &**of)).collect();
+        let chosen: Vec<_> = chosen.iter().map(|(s, it)| (&**s, &*it.of)).collect();
         assert_eq!(chosen, [("acr", "echo"), ("backlog", "s1→s2")]);
     }
 
@@ -484,10 +532,37 @@ mod tests {
         }
         let chosen = chosen(&totals, &BTreeSet::new());
         let of = |combination| of_combination(&totals, &chosen, &"goodput".into(), combination);
-        assert_eq!(
-            [0, 1, 2].map(of),
-            [Some("ttcp".into()), Some("ttcp 2".into()), None]
-        );
+        let shown = [0, 1, 2].map(|at| of(at).map(|here| (here.of.to_string(), here.is_exception)));
+        let named = |of: &str| Some((of.to_owned(), false));
+        assert_eq!(shown, [named("ttcp"), named("ttcp 2"), None]);
+    }
+
+    #[test]
+    fn a_port_that_is_idle_beside_another_stands_back() {
+        let queues = [
+            (0, "leaf→spine", 600.0),
+            (0, "leaf→host", 9.0),
+            (1, "leaf→spine", 2.0),
+            (1, "leaf→host", 60.0),
+            (2, "leaf→spine", 40.0),
+            (2, "leaf→host", 60.0),
+        ];
+        let mut totals = Totals::new();
+        for (combination, of, mean) in queues {
+            let total = Total::add(None, &point(of, 0, mean));
+            totals.insert((QUEUE.into(), combination, of.into()), total);
+        }
+        let of = |probes: &[&str]| {
+            let chosen = chosen(&totals, &probes.iter().copied().collect());
+            let of = |at| of_combination(&totals, &chosen, &QUEUE.into(), at);
+            [0, 1, 2].map(|at| of(at).map(|here| (here.of.to_string(), here.is_exception)))
+        };
+        let named = |of: &str, is_exception| Some((of.to_owned(), is_exception));
+        let spine = named("leaf→spine", false);
+        assert_eq!(of(&[]), [spine.clone(), named("leaf→host", true), spine]);
+        // A probe's own is what the table is about.
+        let own = || named("leaf→host", false);
+        assert_eq!(of(&["leaf→host"]), [own(), own(), own()]);
     }
 
     #[test]
@@ -500,8 +575,7 @@ mod tests {
             // Two repeats of each.
             combination_of.insert(trial, trial as usize / 2);
         }
-        let chosen = [("backlog".into(), "s1→s2".into())].into();
-        let drawn = drawn_trials(&by_trial, &combination_of, &chosen);
+        let drawn = drawn_trials(&by_trial, &combination_of, |_| Some("s1→s2".into()));
         let expected = (8..20).map(|combination| (combination, 2 * combination as u32 + 1));
         assert!(drawn.into_iter().eq(expected));
     }
@@ -524,8 +598,7 @@ mod tests {
             by_trial.insert((trial, "backlog".into(), "s1→s2".into()), queue);
             combination_of.insert(trial, trial as usize);
         }
-        let chosen = [("backlog".into(), "s1→s2".into())].into();
-        let drawn = drawn_trials(&by_trial, &combination_of, &chosen);
+        let drawn = drawn_trials(&by_trial, &combination_of, |_| Some("s1→s2".into()));
         assert!(drawn.into_values().eq(1..13));
     }
 }
