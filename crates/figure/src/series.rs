@@ -26,8 +26,8 @@ const COLUMNS: [&str; 10] = [
     "limit",
 ];
 
-/// Stretches to draw over all panels.
-const MARKS: usize = 1_200;
+/// Stretches to draw over all panels of a page.
+const MARKS: usize = 2_400;
 
 impl Figure for Series {
     fn name(&self) -> &'static str {
@@ -160,9 +160,8 @@ impl<'a> Group<'a> {
         let run = self.run;
         let mut table = Table::new(&COLUMNS);
         let varied = run.varied();
-        let drawn: Vec<_> = self.drawn().collect();
-        let most = (MARKS / drawn.len().max(1)).max(16);
-        for shown in drawn {
+        let most = (MARKS / drawn(run).count().max(1)).max(16);
+        for shown in self.drawn() {
             let label = label(&varied, shown);
             let (one, unit) = axis_of(run, shown);
             let axes = Axes {
@@ -357,6 +356,7 @@ fn near_limit(shown: &SeriesShown) -> Option<f64> {
 fn axis(of: Unit, largest: f64) -> (f64, &'static str) {
     match of {
         Unit::Bytes => (1_024.0, "KiB"),
+        Unit::Share => (0.01, "%"),
         Unit::Nanoseconds => duration_unit(largest),
         Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbit/s"),
         Unit::BitsPerSecond if largest >= 1e6 => (1e6, "Mbit/s"),
