@@ -57,9 +57,14 @@ impl Transmitter {
 
     #[cold]
     fn measure(&mut self, bytes: u32) {
+        self.bytes = bytes;
+        // Of any packet it fits into 64 bits, which the processor divides at once.
+        if let Some(scaled) = (u64::from(bytes) * 8).checked_mul(PICOS_PER_SECOND) {
+            (self.whole, self.fraction) = (scaled / self.rate, scaled % self.rate);
+            return;
+        }
         let scaled = u128::from(bytes) * 8 * u128::from(PICOS_PER_SECOND);
         let rate = u128::from(self.rate);
-        self.bytes = bytes;
         self.whole = u64::try_from(scaled / rate).unwrap_or(Picos::MAX / 4);
         self.fraction = (scaled % rate) as u64;
     }
@@ -86,6 +91,16 @@ mod tests {
         line.send(0, 53);
         let end = line.send(10_000_000, 53);
         assert_eq!(end, 10_000_000 + 2_726_337);
+    }
+
+    #[test]
+    fn what_64_bits_cannot_hold_is_exact_too() {
+        let mut line = Transmitter::new(3_000_000_000);
+        line.send(0, 3_000_000_000);
+        assert_eq!(line.free_at(), 8 * PICOS_PER_SECOND);
+        line.send(line.free_at(), 2_000_000_001);
+        let bits = u128::from(8 * 5_000_000_001_u64) * u128::from(PICOS_PER_SECOND);
+        assert_eq!(u128::from(line.free_at()), bits / 3_000_000_000);
     }
 
     proptest! {

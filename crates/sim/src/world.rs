@@ -15,8 +15,9 @@ use delaylab_model::trial::{
 use delaylab_model::world::{Clock, FailureKind, Sink, TrialFacts, World, WorldError};
 use std::io;
 
-/// Events between two looks at what the user wants, and two deliveries of records.
-const SLICE: u64 = 1 << 20;
+/// Events between two looks at what the user wants, and two deliveries of records. What is delivered at once fits into a
+/// processor's cache.
+const SLICE: u64 = 1 << 14;
 
 /// The world.
 #[derive(Debug, Clone)]
@@ -130,9 +131,9 @@ fn hand_over<E: EventSet>(
     if over {
         engine.settle();
     }
-    for record in engine.take_records() {
-        settling.see(&record);
-        sink.record(&record)?;
+    for record in &engine.take_records() {
+        settling.see(record);
+        sink.record(record)?;
     }
     for hop in engine.take_hops() {
         let hop = Hop {

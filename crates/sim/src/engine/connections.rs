@@ -113,6 +113,9 @@ impl<E: EventSet> Engine<E> {
     }
 
     fn stamp(&mut self, flow: u32, segment: &Segment, point: StreamPoint, at: Picos) {
+        if flow >= self.first_load {
+            return; // of no probe
+        }
         let probe = self
             .connection(flow)
             .and_then(|connection| connection.probe);
@@ -183,10 +186,10 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// The sending host has an acknowledgement.
-    pub(super) fn ack_read(&mut self, flow: u32, ack: Ack) {
+    pub(super) fn ack_read(&mut self, flow: u32, ack: &Ack) {
         let now = self.now;
         if let Some(connection) = self.connection(flow) {
-            connection.sender.on_ack(now, ack);
+            connection.sender.on_ack(now, *ack);
             connection.note_window(now);
             let (probe, acknowledged) = (connection.probe, connection.sender.acknowledged());
             if let Some((probe, false)) = probe {

@@ -225,10 +225,10 @@ impl<E: EventSet> Engine<E> {
 
     /// Whoever sent it may want to know.
     fn handed_down(&mut self, packet: &Packet) {
-        match packet.content {
-            Content::Request(echo) => self.probe_sent(echo),
-            Content::Data { flow, segment } => self.segment_sent(flow, &segment),
-            Content::Load { flow } => self.load_sent(flow),
+        match &packet.content {
+            Content::Request(echo) => self.probe_sent(*echo),
+            Content::Data { flow, segment } => self.segment_sent(*flow, segment),
+            Content::Load { flow } => self.load_sent(*flow),
             _ => {}
         }
     }
@@ -279,11 +279,11 @@ impl<E: EventSet> Engine<E> {
     /// The host has it.
     fn receive(&mut self, host: u32, id: PacketId) {
         let packet = self.packets.remove(id);
-        match packet.content {
-            Content::Request(echo) => self.request_read(host, echo, &packet),
-            Content::Reply(echo) => self.reply_read(echo, &packet),
-            Content::Data { flow, segment } => self.segment_read(flow, &segment, packet.marked),
-            Content::Ack { flow, ack } => self.ack_read(flow, ack),
+        match &packet.content {
+            Content::Request(echo) => self.request_read(host, *echo, &packet),
+            Content::Reply(echo) => self.reply_read(*echo, &packet),
+            Content::Data { flow, segment } => self.segment_read(*flow, segment, packet.marked),
+            Content::Ack { flow, ack } => self.ack_read(*flow, ack),
             Content::Load { .. }
             | Content::Frame { .. }
             | Content::Management(_)

@@ -2,7 +2,7 @@
 
 use super::flow_control::Control;
 use super::links::mix;
-use super::probes::nanos;
+use super::probes::{nanos, taken};
 use super::{Engine, Flow, Hop, Node, Noise};
 use crate::event_set::EventSet;
 use crate::trace::{OverTime, Point, Trace};
@@ -42,7 +42,7 @@ impl<E: EventSet> Engine<E> {
 
     /// What probes' packets met in queues since the last call.
     pub fn take_hops(&mut self) -> Vec<Hop> {
-        std::mem::take(&mut self.hops)
+        taken(&mut self.hops)
     }
 
     /// What disturbed the measuring host since the last call.

@@ -195,7 +195,7 @@ impl<E: EventSet> Engine<E> {
 
     /// The records that have become whole since the last call.
     pub fn take_records(&mut self) -> Vec<Record> {
-        let records = std::mem::take(&mut self.records);
+        let records = taken(&mut self.records);
         for record in &records {
             self.digest_of_records = of_record(self.digest_of_records, record);
         }
@@ -311,6 +311,12 @@ impl<E: EventSet> Engine<E> {
             }
         }
     }
+}
+
+/// What there is, and room for as much again.
+pub(super) fn taken<T>(all: &mut Vec<T>) -> Vec<T> {
+    let next = Vec::with_capacity(all.len());
+    std::mem::replace(all, next)
 }
 
 /// Mixes what came of a packet into a digest. What hosts do behind the last link shows nowhere else.

@@ -121,6 +121,9 @@ impl Application {
             Application::Unlimited => u64::MAX,
             Application::Writes { size, buffer } => {
                 let room = buffer.saturating_sub(before - acked);
+                if room < size {
+                    return before; // as after most segments: without a division
+                }
                 match room.checked_div(size) {
                     Some(writes) => before + writes * size,
                     None => before,

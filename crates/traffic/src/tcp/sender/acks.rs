@@ -20,14 +20,14 @@ pub(super) struct Opening {
 }
 
 impl Sender {
-    pub(super) fn on_new_ack(&mut self, now: Picos, ack: Ack) {
+    pub(super) fn on_new_ack(&mut self, now: Picos, ack: &Ack) {
         let acked = ack.next - self.una;
         let used = self.una < self.used_until || !self.settings.validation;
-        self.sample(now, &ack);
+        self.sample(now, ack);
         self.resend = false; // what was to be sent again has arrived
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        self.count_marks(now, acked, &ack);
+        self.count_marks(now, acked, ack);
         let restart_timer = match self.recovery.on_new(ack.next) {
             OnNew::Open => {
                 // RFC 3465 §2.3: what was out may have come long ago and is acknowledged at one stroke.

@@ -55,7 +55,7 @@ impl Sender {
     }
 
     /// The SYN-ACK; later ones, of SYNs that were sent again, change nothing.
-    pub(super) fn on_handshake_ack(&mut self, now: Picos, ack: Ack) {
+    pub(super) fn on_handshake_ack(&mut self, now: Picos, ack: &Ack) {
         if !ack.syn || self.handshake != Handshake::Sent {
             return;
         }

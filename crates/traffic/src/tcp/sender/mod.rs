@@ -130,13 +130,13 @@ impl Sender {
         }
         self.peer_window = ack.window;
         if ack.syn || !self.handshake.is_done() {
-            return self.on_handshake_ack(now, ack);
+            return self.on_handshake_ack(now, &ack);
         }
         if self.selective.is_some() {
             return self.on_selective_ack(now, &ack);
         }
         if ack.next > self.una {
-            self.on_new_ack(now, ack);
+            self.on_new_ack(now, &ack);
         } else if self.una < self.max {
             self.on_duplicate_ack();
         }
