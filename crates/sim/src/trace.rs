@@ -23,8 +23,8 @@ pub struct Trace {
     ends: Picos,
     value: u64,
     since: Picos,
-    /// For how long there was a value of each bin, as far as bins were needed.
-    held: Vec<Picos>,
+    /// For how long there was a value of each bin, as far as bins were needed; not of a count.
+    held: Option<Vec<Picos>>,
 }
 
 /// Bins of each power of two, and as many for the values below.
@@ -48,6 +48,14 @@ fn values(held: &[Picos], least: u64, most: u64) -> Vec<(f64, Picos)> {
     there.map(|(bin, time)| (middle(bin), *time)).collect()
 }
 
+/// No value was as large before.
+#[cold]
+#[inline(never)]
+fn count_first(held: &mut Vec<Picos>, bin: usize, time: Picos) {
+    held.resize(bin + 1, 0);
+    held[bin] = time;
+}
+
 /// The least value of a bin.
 const fn first_of(bin: usize) -> u64 {
     if bin < 2 * BINS {
@@ -62,7 +70,7 @@ const fn first_of(bin: usize) -> u64 {
 pub struct OverTime {
     /// In order of time.
     pub points: Vec<Point>,
-    /// Each value that there was, in their order, and for how long it held.
+    /// Each value that there was, in their order, and for how long it held; of a count none.
     pub held: Vec<(f64, Picos)>,
 }
 
@@ -142,7 +150,15 @@ impl Trace {
             ends: SHORTEST,
             value,
             since: 0,
-            held: Vec::new(),
+            held: Some(Vec::new()),
+        }
+    }
+
+    /// A count, from 0: how long it stood at each number says nothing, and is not kept.
+    pub fn of_count() -> Self {
+        Self {
+            held: None,
+            ..Self::new(0)
         }
     }
 
@@ -178,19 +194,14 @@ impl Trace {
         let time = now - self.since;
         self.since = now;
         self.open.area += u128::from(self.value) * u128::from(time);
-        match self.held.get_mut(bin(self.value)) {
-            Some(held) => *held += time,
-            None => self.count_first(time),
-        }
-    }
-
-    /// No value was as large before.
-    #[cold]
-    #[inline(never)]
-    fn count_first(&mut self, time: Picos) {
+        let Some(held) = &mut self.held else {
+            return;
+        };
         let bin = bin(self.value);
-        self.held.resize(bin + 1, 0);
-        self.held[bin] = time;
+        match held.get_mut(bin) {
+            Some(held) => *held += time,
+            None => count_first(held, bin, time),
+        }
     }
 
     /// Closes the buckets that end by `now`.
@@ -237,7 +248,8 @@ impl Trace {
             .buckets
             .iter()
             .fold(self.open, |all, bucket| all.join(*bucket));
-        let held = values(&self.held, all.min, all.max);
+        let held = self.held.unwrap_or_default();
+        let held = values(&held, all.min, all.max);
         let last = self.buckets.len() as u64 * self.length;
         let open = self.open;
         let point = |(bucket, start, length): (Bucket, Picos, Picos)| Point {
@@ -294,6 +306,18 @@ mod tests {
             (short as f64 / long as f64 - 0.002).abs() < 1e-4,
             "{held:?}"
         );
+    }
+
+    #[test]
+    fn a_count_is_kept_over_time_and_not_by_value() {
+        let (mut count, mut value) = (Trace::of_count(), Trace::new(0));
+        for drops in 1..=5 {
+            count.set(drops * 1_000_000_000, drops);
+            value.set(drops * 1_000_000_000, drops);
+        }
+        let (count, value) = (count.finish(10_000_000_000), value.finish(10_000_000_000));
+        assert_eq!(count.points, value.points);
+        assert_eq!((count.held.len(), value.held.len()), (0, 6));
     }
 
     #[test]

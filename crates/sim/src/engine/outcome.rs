@@ -138,13 +138,9 @@ impl<E: EventSet> Engine<E> {
                 Counted::Share,
                 kept.utilisation.finish(end),
             );
-            // How long a count stood at each number says nothing.
-            let so_far = |trace: Trace| OverTime {
-                held: Vec::new(),
-                ..trace.finish(end)
-            };
-            series.add("drops", name, count, so_far(kept.drops));
-            series.add_some("marks", name, count, kept.marks.map(so_far));
+            series.add("drops", name, count, kept.drops.finish(end));
+            let marks = kept.marks.map(|marks| marks.finish(end));
+            series.add_some("marks", name, count, marks);
         }
         for control in &mut self.controls {
             for paused in control.paused.drain(..) {

@@ -149,8 +149,8 @@ impl Maker<'_> {
                     Box::new(PortSeries {
                         backlog: Trace::new(0),
                         utilisation: Trace::new(0),
-                        drops: Trace::new(0),
-                        marks: marks.then(|| Trace::new(0)),
+                        drops: Trace::of_count(),
+                        marks: marks.then(Trace::of_count),
                     })
                 }),
                 sent: 0,
