@@ -227,8 +227,8 @@ impl<T: Item> Cake<T> {
 
     /// The first item of the longest queue goes.
     fn shed(&mut self, now: Picos, drops: &mut Vec<Dropped<T>>) {
-        let longest = (0..self.tins.len()).filter_map(|tin| {
-            let (bytes, queue) = self.tins[tin].longest()?;
+        let longest = self.tins.iter_mut().enumerate().filter_map(|(tin, of)| {
+            let (bytes, queue) = of.longest()?;
             Some((bytes, tin, queue))
         });
         let Some((_, tin, queue)) = longest.max() else {

@@ -8,9 +8,11 @@
 //! References: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (buffer stealing); M. Shreedhar and G. Varghese,
 //! "Efficient fair queueing using deficit round-robin", IEEE/ACM Trans. Networking 4(3), 1996, which drops so.
 //!
-//! Validation: a flow below its share loses nothing beside one that fills the buffer; conservation under random traffic.
+//! Validation: a flow below its share loses nothing beside one that fills the buffer; the queue that gives way is the one that a
+//! look at all of them finds, and conservation, under random traffic.
 
 use super::list::Lists;
+use super::longest::Longest;
 use crate::item::{Backlog, Item};
 
 /// Queues by number, first in, first out, the bytes of each, and what all hold.
@@ -18,6 +20,7 @@ use crate::item::{Backlog, Item};
 pub(crate) struct Flows<T> {
     lists: Lists<T>,
     bytes: Vec<u64>,
+    longest: Longest,
     held: Backlog,
 }
 
@@ -26,6 +29,7 @@ impl<T> Default for Flows<T> {
         Self {
             lists: Lists::default(),
             bytes: Vec::new(),
+            longest: Longest::default(),
             held: Backlog::default(),
         }
     }
@@ -59,6 +63,7 @@ impl<T: Item> Flows<T> {
             self.bytes.resize(queue + 1, 0);
         }
         self.bytes[queue] += u64::from(item.bytes());
+        self.longest.note(queue, self.bytes[queue]);
         self.held.add(item.bytes());
         self.lists.push(queue, item)
     }
@@ -75,8 +80,7 @@ impl<T: Item> Flows<T> {
     /// then be the longest itself, or the longest has one item only.
     pub(crate) fn give_way(&mut self, queue: usize, bytes: u32) -> Option<T> {
         let own = self.bytes.get(queue).copied().unwrap_or(0) + u64::from(bytes);
-        let all = self.bytes.iter().copied().enumerate();
-        let (longest, most) = all.max_by_key(|(_, bytes)| *bytes)?;
+        let (longest, most) = self.longest.get(self.bytes.iter().copied());
         if longest == queue || most <= own {
             return None;
         }
@@ -89,6 +93,47 @@ impl<T: Item> Flows<T> {
     #[inline]
     fn left(&mut self, queue: usize, item: &T) {
         self.bytes[queue] -= u64::from(item.bytes());
+        self.longest.note(queue, self.bytes[queue]);
         self.held.remove(item.bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::Thing;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    /// Queues as plain lists: what gives way is found by a look at all of them.
+    fn give_way(queues: &mut [VecDeque<Thing>], queue: usize, bytes: u32) -> Option<Thing> {
+        let held =
+            |queue: &VecDeque<Thing>| queue.iter().map(|item| u64::from(item.bytes)).sum::<u64>();
+        let own = held(&queues[queue]) + u64::from(bytes);
+        let all = queues.iter().map(held).enumerate();
+        let (longest, most) = all.max_by_key(|(_, bytes)| *bytes)?;
+        let gives = longest != queue && most > own && queues[longest].len() > 1;
+        gives.then(|| queues[longest].pop_back()).flatten()
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_queue_gives_way_as_by_a_look_at_all(
+            steps in prop::collection::vec((0_u8..6, 0_usize..40, 1_u32..5), 1..600)
+        ) {
+            let mut flows = Flows::default();
+            let mut plain = vec![VecDeque::new(); 40];
+            for (number, (step, queue, bytes)) in (0..).zip(steps) {
+                match step {
+                    0..=2 => {
+                        let item = Thing::cell(queue as u32).number(number).bytes(bytes);
+                        prop_assert_eq!(flows.push(queue, item), plain[queue].is_empty());
+                        plain[queue].push_back(item);
+                    }
+                    3 => prop_assert_eq!(flows.pop(queue), plain[queue].pop_front()),
+                    _ => prop_assert_eq!(flows.give_way(queue, bytes), give_way(&mut plain, queue, bytes)),
+                }
+            }
+        }
     }
 }

@@ -21,6 +21,7 @@ mod tests;
 
 use super::codel::{self, Control, Source};
 use super::list::Lists;
+use super::longest::Longest;
 use super::queue::Queue;
 use crate::buffer::Bound;
 use crate::item::{Backlog, Cause, Dropped, Item};
@@ -67,6 +68,7 @@ pub struct FqCoDel<T> {
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     held: Backlog,
+    fattest: Longest,
     largest: u32,
 }
 
@@ -112,6 +114,7 @@ impl<T: Item> FqCoDel<T> {
             new: VecDeque::new(),
             old: VecDeque::new(),
             held: Backlog::default(),
+            fattest: Longest::default(),
             largest: 0,
         }
     }
@@ -133,15 +136,20 @@ impl<T: Item> FqCoDel<T> {
 
     /// Half of the fattest queue, from its head.
     fn shed(&mut self, drops: &mut Vec<Dropped<T>>) {
-        let bytes = |queue: &usize| self.flows[*queue].held.bytes;
-        let Some(fattest) = (0..self.flows.len()).max_by_key(bytes) else {
-            return;
-        };
+        let all = self.flows.iter().map(|flow| flow.held.bytes);
+        let (fattest, _) = self.fattest.get(all);
         let count = (self.flows[fattest].held.items / 2).clamp(1, BATCH);
         let (_, mut taken) = self.taken(fattest);
         let cause = Cause::BufferFull;
         let shed = (0..count).map_while(|_| taken.pop());
         drops.extend(shed.map(|(_, item)| Dropped { item, cause }));
+        self.note_length(fattest);
+    }
+
+    /// Something came to a queue, or left it.
+    #[inline]
+    fn note_length(&mut self, queue: usize) {
+        self.fattest.note(queue, self.flows[queue].held.bytes);
     }
 
     fn taken(&mut self, queue: usize) -> (&mut Control, Taken<'_, T>) {
@@ -192,6 +200,7 @@ impl<T: Item> Queue<T> for FqCoDel<T> {
         let queue = self.queue_of(item.flow());
         self.held.add(item.bytes());
         self.flows[queue].held.add(item.bytes());
+        self.note_length(queue);
         self.largest = self.largest.max(item.bytes());
         self.store.push(queue, (now, item));
         self.activate(queue);
@@ -206,7 +215,9 @@ impl<T: Item> Queue<T> for FqCoDel<T> {
             let (queue, is_new) = self.turn()?;
             let codel = self.parameters.codel;
             let (control, mut taken) = self.taken(queue);
-            if let Some(item) = control.dequeue(now, codel, &mut taken, drops) {
+            let item = control.dequeue(now, codel, &mut taken, drops);
+            self.note_length(queue);
+            if let Some(item) = item {
                 self.flows[queue].credit -= i64::from(item.bytes());
                 return Some(item);
             }

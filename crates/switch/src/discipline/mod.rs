@@ -16,6 +16,7 @@ pub(crate) mod flows;
 pub mod fq_codel;
 pub(crate) mod kind;
 mod list;
+mod longest;
 pub mod pausable;
 pub mod per_flow;
 pub mod pie;

@@ -3,6 +3,7 @@
 use super::QUEUES;
 use super::cobalt::{self, Cobalt};
 use super::table::Table;
+use crate::discipline::longest::Longest;
 use crate::item::{Backlog, Item};
 use delaylab_model::Picos;
 use delaylab_model::path::Isolation;
@@ -75,6 +76,7 @@ pub(super) struct Tin {
     /// Bulk flows from each host, and to each.
     bulk: [Vec<u32>; 2],
     pub(super) held: Backlog,
+    longest: Longest,
 }
 
 impl Tin {
@@ -98,6 +100,7 @@ impl Tin {
             old: VecDeque::new(),
             bulk: [Vec::new(), Vec::new()],
             held: Backlog::default(),
+            longest: Longest::default(),
         }
     }
 
@@ -119,6 +122,7 @@ impl Tin {
         self.held.add(item.bytes());
         let flow = &mut self.flows[queue];
         flow.held.add(item.bytes());
+        self.longest.note(queue, flow.held.bytes);
         flow.number = item.flow();
         match flow.set {
             Set::None => {
@@ -137,6 +141,7 @@ impl Tin {
     pub(super) fn left(&mut self, queue: usize, bytes: u32) {
         self.held.remove(bytes);
         self.flows[queue].held.remove(bytes);
+        self.longest.note(queue, self.flows[queue].held.bytes);
     }
 
     /// It was sent.
@@ -233,11 +238,9 @@ impl Tin {
     }
 
     /// The queue that holds the most, and how much.
-    pub(super) fn longest(&self) -> Option<(u64, usize)> {
-        let queues = self.new.iter().chain(&self.old).copied();
-        queues
-            .map(|queue| (self.flows[queue].held.bytes, queue))
-            .max()
-            .filter(|(bytes, _)| *bytes > 0)
+    pub(super) fn longest(&mut self) -> Option<(u64, usize)> {
+        let all = self.flows.iter().map(|flow| flow.held.bytes);
+        let (queue, bytes) = self.longest.get(all);
+        (bytes > 0).then_some((bytes, queue))
     }
 }
