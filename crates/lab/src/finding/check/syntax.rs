@@ -86,6 +86,18 @@ pub enum Operator {
     Over,
 }
 
+impl Operator {
+    /// The result of this operation.
+    pub(in crate::finding) fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Operator::Plus => a + b,
+            Operator::Minus => a - b,
+            Operator::Times => a * b,
+            Operator::Over => a / b,
+        }
+    }
+}
+
 /// A number with its unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Number {

@@ -215,6 +215,21 @@ fn errors_say_what_would_do() {
 }
 
 #[test]
+fn nothing_is_divided_by_zero() {
+    for (text, column) in [
+        ("p99(response) / 0 < 5", 17),
+        ("1ms < p50(response) / -0", 23),
+        ("p50(response) / (2 - 1 * 2) > 1ms", 17),
+        ("p50(response) / (3 / 0s) > 1ms", 22),
+        ("share(response > mean(response) / 0) > 5 %", 35),
+    ] {
+        refuses(text, column, "this is 0, and nothing can be divided by it");
+    }
+    Check::parse("p50(response) / (2 - 1) > 1ms").unwrap();
+    Check::parse("0 / 2 < mean(lost)").unwrap();
+}
+
+#[test]
 fn an_error_points_at_its_text() {
     let text = "p50(response) > 0 and\nmax(delai) < 1ms";
     let error = Check::parse(text).unwrap_err();

@@ -423,13 +423,7 @@ impl Term {
             Term::Fit(index) => fits[*index],
             Term::Negative(inner) => -inner.value(leaves, fits),
             Term::Binary(operator, a, b) => {
-                let (a, b) = (a.value(leaves, fits), b.value(leaves, fits));
-                match operator {
-                    Operator::Plus => a + b,
-                    Operator::Minus => a - b,
-                    Operator::Times => a * b,
-                    Operator::Over => a / b,
-                }
+                operator.of(a.value(leaves, fits), b.value(leaves, fits))
             }
         }
     }

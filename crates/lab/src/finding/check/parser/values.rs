@@ -29,8 +29,12 @@ impl Parser<'_> {
                 return self.error(self.since(start), "too long a sum or product");
             }
             let right = rule(self)?;
+            let divisor = right.1;
             let (a, b) = (self.value(left)?, self.value(right)?);
             let span = self.since(start);
+            if *operator == Operator::Over && constant(&b) == Some(0.0) {
+                return self.error(divisor, "this is 0, and nothing can be divided by it");
+            }
             if matches!(operator, Operator::Plus | Operator::Minus) {
                 self.agree(&a, &b, span)?;
             }
@@ -67,5 +71,15 @@ impl Parser<'_> {
             _ => return self.expected("a statistic such as `p50(response)`, a number or `(`"),
         };
         Ok((node, self.since(start)))
+    }
+}
+
+/// The number that a value is without any data; `None` if it has a statistic.
+fn constant(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(number.value),
+        Value::Negative(inner) => Some(-constant(inner)?),
+        Value::Binary(operator, a, b) => Some(operator.of(constant(a)?, constant(b)?)),
+        Value::Statistic(_) => None,
     }
 }
