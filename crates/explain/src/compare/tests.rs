@@ -673,6 +673,8 @@ fn limits_of_every_form() {
             limits(&a, &b, text)
         );
     }
+    let constant = &limits(&a, &b, "sd(reflector) > +10%")[0];
+    assert_eq!((constant.outcome, constant.value), (Held, Some(0.0)));
     let found = &limits(&a, &b, "p50(response) > +10%")[0];
     assert!(found.reason.contains(" in A: +2"), "{}", found.reason);
     assert!(

@@ -105,7 +105,9 @@ impl Question<'_> {
             high: f(found.high),
         };
         match (&self.limit.bound, compared.by) {
-            (Bound::Share(_), _) => Some(map(&|ratio| ratio - 1.0)),
+            (Bound::Share(_), ComparisonScale::Ratio) => Some(map(&|ratio| ratio - 1.0)),
+            // Where both are 0 beyond doubt there is no ratio of them, and no change.
+            (Bound::Share(_), ComparisonScale::Difference) => Some(map(&|_| 0.0)),
             (Bound::Change(_), ComparisonScale::Ratio) => {
                 a.map(|a| map(&|ratio| (ratio - 1.0) * a))
             }

@@ -12,6 +12,7 @@ use super::super::dimension::Dimension;
 use super::lexer::{Token, tokens};
 use super::syntax::{Check, Claim, Comparison, Each, ParseError, Relation, Selector, Span, Value};
 use delaylab_stats::functional::Beyond;
+use values::constant;
 
 /// Largest depth of nested parentheses, signs and negations, and largest length of a sum or product.
 const MAX_DEPTH: usize = 64;
@@ -277,6 +278,17 @@ impl Parser<'_> {
                 Some(beyond) => Relation::Is(beyond),
                 None => self.within(&left)?,
             };
+            let is_share = matches!(relation, Relation::About { relative: true, .. });
+            if is_share
+                && [&left, &right]
+                    .into_iter()
+                    .any(|side| constant(side) == Some(0.0))
+            {
+                return self.error(
+                    self.since(start),
+                    "a share of 0 is 0: write how far it may be, like `within 1ms`, or a bound, like `< 1 %`",
+                );
+            }
             left = right.clone();
             rest.push((relation, right));
         }

@@ -230,6 +230,25 @@ fn nothing_is_divided_by_zero() {
 }
 
 #[test]
+fn nothing_is_within_a_share_of_zero() {
+    for text in [
+        "mean(response) ≈ 0ms within 5 %",
+        "mean(lost) ≈ 0 within 1 %",
+        "mean(response) ~= -0ms within 5 %",
+        "0ms ≈ mean(response) within 5 %",
+        "p50(response | wait=1ms) / p50(response) ≈ 1 - 1 within 5%",
+    ] {
+        refuses(text, 1, "a share of 0 is 0");
+    }
+    refuses(
+        "mean(lost) < 1 % and mean(response) ≈ 0ms within 5 %",
+        22,
+        "write how far it may be",
+    );
+    Check::parse("mean(response) ≈ 0 within 5ms").unwrap();
+}
+
+#[test]
 fn an_error_points_at_its_text() {
     let text = "p50(response) > 0 and\nmax(delai) < 1ms";
     let error = Check::parse(text).unwrap_err();

@@ -179,7 +179,7 @@ impl ComparisonContext<'_> {
         let ends = possible_ends(evaluation, a, b);
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
-        compared.by = self.by(&a, &b)?;
+        compared.by = self.by(&a, &b, evaluation)?;
         let (bounds, value, range) = match compared.by {
             ComparisonScale::Difference => {
                 let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
@@ -260,8 +260,20 @@ impl ComparisonContext<'_> {
     }
 
     /// Compare by ratio or by difference? By ratio for two scales and for `≈ … within 5 %`, if nearly all resamples
-    /// of both values are positive. If not, scales are compared by difference, and `≈ … within 5 %` is an error.
-    fn by(&self, a: &Replicates, b: &Replicates) -> Result<ComparisonScale, String> {
+    /// of both values are positive. If not, scales are compared by difference, and `≈ … within 5 %` is an error unless
+    /// the values are equal.
+    fn by(
+        &self,
+        a: &Replicates,
+        b: &Replicates,
+        evaluation: &Evaluation<'_>,
+    ) -> Result<ComparisonScale, String> {
+        // Two values that are equal beyond doubt are within any share of each other, also where both are 0.
+        let are_equal = || {
+            let difference = Replicates::combine(&[a, b], |x| x[0] - x[1]);
+            let bounds = evaluation.interval(&difference);
+            bounds.is_ok_and(|bounds| bounds.low == 0.0 && bounds.high == 0.0)
+        };
         let positive = a.is_positive() && b.is_positive();
         match self.relation {
             Relation::Is(_) if self.scales && positive => Ok(ComparisonScale::Ratio),
@@ -270,6 +282,7 @@ impl ComparisonContext<'_> {
                 relative: false, ..
             } => Ok(ComparisonScale::Difference),
             Relation::About { .. } if positive => Ok(ComparisonScale::Ratio),
+            Relation::About { .. } if are_equal() => Ok(ComparisonScale::Difference),
             Relation::About { .. } => Err(format!(
                 "{} and {} are not both clearly above zero, so that neither is a share of the other",
                 self.dimension.format(a.value),

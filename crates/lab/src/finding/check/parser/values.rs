@@ -75,7 +75,7 @@ impl Parser<'_> {
 }
 
 /// The number that a value is without any data; `None` if it has a statistic.
-fn constant(value: &Value) -> Option<f64> {
+pub(super) fn constant(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(number.value),
         Value::Negative(inner) => Some(-constant(inner)?),
