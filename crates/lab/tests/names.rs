@@ -38,7 +38,7 @@ condition = { set = "host.condition", to = ["normal", "quiet"] }
 latency = { set = "path.switch.latency", to = ["12us", "1ms"] }
 
 [quick.sweep]
-size = { set = "probe.echo.ip_size", to = ["64B", "128B"] }
+size = { set = "probe.echo.ip_size", to = ["64B", "128B", "256B"] }
 
 [[finding]]
 id = "1"
@@ -130,6 +130,50 @@ fn marked(diagnostic: &Diagnostic) -> String {
 fn names_that_are_known_somewhere_are_fine() {
     let wrong = wrong("name = \"names\"", "name = \"names\"");
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// A line needs three levels, and steps sixteen sizes, in one form of the file; and a slope has the unit of both.
+#[test]
+fn a_fit_that_no_run_can_judge_is_refused() {
+    let slope = "slope(min(round_trip | condition=quiet) on size) > 0";
+    for (right, written, says) in [
+        (
+            "\"128B\", \"256B\"]",
+            "\"128B\"]",
+            "a line needs 3 levels of `size`, there are 2",
+        ),
+        (
+            slope,
+            "steps(min(round_trip | condition=quiet) on size) > 0",
+            "a search for steps needs 16 levels of `size`, there are 3",
+        ),
+        (
+            slope,
+            "steps(min(round_trip | condition=quiet) on wait) > 0",
+            "steps are of bytes, and `wait` is no size",
+        ),
+        (
+            slope,
+            "slope(min(round_trip) on size) > 5us",
+            "a number of ns/B is compared with a number of ns",
+        ),
+        (
+            slope,
+            "slope(min(round_trip) on size) > 5",
+            "a number of ns/B is compared with a plain number",
+        ),
+    ] {
+        let found = wrong(right, written);
+        let says =
+            |it: &Diagnostic| it.message.contains(says) && ["size", "wait"].contains(&&*marked(it));
+        assert!(found.len() == 1 && says(&found[0]), "{written}: {found:?}");
+    }
+    for right in [
+        "slope(min(round_trip) on size) > 5us / 1B",
+        "slope(p50(round_trip) on wait) > 5",
+    ] {
+        assert!(wrong(slope, right).is_empty(), "{right}");
+    }
 }
 
 /// What is written instead of what; the text that is marked; a part of what is said; a part of the help.

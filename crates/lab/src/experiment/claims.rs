@@ -6,6 +6,7 @@ use super::sections::{Common, PLAIN_NAMES, is_plain_name};
 use super::suggest::choices;
 use super::tree::{Key, Node};
 use crate::finding::check::{LevelText, Name, NameKind, Value};
+use crate::finding::dimension::Dimension;
 use crate::finding::{Finding, Measure, ParseError, Selection};
 use delaylab_model::experiment::{Draw, FigureSection};
 
@@ -42,6 +43,24 @@ pub(super) fn names(root: &Node, common: &Common, sources: &[Source]) -> Vec<Use
         uses.extend(names_of_figure(figure, node, sources));
     }
     uses
+}
+
+/// Problems of slopes in findings that are compared with a number of another dimension. `factor`: the dimension of a
+/// factor's levels.
+pub(super) fn wrong_slopes(
+    root: &Node,
+    common: &Common,
+    sources: &[Source],
+    factor: &dyn Fn(&str) -> Option<Dimension>,
+) -> Vec<Problem> {
+    let findings = findings(root, common, sources, &mut Vec::new()).into_iter();
+    let wrong = findings.filter_map(|(finding, node)| {
+        let (span, message) = finding.check.wrong_slope(factor)?;
+        let at = key(node, "check");
+        let at = within(at, &finding.text, span.start..span.end, sources);
+        Some(Problem::new(&at, message))
+    });
+    wrong.collect()
 }
 
 fn names_of_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<Use> {

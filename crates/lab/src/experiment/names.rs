@@ -1,7 +1,7 @@
 //! Finds misspelt names in findings and figures: those that no world of the experiment has, in the full or the short
 //! form. A name that only another world has is no error: the finding is then not applicable in this one.
 
-use super::claims::{Use, names};
+use super::claims::{Use, names, wrong_slopes};
 use super::combine::combinations;
 use super::diagnostic::{Diagnostics, Problem};
 use super::factor::factors;
@@ -11,7 +11,7 @@ use super::sections::{Common, Setup};
 use super::suggest::choices;
 use super::tree::Node;
 use crate::finding::Measure;
-use crate::finding::check::{Check, LevelText, NameKind};
+use crate::finding::check::{Check, Fit, LevelText, NameKind};
 use crate::finding::data::{OF, PROBE, StreamInfo};
 use crate::finding::judge::{dimension, known_factor, known_level, levels};
 use delaylab_model::experiment::WorldName;
@@ -34,7 +34,25 @@ impl Experiment {
         let known: Vec<StreamInfo> = forms.iter().flat_map(|(_, form)| streams(form)).collect();
         let uses = forms.iter().flat_map(|(_, form)| self.uses(form));
         let uses = uses.filter(|(_, kind)| !is_of_series(kind));
-        uses.filter_map(|name| unknown(&name, &known)).collect()
+        let unknown = uses.filter_map(|name| unknown(&name, &known));
+        let slopes = forms.iter().flat_map(|(_, form)| self.wrong_slopes(form));
+        unknown.chain(slopes).collect()
+    }
+
+    /// Slopes that are compared with a number of another dimension.
+    fn wrong_slopes(&self, form: &Node) -> Vec<Problem> {
+        let sources = std::slice::from_ref(&self.source);
+        let there = streams(form);
+        let of_factor = |factor: &str| {
+            let of = levels(factor, &there);
+            let first = of.first().map(dimension)?;
+            let all_alike = of.iter().all(|level| dimension(level) == first);
+            all_alike.then_some(first)
+        };
+        let common = Common::read(form, &mut Vec::new());
+        common.map_or_else(Vec::new, |common| {
+            wrong_slopes(form, &common, sources, &of_factor)
+        })
     }
 
     /// Checks that each named series, port and flow exists in this run, or in another world or form of the experiment.
@@ -141,7 +159,7 @@ fn is_of_series(kind: &NameKind) -> bool {
     match kind {
         NameKind::Measure(measure) => measure.is_of_flow(),
         NameKind::Level { factor, .. } => factor == OF,
-        NameKind::Factor { .. } => false,
+        NameKind::Factor { .. } | NameKind::Axis { .. } => false,
     }
 }
 
@@ -150,7 +168,7 @@ fn is_kept(kind: &NameKind, known: &[StreamInfo]) -> bool {
     match kind {
         NameKind::Measure(measure) => known.iter().any(|stream| stream.can_have(*measure)),
         NameKind::Level { level, of, .. } => known_level(OF, level, &meant(OF, *of, known)).is_ok(),
-        NameKind::Factor { .. } => true,
+        NameKind::Factor { .. } | NameKind::Axis { .. } => true,
     }
 }
 
@@ -195,6 +213,7 @@ fn unknown((at, kind): &Use, known: &[StreamInfo]) -> Option<Problem> {
             .and_then(|measure| misplaced(measure, name))
             .or_else(|| no_factor(name, known))?,
         NameKind::Level { factor, level, of } => no_level(factor, level, *of, known)?,
+        NameKind::Axis { name, fit } => (too_few(name, *fit, known)?, None),
     };
     let problem = Problem::new(at, message);
     Some(help.into_iter().fold(problem, Problem::help))
@@ -286,6 +305,16 @@ fn nearest(written: &LevelText, levels: &[Level]) -> Option<String> {
     }
 }
 
+/// Why no run has a fit on a factor; `None` if one has, or if the factor is unknown and reported already.
+fn too_few(factor: &str, fit: Fit, known: &[StreamInfo]) -> Option<String> {
+    let all = levels(factor, known);
+    // A level that is no number may be another world's.
+    let numbers = all.iter().filter(|level| level.value.is_some()).cloned();
+    let numbers: Vec<Level> = numbers.collect();
+    let levels = if numbers.is_empty() { all } else { numbers };
+    (!levels.is_empty()).then(|| fit.unfit(factor, &levels))?
+}
+
 /// Why a check cannot apply to these trials, as a clause; `None` if they have its factors and levels.
 pub fn not_applicable(check: &Check, planned: &[Planned]) -> Option<String> {
     let streams = planned.iter().flat_map(|planned| {
@@ -298,6 +327,7 @@ pub fn not_applicable(check: &Check, planned: &[Planned]) -> Option<String> {
         NameKind::Level { factor, level, .. } if factor != OF => {
             known_level(&factor, &level, &streams).err()
         }
+        NameKind::Axis { name, fit } => too_few(&name, fit, &streams),
         _ => None,
     })
 }

@@ -30,6 +30,7 @@ mod syntax;
 mod tests;
 mod units;
 
+use super::dimension::Dimension;
 pub use delaylab_stats::functional::{Beyond, Functional};
 pub use limit::{Bound, Limit};
 pub(in crate::finding) use names::of_selectors;
@@ -57,6 +58,15 @@ impl Check {
     /// Parses a check.
     pub fn parse(text: &str) -> Result<Check, ParseError> {
         parser::parse(text)
+    }
+
+    /// The first comparison of a slope with a number of another dimension, and what is wrong with it. `factor`: the
+    /// dimension of a factor's levels; `None` if unknown.
+    pub(crate) fn wrong_slope(
+        &self,
+        factor: &dyn Fn(&str) -> Option<Dimension>,
+    ) -> Option<(Span, String)> {
+        parser::wrong_slope(&self.claim, factor)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
-use super::syntax::{Check, Claim, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value};
+use super::syntax::{
+    Check, Claim, Fit, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value,
+};
 use crate::finding::measure::Measure;
 
 /// A factor, level or measure that a check names.
@@ -30,6 +32,13 @@ pub enum NameKind {
         level: LevelText,
         /// The measure whose streams it selects; `None`: any measure.
         of: Option<Measure>,
+    },
+    /// The factor that a fit is on, which needs some levels that are numbers.
+    Axis {
+        /// Its name.
+        name: String,
+        /// The fit.
+        fit: Fit,
     },
     /// A measure.
     Measure(Measure),
@@ -128,9 +137,12 @@ fn of_statistic(statistic: &Statistic, names: &mut Vec<Name>) {
             names.push(Name { kind, span });
             of_value(bound, names);
         }
-        Kind::On(_, of, factor) => {
+        Kind::On(fit, of, factor) => {
             of_statistic(of, names);
             push_factor(factor, &[], span, None, names);
+            let (name, fit) = (factor.clone(), *fit);
+            let kind = NameKind::Axis { name, fit };
+            names.push(Name { kind, span });
         }
     }
     names.extend(of_selectors(

@@ -17,6 +17,7 @@ use values::constant;
 /// Largest depth of nested parentheses, signs and negations, and largest length of a sum or product.
 const MAX_DEPTH: usize = 64;
 
+pub(super) use agree::wrong_slope;
 pub(super) use limit::limit;
 
 pub(super) fn parse(text: &str) -> Result<Check, ParseError> {

@@ -2,7 +2,9 @@
 
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
+use delaylab_model::plan::{Level, Unit};
 use delaylab_stats::functional::{Beyond, Functional};
+use delaylab_stats::steps::LEAST_SIZES;
 
 /// A parsed check: what must hold, and for which levels.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,6 +142,36 @@ pub enum Fit {
     R2,
     /// Width of the steps.
     Steps,
+}
+
+impl Fit {
+    /// How many levels of its factor it needs.
+    const fn least_levels(self) -> usize {
+        match self {
+            Fit::Slope | Fit::R2 => 3,
+            Fit::Steps => LEAST_SIZES,
+        }
+    }
+
+    /// Why it cannot be on a factor with these levels, as a clause; `None` if it can.
+    pub(crate) fn unfit(self, factor: &str, levels: &[Level]) -> Option<String> {
+        let (least, count) = (self.least_levels(), levels.len());
+        let what = match self {
+            Fit::Slope | Fit::R2 => "a line",
+            Fit::Steps => "a search for steps",
+        };
+        if let Some(level) = levels.iter().find(|level| level.value.is_none()) {
+            return Some(format!(
+                "`{factor}` has no line through it: {} is no number",
+                level.label
+            ));
+        }
+        if self == Fit::Steps && levels.iter().any(|level| level.unit != Some(Unit::Bytes)) {
+            return Some(format!("steps are of bytes, and `{factor}` is no size"));
+        }
+        (count < least)
+            .then(|| format!("{what} needs {least} levels of `{factor}`, there are {count}"))
+    }
 }
 
 /// A condition on the level of one factor.

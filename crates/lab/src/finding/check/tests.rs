@@ -249,6 +249,15 @@ fn nothing_is_within_a_share_of_zero() {
 }
 
 #[test]
+fn steps_are_of_bytes() {
+    refuses(
+        "steps(min(delay) on size) > 5us",
+        1,
+        "a number of B is compared",
+    );
+}
+
+#[test]
 fn an_error_points_at_its_text() {
     let text = "p50(response) > 0 and\nmax(delai) < 1ms";
     let error = Check::parse(text).unwrap_err();
@@ -277,6 +286,7 @@ fn names_are_what_a_check_needs() {
         let what = match &name.kind {
             NameKind::Factor { of, .. } => format!("factor of {of:?}"),
             NameKind::Level { factor, of, .. } => format!("level of {factor} of {of:?}"),
+            NameKind::Axis { fit, .. } => format!("axis of {fit:?}"),
             NameKind::Measure(_) => "measure".to_owned(),
         };
         (&text[name.span.start..name.span.end], what)
@@ -295,8 +305,10 @@ fn names_are_what_a_check_needs() {
             ("wait", "factor of Some(Response)"),
             ("1ms", "level of wait of Some(Response)"),
             ("size", "factor of None"),
+            ("size", "axis of Slope"),
             ("pdv", "measure"),
             ("size", "factor of None"),
+            ("size", "axis of Steps"),
         ]
     );
 }

@@ -153,6 +153,9 @@ impl Plan {
                 "this run has no factor `{factor}`"
             )));
         }
+        if let Some(why) = fit.unfit(factor, &levels) {
+            return Err(NoValue::not_applicable(why));
+        }
         let mut plan = FitPlan {
             fit,
             x: Vec::new(),
@@ -161,24 +164,15 @@ impl Plan {
             text: written_fit(fit, of, factor, &selection),
         };
         for level in &levels {
-            let not_a_number =
-                || format!("`{factor}` has no line through it: {level} is no number");
-            plan.x.push(level.value.ok_or_else(not_a_number)?);
+            plan.x.push(level.value.unwrap_or(f64::NAN));
             let (leaf, y) = self.leaf(of, &selection.and(factor, level), measured, true)?;
             plan.leaves.push(leaf);
             let x = select::dimension(level);
             plan.dimension = match fit {
                 Fit::Slope => y.per(x),
                 Fit::R2 => Dimension::NUMBER,
-                Fit::Steps => steps::of_sizes(factor, x)?,
+                Fit::Steps => Dimension::SIZE,
             };
-        }
-        // The step detector itself reports too few sizes.
-        if fit != Fit::Steps && plan.x.len() < 3 {
-            return Err(NoValue::unknown(format!(
-                "a line needs 3 levels of `{factor}`, this run has {}",
-                plan.x.len()
-            )));
         }
         let dimension = plan.dimension;
         self.fits.push(plan);

@@ -15,16 +15,6 @@ use delaylab_stats::steps::{
 };
 use std::ops::RangeInclusive;
 
-/// Dimension of a step's width: bytes. An error, a clause, if the factor is not a size.
-pub(super) fn of_sizes(factor: &str, dimension: Dimension) -> Result<Dimension, String> {
-    if dimension == Dimension::SIZE {
-        return Ok(dimension);
-    }
-    Err(format!(
-        "steps are of bytes, and `{factor}` counts {dimension}"
-    ))
-}
-
 /// Looks for steps in delay (ns) against size (bytes). Sizes without a delay are left out.
 pub(super) fn detection(sizes: &[f64], delays: &[f64], seed: u64) -> Detection {
     let pairs = sizes.iter().zip(delays);

@@ -430,11 +430,12 @@ fn finding_000_1() {
         "there are no steps",
     );
     let few = sizes(1, |_, _| Delays { count: 50, ..CALM });
-    expect(CHECK, &few, Verdict::Undecided, "7 sizes are too few");
+    let needs = "needs 16 levels of `size`, there are 7";
+    expect(CHECK, &few, Verdict::NotApplicable, needs);
     expect(
-        "steps(min(response) on condition) < 4",
+        "steps(min(response) on condition) < 4B",
         &few,
-        Verdict::Undecided,
+        Verdict::NotApplicable,
         "is no number",
     );
 }
@@ -563,6 +564,10 @@ fn what_a_run_does_not_have_does_not_apply() {
             "this run has no factor `size`",
         ),
         (
+            "slope(p50(response) on condition) > 0",
+            "quiet is no number",
+        ),
+        (
             "p50(response) > 0 and max(backlog) < 5",
             "this run kept no backlog",
         ),
@@ -581,10 +586,6 @@ fn what_a_run_does_not_have_does_not_apply() {
 fn what_cannot_be_computed_says_why() {
     let data = waits(|_, _| Delays { count: 50, ..CALM });
     for (check, reason) in [
-        (
-            "slope(p50(response) on condition) > 0",
-            "quiet is no number",
-        ),
         (
             "slope(p50(response) on wait) > 8ns/1B",
             "1 cannot be held against ns/B",

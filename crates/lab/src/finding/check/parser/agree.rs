@@ -1,7 +1,7 @@
 //! Checks that compared or added values have the same dimension.
 
 use super::{Parsed, Parser};
-use crate::finding::check::syntax::{Fit, Kind, Operator, Span, Statistic, Value};
+use crate::finding::check::syntax::{Claim, Fit, Kind, Operator, Relation, Span, Statistic, Value};
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
 
@@ -24,10 +24,6 @@ impl Parser<'_> {
         if a == b || is_zero(left) || is_zero(right) {
             return Ok(());
         }
-        let kind = |dimension: Dimension| match dimension {
-            Dimension::NUMBER => "a plain number".to_owned(),
-            _ => format!("a number of {dimension}"),
-        };
         let message = format!("{} is compared with {}: write the unit", kind(a), kind(b));
         self.error(span, message)
     }
@@ -46,8 +42,75 @@ fn amount_of(value: &Value) -> Option<Measure> {
     }
 }
 
+/// What is wrong with the first comparison or sum of a claim of which the dimension of a factor's levels shows that its
+/// sides count different things.
+pub(in crate::finding::check) fn wrong_slope(
+    claim: &Claim,
+    factor: Factors<'_>,
+) -> Option<(Span, String)> {
+    let comparison = match claim {
+        Claim::All(claims) | Claim::Any(claims) => {
+            return claims.iter().find_map(|claim| wrong_slope(claim, factor));
+        }
+        Claim::Not(inner) => return wrong_slope(inner, factor),
+        Claim::Compare(comparison) => comparison,
+    };
+    let lefts = std::iter::once(&comparison.first);
+    let lefts = lefts.chain(comparison.rest.iter().map(|(_, right)| right));
+    lefts
+        .zip(&comparison.rest)
+        .find_map(|(left, (relation, right))| {
+            let number;
+            let mut pairs = vec![(left, right)];
+            if let Relation::About {
+                within,
+                relative: false,
+            } = relation
+            {
+                number = Value::Number(within.clone());
+                pairs.push((left, &number));
+            }
+            pairs.into_iter().find_map(|(a, b)| {
+                let span = slope(a).or_else(|| slope(b))?;
+                let (one, other) = (dimension_on(a, factor)?, dimension_on(b, factor)?);
+                let differ = one != other && !is_zero(a) && !is_zero(b);
+                differ.then(|| {
+                    let message = format!("{} is compared with {}", kind(one), kind(other));
+                    (span, message)
+                })
+            })
+        })
+}
+
+/// Where a slope in a value is written; `None` if it has none.
+fn slope(value: &Value) -> Option<Span> {
+    match value {
+        Value::Number(_) => None,
+        Value::Negative(inner) => slope(inner),
+        Value::Binary(_, a, b) => slope(a).or_else(|| slope(b)),
+        Value::Statistic(statistic) => {
+            matches!(statistic.kind, Kind::On(Fit::Slope, ..)).then_some(statistic.of)
+        }
+    }
+}
+
+fn kind(dimension: Dimension) -> String {
+    match dimension {
+        Dimension::NUMBER => "a plain number".to_owned(),
+        _ => format!("a number of {dimension}"),
+    }
+}
+
+/// The dimension of each factor's levels; `None` if unknown.
+type Factors<'a> = &'a dyn Fn(&str) -> Option<Dimension>;
+
 /// Dimension of a value; `None` if it depends on the data.
 pub(super) fn dimension(value: &Value) -> Option<Dimension> {
+    dimension_on(value, &|_| None)
+}
+
+fn dimension_on(value: &Value, factor: Factors<'_>) -> Option<Dimension> {
+    let dimension = |value| dimension_on(value, factor);
     match value {
         Value::Number(number) => Some(number.dimension),
         Value::Negative(inner) => dimension(inner),
@@ -57,18 +120,23 @@ pub(super) fn dimension(value: &Value) -> Option<Dimension> {
             true => dimension(b),
             false => dimension(a),
         },
-        Value::Statistic(statistic) => statistic_dimension(statistic),
+        Value::Statistic(statistic) => of_statistic(statistic, factor),
     }
 }
 
 /// Dimension of a statistic; `None` if it depends on the data.
 pub(super) fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
+    of_statistic(statistic, &|_| None)
+}
+
+fn of_statistic(statistic: &Statistic, factor: Factors<'_>) -> Option<Dimension> {
     match &statistic.kind {
         Kind::Of(functional, _) if functional.is_number() => Some(Dimension::NUMBER),
         Kind::Share(..) => Some(Dimension::NUMBER),
         Kind::Of(_, measure) => measure.dimension(),
         Kind::On(Fit::R2, ..) => Some(Dimension::NUMBER),
-        Kind::On(..) => None,
+        Kind::On(Fit::Steps, ..) => Some(Dimension::SIZE),
+        Kind::On(Fit::Slope, of, on) => Some(of_statistic(of, factor)?.per(factor(on)?)),
     }
 }
 
