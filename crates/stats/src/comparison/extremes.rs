@@ -49,7 +49,12 @@ impl Resampling {
                 *most = most.max(here);
             }
         }
-        let Some((sd, df)) = self.spread_within_strata(&largest) else {
+        self.of_maxima(value, &largest, salt)
+    }
+
+    /// A maximum, from those of single trials, each by the index of its trial: their spread bounds it.
+    pub fn of_maxima(&self, value: f64, by_trial: &BTreeMap<usize, f64>, salt: u64) -> Replicates {
+        let Some((sd, df)) = self.spread_within_strata(by_trial) else {
             return self.at_least(value);
         };
         // One-sided, and maxima are skewed: with three times the spread, two sets of repeats of the

@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 
 /// Smallest number of trials from which to estimate how much trials differ.
 const TRIALS: usize = 3;
+/// The error of a median is so many times that of a mean, of normal values: √(π/2).
+const OF_A_MEDIAN: f64 = 1.253;
 /// The points of a fit need no interval each, but at least this many independent values in all.
 const MIN_EFFECTIVE_OF_FIT: f64 = 24.0;
 
@@ -166,6 +168,10 @@ impl<'a> Evaluation<'a> {
             ),
             (Some(statistic), _) if in_fit => statistic.point_doubt(),
             (Some(statistic), _) => statistic.doubt.clone(),
+            (None, None) if !has_interval_of_trials(&self.plan.leaves[index]) => Some(
+                "a trial has one number of it, and such numbers have an interval of `mean`, `p50`, `min`, `max` and `share`"
+                    .to_owned(),
+            ),
             (None, None) if self.plan.leaves[index].measure.is_number_of_trial() => Some(
                 "a trial has one number of it, so at least 3 trials are needed to tell how much it \
                  varies"
@@ -339,6 +345,17 @@ fn of_whole_trials(leaf: &Leaf, statistic: &Statistic<'_>) -> bool {
     statistic.doubt.is_some() && leaf.point().is_some() && by_trial(leaf).len() >= TRIALS
 }
 
+/// Does the spread of the trials' numbers say how much this statistic of them varies? Not of what is far from their middle, or
+/// of their spread itself. True of all else.
+fn has_interval_of_trials(leaf: &Leaf) -> bool {
+    let is_known = match leaf.functional.basis() {
+        Basis::Quantiles(quantiles) => quantiles == [0.5],
+        Basis::Deviations | Basis::Trials => false,
+        _ => true,
+    };
+    is_known || leaf.numbers_of_trials().is_empty()
+}
+
 /// Resamples from the values of whole trials.
 fn by_trials(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
     resampling.of_trials(leaf.point()?, &by_trial(leaf), salt)
@@ -358,20 +375,47 @@ fn by_trial(leaf: &Leaf) -> Vec<f64> {
     each.collect()
 }
 
-/// Resamples of a leaf whose values are not packets. A count is exact, a maximum is a lower bound, and the spread of
-/// any other functional comes from whole trials.
+/// Resamples of a leaf whose values are not packets. A count is exact, the largest value of a histogram is a lower bound, and
+/// the spread of any other functional comes from whole trials.
 fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
     if let Some(held) = leaf.held() {
         return of_held(leaf, &held, resampling, salt);
     }
     let value = leaf.point()?;
+    if !has_interval_of_trials(leaf) {
+        return None;
+    }
+    let largest = largest_of_trials(leaf, 1.0);
     match leaf.functional.basis() {
         Basis::Count => Some(resampling.constant(value)),
-        Basis::Largest => Some(resampling.at_least(value)),
+        Basis::Largest if largest.is_empty() => Some(resampling.at_least(value)),
+        Basis::Largest => Some(resampling.of_maxima(value, &largest, salt)),
+        Basis::Smallest if !largest.is_empty() => {
+            let turned = largest_of_trials(leaf, -1.0);
+            let turned = resampling.of_maxima(-value, &turned, salt);
+            Some(Replicates::combine(&[&turned], |x| -x[0]))
+        }
+        Basis::Quantiles(_) if !largest.is_empty() => {
+            let numbers = numbers_by_trial(leaf).into_iter();
+            let numbers: Vec<f64> = numbers.map(|number| OF_A_MEDIAN * number).collect();
+            resampling.of_trials(value, &numbers, salt)
+        }
         Basis::Share { .. } => resampling.of_counted_share(&shares_of_trials(leaf), salt),
         // Whole trials tell of any statistic how much it varies.
         _ => resampling.of_trials(value, &numbers_by_trial(leaf), salt),
     }
+}
+
+/// The largest number of each trial, by its index, of those times `sign`; empty for other measures.
+fn largest_of_trials(leaf: &Leaf, sign: f64) -> BTreeMap<usize, f64> {
+    let mut largest = BTreeMap::new();
+    for (trial, values) in &leaf.values {
+        if let Values::Trial(number) = **values {
+            let most = largest.entry(*trial).or_insert(sign * number);
+            *most = most.max(sign * number);
+        }
+    }
+    largest
 }
 
 /// One number for each trial; the mean if a trial has numbers of several ports.

@@ -654,6 +654,55 @@ fn what_is_equal_without_variation_is_about_equal() {
     expect(none, &counted, Verdict::True, "");
 }
 
+/// What one number of each trial says of its extremes, repeats bound as they do a maximum of packets; of other quantiles
+/// than the median it says nothing.
+#[test]
+fn numbers_of_trials_have_the_statistics_that_repeats_bound() {
+    let peak = "max(peak_backlog | case=EFCI, of='s1→s2')";
+    use Verdict::{True, Undecided};
+    for (check, verdict, why) in [
+        ("max(lost_load | case=FIFO) < 1000", True, ""),
+        (
+            "max(lost_load | case=FIFO) < 330",
+            Undecided,
+            "more repeats",
+        ),
+        ("min(lost_load | case=FIFO) > 200", True, ""),
+        (
+            "min(lost_load | case=FIFO) > 290",
+            Undecided,
+            "more repeats",
+        ),
+        ("p50(lost_load | case=FIFO) < 400", True, ""),
+        (
+            "p90(lost_load | case=FIFO) < 400",
+            Undecided,
+            "`mean`, `p50`, `min`, `max` and `share`",
+        ),
+        (
+            "sd(lost_load | case=FIFO) < 400",
+            Undecided,
+            "`mean`, `p50`, `min`, `max` and `share`",
+        ),
+        (&format!("{peak} < 1001cells"), True, ""),
+    ] {
+        expect(check, &queues(8), verdict, why);
+    }
+    let only = "only repeats can tell";
+    expect(
+        "max(lost_load | case=FIFO) < 1000",
+        &queues(1),
+        Undecided,
+        only,
+    );
+    expect(
+        "min(lost_load | case=FIFO) > 200",
+        &queues(1),
+        Undecided,
+        "more repeats",
+    );
+}
+
 #[test]
 fn levels_are_what_they_measure() {
     let data = waits(|wait, _| Delays {
