@@ -177,6 +177,11 @@ impl ComparisonContext<'_> {
             return Ok(());
         }
         let ends = possible_ends(evaluation, a, b);
+        let unseen: Vec<String> = [a, b]
+            .iter()
+            .filter_map(|term| evaluation.unseen(term))
+            .collect();
+        let is_bound = [a, b].iter().any(|term| matches!(term, Term::Constant(_)));
         let (a, b) = (evaluation.replicates(a)?, evaluation.replicates(b)?);
         (compared.left, compared.right) = (finite(a.value), finite(b.value));
         compared.by = self.by(&a, &b, evaluation)?;
@@ -208,12 +213,22 @@ impl ComparisonContext<'_> {
         (compared.above, compared.below) = (range.above, range.below);
         compared.repeats_differ = bounds.repeats_differ;
         compared.verdict = range.holds(&bounds);
-        let excess = range.excess(value, &bounds).powi(2);
+        // With none in n values, up to 3 in n are possible: that shrinks as the values grow, an error as their root.
+        let power = if unseen.is_empty() || !is_bound { 2 } else { 1 };
+        let excess = range.excess(value, &bounds).powi(power);
         let undecided = compared.verdict == Verdict::Undecided;
         if undecided && excess < MAX_FACTOR && bounds.low.is_finite() && bounds.high.is_finite() {
             self.more(compared, &bounds, excess, evaluation);
         }
         compared.reason = self.reason(compared, &bounds, value);
+        for clause in unseen {
+            compared.reason.push_str("; ");
+            compared.reason.push_str(&clause);
+        }
+        if compared.verdict == Verdict::Undecided {
+            let settle = self.what_would_settle(compared, &bounds);
+            compared.reason.push_str(&settle);
+        }
         Ok(())
     }
 
@@ -316,12 +331,8 @@ impl ComparisonContext<'_> {
             }
             false => "",
         };
-        let settle = match compared.verdict {
-            Verdict::Undecided => self.what_would_settle(compared, bounds),
-            _ => String::new(),
-        };
         format!(
-            "{left} against {right}: the {name} is {value}, at 95 % from {low} to {high}{repeats}{settle}"
+            "{left} against {right}: the {name} is {value}, at 95 % from {low} to {high}{repeats}"
         )
     }
 

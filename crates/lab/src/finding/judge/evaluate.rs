@@ -191,6 +191,25 @@ impl<'a> Evaluation<'a> {
         }
     }
 
+    /// Of a share of which no value is an example, or every value: the rule of three in words.
+    pub(super) fn unseen(&self, term: &Term) -> Option<String> {
+        let Term::Leaf(index) = term else {
+            return None;
+        };
+        let leaf = &self.plan.leaves[*index];
+        let is_share = matches!(leaf.functional.basis(), Basis::Share { .. });
+        let share = leaf.point().filter(|_| is_share && leaf.held().is_none())?;
+        if (share != 0.0 && share != 1.0) || self.leaf_doubt(*index, false).is_some() {
+            return None;
+        }
+        let bounds = self.interval(self.leaves[*index].as_ref()?).ok()?;
+        let most = match share == 0.0 {
+            true => bounds.high,
+            false => 1.0 - bounds.low,
+        };
+        none_of(share == 0.0, self.count_of(*index), most, noun(leaf))
+    }
+
     fn fit_doubt(&self, fit: &FitPlan) -> Option<String> {
         let each = fit.leaves.iter();
         let doubts = each.filter_map(|&leaf| Some((leaf, self.leaf_doubt(leaf, true)?)));
@@ -270,17 +289,25 @@ impl<'a> Evaluation<'a> {
         // Intervals are widened for few blocks or repeats: clip them to the possible range.
         evidence.low = evidence.low.map(|low| low.max(leaf.least()));
         evidence.high = evidence.high.map(|high| high.min(leaf.most()));
-        evidence.count = match (statistic, leaf.counted()) {
+        evidence.count = self.count_of(index);
+        let estimate = statistic.filter(|_| !leaf.functional.is_found());
+        evidence.effective = estimate.map(|statistic| statistic.effective);
+        evidence.trials = trials(&[leaf]);
+        let notes = leaf.note.iter().cloned();
+        let notes: Vec<String> = notes.chain(self.unseen(&Term::Leaf(index))).collect();
+        evidence.note = (!notes.is_empty()).then(|| notes.join("; "));
+        evidence
+    }
+
+    /// How many values a leaf is made of.
+    fn count_of(&self, index: usize) -> u64 {
+        let leaf = &self.plan.leaves[index];
+        match (&self.statistics[index], leaf.counted()) {
             _ if leaf.held().is_some() => leaf.values.len() as u64,
             (Some(statistic), _) => statistic.count,
             (None, Some(bins)) => bins.iter().map(|bin| bin.1).sum(),
             (None, None) => leaf.numbers_of_trials().len() as u64,
-        };
-        let estimate = statistic.filter(|_| !leaf.functional.is_found());
-        evidence.effective = estimate.map(|statistic| statistic.effective);
-        evidence.trials = trials(&[leaf]);
-        evidence.note = leaf.note.clone();
-        evidence
+        }
     }
 
     fn fit_evidence(&self, index: usize) -> Evaluated {
@@ -354,6 +381,37 @@ fn has_interval_of_trials(leaf: &Leaf) -> bool {
         _ => true,
     };
     is_known || leaf.numbers_of_trials().is_empty()
+}
+
+/// What the values of a share are.
+fn noun(leaf: &Leaf) -> &'static str {
+    match leaf.numbers_of_trials().is_empty() {
+        false => "trials",
+        true if leaf.measure.is_series() || leaf.counted().is_some() => "values",
+        true => "packets",
+    }
+}
+
+/// The rule of three: `none of 300 packets, so at 95 % fewer than 3 in 300 (1 %)`. `most`: how large the share may be.
+/// `None` where it may be any, or is known.
+fn none_of(is_none: bool, count: u64, most: f64, noun: &str) -> Option<String> {
+    let worth = ((3.0 / most).round() as u64).min(count);
+    if worth <= 3 || most <= 0.0 {
+        return None;
+    }
+    let (seen, rest) = match is_none {
+        true => ("none", ""),
+        false => ("all", "all but "),
+    };
+    // Draws are at random: to a tenth it is the number of values.
+    let (as_much, worth) = match (count - worth) * 10 > count {
+        true => (format!(", which say as much as {worth}"), worth),
+        false => (String::new(), count),
+    };
+    let share = format_number(300.0 / worth as f64);
+    Some(format!(
+        "{seen} of {count} {noun}{as_much}, so at 95 % {rest}fewer than 3 in {worth} ({share} %)"
+    ))
 }
 
 /// Resamples from the values of whole trials.

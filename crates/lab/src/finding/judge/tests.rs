@@ -654,6 +654,38 @@ fn what_is_equal_without_variation_is_about_equal() {
     expect(none, &counted, Verdict::True, "");
 }
 
+/// With none in n, three times as many packets settle three times as small a share.
+#[test]
+fn none_in_n_may_be_three_in_n() {
+    let data = run(&[vec![("side", "a")]], 1, 3, |_| Delays {
+        phi: 0.0,
+        count: 300,
+        ..CALM
+    });
+    let few = judged("share(response > 1s) < 0.01 %", &data);
+    assert_eq!(few.verdict, Verdict::Undecided);
+    let none = "; none of 300 packets, which say as much as 240, so at 95 % fewer than 3 in 240 (1.25 %); about ";
+    assert!(few.reason.contains(none), "{}", few.reason);
+    let part = &few.parts[0];
+    let more = part.comparisons[0].more_packets.unwrap();
+    assert!((20_000..100_000).contains(&more), "{more}");
+    let note = part.statistics[0].note.as_ref().unwrap();
+    assert!(note.starts_with("none of 300 packets, "), "{note}");
+    let none = "; none of 300 packets, so at 95 % fewer than 3 in 300 (1 %)";
+    expect("mean(lost) < 5 %", &data, Verdict::True, none);
+    let all = "; all of 300 packets, ";
+    expect("share(response < 1s) > 50 %", &data, Verdict::True, all);
+    let some = judged("share(response > 200us) > 10 %", &data);
+    assert!(!some.reason.contains("fewer than"), "{}", some.reason);
+    let none = "none of 4 trials, so at 95 % fewer than 3 in 4 (";
+    expect(
+        "share(lost_load > 1000 | case=FIFO) < 90 %",
+        &queues(4),
+        Verdict::True,
+        none,
+    );
+}
+
 /// What one number of each trial says of its extremes, repeats bound as they do a maximum of packets; of other quantiles
 /// than the median it says nothing.
 #[test]
