@@ -86,7 +86,12 @@ impl Resampling {
     /// three trials it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else.
     fn of_repeats(&self, number: &Replicates, by_blocks: &Bounds) -> Option<Bounds> {
         let spread = self.between_trials(number)?;
-        let from_blocks = ((by_blocks.high - by_blocks.low) / (2.0 * 1.96)).powi(2);
+        let half = match (by_blocks.low.is_finite(), by_blocks.high.is_finite()) {
+            (true, false) => number.value - by_blocks.low,
+            (false, true) => by_blocks.high - number.value,
+            _ => (by_blocks.high - by_blocks.low) / 2.0,
+        };
+        let from_blocks = (half / 1.96).powi(2);
         if !spread.variance.is_finite() || spread.variance <= from_blocks {
             return None;
         }

@@ -49,6 +49,26 @@ impl Resampling {
         }
     }
 
+    /// The same of a quantile of which one end alone is known ([`Statistic::is_open`]): draws on the other side are
+    /// infinite.
+    pub fn replicates_on_one_side(
+        &self,
+        statistic: &Statistic<'_>,
+        salt: u64,
+    ) -> Option<Replicates> {
+        let mut found = self.replicates(statistic, salt)?;
+        let (value, end) = (found.value, statistic.open_end());
+        for (index, draw) in found.resampled.iter_mut().enumerate() {
+            let is_beyond = (*draw - value) * end.signum() > 0.0;
+            // Where it is one of the outermost values, hardly a draw is further out.
+            if is_beyond || (*draw == value && index % 2 == 0) || index % 20 == 0 {
+                *draw = end;
+            }
+        }
+        found.as_drawn = true;
+        Some(found)
+    }
+
     fn of_blocks(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Option<Replicates> {
         let features = statistic.features.as_ref()?;
         let sums = self.block_sums(statistic, features);

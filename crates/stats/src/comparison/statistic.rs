@@ -38,6 +38,8 @@ pub struct Statistic<'a> {
     pub(super) block: f64,
     pub(super) memory: f64,
     pub(super) features: Option<Features>,
+    /// Of a far quantile with too few packets beyond it, the packets on its other side still tell.
+    is_open: bool,
     /// Why it has no interval of its own; it may still be one point of a fit.
     pub doubt: Option<String>,
 }
@@ -59,6 +61,7 @@ impl<'a> Statistic<'a> {
             block: 1.0,
             memory: 0.0,
             features: None,
+            is_open: false,
             doubt: None,
         };
         statistic.settle(&mut pooled);
@@ -77,9 +80,28 @@ impl<'a> Statistic<'a> {
             }
             None => (self.effective, self.block) = (0.0, f64::INFINITY),
         }
-        let effective = self.effective.max(1.0);
-        self.features = Features::new(self.functional, pooled, effective);
         self.doubt = self.find_doubt();
+        let mut effective = self.effective.max(1.0);
+        let is_known = !self.has_few() && self.effective >= MIN_EFFECTIVE;
+        if is_known && self.tail_doubt().is_some() {
+            effective = self.settle_open(pooled);
+        }
+        self.features = Features::new(self.functional, pooled, effective);
+    }
+
+    /// So few packets lie beyond a far quantile that they do not show how much packets resemble each other; those about the
+    /// median do. Returns how many independent values say as much.
+    fn settle_open(&mut self, pooled: &mut [f64]) -> f64 {
+        let median = Functional::Quantile(0.5).value(pooled).unwrap_or(f64::NAN);
+        let side = |x: f64| f64::from(u8::from(x <= median));
+        let streams = self.parts.iter().map(|part| part.values);
+        let Some(found) = dependence::of_streams(streams, &side) else {
+            return 1.0;
+        };
+        self.block = self.block.max(found.block);
+        self.memory = self.memory.max(found.memory);
+        self.is_open = found.effective >= MIN_EFFECTIVE;
+        found.effective.min(self.effective)
     }
 
     /// Of the deviations that the functional's error is made of.
@@ -174,6 +196,20 @@ impl<'a> Statistic<'a> {
         let beyond = self.effective * self.functional.tail()?;
         let few = beyond < MIN_BEYOND * (1.0 - 1e-9);
         few.then(|| reason(refuse_tail(self.count, self.effective, beyond)))
+    }
+
+    /// Is it a far quantile of which one end alone is known, because too few packets lie beyond it? Its resamples are those
+    /// of [`super::Resampling::replicates_on_one_side`].
+    pub const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Where nothing bounds an open quantile.
+    pub(super) fn open_end(&self) -> f64 {
+        match self.functional.basis() {
+            Basis::Quantiles(quantiles) if quantiles.iter().all(|q| *q < 0.5) => f64::NEG_INFINITY,
+            _ => f64::INFINITY,
+        }
     }
 
     /// Why it cannot even be one point of a fit: a point needs no interval of its own, but a

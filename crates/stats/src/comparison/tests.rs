@@ -168,6 +168,57 @@ fn a_floor_lies_below_the_least_seen() {
     assert!(held >= 0.93 && given == 1.0, "{held} {given}");
 }
 
+/// The end on the side of the packets is known, whether or not enough lie on the other.
+#[test]
+fn a_far_quantile_is_known_on_one_side() {
+    let of = |q: f64, values: Vec<f64>| {
+        let trials = Trials::new(&[0], |_| values.clone());
+        let statistics = [trials.statistic(Functional::Quantile(q), 0)];
+        assert!(statistics[0].doubt.is_some());
+        statistics[0].is_open().then(|| {
+            let resampling = Resampling::new(vec![0], &statistics, 1);
+            let number = resampling.replicates_on_one_side(&statistics[0], 0);
+            resampling.interval(&number.unwrap()).unwrap()
+        })
+    };
+    for phi in [0.0, 0.7] {
+        let p99 = |seed| of(0.99, ar1(phi, 400, seed));
+        let found: Vec<Bounds> = (0..RUNS).filter_map(p99).collect();
+        let wrong = found.iter().filter(|bounds| bounds.low > 2.326_348);
+        let share = wrong.count() as f64 / found.len() as f64;
+        // 2.5 % and two standard errors of what so many runs show of it.
+        assert!(
+            share <= 0.05 && found.len() as f64 > 0.5 * RUNS as f64,
+            "{phi}: {share} of {}",
+            found.len()
+        );
+        assert!(
+            found
+                .iter()
+                .all(|bounds| bounds.high == f64::INFINITY && bounds.low > 0.5)
+        );
+    }
+    let p1 = of(0.01, ar1(0.0, 300, 1)).unwrap();
+    assert!(p1.low == f64::NEG_INFINITY && p1.high < -1.0, "{p1:?}");
+    let same = of(0.999, vec![7.0; 400]).unwrap();
+    assert_eq!((same.low, same.high), (7.0, f64::INFINITY));
+}
+
+/// Two trials that are far apart leave a far quantile open at both ends.
+#[test]
+fn trials_that_differ_widen_the_end_that_is_known() {
+    let levels = [0.0, 50.0];
+    let trials = Trials::new(&[0, 0], |trial| {
+        let values = ar1(0.0, 200, trial as u64).into_iter();
+        values.map(|x| x + levels[trial]).collect()
+    });
+    let statistics = [trials.statistic(Functional::Quantile(0.99), 0)];
+    let resampling = Resampling::new(trials.strata.clone(), &statistics, 1);
+    let number = resampling.replicates_on_one_side(&statistics[0], 0);
+    let bounds = resampling.interval(&number.unwrap()).unwrap();
+    assert!(bounds.low < 0.0 && bounds.repeats_differ, "{bounds:?}");
+}
+
 #[test]
 fn a_maximum_is_at_least_the_largest_seen() {
     let bounds = of_one(Functional::Max, vec![1.0, 5.0, 2.0]).unwrap();

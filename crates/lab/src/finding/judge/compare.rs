@@ -226,7 +226,7 @@ impl ComparisonContext<'_> {
             compared.reason.push_str(&clause);
         }
         if compared.verdict == Verdict::Undecided {
-            let settle = self.what_would_settle(compared, &bounds);
+            let settle = self.what_would_settle(compared, &bounds, evaluation);
             compared.reason.push_str(&settle);
         }
         Ok(())
@@ -331,14 +331,26 @@ impl ComparisonContext<'_> {
             }
             false => "",
         };
-        format!(
-            "{left} against {right}: the {name} is {value}, at 95 % from {low} to {high}{repeats}"
-        )
+        let ends = match (bounds.low.is_finite(), bounds.high.is_finite()) {
+            (true, false) => format!("at least {low}"),
+            (false, true) => format!("at most {high}"),
+            _ => format!("from {low} to {high}"),
+        };
+        format!("{left} against {right}: the {name} is {value}, at 95 % {ends}{repeats}")
     }
 
-    fn what_would_settle(&self, compared: &Compared, bounds: &Bounds) -> String {
+    fn what_would_settle(
+        &self,
+        compared: &Compared,
+        bounds: &Bounds,
+        evaluation: &Evaluation<'_>,
+    ) -> String {
         if !(bounds.low.is_finite() && bounds.high.is_finite()) {
-            return "; how extreme it may become, only repeats can tell".to_owned();
+            return match (evaluation.open_end(), evaluation.has_extreme()) {
+                (Some(why), _) => format!("; {why}"),
+                (None, true) => "; how extreme it may become, only repeats can tell".to_owned(),
+                (None, false) => "; what it is divided by may be 0".to_owned(),
+            };
         }
         let time = self.measured.time_taken().zip(compared.more_time_ns);
         let time = time.map_or_else(String::new, |(taken, ns)| {

@@ -52,6 +52,9 @@ impl<'a> Evaluation<'a> {
                     Some(statistic) if of_whole_trials(leaf, statistic) => {
                         by_trials(leaf, &resampling, salt)
                     }
+                    Some(statistic) if statistic.is_open() => {
+                        resampling.replicates_on_one_side(statistic, salt)
+                    }
                     Some(statistic) => resampling.replicates(statistic, salt),
                     None => counted(leaf, &resampling, salt),
                 }
@@ -115,6 +118,7 @@ impl<'a> Evaluation<'a> {
             return Some(format!("there are no steps: {}", steps::says(detection)));
         }
         let reason = match term {
+            Term::Leaf(index) if self.is_open(*index) => return None,
             Term::Leaf(index) => self.leaf_doubt(*index, false)?,
             Term::Fit(index) => self.fit_doubt(&self.plan.fits[*index])?,
             _ => return None,
@@ -129,6 +133,28 @@ impl<'a> Evaluation<'a> {
             _ => String::new(),
         };
         Some(format!("{text} has no interval: {reason}{time}"))
+    }
+
+    /// Is it a far quantile of which one end alone is known?
+    fn is_open(&self, index: usize) -> bool {
+        let statistic = self.statistics[index].as_ref();
+        statistic.is_some_and(Statistic::is_open) && self.leaf_doubt(index, false).is_some()
+    }
+
+    /// Why one end of a far quantile is not known, if this is so of any.
+    pub(super) fn open_end(&self) -> Option<String> {
+        let index = (0..self.plan.leaves.len()).find(|&index| self.is_open(index))?;
+        let doubt = self.leaf_doubt(index, false)?;
+        let (text, time) = (&self.plan.leaves[index].text, self.time_lacked(index));
+        Some(format!(
+            "how far {text} may be beyond that is not known: {doubt}{time}"
+        ))
+    }
+
+    /// Is any statistic an extreme, which single packets do not bound?
+    pub(super) fn has_extreme(&self) -> bool {
+        let mut bases = self.plan.leaves.iter().map(|leaf| leaf.functional.basis());
+        bases.any(|basis| matches!(basis, Basis::Smallest | Basis::Largest))
     }
 
     /// The time to measure the packets that a statistic lacks, with the rest of the run, as ` (6 min)`; else empty.
@@ -280,7 +306,9 @@ impl<'a> Evaluation<'a> {
     fn leaf_evidence(&self, index: usize) -> Evaluated {
         let leaf = &self.plan.leaves[index];
         let statistic = self.statistics[index].as_ref();
-        let interval = match (self.leaf_doubt(index, false), &self.leaves[index]) {
+        let doubt = self.leaf_doubt(index, false);
+        let interval = match (doubt.clone(), &self.leaves[index]) {
+            (Some(_), Some(number)) if self.is_open(index) => self.interval(number),
             (Some(doubt), _) => Err(doubt),
             (None, Some(number)) => self.interval(number),
             (None, None) => Err(nothing()),
@@ -289,6 +317,7 @@ impl<'a> Evaluation<'a> {
         // Intervals are widened for few blocks or repeats: clip them to the possible range.
         evidence.low = evidence.low.map(|low| low.max(leaf.least()));
         evidence.high = evidence.high.map(|high| high.min(leaf.most()));
+        evidence.no_interval = doubt.or(evidence.no_interval);
         evidence.count = self.count_of(index);
         let estimate = statistic.filter(|_| !leaf.functional.is_found());
         evidence.effective = estimate.map(|statistic| statistic.effective);

@@ -591,7 +591,7 @@ fn what_cannot_be_computed_says_why() {
             "1 cannot be held against ns/B",
         ),
         (
-            "p999(response | wait=1ms, condition=quiet) > 0",
+            "p999(response | wait=1ms, condition=quiet) < 1s",
             "lie beyond this quantile",
         ),
         (
@@ -686,6 +686,31 @@ fn none_in_n_may_be_three_in_n() {
     );
 }
 
+/// The lower end of a far quantile decides what it can.
+#[test]
+fn a_far_quantile_is_judged_on_the_side_that_is_known() {
+    let data = run(&[vec![("side", "a")]], 1, 3, |_| Delays {
+        count: 300,
+        ..CALM
+    });
+    let known = "at 95 % at least 1";
+    expect("p99(response) > 100us", &data, Verdict::True, known);
+    expect("p99(response) < 100us", &data, Verdict::False, known);
+    expect("p1(response) < 1ms", &data, Verdict::True, "");
+    let open =
+        "; how far p99(response) may be beyond that is not known: 300 packets say as much as";
+    expect("p99(response) < 1ms", &data, Verdict::Undecided, open);
+    let judged = judged("p99(response) > 100us", &data);
+    let p99 = &judged.parts[0].statistics[0];
+    assert!(p99.low.is_some() && p99.high.is_none());
+    let why = p99.no_interval.as_ref().unwrap();
+    assert!(why.contains("more packets are needed"), "{why}");
+    let both = "p99(response) - p1(response) > 1us";
+    expect(both, &data, Verdict::True, "at least ");
+    let neither = "p99(response) - 2 * p999(response) < 1us";
+    expect(neither, &data, Verdict::Undecided, "either side");
+}
+
 /// What one number of each trial says of its extremes, repeats bound as they do a maximum of packets; of other quantiles
 /// than the median it says nothing.
 #[test]
@@ -732,6 +757,21 @@ fn numbers_of_trials_have_the_statistics_that_repeats_bound() {
         &queues(1),
         Undecided,
         "more repeats",
+    );
+}
+
+/// What may be 0 may be divided by 0.
+#[test]
+fn a_ratio_to_what_may_be_zero_is_open() {
+    let rare = run(&[vec![("side", "a")]], 3, 3, |_| Delays {
+        late: 0.001,
+        ..CALM
+    });
+    expect(
+        "mean(response) / share(response > 1ms) < 1s",
+        &rare,
+        Verdict::Undecided,
+        "; what it is divided by may be 0",
     );
 }
 
