@@ -250,6 +250,7 @@ impl ComparisonContext<'_> {
                 compared.more_packets = Some(two_digits(more));
                 times
             }
+            None if evaluation.repeats_are_copies() => return,
             None => {
                 let repeats = self.measured.repeats();
                 let more = ((excess - 1.0).max(0.1) * repeats as f64).ceil().max(1.0);
@@ -360,6 +361,9 @@ impl ComparisonContext<'_> {
             (Some(more), _) => format!("; about {more} more packets{time} would settle it"),
             (None, Some(1)) => format!("; about one more repeat{time} would settle it"),
             (None, Some(more)) => format!("; about {more} more repeats{time} would settle it"),
+            (None, None) if evaluation.repeats_are_copies() => {
+                "; nothing in this simulation is random, so more repeats would be the same: longer trials may settle it".to_owned()
+            }
             (None, None) => {
                 "; that is too close to the bound for any reasonable number of packets or repeats"
                     .to_owned()

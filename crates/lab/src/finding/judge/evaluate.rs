@@ -28,6 +28,8 @@ pub(super) struct Evaluation<'a> {
     statistics: Vec<Option<Statistic<'a>>>,
     resampling: Resampling,
     leaves: Vec<Option<Replicates>>,
+    /// For each leaf, whether all of its repeats are the same simulation.
+    copies: Vec<bool>,
     /// One for each fit: the detected steps; `None` if the fit is not of steps.
     detections: Vec<Option<Detection>>,
     time_taken: Option<TimeTaken>,
@@ -44,11 +46,19 @@ impl<'a> Evaluation<'a> {
         let present = plan.leaves.iter().zip(&statistics).filter_map(in_blocks);
         let present: Vec<_> = present.collect();
         let resampling = Resampling::new(measured.strata(), &present, seed);
+        let copies = plan.leaves.iter();
+        let copies: Vec<bool> = copies
+            .map(|leaf| measured.are_copies(&leaf.streams))
+            .collect();
         let leaves = plan.leaves.iter().zip(&statistics).enumerate();
         let leaves: Vec<_> = leaves
             .map(|(index, (leaf, statistic))| {
                 let salt = index as u64;
                 match statistic {
+                    // Where nothing is random, each trial has this number.
+                    _ if copies[index] && is_number_of_trials(leaf) => {
+                        leaf.point().map(|value| resampling.constant(value))
+                    }
                     Some(statistic) if of_whole_trials(leaf, statistic) => {
                         by_trials(leaf, &resampling, salt)
                     }
@@ -74,8 +84,14 @@ impl<'a> Evaluation<'a> {
             statistics,
             resampling,
             leaves,
+            copies,
             detections,
         }
+    }
+
+    /// Are all repeats of all statistics the same simulation, so that more of them would tell nothing?
+    pub(super) fn repeats_are_copies(&self) -> bool {
+        !self.copies.is_empty() && self.copies.iter().all(|copied| *copied)
     }
 
     /// The detection, if the term is a fit of steps that found no steps.
@@ -175,9 +191,10 @@ impl<'a> Evaluation<'a> {
         }
         let over_time = leaf.measure.is_series() && !leaf.measure.is_number_of_trial();
         Some(if over_time && leaf.held().is_none() {
-            "it hardly changes within a trial, or never comes back to the same: longer trials would \
-             tell, or at least 3 of them"
-                .to_owned()
+            format!(
+                "it hardly changes within a trial, or never comes back to the same: longer trials would tell{}",
+                self.or_repeats(index)
+            )
         } else {
             doubt
         })
@@ -203,17 +220,25 @@ impl<'a> Evaluation<'a> {
                  varies"
                     .to_owned(),
             ),
-            (None, None) if self.plan.leaves[index].measure.is_series() => Some(
+            (None, None) if self.plan.leaves[index].measure.is_series() => Some(format!(
                 "it changes too slowly, or what is asked for is too rare, to tell from a trial or two how much it varies: \
-                 longer trials would tell, or at least 3 of them"
-                    .to_owned(),
-            ),
+                 longer trials would tell{}",
+                self.or_repeats(index)
+            )),
             (None, None) => Some(
                 "only how often each value came is known, not when, so at least 3 trials are \
                  needed to tell how much it varies"
                     .to_owned(),
             ),
             (None, Some(_)) => None,
+        }
+    }
+
+    /// That several trials would do, too; empty where each would be a copy of the first.
+    fn or_repeats(&self, index: usize) -> &'static str {
+        match self.copies[index] {
+            true => "; its repeats are the same simulation",
+            false => ", or at least 3 of them",
         }
     }
 
@@ -399,6 +424,11 @@ fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
 /// Are values within a trial too correlated for an interval, while there are enough trials to compute one from?
 fn of_whole_trials(leaf: &Leaf, statistic: &Statistic<'_>) -> bool {
     statistic.doubt.is_some() && leaf.point().is_some() && by_trial(leaf).len() >= TRIALS
+}
+
+/// Is it a maximum, or a statistic of one number of each trial, so that only repeats tell how much it varies?
+fn is_number_of_trials(leaf: &Leaf) -> bool {
+    leaf.functional.basis() == Basis::Largest || !leaf.numbers_of_trials().is_empty()
 }
 
 /// Does the spread of the trials' numbers say how much this statistic of them varies? Not of what is far from their middle, or

@@ -5,7 +5,7 @@ use crate::finding::measure::Measure;
 use crate::finding::values::{MeasureUnavailable, Values};
 use delaylab_model::distinct::{Distinct, originals};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The values of a measure in one stream, or why there are none.
@@ -73,6 +73,21 @@ impl<'a> Measured<'a> {
         repeats.values().copied().max().unwrap_or(1)
     }
 
+    /// Is each of these streams' trials repeated, and every repeat the same simulation, because nothing in it is random?
+    pub(super) fn are_copies(&self, streams: &[usize]) -> bool {
+        let mut repeats = BTreeMap::<String, (BTreeSet<u32>, BTreeSet<usize>)>::new();
+        for &stream in streams {
+            let info = &self.streams()[stream];
+            let (trials, originals) = repeats.entry(combination(info)).or_default();
+            trials.insert(info.trial);
+            originals.insert(self.trials[stream]);
+        }
+        let is_copied = |(trials, originals): &(BTreeSet<u32>, BTreeSet<usize>)| {
+            trials.len() > 1 && originals.len() == 1
+        };
+        !repeats.is_empty() && repeats.values().all(is_copied)
+    }
+
     pub(super) fn strata(&self) -> Vec<usize> {
         self.strata.clone()
     }
@@ -120,4 +135,11 @@ impl<'a> Measured<'a> {
             .map_err(|MeasureUnavailable(why)| why.clone());
         values.map(Rc::clone)
     }
+}
+
+/// The levels of a stream's trial, which its repeats share.
+fn combination(stream: &StreamInfo) -> String {
+    let levels = stream.factors.iter();
+    let levels = levels.map(|(factor, level)| format!("{factor}={}\n", level.label));
+    levels.collect()
 }

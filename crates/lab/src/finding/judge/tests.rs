@@ -711,6 +711,65 @@ fn a_far_quantile_is_judged_on_the_side_that_is_known() {
     expect(neither, &data, Verdict::Undecided, "either side");
 }
 
+/// Two sizes, each with so many repeats that are the same simulation.
+fn copies(repeats: u32) -> Samples {
+    let mut samples = Samples::default();
+    for trial in 0..2 * repeats {
+        let size = ["100B", "500B"][trial as usize % 2];
+        let info = StreamInfo {
+            trial,
+            probe: "echo".to_owned(),
+            series: None,
+            repeat: trial / 2,
+            factors: vec![("size".to_owned(), level(size))],
+            trace_hash: Some(u64::from(trial % 2)),
+        };
+        let mut random = SplitMix::new(u64::from(trial % 2));
+        samples.push(
+            info,
+            records(trial, CALM, &mut random),
+            RecordFacts::default(),
+        );
+        samples.push_lost_load(trial, 100 + u64::from(trial % 2) * 1000);
+    }
+    samples
+}
+
+/// Where nothing is random, each trial's number is what it is, and no repeat is asked for.
+#[test]
+fn repeats_in_which_nothing_is_random_are_not_asked_for() {
+    for repeats in [2, 3, 8] {
+        let data = copies(repeats);
+        for check in [
+            "max(response | size=100B) < 1ms",
+            "mean(lost_load) > 599",
+            "max(lost_load) < 1101",
+            "p90(lost_load | size=100B) < 101",
+        ] {
+            expect(check, &data, Verdict::True, "");
+        }
+        let mean = evidence("mean(response | size=100B) < 1s", &data);
+        let near = format!(
+            "mean(response | size=100B) < {}ns",
+            mean.value.unwrap() as u64
+        );
+        let near = judged(&near, &data);
+        let compared = &near.parts[0].comparisons[0];
+        assert_eq!(near.verdict, Verdict::Undecided);
+        assert_eq!(compared.more_repeats, None, "{}", near.reason);
+        let why = "nothing in this simulation is random, so more repeats would be the same";
+        assert!(near.reason.contains(why), "{}", near.reason);
+    }
+    // A repeat alone does not say that others are like it.
+    let only = "; how extreme it may become, only repeats can tell";
+    expect(
+        "max(response | size=100B) < 1ms",
+        &copies(1),
+        Verdict::Undecided,
+        only,
+    );
+}
+
 /// What one number of each trial says of its extremes, repeats bound as they do a maximum of packets; of other quantiles
 /// than the median it says nothing.
 #[test]
