@@ -18,13 +18,21 @@ const SAME: RecordFacts = RecordFacts {
     residence: Residence::ToDriver,
 };
 
-/// A host on which these events were seen, whoever had the CPU; a packet that is due meanwhile is sent once that ends.
+/// The CPU of the prober.
+const PROBER: u16 = 0;
+/// That of the reflector.
+const REFLECTOR: u16 = 1;
+
+/// A host on which these events were seen, whoever had the CPU; a packet that is due while the prober's is taken is sent once
+/// that ends.
 struct Host {
     events: Vec<NoiseEvent>,
     processes: Vec<Process>,
     watched: bool,
     /// Of packet so many, the reflector waits for 3 ms.
     slow_reflector: Option<u64>,
+    /// From when to when the reflector does not run.
+    reflector_waits: Vec<(Nanos, Nanos)>,
 }
 
 impl Default for Host {
@@ -34,6 +42,7 @@ impl Default for Host {
             processes: Vec::new(),
             watched: true,
             slow_reflector: None,
+            reflector_waits: Vec::new(),
         }
     }
 }
@@ -61,13 +70,11 @@ impl World for Host {
     fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         sink.begin(0, &SAME).unwrap();
         self.events.sort_by_key(|event| event.start);
+        let here = self.events.iter().filter(|event| event.cpu == Some(PROBER));
+        let here: Vec<&NoiseEvent> = here.collect();
         for (seq, due) in (0..).zip(due()) {
-            let begun = self
-                .events
-                .partition_point(|event| event.start <= slip(due));
-            let running = self.events[..begun]
-                .last()
-                .map(|last| last.start + last.length);
+            let begun = here.partition_point(|event| event.start <= slip(due));
+            let running = here[..begun].last().map(|last| last.start + last.length);
             let mut record = Record::due(0, 0, seq, Method::Udp, due);
             let mut at = running.map_or(0, |end| end).max(slip(due));
             let mut next = |length: Nanos| {
@@ -80,11 +87,20 @@ impl World for Host {
             record.t_tx = next(2);
             record.r_rx = next(5);
             record.r_user = next(if waits { 3_000 } else { 10 });
+            let mut stalls = self.reflector_waits.iter();
+            if let Some((_, until)) = stalls.find(|(from, until)| (*from..*until).contains(&at)) {
+                at = until + seq as Nanos % 100 * MICROSECOND;
+                record.r_user = Some(at);
+            }
+            let mut next = |length: Nanos| {
+                at += length * MICROSECOND;
+                Some(at)
+            };
             record.r_tx = next(2);
             record.t_rx = next(5);
             record.t_recv = next(8);
             record.outcome = Outcome::Ok;
-            record.cpu = Some(0);
+            record.cpu = Some(PROBER);
             sink.record(&record).unwrap();
         }
         for event in &self.events {
@@ -109,7 +125,7 @@ fn event(who: &str, pid: Option<u32>, start: Nanos, length: Nanos) -> NoiseEvent
         trial: 0,
         start,
         length,
-        cpu: Some(0),
+        cpu: Some(PROBER),
         kind: NoiseKind::Scheduled,
         who: Some(who.to_owned()),
         pid,
@@ -296,4 +312,55 @@ fn a_reflector_of_this_host_is_no_other_end() {
             found.answer()
         );
     }
+}
+
+/// A process has the reflector's CPU while that does not run for 120 ms, five times.
+fn beside_a_busy_process(is_stopped: bool) -> Explanation {
+    let mut host = Host::default();
+    for n in 0..5 {
+        let (start, length) = ((2 * n + 1) * SECOND, 120 * MILLISECOND);
+        host.reflector_waits.push((start, start + length));
+        let mut busy = event(
+            "busy",
+            Some(60),
+            start - 10 * MILLISECOND,
+            length + 10 * MILLISECOND,
+        );
+        busy.cpu = Some(REFLECTOR);
+        let mut stop = event("delaylab", Some(50), start, length);
+        (stop.kind, stop.cpu, stop.preempted) = (NoiseKind::Stopped, Some(REFLECTOR), None);
+        host.events.push(busy);
+        host.events.extend(is_stopped.then_some(stop));
+    }
+    explain(host)
+}
+
+#[test]
+fn a_stopped_reflector_is_not_the_fault_of_who_had_the_cpu() {
+    let found = beside_a_busy_process(true);
+    let first = &found.causes[0];
+    assert_eq!(first.what, LateCause::Reflector { here: true });
+    let said = found.answer();
+    assert!(
+        said.contains("100 % while the reflector was stopped"),
+        "{said}"
+    );
+    let evidence = first.evidence.join("\n");
+    assert!(
+        evidence.contains("stopped by a signal or a debugger, for 120 ms"),
+        "{evidence}"
+    );
+    assert!(
+        first.remedy.contains("what stopped the reflector"),
+        "{}",
+        first.remedy
+    );
+    // The same, but that it was ready.
+    let found = beside_a_busy_process(false);
+    assert_eq!(of_process(&found, 60).packets, found.late);
+    let said = found.answer();
+    assert!(
+        said.contains("100 % while another process (busy) had its CPU"),
+        "{said}"
+    );
 }

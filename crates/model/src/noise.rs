@@ -20,16 +20,20 @@ pub enum NoiseKind {
     Softirq,
     /// Reading the clock itself took this long (seed 002, finding 5).
     SlowClockRead,
+    /// A thread that measures or answers was stopped by a signal or a debugger. Others may have had the CPU meanwhile; it did
+    /// not wait for that.
+    Stopped,
 }
 
 impl NoiseKind {
     /// Every kind.
-    pub const ALL: [NoiseKind; 5] = [
+    pub const ALL: [NoiseKind; 6] = [
         NoiseKind::SentinelGap,
         NoiseKind::Scheduled,
         NoiseKind::Interrupt,
         NoiseKind::Softirq,
         NoiseKind::SlowClockRead,
+        NoiseKind::Stopped,
     ];
 
     /// The name in files and records.
@@ -40,11 +44,12 @@ impl NoiseKind {
             NoiseKind::Interrupt => "interrupt",
             NoiseKind::Softirq => "softirq",
             NoiseKind::SlowClockRead => "slow_clock_read",
+            NoiseKind::Stopped => "stopped",
         }
     }
 }
 
-/// Something other than the prober had a CPU.
+/// Something other than the prober had a CPU, or a thread that measures was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoiseEvent {
     /// During which trial of the run.

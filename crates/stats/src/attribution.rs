@@ -2,7 +2,7 @@
 //!
 //! The delay is attributed to the stage that took longest beyond its usual time. Of a stage at the prober's own
 //! host the noise table says who had the CPU in that stretch of time, as long as the thread that the packet waited for can have
-//! waited for a CPU ([`crate::stalls`]): the process that had it for half of what was lost or more, or several that did together. Of
+//! waited for a CPU ([`crate::stalls`]) and was not stopped: the process that had it for half of what was lost or more, or several that did together. Of
 //! the network, and of stages that stamps do not tell
 //! apart, in worlds that see into their path, the queues say whether one of them held the packet for half of it or
 //! more. What is left has a stage and no name.
@@ -146,7 +146,7 @@ impl<'a, 'n> HostView<'a, 'n> {
     }
 }
 
-/// The cause of a late packet, and the event that names it.
+/// The cause of a late packet, and the event that names it, or that says that its thread was stopped.
 pub fn whose<'n>(
     late: &Excursion,
     host: &HostView<'_, 'n>,
@@ -159,6 +159,9 @@ pub fn whose<'n>(
     match stages.place() {
         Place::Prober => {
             let window = main.window.filter(|_| !host.waits_in_tcp(stages));
+            if let Some(stop) = stopped(main, window, host) {
+                return (LateCause::Prober { stages }, Some(stop));
+            }
             let overlap = window.map(|(from, to)| host.noise.on(late.cpu, from, to));
             let named = named(main, overlap, &host.prober, host);
             named.unwrap_or((LateCause::Prober { stages }, None))
@@ -167,8 +170,11 @@ pub fn whose<'n>(
             // Where the clocks are one, so are the hosts: the noise is that of the reflector, too.
             let same = host.facts.reflector_clock == ReflectorClock::Same;
             let window = main.window.filter(|_| same);
-            let overlap = window.map(|(from, to)| host.noise.on_busiest(from, to));
             let unnamed = LateCause::Reflector { here: same };
+            if let Some(stop) = stopped(main, window, host) {
+                return (unnamed, Some(stop));
+            }
+            let overlap = window.map(|(from, to)| host.noise.on_busiest(from, to));
             named(main, overlap, &host.reflector, host).unwrap_or((unnamed, None))
         }
         Place::Server => (LateCause::Server, None),
@@ -209,6 +215,17 @@ pub fn by_bounds(what: LateCause, late: &Excursion, server: Bounds) -> LateCause
     }
 }
 
+/// When what the packet waited for was stopped for half of what was lost: who had the CPU meanwhile did not keep it waiting.
+fn stopped<'n>(
+    main: &Excess,
+    window: Option<(Nanos, Nanos)>,
+    host: &HostView<'_, 'n>,
+) -> Option<&'n NoiseEvent> {
+    let (from, to) = window?;
+    let (stop, ns) = host.noise.stopped(from, to)?;
+    enough(ns as f64, main).then_some(stop)
+}
+
 fn named<'n>(
     main: &Excess,
     overlap: Option<Overlap<'n>>,
@@ -216,8 +233,7 @@ fn named<'n>(
     host: &HostView<'_, 'n>,
 ) -> Option<(LateCause, Option<&'n NoiseEvent>)> {
     let cpu = overlap?.longest?.cpu;
-    let (from, to) = main.window?;
-    let to = stalls.waited_until(cpu, to);
+    let (from, to) = stalls.waited(cpu, main.window?);
     if !enough(host.noise.on(cpu, from, to).ns as f64, main) {
         return None;
     }
@@ -398,6 +414,38 @@ mod tests {
         assert_eq!(of(&other), LateCause::Reflector { here: false });
         let nothing = blamed(&late(Stage::Reflector), &SAME, &[]);
         assert_eq!(nothing, LateCause::Reflector { here: true });
+    }
+
+    #[test]
+    fn who_was_stopped_did_not_wait_for_the_process_that_had_the_cpu() {
+        let busy = event("busy", 1, 900_000_000, 500_000_000);
+        let stop = |start: i64, length: i64| NoiseEvent {
+            kind: NoiseKind::Stopped,
+            ..event("delaylab", 1, start, length)
+        };
+        let of = |stages: StageSet, stop: NoiseEvent| {
+            blamed(&late(stages), &SAME, &[busy.clone(), stop])
+        };
+        let (wakeup, reflector) = (Stage::ReceiveWakeup.into(), Stage::Reflector.into());
+        for start in [800_000_000, 1_000_200_000] {
+            let stop = stop(start, 1_002_900_000 - start);
+            assert_eq!(
+                of(wakeup, stop.clone()),
+                LateCause::Prober { stages: wakeup }
+            );
+            assert_eq!(of(reflector, stop), LateCause::Reflector { here: true });
+        }
+        // Too short, over before, and of another thread, which goes on later.
+        for other in [
+            stop(1_000_000_000, 1_400_000),
+            stop(900_000_000, 100_000_000),
+            stop(900_000_000, 200_000_000),
+        ] {
+            for stages in [wakeup, reflector] {
+                let what = of(stages, other.clone());
+                assert!(matches!(what, LateCause::Ran { .. }), "{what:?}");
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! over its end.
 
 use delaylab_model::Nanos;
-use delaylab_model::noise::NoiseEvent;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Record;
 use std::collections::BTreeMap;
 
@@ -35,6 +35,8 @@ pub struct Join<'a> {
     by_cpu: BTreeMap<u16, Events<'a>>,
     /// Those whose CPU is not known: for records of CPUs without events, and without a CPU.
     anywhere: Events<'a>,
+    /// When threads that measure were stopped: nothing has a CPU by that.
+    stops: Vec<&'a NoiseEvent>,
 }
 
 impl<'a> Join<'a> {
@@ -42,7 +44,9 @@ impl<'a> Join<'a> {
     pub fn new(events: &'a [NoiseEvent]) -> Self {
         let mut anywhere = Vec::new();
         let mut by_cpu: BTreeMap<u16, Vec<&NoiseEvent>> = BTreeMap::new();
-        for event in events {
+        let (stops, ran): (Vec<&NoiseEvent>, Vec<&NoiseEvent>) =
+            (events.iter()).partition(|event| event.kind == NoiseKind::Stopped);
+        for event in ran {
             match event.cpu {
                 Some(cpu) => by_cpu.entry(cpu).or_default().push(event),
                 None => anywhere.push(event),
@@ -55,7 +59,16 @@ impl<'a> Join<'a> {
         Self {
             by_cpu: by_cpu.into_iter().map(ready).collect(),
             anywhere: Events::new(anywhere),
+            stops,
         }
+    }
+
+    /// The longest time in which a thread that measures was stopped, of a stretch at whose end it ran again.
+    pub fn stopped(&self, from: Nanos, to: Nanos) -> Option<(&'a NoiseEvent, Nanos)> {
+        let ended = self.stops.iter();
+        let ended = ended.filter(|stop| end_of(stop) > from && end_of(stop) <= to);
+        let each = ended.map(|&stop| (stop, end_of(stop) - stop.start.max(from)));
+        each.max_by_key(|&(_, length)| length)
     }
 
     /// CPUs on which something was seen.

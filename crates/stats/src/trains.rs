@@ -12,7 +12,7 @@
 
 use crate::regularity::{self, LEAST_GAPS, Regular};
 use delaylab_model::Nanos;
-use delaylab_model::noise::{NoiseEvent, Process};
+use delaylab_model::noise::{NoiseEvent, NoiseKind, Process};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Pieces are one activation if the gap between them is at most this share of the shorter one, where nothing
@@ -99,9 +99,10 @@ impl TrainsBuilder {
             .extend(each.map(|process| ((trial, process.thread), process.clone())));
     }
 
-    /// Takes an event. Those without a name have no owner.
+    /// Takes an event. Those without a name have no owner; what was stopped did not run.
     pub fn push(&mut self, event: &NoiseEvent) {
-        let Some(owner) = owner(&self.processes, event) else {
+        let ran = event.kind != NoiseKind::Stopped;
+        let Some(owner) = owner(&self.processes, event).filter(|_| ran) else {
             return;
         };
         let threads = self.pieces.entry(owner).or_default();

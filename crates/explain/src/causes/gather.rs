@@ -10,7 +10,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::method::Method;
-use delaylab_model::noise::Ran;
+use delaylab_model::noise::{NoiseKind, Ran};
 use delaylab_model::path::Topology;
 use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
@@ -119,7 +119,7 @@ pub(super) struct Tally {
     stages: BTreeMap<StageSet, u64>,
     /// When they were due, by index of their stream.
     pub(super) due: BTreeMap<usize, Vec<Nanos>>,
-    /// How long it had the CPU at a stretch when it delayed a packet.
+    /// How long it had the CPU at a stretch, or was stopped, when it delayed a packet.
     pub(super) lengths: Vec<f64>,
     /// And until it had done what it was woken for.
     pub(super) activations: Vec<f64>,
@@ -127,6 +127,8 @@ pub(super) struct Tally {
     pub(super) cpus: BTreeSet<u16>,
     /// As which processes.
     pub(super) pids: BTreeSet<u32>,
+    /// Packets for which the thread that they waited for was stopped.
+    pub(super) stopped: u64,
     /// Packets that were sent over TCP, which sends again what is lost.
     pub(super) over_tcp: u64,
     /// Packets with segments that the kernel says were sent again.
@@ -430,6 +432,7 @@ impl Gathering<'_> {
                 tally.sent_again += u64::from(open.sent_again.contains(&(at, late.seq)));
                 tally.overtaken += u64::from(open.overtaken.contains(&(at, late.seq)));
                 if let Some(event) = event {
+                    tally.stopped += u64::from(event.kind == NoiseKind::Stopped);
                     let ran = activation.map_or(event.length, |activation| activation.ran);
                     tally.lengths.push(event.length as f64);
                     tally.activations.push(ran as f64);

@@ -124,6 +124,8 @@ pub struct Cause {
     pub worst: Worst,
     /// Stages in which they were late, the most frequent first.
     pub stages: Vec<(StageSet, u64)>,
+    /// Packets for which the prober or the reflector was stopped, by a signal or a debugger.
+    pub stopped: u64,
     /// What part the process has in the measurement.
     pub role: Role,
     /// What is known of the process, of one that is named.
@@ -385,6 +387,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             lost_ns: tally.lost_ns,
             worst: tally.worst,
             stages: tally.stages(),
+            stopped: tally.stopped,
             evidence: words::evidence(what, tally, &seen, &gathered),
             remedy: words::remedy(what, &seen, tally, &gathered),
             role,

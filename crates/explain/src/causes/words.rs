@@ -116,6 +116,12 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
             format!(", {of_worst} while {name} had its CPU")
         }
         LateCause::Others => format!(", {of_worst} while several other processes had its CPU"),
+        LateCause::Prober { .. } if is_mostly_stopped(worst.stopped, worst.packets) => {
+            format!(", {of_worst} while the prober was stopped")
+        }
+        LateCause::Reflector { here: true } if is_mostly_stopped(worst.stopped, worst.packets) => {
+            format!(", {of_worst} while the reflector was stopped")
+        }
         LateCause::Prober { stages }
             if is_stall(worst, explanation) && waited_for_a_cpu(*stages) =>
         {
@@ -167,7 +173,12 @@ fn is_stall(cause: &Cause, explanation: &Explanation) -> bool {
 /// The same, of packets that are counted.
 fn is_stalled(tally: &Tally, gathered: &Gathered<'_>) -> bool {
     let watched = gathered.sources.iter().any(|source| source == TRACER);
-    watched && tally.lost_ns >= STALL_NS * tally.packets as f64
+    tally.stopped > 0 || watched && tally.lost_ns >= STALL_NS * tally.packets as f64
+}
+
+/// Was the thread that most of the packets waited for stopped?
+const fn is_mostly_stopped(stopped: u64, packets: u64) -> bool {
+    stopped > 0 && 2 * stopped >= packets
 }
 
 /// Did what ran on the prober's host delay the reflector there, too?
@@ -386,6 +397,7 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
         }
         NoiseKind::SentinelGap => "gaps that the CPU sentinel measured",
         NoiseKind::SlowClockRead => "gaps between clock reads",
+        NoiseKind::Stopped => "stops",
     };
     let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
     let length = format_duration_f64(median.unwrap_or(0.0));
@@ -402,6 +414,9 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
 fn nobody(what: &LateCause, tally: &Tally, gathered: &Gathered<'_>) -> String {
     if let LateCause::Reflector { here: false } = what {
         return "stamps of the reflector: its own process answered late".to_owned();
+    }
+    if tally.stopped > 0 {
+        return stopped(what, tally);
     }
     let stalled = match what {
         LateCause::Prober { stages } if waited_for_a_cpu(*stages) => Some("the prober"),
@@ -421,6 +436,26 @@ fn nobody(what: &LateCause, tally: &Tally, gathered: &Gathered<'_>) -> String {
             gathered.sources.join(", ")
         )
     }
+}
+
+/// That the thread was stopped, for how long and how many of the packets.
+fn stopped(what: &LateCause, tally: &Tally) -> String {
+    let thread = match what {
+        LateCause::Reflector { .. } => "the reflector",
+        _ => "the prober",
+    };
+    let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
+    let length = format_duration_f64(median.unwrap_or(0.0));
+    let of_all = match tally.packets - tally.stopped {
+        0 => String::new(),
+        _ => format!(
+            ", when {} of the {} packets waited for it",
+            tally.stopped, tally.packets
+        ),
+    };
+    format!(
+        "the scheduler's events: {thread} was stopped by a signal or a debugger, for {length} at a time (median){of_all}; it did not          wait for a CPU"
+    )
 }
 
 /// Where nothing says who had the CPU when, who had it most: the kernel counts that for everybody.
@@ -616,6 +651,7 @@ fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
             "{who} is the kernel's own work after interrupts: move the device's interrupts to another \
              CPU, or the measurement."
         ),
+        NoiseKind::Stopped => "See what stopped it (a signal, a debugger).".to_owned(),
         NoiseKind::SentinelGap | NoiseKind::SlowClockRead => {
             "Run as root or with access to tracefs: then what ran has a name.".to_owned()
         }
@@ -693,6 +729,7 @@ impl Cause {
                     NoiseKind::Softirq => "(a softirq) had the CPU",
                     NoiseKind::SentinelGap => "had the CPU, without a name",
                     NoiseKind::SlowClockRead => "made clock reads slow",
+                    NoiseKind::Stopped => "was stopped",
                 };
                 match kind {
                     NoiseKind::Scheduled => {

@@ -31,8 +31,8 @@ pub enum Event<'a> {
         from: Task<'a>,
         /// Who runs from now on.
         to: Task<'a>,
-        /// The first could have gone on: it waits for nothing but a CPU.
-        preempted: Option<bool>,
+        /// Why the first no longer runs.
+        why: Option<Why>,
     },
     /// A driver's interrupt handler began.
     InterruptBegin {
@@ -50,6 +50,17 @@ pub enum Event<'a> {
     SoftirqEnd,
 }
 
+/// Why a thread no longer runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It could have gone on: it waits for nothing but a CPU.
+    Preempted,
+    /// It waits for something else, or has ended.
+    Waits,
+    /// A signal or a debugger stopped it: nothing but that lets it run again.
+    Stopped,
+}
+
 /// Softirqs by number, in the kernel's order.
 const SOFTIRQS: [&str; 10] = [
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
@@ -64,6 +75,8 @@ pub fn softirq_name(vector: u32) -> Cow<'static, str> {
 /// What a thread may wait for, as the bits of `prev_state` (`TASK_REPORT` in linux/sched.h; the bit above
 /// them says that it was preempted).
 const WAITS: u64 = 0xff;
+/// Those of them that say that it was stopped: `TASK_STOPPED`, `TASK_TRACED`.
+const STOPPED: u64 = 0x04 | 0x08;
 
 /// Reads events, by the formats that this kernel says they have.
 #[derive(Debug, Clone, Default)]
@@ -109,7 +122,7 @@ impl Decoder {
             Layout::Switch { from, to, state } => Event::Switch {
                 from: task(payload, from)?,
                 to: task(payload, to)?,
-                preempted: state.and_then(|state| could_go_on(payload, state)),
+                why: state.and_then(|state| why(payload, state)),
             },
             Layout::InterruptBegin { name } => Event::InterruptBegin {
                 name: text(located(payload, name)?),
@@ -144,14 +157,18 @@ fn layout(event: &str, format: &Format) -> Option<Layout> {
 }
 
 /// Of a thread that stopped running; the kernel's `long` has 4 or 8 bytes.
-fn could_go_on(payload: &[u8], state: Field) -> Option<bool> {
+fn why(payload: &[u8], state: Field) -> Option<Why> {
     let bytes = payload.get(state.offset..)?;
     let state = match state.size {
         4 => u32::from_ne_bytes(*bytes.first_chunk()?).into(),
         8 => u64::from_ne_bytes(*bytes.first_chunk()?),
         _ => return None,
     };
-    Some(state & WAITS == 0)
+    Some(match state & WAITS {
+        0 => Why::Preempted,
+        bits if bits & STOPPED != 0 => Why::Stopped,
+        _ => Why::Waits,
+    })
 }
 
 fn task(payload: &[u8], (id, name): (Field, Field)) -> Option<Task<'_>> {
@@ -226,7 +243,7 @@ mod tests {
         Event::Switch {
             from: task(from),
             to: task(to),
-            preempted: Some(false),
+            why: Some(Why::Waits),
         }
     }
 
@@ -255,19 +272,20 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_nothing_was_preempted() {
+    fn who_waits_for_nothing_was_preempted_and_who_is_stopped_is_not_ready() {
         let field = |size| Field { offset: 2, size };
-        let of = |state: u64, size| {
-            could_go_on(&[&[0; 2][..], &state.to_ne_bytes()].concat(), field(size))
+        let of = |state: u64, size| why(&[&[0; 2][..], &state.to_ne_bytes()].concat(), field(size));
+        let each = |states: &[u64], expected| {
+            for state in states {
+                assert_eq!(of(*state, 8), Some(expected), "{state:#x}");
+                assert_eq!(of(*state, 4), Some(expected), "{state:#x}");
+            }
         };
-        // Running, preempted; sleeping, waiting for a disk, dead, an idle thread of the kernel.
-        let states = [0, 0x100, 1, 2, 0x20, 0x80];
-        assert_eq!(
-            states.map(|state| of(state, 8) == Some(true)),
-            [true, true, false, false, false, false]
-        );
-        assert_eq!((of(0x100, 4), of(1, 4)), (Some(true), Some(false)));
-        assert_eq!((of(1, 2), could_go_on(&[0; 5], field(8))), (None, None));
+        // Running, preempted; sleeping, waiting for a disk, dead, an idle thread of the kernel; by SIGSTOP, by a debugger.
+        each(&[0, 0x100], Why::Preempted);
+        each(&[1, 2, 0x20, 0x80], Why::Waits);
+        each(&[4, 8], Why::Stopped);
+        assert_eq!((of(1, 2), why(&[0; 5], field(8))), (None, None));
     }
 
     #[test]

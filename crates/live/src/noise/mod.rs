@@ -11,6 +11,7 @@
 //! | `sentinel` | a thread that only looks for gaps |
 //! | `tracer` | the kernel's own events: who had the CPU |
 //! | `occupancy` | from those events, who had a CPU from when to when: sans-IO |
+//! | `stops` | from those events, when threads were stopped: sans-IO |
 //! | [`counters`] | what the kernel counts: interrupts, waiting for a CPU, stolen time |
 //! | `events` | what was seen, within bounds |
 //! | `processes` | whose the threads are that were seen |
@@ -23,6 +24,7 @@ pub mod gaps;
 mod occupancy;
 mod processes;
 mod sentinel;
+mod stops;
 mod thread;
 mod tracer;
 

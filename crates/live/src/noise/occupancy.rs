@@ -1,6 +1,6 @@
 //! From the kernel's events, who had a CPU from when to when.
 
-use delaylab_kernel::tracefs::event::{Event, Task, softirq_name};
+use delaylab_kernel::tracefs::event::{Event, Task, Why, softirq_name};
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseKind;
 use std::borrow::Cow;
@@ -46,12 +46,9 @@ impl Occupancy {
     /// Takes the next event. Returns the spell that it ends.
     pub(super) fn take<'a>(&mut self, now: Nanos, event: Event<'a>) -> Option<Spell<'a>> {
         match event {
-            Event::Switch {
-                from,
-                to,
-                preempted,
-            } => {
+            Event::Switch { from, to, why } => {
                 let spell = self.switch(now, from, &to)?;
+                let preempted = why.map(|why| why == Why::Preempted);
                 Some(Spell { preempted, ..spell })
             }
             Event::InterruptBegin { name } => {
@@ -125,7 +122,7 @@ mod tests {
         Event::Switch {
             from: task(from),
             to: task(to),
-            preempted: Some(true),
+            why: Some(Why::Preempted),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::events::Events;
 use super::occupancy::{Occupancy, Spell};
+use super::stops::Stops;
 use crate::condition::guardian::Guardian;
 use crate::condition::undo::Undo;
 use delaylab_kernel::cpu_list::Cpus;
@@ -10,7 +11,7 @@ use delaylab_kernel::tracefs::page::{self, Page};
 use delaylab_kernel::tracefs::{Buffer, Instance, Tracefs};
 use delaylab_kernel::{clock, owned_name, proc_counters, process};
 use delaylab_model::Nanos;
-use delaylab_model::noise::NoiseEvent;
+use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use std::collections::HashSet;
 use std::io;
 
@@ -19,10 +20,14 @@ const BUFFER_KIB: usize = 4 << 10;
 /// All buffers together.
 const BUFFERS_KIB: usize = 64 << 10;
 
+/// How the names of threads that measure and answer begin.
+const OWN_NAMES: [&str; 2] = ["delaylab", "dlab-"];
+
 /// An instance of the tracer that is made once and traces trial by trial.
 #[derive(Debug)]
 pub(super) struct Tracer {
     cpus: Vec<Traced>,
+    stops: Stops,
     decoder: Decoder,
     page: Box<[u8; page::SIZE]>,
     instance: Instance,
@@ -58,6 +63,7 @@ impl Tracer {
         };
         Ok(Self {
             cpus: cpus.iter().map(traced).collect::<io::Result<_>>()?,
+            stops: Stops::default(),
             decoder: instance.enable(&event::ALL)?,
             page: Box::new([0; page::SIZE]),
             instance,
@@ -68,6 +74,7 @@ impl Tracer {
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.instance.trace(true)?;
         let now = clock::monotonic();
+        self.stops = Stops::default();
         for traced in &mut self.cpus {
             traced.occupancy = Occupancy::begin(now);
         }
@@ -77,6 +84,7 @@ impl Tracer {
     /// Reads what has been written until now. Returns how many entries were lost.
     pub(super) fn drain(&mut self, mut found: impl FnMut(u16, Spell<'_>)) -> io::Result<u64> {
         let mut lost = 0;
+        let now = clock::monotonic();
         for Traced {
             cpu,
             buffer,
@@ -90,15 +98,20 @@ impl Tracer {
                 if page.lost > 0 {
                     lost += page.lost;
                     occupancy.lose();
+                    self.stops.lose();
                 }
                 for entry in page.entries() {
-                    let event = self.decoder.decode(entry.payload);
-                    if let Some(spell) = event.and_then(|event| occupancy.take(entry.time, event)) {
+                    let Some(event) = self.decoder.decode(entry.payload) else {
+                        continue;
+                    };
+                    self.stops.take(*cpu, entry.time, &event);
+                    if let Some(spell) = occupancy.take(entry.time, event) {
                         found(*cpu, spell);
                     }
                 }
             }
         }
+        self.stops.end(now, found);
         Ok(lost)
     }
 
@@ -150,8 +163,16 @@ impl Judge {
 
     /// Keeps a spell that is noise.
     pub(super) fn judge(&self, cpu: u16, spell: Spell<'_>, events: &mut Events) {
-        let idle_or_ours = |id| id == 0 || self.ours.contains(&id);
-        if spell.length < self.least || spell.thread.is_some_and(idle_or_ours) {
+        let ours = |id| self.ours.contains(&id);
+        let is_noise = match spell.kind {
+            // A reflector on this host may not be the run's own.
+            NoiseKind::Stopped => {
+                spell.thread.is_some_and(ours)
+                    || OWN_NAMES.iter().any(|own| spell.who.starts_with(own))
+            }
+            _ => !spell.thread.is_some_and(|id| id == 0 || ours(id)),
+        };
+        if spell.length < self.least || !is_noise {
             return;
         }
         events.push(NoiseEvent {
@@ -170,17 +191,20 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use delaylab_model::noise::NoiseKind;
 
     fn judged(length: Nanos, thread: Option<u32>) -> bool {
+        judged_as(NoiseKind::Scheduled, "somebody", length, thread)
+    }
+
+    fn judged_as(kind: NoiseKind, who: &'static str, length: Nanos, thread: Option<u32>) -> bool {
         let mut judge = Judge::new(4, 5, vec![std::process::id()]);
         judge.look_around();
         let mut events = Events::new(10);
         let spell = Spell {
             start: 100,
             length,
-            kind: NoiseKind::Scheduled,
-            who: "somebody".into(),
+            kind,
+            who: who.into(),
             thread,
             preempted: None,
         };
@@ -198,6 +222,16 @@ mod tests {
         assert!(judged(5, Some(u32::MAX)));
         assert!(judged(5, None));
         assert!(judged(5, Some(process::thread_id())));
+    }
+
+    #[test]
+    fn of_stops_those_of_what_measures_count() {
+        let stopped = |who, thread| judged_as(NoiseKind::Stopped, who, 5, Some(thread));
+        assert!(stopped("delaylab", u32::MAX));
+        assert!(stopped("dlab-echo", u32::MAX));
+        assert!(!stopped("somebody", u32::MAX));
+        let first = std::process::id();
+        assert!(first == process::thread_id() || stopped("somebody", first));
     }
 
     #[test]

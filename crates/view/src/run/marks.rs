@@ -39,7 +39,10 @@ impl Happening {
         match kind {
             NoiseKind::SentinelGap => Some(Self::SentinelGap),
             NoiseKind::SlowClockRead => Some(Self::SlowClockRead),
-            NoiseKind::Scheduled | NoiseKind::Interrupt | NoiseKind::Softirq => None,
+            NoiseKind::Scheduled
+            | NoiseKind::Interrupt
+            | NoiseKind::Softirq
+            | NoiseKind::Stopped => None,
         }
     }
 }

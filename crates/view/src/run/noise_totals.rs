@@ -35,7 +35,11 @@ impl NoiseTotals {
         let each = self.0.into_values().flat_map(BTreeMap::into_values);
         let mut totals: Vec<_> = each.collect();
         for total in &mut totals {
-            total.packets = packets.get(&total.who).copied().unwrap_or(0);
+            // A thread that is stopped has no CPU that a packet could want.
+            let met = packets
+                .get(&total.who)
+                .filter(|_| total.kind != NoiseKind::Stopped);
+            total.packets = met.copied().unwrap_or(0);
         }
         totals.sort_by(|a, b| (b.total.cmp(&a.total)).then_with(|| a.who.cmp(&b.who)));
         totals

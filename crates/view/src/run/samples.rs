@@ -198,6 +198,7 @@ fn explanation() -> Explanation {
         role: Role::Other,
         process: None,
         shares_name: false,
+        stopped: 0,
         driven: None,
         stages: vec![(StageSet::only(Stage::ReceiveWakeup), u64::from(packets))],
         rhythm: None,
