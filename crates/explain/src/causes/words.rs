@@ -454,7 +454,7 @@ fn stopped(what: &LateCause, tally: &Tally) -> String {
         ),
     };
     format!(
-        "the scheduler's events: {thread} was stopped by a signal or a debugger, for {length} at a time (median){of_all}; it did not          wait for a CPU"
+        "the scheduler's events: {thread} was stopped by a signal or a debugger, for {length} at a time (median){of_all}; it did not wait for a CPU"
     )
 }
 
