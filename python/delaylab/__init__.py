@@ -16,7 +16,7 @@
 
 Names, units and defaults are those of experiment files and of JSON documents. Times in tables are integers of
 nanoseconds; arguments take `datetime.timedelta` or text with a unit, as in `"10ms"`. Errors are exceptions of
-`delaylab.errors`, with the sentence that the program would print.
+`delaylab.errors`, with the sentence that the program would print; an argument of the wrong type is a `TypeError`.
 """
 
 from ._delaylab import version as _version

@@ -101,7 +101,8 @@ def call(
 
 def document(*words: str, failing: bool = False) -> dict[str, Any]:
     """The document that `delaylab WORDS --json` prints."""
-    printed, _ = call(*words, "--json", failing=failing)
+    command, *others = words
+    printed, _ = call(command, "--json", *others, failing=failing)
     read: dict[str, Any] = json.loads(printed)
     return read
 
@@ -110,7 +111,8 @@ def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
     """The document that `delaylab WORDS --json` prints, and what a terminal would show, of the same execution."""
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text"
-        read = document(*words, "--text-file", os.fspath(text))
+        command, *others = words
+        read = document(command, "--text-file", os.fspath(text), *others)
         return read, text.read_text()
 
 

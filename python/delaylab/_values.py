@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
+import numbers
+import re
+from collections.abc import Set
 from typing import Any, Iterable, Mapping
 
 from .errors import UsageError
@@ -23,8 +27,8 @@ def duration(value: datetime.timedelta) -> str:
 def literal(value: Any) -> str:
     """A value as `--set` takes it.
 
-    >>> literal("64KiB"), literal(4), literal(True), literal(["64B", 128])
-    ('64KiB', '4', 'true', '["64B", 128]')
+    >>> literal("64KiB"), literal(4), literal(True), literal(["64B", 128]), literal(range(3))
+    ('64KiB', '4', 'true', '["64B", 128]', '[0, 1, 2]')
     """
     if isinstance(value, str):
         return value
@@ -32,49 +36,77 @@ def literal(value: Any) -> str:
 
 
 def _nested(value: Any) -> str:
+    value = _plain(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime.timedelta):
         return f'"{duration(value)}"'
     if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{escaped}"'
-    if isinstance(value, (int, float)):
-        return repr(value)
+        return _quoted(value)
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return _number(float(value))
     if isinstance(value, Mapping):
-        pairs = ", ".join(f"{key} = {_nested(one)}" for key, one in value.items())
+        pairs = ", ".join(f"{_key(key)} = {_nested(one)}" for key, one in value.items())
         return "{ " + pairs + " }"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_nested(one) for one in value) + "]"
-    raise UsageError(
-        f"{value!r} is no value of an experiment: text with a unit, a number, a truth value, a timedelta, or a list or dict of these"
-    )
+    if isinstance(value, (Set, bytes)) or not isinstance(value, Iterable):
+        raise UsageError(
+            f"{value!r} is no value of an experiment: text with a unit, a number, a truth value, a timedelta, or a list, "
+            "a range, an array or a dict of these"
+        )
+    return "[" + ", ".join(_nested(one) for one in value) + "]"
 
 
-def flags(options: Mapping[str, Any]) -> list[str]:
-    """Keyword arguments as flags of the program.
+def _plain(value: Any) -> Any:
+    """A scalar of numpy as Python's own."""
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
-    >>> flags({"count": 10, "interval": "10ms", "no_stamps": True, "size": None, "set": ["a=1", "b=2"]})
-    ['--count', '10', '--interval', '10ms', '--no-stamps', '--set', 'a=1', '--set', 'b=2']
+
+def _number(value: float) -> str:
+    """What is whole is written so: a count may have been computed as a float.
+
+    >>> _number(2.0), _number(0.5), _number(1e22)
+    ('2', '0.5', '1e+22')
+    """
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def _key(key: Any) -> str:
+    """
+    >>> _key("every"), _key("a b")
+    ('every', '"a b"')
+    """
+    if not isinstance(key, str):
+        raise UsageError(f"{key!r} is no name of a value: give text")
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _quoted(key)
+
+
+def _quoted(text: str) -> str:
+    """Text of TOML, whose escapes are those of JSON.
+
+    >>> print(_quoted('a "b"'), _quoted("two\\nlines"))
+    "a \\"b\\"" "two\\nlines"
+    """
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def flags(options: Mapping[str, Any], own: Iterable[str] = ()) -> list[str]:
+    """Keyword arguments as flags of the program; `own` are those that are no arguments, since the package gives them itself.
+
+    >>> flags({"count": 10, "pattern": "-1", "no_stamps": True, "size": None, "set": ["a=1", "b=2"]})
+    ['--count=10', '--pattern=-1', '--no-stamps', '--set=a=1', '--set=b=2']
     """
     words: list[str] = []
-    for name, value in options.items():
+    for name, given in options.items():
+        if name in own:
+            raise UsageError(f"`{name}` is no argument here: the result is returned, and nothing is printed")
         flag = "--" + name.replace("_", "-")
-        if value is None or value is False:
-            continue
-        if value is True:
-            words.append(flag)
-            continue
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            text = duration(one) if isinstance(one, datetime.timedelta) else str(one)
-            words += [flag, text]
+        for value in given if isinstance(given, (list, tuple)) else [given]:
+            value = _plain(value)
+            if value is True:
+                words.append(flag)
+            elif value is not None and value is not False:
+                text = duration(value) if isinstance(value, datetime.timedelta) else str(value)
+                words.append(f"{flag}={text}")
     return words
-
-
-def names(value: str | Iterable[str]) -> list[str]:
-    """One name or several, each once.
-
-    >>> names("trial"), names(["size", "load", "size"])
-    (['trial'], ['size', 'load'])
-    """
-    return [value] if isinstance(value, str) else list(dict.fromkeys(value))

@@ -3,7 +3,7 @@
 import html
 from typing import Any, Mapping
 
-from . import _program
+from . import _arguments, _program
 from ._values import literal
 
 
@@ -46,12 +46,11 @@ class Calibration(Answer):
     """A measured path as a model, and how far that is off."""
 
     def __init__(self, folder: str) -> None:
-        super().__init__(["calibrate", folder, "--quiet"], once=True)
+        super().__init__(["calibrate", "--quiet", "--", folder], once=True)
         self._folder = folder
 
     def predict(self, changes: Mapping[str, Any]) -> Answer:
         """What a new run would show if the path were changed so, as in `{"path.rate": "20Mbit/s"}`."""
-        sets: list[str] = []
-        for path, value in changes.items():
-            sets += ["--set", f"{path}={literal(value)}"]
-        return Answer(["predict", self._folder, "--quiet", *sets], once=True)
+        values = _arguments.values("changes", changes).items()
+        sets = [f"--set={_arguments.text('a path', path)}={literal(value)}" for path, value in values]
+        return Answer(["predict", "--quiet", *sets, "--", self._folder], once=True)

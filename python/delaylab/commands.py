@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any
 
-from . import _program
+from . import _arguments, _program
 from ._values import flags
 from .answers import Answer
 from .errors import UnreachableError
@@ -16,21 +16,27 @@ from .runs import open as open_run
 _SAVED = re.compile(r"^saved in (.*): see `", re.MULTILINE)
 # Options of `ping` that have no long name.
 _SHORT = {"ipv4": "-4", "ipv6": "-6"}
+# What prints something else than the answer, or where it goes.
+_OWN = ("help", "version", "json")
+_OWN_OF_PING = (*_OWN, "json_stream", "csv", "tui", "quiet", "verbose", "timestamps", "save")
+_ENDS = ("--count=", "--duration=", "--load=")
 
 
 def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any) -> Run:
     """Probes a target: an address, a name, or a URL such as `https://example.org/`. Returns the run of it.
 
     Every option of `delaylab ping` is an argument, with `_` for `-`: `method="udp"`, `count=1000`, `interval="10ms"`,
-    `load="up"`, `fresh=True`. Without `count` or `duration` it sends ten packets.
+    `load="up"`, `fresh=True`; None is one that is not given. Without `count`, `duration` or `load` it sends ten packets.
 
     A target that does not answer is a run with losses.
     """
-    if not {"count", "duration"} & options.keys():
-        options["count"] = 10
-    short = [flag for name, flag in _SHORT.items() if options.pop(name, False)]
-    words = [target, "--quiet", "--save", os.fspath(output), *short, *flags(options)]
-    _, said = _program.call("ping", *words, failing=True)
+    _arguments.text("target", target)
+    folder = _arguments.path("output", output)
+    short = [flag for name, flag in _SHORT.items() if options.pop(name, None)]
+    words = flags(options, own=_OWN_OF_PING)
+    if not any(word.startswith(_ENDS) for word in words):
+        words.append("--count=10")
+    _, said = _program.call("ping", "--quiet", f"--save={folder}", *short, *words, "--", target, failing=True)
     saved = _SAVED.search(said)
     if saved is None:
         raise UnreachableError(said.strip().removeprefix("delaylab: ") or f"{target} did not answer")
@@ -45,5 +51,9 @@ def compare(
     Options are those of `delaylab compare`: `measure="response"`, `fail_if="p99(response) > +10%"`. A condition that
     failed is in the answer.
     """
-    folders = [str(one.folder) if isinstance(one, Run) else os.fspath(one) for one in (first, second)]
-    return Answer(["compare", *folders, *flags(options)], failing=True)
+    named = {"first": first, "second": second}
+    folders = [
+        str(one.folder) if isinstance(one, Run) else _arguments.path(name, one, "a run, its folder or its name")
+        for name, one in named.items()
+    ]
+    return Answer(["compare", *flags(options, own=_OWN), "--", *folders], failing=True)

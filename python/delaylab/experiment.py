@@ -11,12 +11,14 @@ import tempfile
 from pathlib import Path
 from typing import Any, Mapping
 
-from . import _delaylab, _program
+from . import _arguments, _delaylab, _program
 from ._progress import Progress, told
 from ._values import literal
 from .errors import UsageError
 from .runs import Run
 from .runs import open as open_run
+
+_EXPERIMENT = "an experiment, its file, or its name in the catalogue"
 
 
 def list_experiments() -> dict[str, str]:
@@ -53,20 +55,24 @@ class Experiment:
     @classmethod
     def load(cls, named: str | os.PathLike[str]) -> Experiment:
         """An experiment of the catalogue, or a file. It is read and checked."""
-        loaded = cls(os.fspath(named))
+        loaded = cls(_arguments.path("named", named, _EXPERIMENT))
         loaded.resolve()
         return loaded
 
     @classmethod
     def from_toml(cls, text: str, name: str = "experiment.toml") -> Experiment:
         """An experiment from its text; `name` is what errors call it."""
-        loaded = cls(name, text=text)
+        loaded = cls(_arguments.text("name", name), text=_arguments.text("text", text))
         loaded.resolve()
         return loaded
 
     def set(self, path: str, value: Any) -> Experiment:
-        """With another value, as in `set("path.switch.buffer", "64KiB")` and `set("sweep.size.to", ["64B", "1KiB"])`."""
-        return self._checked(sets=(*self.sets, (path, literal(value))))
+        """With another value, as in `set("path.switch.buffer", "64KiB")` and `set("sweep.size.to", ["64B", "1KiB"])`.
+
+        Text, a number or a truth value, also of numpy, a timedelta, a dict, or whatever has an order of these, as a list, a
+        range or an array.
+        """
+        return self._checked(sets=(*self.sets, (_arguments.text("path", path), literal(value))))
 
     def quick(self) -> Experiment:
         """The short form, by the file's section `quick`."""
@@ -74,11 +80,11 @@ class Experiment:
 
     def in_world(self, world: str) -> Experiment:
         """In another world: `live`, `testbed` or `sim`."""
-        return self._checked(chosen_world=world)
+        return self._checked(chosen_world=_arguments.text("world", world))
 
     def with_seed(self, seed: int) -> Experiment:
         """With another seed of all random numbers."""
-        return self._checked(seed=seed)
+        return self._checked(seed=_arguments.whole("seed", seed))
 
     def _checked(self, **changes: Any) -> Experiment:
         changed = dataclasses.replace(self, **changes)
@@ -87,15 +93,16 @@ class Experiment:
 
     def resolve(self) -> _delaylab.Resolved:
         """With all choices applied."""
-        if self.seed is not None and not 0 <= self.seed < 2**64:
-            raise UsageError(f"the seed is {self.seed}: give a number from 0 to 2**64 - 1")
+        seed = None if self.seed is None else _arguments.whole("seed", self.seed)
+        if seed is not None and not 0 <= seed < 2**64:
+            raise UsageError(f"the seed is {seed}: give a number from 0 to 2**64 - 1")
         return _delaylab.resolve(
             self.named,
             self.text,
             self.chosen_world,
             self.is_quick,
             list(self.sets),
-            self.seed,
+            seed,
             self.target,
             self.measured,
             "runs",
@@ -145,10 +152,16 @@ class Experiment:
             ("--measured", self.measured),
         ]:
             if value is not None:
-                words += [flag, str(value)]
-        for path, text in self.sets:
-            words += ["--set", f"{path}={text}"]
+                words.append(f"{flag}={value}")
+        words += [f"--set={path}={text}" for path, text in self.sets]
         return words
+
+
+def chosen(experiment: str | os.PathLike[str] | Experiment) -> Experiment:
+    """The experiment that an argument of this name is. It is not read yet."""
+    if isinstance(experiment, Experiment):
+        return experiment
+    return Experiment(_arguments.path("experiment", experiment, _EXPERIMENT))
 
 
 def run(
@@ -171,34 +184,52 @@ def run(
     they are installed. Ctrl-C stops the run; what was recorded stays in a folder that ends in `.partial`, with which
     `delaylab resume` goes on.
     """
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}: give 1 or more, or leave it out for one for each CPU")
-    chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
-    if quick:
-        chosen = dataclasses.replace(chosen, is_quick=True)
-    if target is not None:
-        world = world or "live"
-        chosen = dataclasses.replace(chosen, target=target)
-    if world is not None:
-        chosen = dataclasses.replace(chosen, chosen_world=world)
-    if seed is not None:
-        chosen = dataclasses.replace(chosen, seed=seed)
-    for path, value in (set or {}).items():
-        chosen = chosen.set(path, value)
-    resolved = chosen.resolve()
+    changed = _changed(experiment, quick, world, set, seed, target)
+    folder = _arguments.path("output", output)
+    workers = None if threads is None else _arguments.whole("threads", threads)
+    if workers is not None and workers < 1:
+        raise UsageError(f"threads is {workers}: give 1 or more, or leave it out for one for each CPU")
+    _arguments.truth("allow_load", allow_load)
+    _arguments.progress(progress)
+    resolved = changed.resolve()
     with told(progress) as tell:
         if resolved.world != "sim":
-            return _by_program(chosen, resolved, output, threads, allow_load, tell)
-        folder, warnings = _delaylab.simulate(resolved, os.fspath(output), threads, tell, [*sys.argv])
+            return _by_program(changed, resolved, folder, workers, allow_load, tell)
+        made, warnings = _delaylab.simulate(resolved, folder, workers, tell, [*sys.argv])
     for warning in warnings:
         _program.warn(f"warning: {warning}")
-    return open_run(folder)
+    return open_run(made)
+
+
+def _changed(
+    experiment: str | os.PathLike[str] | Experiment,
+    quick: bool,
+    world: str | None,
+    set: Mapping[str, Any] | None,
+    seed: int | None,
+    target: str | None,
+) -> Experiment:
+    """The experiment with what the arguments of `run` change."""
+    changed = chosen(experiment)
+    if _arguments.truth("quick", quick):
+        changed = dataclasses.replace(changed, is_quick=True)
+    if target is not None:
+        world = world or "live"
+        changed = dataclasses.replace(changed, target=_arguments.text("target", target))
+    if world is not None:
+        changed = dataclasses.replace(changed, chosen_world=_arguments.text("world", world))
+    if seed is not None:
+        changed = dataclasses.replace(changed, seed=_arguments.whole("seed", seed))
+    if set is not None:
+        for path, value in _arguments.values("set", set).items():
+            changed = changed.set(path, value)
+    return changed
 
 
 def _by_program(
-    chosen: Experiment,
+    changed: Experiment,
     resolved: _delaylab.Resolved,
-    output: str | os.PathLike[str],
+    output: str,
     threads: int | None,
     allow_load: bool,
     progress: Progress | None,
@@ -215,15 +246,14 @@ def _by_program(
             done[document["trial"]] = None
             progress(len(done), resolved.trials)
 
-    words = [*chosen._words(), "--json", "--quiet", "--no-report", "-o", os.fspath(output)]
+    words = [*changed._words(), "--json", "--quiet", "--no-report", f"--output={output}"]
     if allow_load:
         words.append("--allow-load")
     with tempfile.TemporaryDirectory() as scratch:
-        named = chosen.named
-        if chosen.text is not None:
+        named = changed.named
+        if changed.text is not None:
             file = Path(scratch) / "experiment.toml"
-            file.write_text(chosen.text)
+            file.write_text(changed.text)
             named = str(file)
-        printed, _ = _program.call("run", named, *words, on_line=follow)
-    last = json.loads(printed.splitlines()[-1])
-    return open_run(last["folder"])
+        printed, _ = _program.call("run", *words, "--", named, on_line=follow)
+    return open_run(json.loads(printed.splitlines()[-1])["folder"])

@@ -12,8 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
 
-from . import _delaylab, _program
-from ._values import names
+from . import _arguments, _delaylab, _program
 from .answers import Answer, Calibration
 from .errors import EnvironmentFault
 
@@ -152,19 +151,23 @@ class Picture:
     """A figure as it is printed: drawn without a browser, shown by notebooks, saved for papers."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._words = ["report", str(folder), "--figure", name]
+        self._folder = folder
+        self._name = name
         self._svg: str | None = None
 
     @property
     def svg(self) -> str:
         """As SVG."""
         if self._svg is None:
-            self._svg = _program.call(*self._words)[0]
+            self._svg = self._report()
         return self._svg
 
     def save(self, file: str | os.PathLike[str]) -> None:
         """To a file that ends in `.svg`, `.png`, `.pdf`, or `.json` (Vega-Lite with its data)."""
-        _program.call(*self._words, "--output", os.fspath(file))
+        self._report(f"--output={_arguments.path('file', file)}")
+
+    def _report(self, *words: str) -> str:
+        return _program.call("report", f"--figure={self._name}", *words, "--", str(self._folder))[0]
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -231,7 +234,7 @@ class Run:
 
     def table(self, name: str, columns: str | Sequence[str] = ()) -> Table:
         """A table that was recorded, or this column or these columns of it."""
-        return Table(self._native.table(name, names(columns)))
+        return Table(self._native.table(_arguments.text("name", name), _arguments.names("columns", columns)))
 
     def records(self, columns: str | Sequence[str] = ()) -> Table:
         """A row for each packet: every stamp in nanoseconds of the measuring clock, and how it ended."""
@@ -247,7 +250,7 @@ class Run:
         A row for each combination of levels; with `by`, of the levels of this factor or these (or `"probe"`), and what else was
         varied is taken together.
         """
-        return Table(self._native.summary(None if by is None else names(by)))
+        return Table(self._native.summary(None if by is None else _arguments.names("by", by)))
 
     @property
     def figures(self) -> dict[str, str]:
@@ -256,7 +259,7 @@ class Run:
 
     def specification(self, figure: str) -> dict[str, Any]:
         """The Vega-Lite specification of a figure, with its data."""
-        read: dict[str, Any] = json.loads(self._native.figure(figure))
+        read: dict[str, Any] = json.loads(self._native.figure(_arguments.text("figure", figure)))
         return read
 
     def figure(self, name: str) -> altair.TopLevelMixin:
@@ -269,13 +272,16 @@ class Run:
 
     def picture(self, name: str) -> Picture:
         """A figure as an image: what `delaylab report --figure` writes."""
-        return Picture(self.folder, name)
+        return Picture(self.folder, _arguments.text("name", name))
 
     def explain(self, baseline: str | os.PathLike[str] | Run | None = None) -> Answer:
         """What is slow and why packets were late, against the best combination, another run, or `"idle"`."""
-        against = baseline.folder if isinstance(baseline, Run) else baseline
-        words = [] if against is None else ["--baseline", os.fspath(against)]
-        return Answer(["explain", str(self.folder), *words])
+        words: list[str] = []
+        if baseline is not None:
+            against = baseline.folder if isinstance(baseline, Run) else baseline
+            words = [f"--baseline={_arguments.path('baseline', against, 'a run, its folder or its name, or text: idle')}"]
+        words += ["--", str(self.folder)]
+        return Answer(["explain", *words])
 
     def calibrate(self) -> Calibration:
         """The measured path as a model, whose changes can be predicted."""
@@ -283,8 +289,8 @@ class Run:
 
     def report(self, output: str | os.PathLike[str] | None = None) -> Path:
         """Writes the page of the run, into its folder or to a file: where it is."""
-        page = self.folder / "report.html" if output is None else Path(output)
-        _program.call("report", str(self.folder), "--output", str(page))
+        page = self.folder / "report.html" if output is None else Path(_arguments.path("output", output))
+        _program.call("report", f"--output={page}", "--", str(self.folder))
         return page
 
     def __repr__(self) -> str:
@@ -303,4 +309,5 @@ def open(run: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> 
 
     Raises `EnvironmentFault` where a file is not what was recorded.
     """
-    return Run(_delaylab.Stored.open(os.fspath(run), os.fspath(runs)))
+    named = _arguments.path("run", run, "a folder, or the name of a run")
+    return Run(_delaylab.Stored.open(named, _arguments.path("runs", runs)))

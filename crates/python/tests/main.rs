@@ -88,6 +88,11 @@ fn runs() {
 }
 
 #[test]
+fn arguments() {
+    file("arguments");
+}
+
+#[test]
 fn program_answers() {
     file("program");
 }

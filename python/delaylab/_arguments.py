@@ -1,0 +1,74 @@
+"""Arguments of the wrong type: refused by name before anything is done, with what is expected."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import reprlib
+from typing import Any, Iterable, Mapping
+
+
+def wrong(name: str, value: object, expected: str) -> TypeError:
+    """
+    >>> wrong("seed", "7", "a whole number")
+    TypeError("seed is '7': expected a whole number")
+    """
+    return TypeError(f"{name} is {reprlib.repr(value)}: expected {expected}")
+
+
+def whole(name: str, value: Any) -> int:
+    """A whole number, also one of numpy."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise wrong(name, value, "a whole number")
+    return int(value)
+
+
+def truth(name: str, value: Any) -> bool:
+    """A truth value."""
+    if not isinstance(value, bool):
+        raise wrong(name, value, "True or False")
+    return value
+
+
+def text(name: str, value: Any) -> str:
+    """Text."""
+    if not isinstance(value, str):
+        raise wrong(name, value, "text")
+    return value
+
+
+def path(name: str, value: Any, expected: str = "a path") -> str:
+    """Text or a path."""
+    named = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(named, str):
+        raise wrong(name, value, expected)
+    return named
+
+
+def values(name: str, given: Any) -> Mapping[str, Any]:
+    """Values by their paths."""
+    if not isinstance(given, Mapping):
+        raise wrong(name, given, 'a dict of values by their paths, as in {"design.repeats": 2}')
+    return given
+
+
+def names(name: str, given: str | Iterable[str]) -> list[str]:
+    """One name or several, each once.
+
+    >>> names("columns", "trial"), names("by", ["size", "load", "size"])
+    (['trial'], ['size', 'load'])
+    """
+    several = [given] if isinstance(given, str) else given
+    expected = "a name, or several"
+    if not isinstance(several, Iterable):
+        raise wrong(name, given, expected)
+    listed = list(dict.fromkeys(several))
+    if not all(isinstance(one, str) for one in listed):
+        raise wrong(name, given, expected)
+    return listed
+
+
+def progress(given: Any) -> None:
+    """Refuses what cannot be called with how many trials are done, of how many."""
+    if given is not None and not isinstance(given, bool) and not callable(given):
+        raise wrong("progress", given, "a function of two numbers, or True for a bar")

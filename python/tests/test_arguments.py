@@ -1,0 +1,132 @@
+"""Arguments: values of numpy and of every iterable, names and texts that begin with a dash, and wrong types by their names."""
+
+import datetime
+import os
+
+import numpy as np
+import pytest
+
+import delaylab as dl
+from delaylab import _values
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch):
+    """A program that only says how it was called: its words, one a line, once it has been."""
+    program = tmp_path / "delaylab"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >&2\nexit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("DELAYLAB", os.fspath(program))
+
+    def words(call) -> list[str]:
+        with pytest.raises(dl.DelaylabError) as raised:
+            call()
+        return str(raised.value).splitlines()
+
+    return words
+
+
+@pytest.mark.parametrize("two", [2, 2.0, np.float64(2), np.int64(2), np.uint8(2), np.array(2)])
+def test_a_number_is_one_of_numpy_too(small, two):
+    assert small.set("design.repeats", two).trials == 4
+
+
+@pytest.mark.parametrize("levels", [[0, 1, 2], range(3), np.arange(3), np.arange(3.0), iter((0, 1, 2)), (0, np.int8(1), 2)])
+def test_whatever_has_an_order_is_a_list_of_levels(small, levels):
+    assert small.set("sweep.streams.to", levels).factors == {"streams": ["0", "1", "2"]}
+
+
+@pytest.mark.parametrize("value", [object(), None, b"64B", {0, 1}, [None], {3: 4}])
+def test_what_is_no_value_is_refused(small, value):
+    with pytest.raises(dl.UsageError, match="is no (value|name)"):
+        small.set("sweep.streams.to", value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [True, 0.5, 1e22],
+        {"a b": 1, 'a"b': 2, "every": "10ms"},
+        ["two\nlines", "a\\b", 'a "b"', "\x01\x7f\t", "µs"],
+        [{"of": ["64B", 128]}],
+    ],
+)
+def test_a_value_is_written_as_toml(value):
+    tomllib = pytest.importorskip("tomllib")
+    assert tomllib.loads(f"x = {_values.literal(value)}")["x"] == value
+
+
+def test_a_scalar_within_a_value_is_written_as_such():
+    assert _values.literal([np.bool_(False), np.float64(0.5), datetime.timedelta(milliseconds=3)]) == '[false, 0.5, "3ms"]'
+
+
+def test_what_begins_with_a_dash_is_no_option(said, tmp_path):
+    words = said(lambda: dl.ping("-6", pattern="-1", count=3, output="-out"))
+    assert words == ["ping", "--quiet", "--save=-out", "--pattern=-1", "--count=3", "--", "-6"]
+    words = said(lambda: dl.Calibration("-a-run"))
+    assert words[-2:] == ["--", "-a-run"]
+    file = tmp_path / "-x.toml"
+    file.write_text(dl.Experiment.load("wait-time-jitter").toml)
+    here = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        words = said(lambda: dl.run("-x.toml", set={"title": "-t"}, output="-out"))
+    finally:
+        os.chdir(here)
+    assert words[-2:] == ["--", "-x.toml"]
+    assert {"--set=title=-t", "--output=-out"} <= {*words}
+
+
+@pytest.mark.parametrize("name", ["help", "version", "json", "json_stream", "csv", "quiet", "tui", "save"])
+def test_what_prints_something_else_is_no_argument_of_ping(name, tmp_path):
+    with pytest.raises(dl.UsageError, match=f"`{name}` is no argument here"):
+        dl.ping("127.0.0.1", output=tmp_path, **{name: True})
+
+
+@pytest.mark.parametrize("ends", [{}, {"count": None}, {"count": None, "duration": None}, {"load": []}])
+def test_without_an_end_a_ping_sends_ten(said, tmp_path, ends):
+    assert "--count=10" in said(lambda: dl.ping("127.0.0.1", output=tmp_path, **ends))
+
+
+@pytest.mark.parametrize("ends", [{"load": "tcp:1"}, {"load": ["up", "down"]}, {"duration": "1s"}, {"count": 3}])
+def test_with_an_end_a_ping_has_that_alone(said, tmp_path, ends):
+    words = said(lambda: dl.ping("127.0.0.1", output=tmp_path, **ends))
+    assert not {"10", "--count=10"} & {*words}
+
+
+def calls(small, run):
+    """A call with an argument of the wrong type, and its name."""
+    return {
+        "seed": lambda: dl.run(small, seed="7"),
+        "seed ": lambda: small.with_seed(1.5),
+        "threads": lambda: dl.run(small, threads="2"),
+        "threads ": lambda: dl.run(small, threads=1.5),
+        "quick": lambda: dl.run(small, quick="no"),
+        "set": lambda: dl.run(small, set=[("design.repeats", 2)]),
+        "set ": lambda: dl.run(small, set="design.repeats=2"),
+        "path": lambda: dl.run(small, set={3: 3}),
+        "progress": lambda: dl.run(small, progress=3),
+        "output": lambda: dl.run(small, output=None),
+        "experiment": lambda: dl.run(3),
+        "world": lambda: small.in_world(None),
+        "text": lambda: dl.Experiment.from_toml(None),
+        "named": lambda: dl.Experiment.load(None),
+        "target": lambda: dl.ping(None),
+        "second": lambda: dl.compare(run, None),
+        "run": lambda: dl.open(None),
+        "columns": lambda: run.records(3),
+        "columns ": lambda: run.records([None]),
+        "by": lambda: run.summary(by=3),
+        "name": lambda: run.picture(None),
+        "figure": lambda: run.figure(None),
+        "baseline": lambda: run.explain(3),
+        "changes": lambda: dl.Calibration.predict(dl.Calibration.__new__(dl.Calibration), None),
+    }
+
+
+def test_a_wrong_type_is_named_before_anything_is_done(small, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, call in calls(small, run).items():
+        with pytest.raises(TypeError, match=f"^{name.strip()} is .*: expected "):
+            call()
+    assert not list(tmp_path.iterdir())
