@@ -24,8 +24,11 @@ from .answers import Answer, Calibration
 from .commands import compare, ping
 from .errors import (
     ClusterError,
+    ConditionError,
     DelaylabError,
     EnvironmentFault,
+    InternalFault,
+    ModelError,
     UnreachableError,
     UsageError,
 )
@@ -39,11 +42,14 @@ __all__ = [
     "Answer",
     "Calibration",
     "ClusterError",
+    "ConditionError",
     "DelaylabError",
     "EnvironmentFault",
     "Experiment",
     "Finding",
     "Findings",
+    "InternalFault",
+    "ModelError",
     "Picture",
     "Run",
     "Table",

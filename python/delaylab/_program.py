@@ -15,15 +15,20 @@ from .errors import (
     DelaylabError,
     EnvironmentFault,
     InternalFault,
+    ModelError,
     UnreachableError,
     UsageError,
 )
 
 _BY_EXIT_CODE: dict[int, type[DelaylabError]] = {
-    1: UnreachableError,
     2: UsageError,
     3: EnvironmentFault,
     4: InternalFault,
+}
+# Exit code 1: what was asked for has no result, which is another thing with each command.
+_WITHOUT_RESULT: dict[str, type[DelaylabError]] = {
+    "calibrate": ModelError,
+    "predict": ModelError,
 }
 
 
@@ -41,12 +46,11 @@ def program() -> str:
     return found
 
 
-def error(code: int, message: str) -> DelaylabError:
-    """The exception for how the program ended."""
+def error(command: str, code: int, message: str) -> DelaylabError:
+    """The exception for how a command ended."""
     text = message.strip().removeprefix("delaylab: ")
-    return _BY_EXIT_CODE.get(code, InternalFault)(
-        text or f"delaylab ended with {code}"
-    )
+    kind = _WITHOUT_RESULT.get(command, UnreachableError) if code == 1 else _BY_EXIT_CODE.get(code, InternalFault)
+    return kind(text or f"delaylab ended with {code}")
 
 
 def call(
@@ -80,39 +84,40 @@ def call(
     stderr = process.stderr
     reader = threading.Thread(target=lambda: said.append(stderr.read()), daemon=True)
     reader.start()
-    try:
-        for line in process.stdout:
-            lines.append(line)
-            if on_line is not None:
-                on_line(line)
-        code = process.wait()
-    except BaseException:
-        # From a terminal it has got the signal, too; from anywhere else not.
-        process.terminate()
-        process.wait()
-        raise
-    finally:
+    with process:
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if on_line is not None:
+                    on_line(line)
+            code = process.wait()
+        except BaseException:
+            # From a terminal it has got the signal, too; from anywhere else not.
+            process.terminate()
+            process.wait()
+            reader.join()
+            raise
         reader.join()
     text = "".join(said)
     if code != 0 and not (failing and code == 1):
-        raise error(code, text)
+        raise error(words[0], code, text)
     return "".join(lines), text
 
 
-def document(*words: str, failing: bool = False) -> dict[str, Any]:
+def document(*words: str) -> dict[str, Any]:
     """The document that `delaylab WORDS --json` prints."""
     command, *others = words
-    printed, _ = call(command, "--json", *others, failing=failing)
+    printed, _ = call(command, "--json", *others)
     read: dict[str, Any] = json.loads(printed)
     return read
 
 
 def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
     """The document that `delaylab WORDS --json` prints, and what a terminal would show, of the same execution."""
+    command, *others = words
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text"
-        command, *others = words
-        read = document(command, "--text-file", os.fspath(text), *others)
+        read = document(command, f"--text-file={text}", *others)
         return read, text.read_text()
 
 

@@ -8,28 +8,18 @@ from ._values import literal
 
 
 class Answer(dict[str, Any]):
-    """A document by its names, as in `answer["causes"][0]`; `text` is the same for people.
+    """A document by its names, as in `answer["causes"][0]`; `text` is the same for people, made when the question was asked.
 
     Schemas and units: `delaylab schema NAME`.
     """
 
-    def __init__(self, words: list[str], failing: bool = False, once: bool = False) -> None:
-        """`once`: the command simulates and keeps what it simulated, so that it is not carried out again for its text."""
-        self._words = words
-        self._failing = failing
-        self._text: str | None = None
-        if once:
-            document, text = _program.document_and_text(*words)
-            self._text = text.strip("\n")
-        else:
-            document = _program.document(*words, failing=failing)
+    def __init__(self, document: Mapping[str, Any], text: str) -> None:
         super().__init__(document)
+        self._text = text.strip("\n")
 
     @property
     def text(self) -> str:
         """The answer as the program prints it on a terminal."""
-        if self._text is None:
-            self._text = _program.call(*self._words, failing=self._failing)[0].strip("\n")
         return self._text
 
     def __str__(self) -> str:
@@ -46,11 +36,14 @@ class Calibration(Answer):
     """A measured path as a model, and how far that is off."""
 
     def __init__(self, folder: str) -> None:
-        super().__init__(["calibrate", "--quiet", "--", folder], once=True)
+        super().__init__(*_program.document_and_text("calibrate", "--quiet", "--", folder))
         self._folder = folder
 
     def predict(self, changes: Mapping[str, Any]) -> Answer:
-        """What a new run would show if the path were changed so, as in `{"path.rate": "20Mbit/s"}`."""
+        """What a new run would show if the path were changed so, as in `{"path.rate": "20Mbit/s"}`.
+
+        Raises `ModelError` where no model can be made of the run.
+        """
         values = _arguments.values("changes", changes).items()
         sets = [f"--set={_arguments.text('a path', path)}={literal(value)}" for path, value in values]
-        return Answer(["predict", "--quiet", *sets, "--", self._folder], once=True)
+        return Answer(*_program.document_and_text("predict", "--quiet", *sets, "--", self._folder))

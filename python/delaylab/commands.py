@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from . import _arguments, _program
 from ._values import flags
 from .answers import Answer
-from .errors import UnreachableError
+from .errors import ConditionError, UnreachableError
 from .runs import Run
 from .runs import open as open_run
 
 _SAVED = re.compile(r"^saved in (.*): see `", re.MULTILINE)
+# Why the program ended with 1: to the end, a reason a line.
+_ENDED = re.compile(r"^delaylab: (.*)\Z", re.MULTILINE | re.DOTALL)
 # Options of `ping` that have no long name.
 _SHORT = {"ipv4": "-4", "ipv6": "-6"}
 # What prints something else than the answer, or where it goes.
@@ -28,7 +33,9 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     Every option of `delaylab ping` is an argument, with `_` for `-`: `method="udp"`, `count=1000`, `interval="10ms"`,
     `load="up"`, `fresh=True`; None is one that is not given. Without `count`, `duration` or `load` it sends ten packets.
 
-    A target that does not answer is a run with losses.
+    With ICMP and `tcp-connect` a target that does not answer is a run with losses. The other methods raise `UnreachableError`
+    where no reflector or server answers when they begin. Where a condition of `fail_if` holds, `ConditionError` is raised,
+    and has the run.
     """
     _arguments.text("target", target)
     folder = _arguments.path("output", output)
@@ -40,7 +47,13 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     saved = _SAVED.search(said)
     if saved is None:
         raise UnreachableError(said.strip().removeprefix("delaylab: ") or f"{target} did not answer")
-    return open_run(saved[1])
+    ended = _ENDED.search(said)
+    reasons = ended[1].splitlines() if ended else []
+    failed = [reason for reason in reasons if reason.startswith("failed: ")]
+    run = open_run(saved[1])
+    if failed:
+        raise ConditionError("\n".join(failed), run)
+    return run
 
 
 def compare(
@@ -49,11 +62,20 @@ def compare(
     """What changed from the first run to the second, by how much, and how certain that is.
 
     Options are those of `delaylab compare`: `measure="response"`, `fail_if="p99(response) > +10%"`. A condition that
-    failed is in the answer.
+    failed is in the answer, under `conditions`, and no exception.
     """
     named = {"first": first, "second": second}
     folders = [
         str(one.folder) if isinstance(one, Run) else _arguments.path(name, one, "a run, its folder or its name")
         for name, one in named.items()
     ]
-    return Answer(["compare", *flags(options, own=_OWN), "--", *folders], failing=True)
+    page = options.pop("output", None)
+    words = ["compare", *flags(options, own=_OWN)]
+    with tempfile.TemporaryDirectory() as scratch:
+        # One execution prints the answer for people and writes it for programs.
+        document = Path(scratch) / "answer.json"
+        printed, _ = _program.call(*words, f"--output={document}", "--", *folders, failing=True)
+        answer = Answer(json.loads(document.read_text()), printed.removesuffix(f"\n{document}\n"))
+    if page is not None:
+        _program.call(*words, f"--output={_arguments.path('output', page)}", "--", *folders, failing=True)
+    return answer

@@ -1,8 +1,15 @@
 """What can go wrong, with the sentence that the program would print: what it is, and what to do about it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .runs import Run
+
 
 class DelaylabError(Exception):
-    """Any error of delaylab."""
+    """Any error of delaylab. An argument of the wrong type is a `TypeError`, which names it."""
 
 
 class UsageError(DelaylabError):
@@ -10,7 +17,19 @@ class UsageError(DelaylabError):
 
 
 class UnreachableError(DelaylabError):
-    """The target cannot be reached, did not answer, or a condition that was asked for has failed (exit code 1)."""
+    """The target cannot be reached, or did not answer (exit code 1 of `ping` and `run`)."""
+
+
+class ConditionError(DelaylabError):
+    """A condition of `fail_if` holds (exit code 1 of `ping`). The run is recorded all the same: `run` is it."""
+
+    def __init__(self, message: str, run: Run) -> None:
+        super().__init__(message)
+        self.run = run
+
+
+class ModelError(DelaylabError):
+    """No model can be made of a run (exit code 1 of `calibrate` and `predict`)."""
 
 
 class EnvironmentFault(DelaylabError):

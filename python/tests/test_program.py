@@ -1,6 +1,7 @@
 """What the program carries out and answers, from Python."""
 
 import os
+import shutil
 import stat
 
 import polars as pl
@@ -74,24 +75,68 @@ def test_errors_are_those_of_the_program(tmp_path):
         dl.ping("no.such.name.invalid", output=tmp_path)
 
 
-def test_an_answer_that_simulates_is_carried_out_once(tmp_path, monkeypatch):
+def stub(tmp_path, monkeypatch, script):
+    """A program in place of delaylab."""
     program = tmp_path / "delaylab"
-    program.write_text(
-        f"""#!/bin/sh
-echo "$@" >> {tmp_path}/calls
-while [ $# -gt 0 ]; do [ "$1" = --text-file ] && echo 'for people' > "$2"; shift; done
-echo '{{"schema": "delaylab/calibration/1"}}'
-"""
-    )
+    program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("DELAYLAB", os.fspath(program))
+
+
+# It notes each call, and gives each execution a number of its own.
+ANSWERS = """
+echo "$@" >> {0}/calls
+number=$(wc -l < {0}/calls)
+document="{{\\"schema\\": \\"$1\\", \\"number\\": $number}}"
+[ "$1" = compare ] && echo "for people $number"
+for word; do
+    case $word in
+        --text-file=*) echo "for people $number" > "${{word#*=}}";;
+        --output=*) echo "$document" > "${{word#*=}}"; printf '\\n%s\\n' "${{word#*=}}";;
+    esac
+done
+[ "$1" = compare ] || echo "$document"
+"""
+
+
+def test_an_answer_and_its_text_are_of_one_execution(tmp_path, monkeypatch):
+    stub(tmp_path, monkeypatch, ANSWERS.format(tmp_path))
     model = dl.Calibration("a-run")
     predicted = model.predict({"path.rate": "1Mbit/s"})
-    for answer in (model, predicted):
-        assert answer["schema"] == "delaylab/calibration/1"
-        assert str(answer) == repr(answer) == "for people"
+    compared = dl.compare("a-run", "latest")
+    for answer in (model, predicted, compared):
+        assert str(answer) == repr(answer) == f"for people {answer['number']}"
     calls = (tmp_path / "calls").read_text().splitlines()
-    assert [call.split()[0] for call in calls] == ["calibrate", "predict"]
+    assert [call.split()[0] for call in calls] == ["calibrate", "predict", "compare"]
+
+
+def test_a_comparison_is_written_as_a_page_too(run, tmp_path):
+    changed = dl.compare(run, run, output=tmp_path / "changes.html")
+    assert changed["schema"] == "delaylab/compare/2"
+    assert "changes.html" not in str(changed) and "answer.json" not in str(changed)
+    assert (tmp_path / "changes.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_an_explanation_is_complete_when_it_is_returned(small, tmp_path):
+    run = dl.run(small.set("design.repeats", 1), output=tmp_path)
+    answer = run.explain()
+    shutil.rmtree(run.folder)
+    assert "--- small (sim) ---" in str(answer)
+
+
+def test_a_condition_that_holds_is_an_error_that_has_the_run(tmp_path):
+    with pytest.raises(dl.ConditionError, match=r"^failed: p50\(response\) > 1ns: it is ") as raised:
+        dl.ping("127.0.0.1", count=3, interval="1ms", fail_if=["p50(response) > 1ns", "lost > 50%"], output=tmp_path)
+    assert len(raised.value.run.records()) == 3
+    assert dl.ping("127.0.0.1", count=3, interval="1ms", fail_if="lost > 50%", output=tmp_path).complete
+
+
+def test_what_has_no_result_is_an_error_of_its_command(tmp_path, monkeypatch):
+    stub(tmp_path, monkeypatch, 'echo "delaylab: nothing of $1" >&2; exit 1')
+    with pytest.raises(dl.ModelError, match="^nothing of calibrate$"):
+        dl.Calibration("a-run")
+    with pytest.raises(dl.UnreachableError, match="^nothing of run$"):
+        dl.run("wait-time-jitter", output=tmp_path)
 
 
 def test_one_version_of_ip_is_chosen(tmp_path, monkeypatch):
