@@ -59,7 +59,8 @@ def call(
     """Runs `delaylab WORDS`: what it printed, and what it said on standard error.
 
     `on_line` is handed each line that it prints as it comes. `failing`: exit code 1 is an answer and no error. Ctrl-C
-    reaches the program, which ends in good order; then KeyboardInterrupt is raised.
+    reaches the program, which ends in good order; what it said then, such as where its records are, is said here, and
+    KeyboardInterrupt is raised.
     """
     environment = dict(os.environ, NO_COLOR="1", COLUMNS="100")
     path = program()
@@ -96,6 +97,7 @@ def call(
             process.terminate()
             process.wait()
             reader.join()
+            print("".join(said), end="", file=sys.stderr)
             raise
         reader.join()
     text = "".join(said)
@@ -119,6 +121,11 @@ def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
         text = Path(scratch) / "text"
         read = document(command, f"--text-file={text}", *others)
         return read, text.read_text()
+
+
+def warnings(said: str) -> list[str]:
+    """What the program warned of on standard error."""
+    return [line.removeprefix("warning: ") for line in said.splitlines() if line.startswith("warning: ")]
 
 
 def warn(message: str) -> None:

@@ -13,8 +13,7 @@ from . import _arguments, _program
 from ._values import flags
 from .answers import Answer
 from .errors import ConditionError, UnreachableError
-from .runs import Run
-from .runs import open as open_run
+from .runs import Run, recorded
 
 _SAVED = re.compile(r"^saved in (.*): see `", re.MULTILINE)
 # Why the program ended with 1: to the end, a reason a line.
@@ -35,7 +34,7 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
 
     With ICMP and `tcp-connect` a target that does not answer is a run with losses. The other methods raise `UnreachableError`
     where no reflector or server answers when they begin. Where a condition of `fail_if` holds, `ConditionError` is raised,
-    and has the run.
+    and has the run. What to know before trusting the run is a `RunWarning`.
     """
     _arguments.text("target", target)
     folder = _arguments.path("output", output)
@@ -50,7 +49,8 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     ended = _ENDED.search(said)
     reasons = ended[1].splitlines() if ended else []
     failed = [reason for reason in reasons if reason.startswith("failed: ")]
-    run = open_run(saved[1])
+    # Without a failed condition they are why what was measured is not valid.
+    run = recorded(saved[1], [*_program.warnings(said), *(one for one in reasons if one not in failed)])
     if failed:
         raise ConditionError("\n".join(failed), run)
     return run

@@ -42,3 +42,7 @@ class InternalFault(DelaylabError):
 
 class ClusterError(DelaylabError):
     """A cluster did not carry out what it was given. What it did carry out is kept."""
+
+
+class RunWarning(UserWarning):
+    """What to know before trusting a run that was just recorded. `run.problems` has it, too."""

@@ -11,12 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, Mapping
 
-from . import _arguments, _delaylab, _program
+from . import _arguments, _delaylab, _kept, _program
 from ._progress import Progress, told
 from ._values import literal
 from .errors import UsageError
-from .runs import Run
-from .runs import open as open_run
+from .runs import Run, recorded
 
 _EXPERIMENT = "an experiment, its file, or its name in the catalogue"
 
@@ -180,9 +179,10 @@ def run(
     """Carries an experiment out, records it in a folder of `output`, judges its findings, and opens the run.
 
     World `sim` runs in this process, on `threads` threads (one for each CPU); other worlds are carried out by the
-    program. `progress` is called with how many trials are done, of how many; `True` shows a bar, by rich or tqdm where
-    they are installed. Ctrl-C stops the run; what was recorded stays in a folder that ends in `.partial`, with which
-    `delaylab resume` goes on.
+    program. `progress` is called after each trial, with how many are done, of how many; `True` shows a bar, by rich or tqdm
+    where they are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`. Ctrl-C stops the
+    run; what was recorded stays in a folder that ends in `.partial`, with which `delaylab resume` goes on, and which is named
+    on standard error.
     """
     changed = _changed(experiment, quick, world, set, seed, target)
     folder = _arguments.path("output", output)
@@ -194,11 +194,11 @@ def run(
     resolved = changed.resolve()
     with told(progress) as tell:
         if resolved.world != "sim":
-            return _by_program(changed, resolved, folder, workers, allow_load, tell)
-        made, warnings = _delaylab.simulate(resolved, folder, workers, tell, [*sys.argv])
-    for warning in warnings:
-        _program.warn(f"warning: {warning}")
-    return open_run(made)
+            made, warnings = _by_program(changed, resolved, folder, workers, allow_load, tell)
+        else:
+            with _kept.said(folder, resolved.name):
+                made, warnings = _delaylab.simulate(resolved, folder, workers, tell, [*sys.argv])
+    return recorded(made, warnings)
 
 
 def _changed(
@@ -233,7 +233,8 @@ def _by_program(
     threads: int | None,
     allow_load: bool,
     progress: Progress | None,
-) -> Run:
+) -> tuple[Path, list[str]]:
+    """Where the run is, and what the program warned of."""
     if threads is not None:
         raise UsageError(
             "threads is for the world `sim`: trials of other worlds run one after the other, so that none disturbs another"
@@ -242,7 +243,8 @@ def _by_program(
 
     def follow(line: str) -> None:
         document = json.loads(line)
-        if progress is not None and document["kind"] == "trial":
+        # A trial has a line for each probe.
+        if progress is not None and document["kind"] == "trial" and document["trial"] not in done:
             done[document["trial"]] = None
             progress(len(done), resolved.trials)
 
@@ -255,5 +257,5 @@ def _by_program(
             file = Path(scratch) / "experiment.toml"
             file.write_text(changed.text)
             named = str(file)
-        printed, _ = _program.call("run", *words, "--", named, on_line=follow)
-    return open_run(json.loads(printed.splitlines()[-1])["folder"])
+        printed, said = _program.call("run", *words, "--", named, on_line=follow)
+    return Path(json.loads(printed.splitlines()[-1])["folder"]), _program.warnings(said)

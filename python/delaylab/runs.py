@@ -9,12 +9,13 @@ import importlib
 import io
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
 
 from . import _arguments, _delaylab, _program
 from .answers import Answer, Calibration
-from .errors import EnvironmentFault
+from .errors import EnvironmentFault, RunWarning
 
 if TYPE_CHECKING:
     import altair
@@ -312,3 +313,12 @@ def open(run: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> 
     """
     named = _arguments.path("run", run, "a folder, or the name of a run")
     return Run(_delaylab.Stored.open(named, _arguments.path("runs", runs)))
+
+
+def recorded(folder: str | os.PathLike[str], said: Iterable[str]) -> Run:
+    """Opens the run that a function which the user called has recorded, and warns of what to know before trusting it."""
+    run = open(folder)
+    for warning in dict.fromkeys([*said, *run.problems]):
+        # The user's line: past this function and the one that was called.
+        warnings.warn(f"{run.folder.name}: {warning}", RunWarning, stacklevel=3)
+    return run

@@ -1,11 +1,13 @@
 """Ctrl-C: stops a simulation soon, and leaves what was recorded."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 
+import pytest
 from conftest import SMALL, content
 
 import delaylab as dl
@@ -27,7 +29,7 @@ def test_ctrl_c_stops_a_simulation_that_can_be_resumed(tmp_path):
     file.write_text(long)
     runs = tmp_path / "runs"
     script = [sys.executable, "-c", SCRIPT, str(file), str(runs)]
-    process = subprocess.Popen(script, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "1 8\n"
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
@@ -36,9 +38,43 @@ def test_ctrl_c_stops_a_simulation_that_can_be_resumed(tmp_path):
     # Far less than the seven trials that were left, on any machine.
     assert time.monotonic() - began < 60
     (partial,) = [path for path in runs.iterdir() if path.name.endswith(".partial")]
+    assert process.stderr.read() == f"delaylab: stopped. What was recorded is in {partial}: `delaylab resume {partial}` goes on with it\n"
     resumed = [os.environ["DELAYLAB"], "resume", str(partial), "-q", "--no-report"]
     subprocess.run(resumed, check=True, stdout=subprocess.DEVNULL)
     whole = dl.open(str(partial).removesuffix(".partial"))
     alone = dl.run(dl.Experiment.load(file), output=tmp_path / "alone")
     kept = {name: digest for name, digest in content(whole).items()}
     assert kept == content(alone)
+
+
+BY_PROGRAM = """
+import sys, delaylab as dl
+print("begins", flush=True)
+try:
+    CALL
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ('dl.ping("127.0.0.1", duration="1min", interval="10ms", output=sys.argv[1])', "saved in .*ping-127"),
+        ('dl.run("wait-time-jitter", quick=True, output=sys.argv[1])', "`delaylab resume .*wait-time-jitter.*partial`"),
+    ],
+)
+def test_ctrl_c_says_where_the_records_are_that_the_program_made(tmp_path, call, says):
+    script = [sys.executable, "-c", BY_PROGRAM.replace("CALL", call), str(tmp_path)]
+    process = subprocess.Popen(script, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout.readline() == "begins\n"
+    deadline = time.monotonic() + 60
+    while not [*tmp_path.glob("*.partial/trial-*")] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    # Packets are sent by then.
+    time.sleep(2)
+    # As a terminal does: to the program as well.
+    os.killpg(process.pid, signal.SIGINT)
+    printed, said = process.communicate(timeout=60)
+    assert printed == "interrupted\n", said
+    assert re.search(says, said), said

@@ -131,12 +131,39 @@ def test_a_condition_that_holds_is_an_error_that_has_the_run(tmp_path):
     assert dl.ping("127.0.0.1", count=3, interval="1ms", fail_if="lost > 50%", output=tmp_path).complete
 
 
+def test_what_was_measured_and_is_not_valid_is_a_warning(tmp_path, monkeypatch):
+    run = dl.ping("127.0.0.1", count=3, interval="1ms", output=tmp_path)
+    saved = f"saved in {run.folder}: see `delaylab explain`"
+    said = f"warning: little\\n{saved}\\ndelaylab: no reply\\nfailed: lost > 1%: all\\n"
+    stub(tmp_path, monkeypatch, f"printf '{said}' >&2; exit 1".replace("%", "%%"))
+    with pytest.warns(dl.RunWarning) as warned, pytest.raises(dl.ConditionError, match="^failed: lost > 1%: all$"):
+        dl.ping("127.0.0.1", output=tmp_path)
+    assert [str(one.message).split(": ")[1] for one in warned][:2] == ["little", "no reply"]
+
+
 def test_what_has_no_result_is_an_error_of_its_command(tmp_path, monkeypatch):
     stub(tmp_path, monkeypatch, 'echo "delaylab: nothing of $1" >&2; exit 1')
     with pytest.raises(dl.ModelError, match="^nothing of calibrate$"):
         dl.Calibration("a-run")
     with pytest.raises(dl.UnreachableError, match="^nothing of run$"):
         dl.run("wait-time-jitter", output=tmp_path)
+
+
+def test_what_the_program_warned_of_is_a_warning(run, tmp_path, monkeypatch):
+    line = f'{{"kind": "run", "folder": "{run.folder}"}}'
+    stub(tmp_path, monkeypatch, f"echo '{line}'; echo 'warning: one queue was too short' >&2")
+    with pytest.warns(dl.RunWarning, match="^small-.*: one queue was too short$") as warned:
+        dl.run("wait-time-jitter", output=tmp_path)
+    assert {one.filename for one in warned} == {__file__}
+
+
+def test_progress_is_once_a_trial_however_many_probes_it_has(run, tmp_path, monkeypatch):
+    lines = [f'{{"kind": "trial", "trial": {trial}}}' for trial in (0, 0, 1, 1)]
+    script = "\n".join(f"echo '{line}'" for line in [*lines, f'{{"kind": "run", "folder": "{run.folder}"}}'])
+    stub(tmp_path, monkeypatch, script)
+    seen = []
+    dl.run("wait-time-jitter", output=tmp_path, progress=lambda done, of: seen.append(done))
+    assert seen == [1, 2]
 
 
 def test_one_version_of_ip_is_chosen(tmp_path, monkeypatch):

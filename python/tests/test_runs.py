@@ -2,6 +2,8 @@
 
 import contextlib
 import datetime
+import fcntl
+import os
 import sys
 import threading
 import types
@@ -12,6 +14,7 @@ import pytest
 from conftest import SMALL
 
 import delaylab as dl
+from delaylab import _kept
 
 
 def test_records_are_those_of_the_file_as_times(run):
@@ -125,6 +128,14 @@ def test_figures_are_charts_of_the_same_specification(run):
         run.figure("heat")
 
 
+def test_what_to_know_before_trusting_a_run_is_a_warning(small, tmp_path):
+    with pytest.warns(dl.RunWarning) as warned:
+        run = dl.run(small, output=tmp_path)
+    assert [str(one.message) for one in warned] == [f"{run.folder.name}: {problem}" for problem in run.problems]
+    assert any("packets were dropped" in problem for problem in run.problems)
+    assert {one.filename for one in warned} == {__file__}
+
+
 def test_a_notebook_shows_the_run(run):
     shown = run._repr_html_()
     assert "small (sim)" in shown and "<table>" in shown
@@ -178,7 +189,7 @@ def test_a_line_or_a_bar_shows_progress(small, tmp_path, capsys, monkeypatch):
     assert (bar.n, bar.total) == (8, 8)
 
 
-def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, tmp_path):
+def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, tmp_path, capsys):
     def enough(done, of):
         raise ValueError(f"enough at {done} of {of}")
 
@@ -186,9 +197,26 @@ def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, 
         dl.run(small, output=tmp_path, threads=1, progress=enough)
     left = [path.name for path in tmp_path.iterdir() if path.name.endswith(".partial")]
     assert len(left) == 1
+    assert f"`delaylab resume {tmp_path / left[0]}` goes on with it" in capsys.readouterr().err
     partial = dl.open(tmp_path / left[0])
     assert not partial.complete
     assert pl.DataFrame(partial.records()).height > 0
+
+
+def test_an_error_says_where_its_run_is_and_no_other_one(tmp_path):
+    others = [tmp_path / "small-1.partial", tmp_path / "small-2.partial"]
+    others[0].mkdir()
+    with pytest.raises(dl.EnvironmentFault, match="^no room. What was recorded is in .*small-3.partial: `delaylab resume"):
+        with _kept.said(str(tmp_path), "small"):
+            others[1].mkdir()
+            written = os.open(others[1], os.O_RDONLY)
+            fcntl.flock(written, fcntl.LOCK_EX)
+            (tmp_path / "small-3.partial").mkdir()
+            raise dl.EnvironmentFault("no room.")
+    os.close(written)
+    with pytest.raises(dl.EnvironmentFault, match="^nothing was begun$"):
+        with _kept.said(str(tmp_path / "none"), "small"):
+            raise dl.EnvironmentFault("nothing was begun")
 
 
 def test_experiments_are_changed_value_by_value(small):
