@@ -9,13 +9,14 @@ import importlib
 import io
 import json
 import os
+import shutil
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
 
 from . import _arguments, _delaylab, _program
 from .answers import Answer, Calibration
-from .errors import EnvironmentFault, RunWarning
+from .errors import EnvironmentFault, RunWarning, UsageError
 
 if TYPE_CHECKING:
     import altair
@@ -31,6 +32,12 @@ def _needed(library: str, remedy: str) -> None:
         importlib.import_module(library)
     except ImportError as error:
         raise EnvironmentFault(f"{library} cannot be imported: {error}. Install it: `{remedy}`") from error
+
+
+def _fitting(line: str) -> str:
+    """Cut where the terminal ends."""
+    width = shutil.get_terminal_size().columns
+    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
 class Table:
@@ -71,13 +78,14 @@ class Table:
         return frame
 
     def _head(self) -> list[list[str]]:
-        return list(csv.reader(io.StringIO(self._native.head(_SHOWN))))
+        rows = csv.reader(io.StringIO(self._native.head(_SHOWN)))
+        return [[", ".join(cell.splitlines()) for cell in row] for row in rows]
 
     def __repr__(self) -> str:
         rows = self._head()
         widths = [max(len(cell) for cell in column) for column in zip(*rows)]
         lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths)).rstrip() for row in rows]
-        return "\n".join(lines + self._rest())
+        return "\n".join([*map(_fitting, lines), *self._rest()])
 
     def _rest(self) -> list[str]:
         more = len(self) - _SHOWN
@@ -127,7 +135,8 @@ class Findings(Sequence[Finding]):
             for finding in self._all:
                 if finding.id == at:
                     return finding
-            raise KeyError(f"no finding {at!r}: {', '.join(one.id for one in self._all)}")
+            ids = ", ".join(one.id for one in self._all)
+            raise KeyError(f"no finding {at!r}: it has {ids or 'none'}")
         return self._all[at]
 
     def __len__(self) -> int:
@@ -137,9 +146,11 @@ class Findings(Sequence[Finding]):
         return iter(self._all)
 
     def __repr__(self) -> str:
-        return "\n".join(f"{one.verdict:<14} {one.id}  {one.says}" for one in self._all)
+        return "\n".join(f"{one.verdict:<14} {one.id}  {one.says}" for one in self._all) or "no findings"
 
     def _repr_html_(self) -> str:
+        if not self._all:
+            return "<p>no findings</p>"
         rows = "".join(
             f"<tr><td>{html.escape(one.verdict.replace('_', ' '))}</td><td>{html.escape(one.id)}</td>"
             f"<td>{html.escape(one.says)}</td><td>{html.escape(one.reason)}</td></tr>"
@@ -170,6 +181,9 @@ class Picture:
     def _report(self, *words: str) -> str:
         return _program.call("report", f"--figure={self._name}", *words, "--", str(self._folder))[0]
 
+    def __repr__(self) -> str:
+        return f"<delaylab.Picture {self._name} of {self._folder}>"
+
     def _repr_svg_(self) -> str:
         return self.svg
 
@@ -197,7 +211,7 @@ class Run:
 
     @property
     def started_utc(self) -> str | None:
-        """When it began, as in `2026-11-21T13:45:00Z`."""
+        """When it began, in UTC by RFC 3339, with up to nine digits of the second: `2026-11-21T13:45:00.435704692Z`."""
         return self._native.started_utc
 
     @property
@@ -235,7 +249,12 @@ class Run:
 
     def table(self, name: str, columns: str | Sequence[str] = ()) -> Table:
         """A table that was recorded, or this column or these columns of it."""
-        return Table(self._native.table(_arguments.text("name", name), _arguments.names("columns", columns)))
+        wanted = _arguments.names("columns", columns)
+        try:
+            return Table(self._native.table(_arguments.text("name", name), wanted))
+        except UsageError as error:
+            unknown = str(error).endswith(f"no table `{name}`")
+            raise UsageError(f"{error}: it has {', '.join(self.tables)}" if unknown else str(error)) from None
 
     def records(self, columns: str | Sequence[str] = ()) -> Table:
         """A row for each packet: every stamp in nanoseconds of the measuring clock, and how it ended."""
@@ -273,7 +292,9 @@ class Run:
 
     def picture(self, name: str) -> Picture:
         """A figure as an image: what `delaylab report --figure` writes."""
-        return Picture(self.folder, _arguments.text("name", name))
+        # A name that is none is refused now, and not when it is shown.
+        self._native.figure(_arguments.text("name", name))
+        return Picture(self.folder, name)
 
     def explain(self, baseline: str | os.PathLike[str] | Run | None = None) -> Answer:
         """What is slow and why packets were late, against the best combination, another run, or `"idle"`."""

@@ -34,7 +34,7 @@ def test_columns_are_chosen_and_unknown_ones_named(run):
     assert len(table) == pl.DataFrame(run.records()).height
     with pytest.raises(dl.UsageError, match="no column `t_sent`: it has .*t_send"):
         run.records(["t_sent"])
-    with pytest.raises(dl.UsageError, match="no table `packets`"):
+    with pytest.raises(dl.UsageError, match="no table `packets`: it has trials, records"):
         run.table("packets")
 
 
@@ -116,7 +116,7 @@ def test_findings_are_typed_and_shown(run):
     assert finding.parts[0]["statistics"]
     assert "Load makes responses wait" in repr(run.findings)
     assert "<td>true</td>" in run.findings._repr_html_()
-    with pytest.raises(KeyError, match="no finding '9'"):
+    with pytest.raises(KeyError, match="no finding '9': it has 1"):
         run.findings["9"]
 
 
@@ -126,6 +126,47 @@ def test_figures_are_charts_of_the_same_specification(run):
     assert chart.to_dict()["title"] == run.specification("cumulative")["title"]
     with pytest.raises(dl.UsageError, match="no figure `heat`: it has cumulative"):
         run.figure("heat")
+
+
+def test_every_figure_is_a_chart(run):
+    for name in run.figures:
+        assert run.figure(name).to_dict()["$schema"].startswith("https://vega.github.io/schema/vega-lite/"), name
+
+
+def test_a_picture_is_of_a_figure_that_is_there(run):
+    assert repr(run.picture("cumulative")) == f"<delaylab.Picture cumulative of {run.folder}>"
+    with pytest.raises(dl.UsageError, match="no figure `heat`: it has cumulative"):
+        run.picture("heat")
+
+
+def test_a_run_without_findings_says_so(small, tmp_path):
+    none = dl.run(dl.Experiment.from_toml(small.toml.split("[[finding]]")[0]).set("design.repeats", 1), output=tmp_path)
+    assert repr(none.findings) == "no findings"
+    assert none.findings._repr_html_() == "<p>no findings</p>"
+    with pytest.raises(KeyError, match="no finding '1': it has none"):
+        none.findings["1"]
+
+
+def test_a_table_is_shown_in_lines_that_fit(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = repr(run.records()).splitlines()
+    assert len(lines) == 12
+    assert {len(line) for line in lines[:11]} == {60} and lines[0].endswith("…")
+    monkeypatch.setenv("COLUMNS", "10000")
+    assert "…" not in repr(run.records()).splitlines()[0]
+
+
+def test_a_cell_of_several_lines_is_shown_in_one():
+    class Native:
+        def __len__(self):
+            return 1
+
+        def head(self, rows):
+            return 'name,warnings\nsmall,"one\ntwo"\n'
+
+    table = dl.Table(Native())
+    assert repr(table).splitlines() == ["name   warnings", "small  one, two"]
+    assert "<td>one, two</td>" in table._repr_html_()
 
 
 def test_what_to_know_before_trusting_a_run_is_a_warning(small, tmp_path):
