@@ -126,8 +126,3 @@ def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
 def warnings(said: str) -> list[str]:
     """What the program warned of on standard error."""
     return [line.removeprefix("warning: ") for line in said.splitlines() if line.startswith("warning: ")]
-
-
-def warn(message: str) -> None:
-    """Says what the user should know."""
-    print(f"delaylab: {message}", file=sys.stderr)

@@ -11,14 +11,14 @@ import tempfile
 from pathlib import Path
 from typing import Any, Generator, Protocol
 
-from . import _delaylab, _program
+from . import _arguments, _delaylab
+from ._kept import say_stopped, with_remedy
 from ._places import Place, place
 from ._progress import Progress, told
 from ._share import carry_out
 from .errors import ClusterError, DelaylabError, UsageError
-from .experiment import Experiment
-from .runs import Run
-from .runs import open as open_run
+from .experiment import Experiment, chosen
+from .runs import Run, recorded
 
 _SHARES_PER_WORKER = 4
 _MOST_TRIALS = 200
@@ -28,7 +28,7 @@ class _Engine(Protocol):
     """What carries shares out."""
 
     def workers(self) -> int:
-        """About how many at once."""
+        """About how many at once. Fails where no share can be carried out."""
         ...
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
@@ -42,6 +42,12 @@ class _Dask:
         self._retries = retries
 
     def workers(self) -> int:
+        if self._client.asynchronous:
+            raise ClusterError("the client of Dask is asynchronous: make one without `asynchronous=True`")
+        if self._client.status != "running":
+            raise ClusterError(
+                f"the client of Dask is {self._client.status}: make a new one, as in `distributed.Client(\"HOST:8786\")`"
+            )
         return sum(self._client.nthreads().values())
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
@@ -71,6 +77,8 @@ class _Ray:
         self._retries = retries
 
     def workers(self) -> int:
+        if not self._ray.is_initialized():
+            raise ClusterError("Ray is not running: call `ray.init()` first, or `ray.init(\"auto\")` for a cluster that is there")
         return int(self._ray.cluster_resources().get("CPU", 1))
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
@@ -94,26 +102,51 @@ class _Executor:
         self._retries = retries
 
     def workers(self) -> int:
+        # One that is shut down or broken says so when it is handed something.
+        self._submit(int)
         return getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
-        share_of = {self._executor.submit(carry_out, *share): (share, 0) for share in shares}
+        share_of = {self._submit(carry_out, *share): (share, 0) for share in shares}
         try:
             while share_of:
                 done, _ = concurrent.futures.wait(share_of, return_when=concurrent.futures.FIRST_COMPLETED)
-                for future in done:
+                # What came back is kept before what failed ends the sweep.
+                for future in sorted(done, key=_failed):
                     share, tries = share_of.pop(future)
                     try:
                         result = future.result()
-                    except DelaylabError:
+                    except concurrent.futures.BrokenExecutor as error:
+                        raise _broken(error) from error
+                    except Exception:
                         if tries == self._retries:
                             raise
-                        share_of[self._executor.submit(carry_out, *share)] = (share, tries + 1)
+                        share_of[self._submit(carry_out, *share)] = (share, tries + 1)
                         continue
                     yield result
         finally:
             for future in share_of:
                 future.cancel()
+
+    def _submit(self, *work: Any) -> concurrent.futures.Future[Any]:
+        try:
+            return self._executor.submit(*work)
+        except concurrent.futures.BrokenExecutor as error:
+            raise _broken(error) from error
+        except RuntimeError as error:
+            raise ClusterError(f"the executor takes no work: {error}. Make a new one") from error
+
+
+def _failed(future: concurrent.futures.Future[Any]) -> bool:
+    return future.cancelled() or future.exception() is not None
+
+
+def _broken(error: concurrent.futures.BrokenExecutor) -> ClusterError:
+    """An executor ends all of its work with the first process that it loses: no share can be repeated on it."""
+    return ClusterError(
+        f"the executor is broken: {str(error).rstrip('.')}. One that lost a process takes no more work: make a new one for the "
+        "next sweep, and look whether memory was short"
+    )
 
 
 def _engine(cluster: Any, retries: int) -> _Engine:
@@ -145,60 +178,62 @@ def sweep(
     `cluster` is a `distributed.Client`, the module `ray`, or an executor of `concurrent.futures` whose processes have the
     package. Each worker carries out shares of the trials, `trials_per_share` at a time, and sends what it recorded through
     the cluster; with `shared` it leaves it there for this process to take: a folder that every machine sees under this name,
-    or a URL of an object store that fsspec knows, such as `s3://bucket/sweeps`. A share whose worker was lost, or that failed,
-    is repeated `retries` times. With `design.stop` rounds follow each other as their results ask for.
+    or a URL of an object store that fsspec knows, such as `s3://bucket/sweeps`. With `design.stop` rounds follow each other as
+    their results ask for.
+
+    A share that failed is repeated `retries` times. So is one whose worker was lost, on Ray; Dask repeats that one as often as
+    its setting `distributed.scheduler.allowed-failures` says (3 times); an executor of processes is broken as soon as one of
+    them is killed, which ends the sweep.
 
     `progress` is called with how many trials are done, of how many (with `design.stop`, of this round); `True` shows a bar, by
-    rich or tqdm where they are installed.
+    rich or tqdm where they are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`.
 
     Raises `ClusterError` where the cluster fails, and the errors of a simulation. What was recorded until then stays in a
     folder that ends in `.partial`: `delaylab resume` goes on with it, on one machine.
     """
-    if trials_per_share is not None and trials_per_share < 1:
-        raise UsageError(f"trials_per_share is {trials_per_share}: a share has 1 trial or more. Leave it out to have it chosen")
-    if retries < 0:
+    size = None if trials_per_share is None else _arguments.whole("trials_per_share", trials_per_share)
+    if size is not None and size < 1:
+        raise UsageError(f"trials_per_share is {size}: a share has 1 trial or more. Leave it out to have it chosen")
+    if _arguments.whole("retries", retries) < 0:
         raise UsageError(f"retries is {retries}: give 0 or more")
-    chosen = experiment if isinstance(experiment, Experiment) else Experiment(os.fspath(experiment))
-    engine = _engine(cluster, retries)
-    resolved = chosen.resolve()
-    left_at = place(shared)
+    folder = _arguments.path("output", output)
+    _arguments.progress(progress)
+    engine = _engine(cluster, int(retries))
+    resolved = chosen(experiment).resolve()
+    # A cluster that cannot work is refused before anything is made.
+    _workers(engine)
+    left_at = place(None if shared is None else _arguments.path("shared", shared))
     try:
-        run = _delaylab.Gathered(resolved, os.fspath(output), [*sys.argv])
+        run = _delaylab.Gathered(resolved, folder, [*sys.argv])
         with told(progress) as tell:
-            return _swept(run, resolved.toml, engine, output, left_at, trials_per_share, tell)
+            made, warnings = _swept(run, resolved.toml, engine, folder, left_at, size, tell)
     finally:
         left_at.remove()
+    return recorded(made, warnings)
 
 
 def _swept(
     run: _delaylab.Gathered,
     toml: str,
     engine: _Engine,
-    output: str | os.PathLike[str],
+    output: str,
     left_at: Place,
     trials_per_share: int | None,
     progress: Progress | None,
-) -> Run:
+) -> tuple[Path, list[str]]:
     kept = run.folder
     try:
         with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output) as scratch:
             _every_round(run, toml, engine, Path(scratch), left_at, trials_per_share, progress)
-        folder, warnings = run.finish()
+        return run.finish()
     except DelaylabError as error:
-        raise type(error)(_with_remedy(str(error), kept)) from error
+        raise type(error)(with_remedy(str(error), kept)) from error
     except BaseException:
         # Ctrl-C, or what `progress` raised.
-        _program.warn(_with_remedy("stopped", kept))
+        say_stopped(kept)
         raise
     finally:
         run.close()
-    for warning in warnings:
-        _program.warn(f"warning: {warning}")
-    return open_run(folder)
-
-
-def _with_remedy(message: str, kept: Path) -> str:
-    return f"{message}. What was recorded is in {kept}: `delaylab resume {kept}` goes on with it"
 
 
 def _every_round(
@@ -213,7 +248,7 @@ def _every_round(
     done = 0
     while trials := run.next_round():
         of = done + len(trials)
-        size = _share_size(len(trials), engine.workers()) if trials_per_share is None else trials_per_share
+        size = _share_size(len(trials), _workers(engine)) if trials_per_share is None else trials_per_share
         parts = [trials[at : at + size] for at in range(0, len(trials), size)]
         shares = [(toml, part, _delaylab.version(), left_at) for part in parts]
         # Closed at once, whatever is raised here: what is under way is cancelled.
@@ -224,6 +259,16 @@ def _every_round(
                 shutil.rmtree(folder)
                 if progress is not None:
                     progress(done, of)
+
+
+def _workers(engine: _Engine) -> int:
+    """About how many shares at once; whatever the cluster raises is an error of ours."""
+    try:
+        return engine.workers()
+    except DelaylabError:
+        raise
+    except Exception as error:
+        raise ClusterError(f"the cluster cannot be asked for its workers: {type(error).__name__}: {error}") from error
 
 
 def _coming(engine: _Engine, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:

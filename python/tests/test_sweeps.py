@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import distributed
 import pytest
@@ -117,6 +118,77 @@ def test_a_worker_that_is_killed_costs_its_share_alone(small, tmp_path):
     assert killed
     assert_no_share_is_left(tmp_path)
     assert content(swept) == content(alone)
+
+
+def test_an_executor_that_loses_a_process_says_what_remains(small, tmp_path):
+    def kill(done, of):
+        for process in [*pool._processes.values()]:
+            process.kill()
+
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+        with pytest.raises(dl.ClusterError, match="^the executor is broken: .*takes no more work: make a new one") as raised:
+            dl.sweep(small, pool, output=tmp_path, trials_per_share=1, progress=kill)
+        left = partial(tmp_path)
+        assert ".." not in str(raised.value)
+        assert str(raised.value).endswith(f"`delaylab resume {left}` goes on with it")
+        # It stays broken, and nothing is made for it.
+        with pytest.raises(dl.ClusterError, match="^the executor is broken"):
+            dl.sweep(small, pool, output=tmp_path)
+    assert [*tmp_path.iterdir()] == [left]
+
+
+class Failing(concurrent.futures.ThreadPoolExecutor):
+    """Its first work fails, as where a connection to a worker broke."""
+
+    failures = 1
+
+    def submit(self, work, *args):
+        if work is not _share.carry_out or not self.failures:
+            return super().submit(work, *args)
+        self.failures -= 1
+        failed = concurrent.futures.Future()
+        failed.set_exception(ConnectionResetError("the worker is gone"))
+        return failed
+
+
+def test_a_share_that_failed_on_an_executor_is_repeated(small, tmp_path):
+    with Failing(1) as threads:
+        assert dl.sweep(small, threads, output=tmp_path, retries=1).complete
+    with Failing(1) as threads, pytest.raises(dl.ClusterError, match="ConnectionResetError: the worker is gone. What was"):
+        dl.sweep(small, threads, output=tmp_path, retries=0)
+
+
+class Client:
+    """A client of Dask that is in no state to work."""
+
+    asynchronous = False
+    status = "closed"
+
+    def submit(self):
+        pass
+
+
+Client.__module__ = "distributed.client"
+
+
+def test_a_cluster_that_cannot_work_is_refused_before_anything_is_made(small, tmp_path):
+    ray = types.ModuleType("ray")
+    ray.is_initialized = lambda: False
+    asynchronous = Client()
+    asynchronous.asynchronous = True
+    over = concurrent.futures.ThreadPoolExecutor(1)
+    over.shutdown()
+    for cluster, remedy in [
+        (Client(), "the client of Dask is closed: make a new one"),
+        (asynchronous, "the client of Dask is asynchronous: make one without"),
+        (ray, r"Ray is not running: call `ray.init\(\)` first"),
+        (over, "the executor takes no work: .*shutdown. Make a new one"),
+    ]:
+        with pytest.raises(dl.ClusterError, match=f"^{remedy}"):
+            dl.sweep(small, cluster, output=tmp_path, shared=tmp_path)
+    with concurrent.futures.ThreadPoolExecutor(1) as threads, pytest.raises(TypeError, match="^trials_per_share is 1.5"):
+        dl.sweep(small, threads, output=tmp_path, trials_per_share=1.5)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_stop_rule_goes_round_by_round(small, tmp_path):
