@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import fcntl
+import importlib
 import os
 import sys
 import threading
@@ -77,6 +78,8 @@ def test_a_single_name_is_one_and_a_name_counts_once(run):
 
 
 def test_a_library_that_is_missing_is_named_with_its_remedy(run, monkeypatch):
+    # It looks for pyarrow once, when it is imported: other tests need what it finds.
+    importlib.import_module("pandas")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(dl.EnvironmentFault, match="^pyarrow cannot .* `pip install pandas pyarrow`$"):
         run.trials().to_pandas()
