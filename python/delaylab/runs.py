@@ -35,9 +35,9 @@ def _needed(library: str, remedy: str) -> None:
 
 
 def _fitting(line: str) -> str:
-    """Cut where the terminal ends."""
-    width = shutil.get_terminal_size().columns
-    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
+    """Cut where the terminal ends; whole where there is none, as in a file."""
+    width = shutil.get_terminal_size((0, 0)).columns
+    return line if width == 0 or len(line) <= width else line[: width - 1] + "…"
 
 
 class Table:
