@@ -83,16 +83,19 @@ fn judged(words: &str) -> Value {
     finding
 }
 
-/// True of cells, and not to be told from a few sizes.
+/// True of cells, and not applicable to a few sizes.
 #[test]
 fn the_finding_of_seed_000_is_judged_in_simulation() {
     let quick = judged("--quick");
     assert_eq!(quick["verdict"], "true", "{}", quick["reason"]);
     let sizes = "--set sweep.size.to=[\"40B\",\"100B\",\"200B\",\"300B\",\"500B\"]";
     let fewer = judged(&format!("--quick {sizes}"));
-    assert_eq!(fewer["verdict"], "undecided", "{}", fewer["reason"]);
+    assert_eq!(fewer["verdict"], "not_applicable", "{}", fewer["reason"]);
     let why = fewer["reason"].as_str().unwrap();
-    assert!(why.contains("5 sizes are too few"), "{why}");
+    assert!(
+        why.contains("needs 16 levels of `size`, there are 5"),
+        "{why}"
+    );
 }
 
 /// The same of all sizes, in `make test-all`.

@@ -95,7 +95,7 @@ impl<'a> Statistic<'a> {
         let median = Functional::Quantile(0.5).value(pooled).unwrap_or(f64::NAN);
         let side = |x: f64| f64::from(u8::from(x <= median));
         let streams = self.parts.iter().map(|part| part.values);
-        let Some(found) = dependence::of_streams(streams, &side) else {
+        let Some(found) = dependence::of_streams(streams, side) else {
             return 1.0;
         };
         self.block = self.block.max(found.block);
