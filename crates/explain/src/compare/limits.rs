@@ -14,8 +14,11 @@
 //! `count` of B are taken as they are. Where B was not answered any more from some packet of a trial on, its losses in a row are no
 //! chance: a limit of loss that B is beyond has failed. Where A was answered and nothing of B was, be it under one combination of the
 //! levels that a limit is about, every limit of a delay has failed.
+//!
+//! A change that a table of the same comparison shows has the table's interval (`shifted`).
 
 mod answer;
+mod shifted;
 mod silence;
 
 use super::asked::SEED;
@@ -126,7 +129,8 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
     let answer = |part: Part| {
         let silence = silence::unanswered(limit, &part.levels, both);
         let outage = silence::outage(limit, &part.levels, both);
-        let mut held = question.answer(part)?;
+        let tabled = shifted::bounds(limit, &part.levels, both);
+        let mut held = question.answer(part, tabled.as_ref())?;
         if held.outcome == Outcome::Undecided && !outage.is_empty() && question.is_beyond(&held) {
             held.fail_by_outage(&outage);
         }

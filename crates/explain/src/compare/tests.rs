@@ -9,6 +9,7 @@ use delaylab_model::method::Method;
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::record::{Outcome as End, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::two_samples::Shift;
@@ -685,6 +686,45 @@ fn limits_of_every_form() {
     assert!(
         found.low.unwrap() < found.value.unwrap() && found.value.unwrap() < found.high.unwrap()
     );
+}
+
+/// A reader sees the table and the limits of one comparison: they are of the same draws, whatever a limit's bound.
+#[test]
+fn limits_have_the_intervals_of_the_table() {
+    let a = run(&[PLAIN, Recipe { seed: 3, ..PLAIN }]);
+    let slower = |seed| Recipe {
+        path: 1.1,
+        lost: 0.03,
+        seed,
+        ..PLAIN
+    };
+    let b = run(&[slower(2), slower(4)]);
+    let found = compared(&a, &b);
+    let ends = |bounds: &Bounds| (Some(bounds.low), Some(bounds.high));
+    let held = |text: &str| {
+        let held = limits(&a, &b, text).remove(0);
+        (held.low, held.high)
+    };
+    for (name, functional) in [
+        ("mean", Functional::Mean),
+        ("p50", Functional::Quantile(0.5)),
+        ("p99", Functional::Quantile(0.99)),
+    ] {
+        let mut all = shifts(&found, Measure::Response).iter();
+        let shift = all.find(|shift| shift.statistic == functional).unwrap();
+        let of = |bound: &str| held(&format!("{name}(response) > {bound}"));
+        assert_eq!(of("+10%"), ends(shift.relative.as_ref().unwrap()));
+        assert_eq!(of("+5%"), of("+10%"));
+        assert_eq!(of("+20us"), ends(shift.absolute.as_ref().unwrap()));
+    }
+    let loss = ends(found.loss.absolute.as_ref().unwrap());
+    for text in [
+        "lost > +1%",
+        "mean(lost) > +2%",
+        "for each probe: lost > +1%",
+    ] {
+        assert_eq!(held(text), loss, "{text}");
+    }
 }
 
 #[test]

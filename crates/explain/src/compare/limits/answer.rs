@@ -7,6 +7,7 @@ use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
+use delaylab_stats::comparison::Bounds;
 
 /// A value and the interval around it; an end that nothing bounds is infinite.
 #[derive(Clone, Copy)]
@@ -16,13 +17,28 @@ struct Estimate {
     high: f64,
 }
 
+impl Estimate {
+    /// With this interval instead, unless nothing varies: of the same simulation in both runs tables do not know that.
+    fn within(self, tabled: Option<&Bounds>) -> Self {
+        match tabled.filter(|_| self.low < self.high) {
+            Some(tabled) => Self {
+                low: tabled.low,
+                high: tabled.high,
+                ..self
+            },
+            None => self,
+        }
+    }
+}
+
 /// What is asked of each part.
 pub(super) struct Question<'a> {
     pub(super) limit: &'a Limit,
 }
 
 impl Question<'_> {
-    pub(super) fn answer(&self, part: Part) -> Result<Held, String> {
+    /// `tabled`: the interval of the same change in a table.
+    pub(super) fn answer(&self, part: Part, tabled: Option<&Bounds>) -> Result<Held, String> {
         // B is evaluated first, then A; fits behind what they go through.
         let mut latest = part.statistics.iter().rev();
         let a = match self.limit.bound {
@@ -35,6 +51,7 @@ impl Question<'_> {
         let values = [a.and_then(|a| a.value), b.value];
         let compared = part.comparisons.first();
         let estimate = compared.and_then(|compared| self.estimate(compared, values));
+        let estimate = estimate.map(|estimate| estimate.within(tabled));
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();
         let (outcome, reason) = match estimate {
