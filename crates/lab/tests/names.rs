@@ -255,14 +255,53 @@ fn what_another_world_alone_has_does_not_apply_here() {
         };
         let resolved = experiment.resolve(&choices, &|_| Vec::new()).unwrap();
         let check = |at: usize| &resolved.findings[at].check;
-        let why = [0, 1].map(|at| not_applicable(check(at), &resolved.planned));
+        let why = [0, 1, 2].map(|at| not_applicable(check(at), &resolved, &kept));
         // What a run writes has one world, and is read without complaint.
         checked(&resolved.toml, world, &[]).unwrap();
         why
     };
     let why = |factor: &str| Some(format!("this run has no factor `{factor}`"));
-    assert_eq!(applies(WorldName::Sim), [None, why("size")]);
-    assert_eq!(applies(WorldName::Testbed), [None, why("latency")]);
+    assert_eq!(applies(WorldName::Sim), [None, why("size"), None]);
+    let over_time =
+        "the world `testbed` keeps no backlog (what waits in the queue, over time)".to_owned();
+    assert_eq!(
+        applies(WorldName::Testbed),
+        [None, why("latency"), Some(over_time)]
+    );
+}
+
+/// A testbed keeps backlogs and no drops, and another port than the one that is named.
+#[test]
+fn what_a_world_does_not_keep_is_known_before_the_run() {
+    let backlog = |_: WorldName, _: &Trial| {
+        let series = KeptSeries {
+            series: "backlog",
+            of: "s1→s2".into(),
+        };
+        Some(vec![series])
+    };
+    let experiment = Experiment::read(source(NAMES)).unwrap();
+    let choices = Choices {
+        world: Some(WorldName::Testbed),
+        ..Choices::default()
+    };
+    let run = experiment.resolve(&choices, &|_| Vec::new()).unwrap();
+    let why = |check: &str| {
+        let check = delaylab_lab::finding::Check::parse(check).unwrap();
+        not_applicable(&check, &run, &backlog)
+    };
+    assert_eq!(why("max(peak_backlog | of='s1→s2') < 5packets"), None);
+    let drops = why("mean(backlog) > 0 and mean(drops) < 1packets").unwrap();
+    assert!(
+        drops.starts_with("the world `testbed` keeps no drops ("),
+        "{drops}"
+    );
+    let port = why("mean(backlog | of='s2→s1') > 0").unwrap();
+    assert!(port.contains("(it has s1→s2)"), "{port}");
+    assert_eq!(why("max(clock_reads) > 10ms"), None);
+    // A trial that the world cannot honour might have them.
+    let check = delaylab_lab::finding::Check::parse("mean(drops) < 1packets").unwrap();
+    assert_eq!(not_applicable(&check, &run, &|_, _| None), None);
 }
 
 #[test]

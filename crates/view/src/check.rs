@@ -1,8 +1,8 @@
 //! The document of `delaylab check`: what would be run, and what could be said of it.
 
 use crate::json::{Levels, Published, levels};
-use delaylab_lab::experiment::{Resolved, not_applicable};
-use delaylab_lab::finding::Forecast;
+use delaylab_lab::experiment::Resolved;
+use delaylab_lab::finding::{Finding as Claim, Forecast};
 use delaylab_model::Nanos;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,7 +79,13 @@ pub struct Finding<'a> {
 
 impl<'a> Document<'a> {
     /// Of an experiment that could be run, with these warnings and what this host lacks, without a forecast.
-    pub fn new(resolved: &'a Resolved, warnings: BTreeSet<String>, lacks: &'a [String]) -> Self {
+    /// `not_applicable`: why a finding cannot be judged by these trials.
+    pub fn new(
+        resolved: &'a Resolved,
+        warnings: BTreeSet<String>,
+        lacks: &'a [String],
+        not_applicable: impl Fn(&Claim) -> Option<String>,
+    ) -> Self {
         let trials = resolved.planned.iter().map(|planned| Trial {
             trial: planned.trial.id,
             repeat: planned.repeat,
@@ -96,7 +102,7 @@ impl<'a> Document<'a> {
             says: &finding.says,
             check: &finding.text,
             printed: finding.printed.as_deref(),
-            not_applicable: not_applicable(&finding.check, &resolved.planned),
+            not_applicable: not_applicable(finding),
             expected: None,
         });
         Self {

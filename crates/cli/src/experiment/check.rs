@@ -147,7 +147,7 @@ fn idle_servers(resolved: &Resolved) -> Vec<String> {
 
 /// Why a finding cannot be judged by these trials; `None` where it can, as far as that is known before they run.
 fn not_applicable(finding: &Finding, resolved: &Resolved) -> Option<String> {
-    experiment::not_applicable(&finding.check, &resolved.planned)
+    experiment::not_applicable(&finding.check, resolved, &worlds::kept_series)
 }
 
 /// With a stop rule, as many as there may be.
@@ -187,7 +187,9 @@ fn document<'a>(
     expected: Option<&'a Expected>,
     lacks: &'a [String],
 ) -> Document<'a> {
-    let mut document = Document::new(resolved, warnings(resolved), lacks);
+    let mut document = Document::new(resolved, warnings(resolved), lacks, |finding| {
+        not_applicable(finding, resolved)
+    });
     let Some(expected) = expected else {
         return document;
     };

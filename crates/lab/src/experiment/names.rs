@@ -315,8 +315,13 @@ fn too_few(factor: &str, fit: Fit, known: &[StreamInfo]) -> Option<String> {
     (!levels.is_empty()).then(|| fit.unfit(factor, &levels))?
 }
 
-/// Why a check cannot apply to these trials, as a clause; `None` if they have its factors and levels.
-pub fn not_applicable(check: &Check, planned: &[Planned]) -> Option<String> {
+/// Why a check cannot apply to the trials of a run, as a clause; `None` if they have its factors and levels, and if the world
+/// keeps the series that it names.
+pub fn not_applicable(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<String> {
+    without_level(check, &run.planned).or_else(|| without_series(check, run, kept))
+}
+
+fn without_level(check: &Check, planned: &[Planned]) -> Option<String> {
     let streams = planned.iter().flat_map(|planned| {
         let probes = planned.trial.probes.iter();
         probes.map(|probe| stream((probe.name.clone(), planned.factors.clone())))
@@ -330,4 +335,32 @@ pub fn not_applicable(check: &Check, planned: &[Planned]) -> Option<String> {
         NameKind::Axis { name, fit } => too_few(&name, fit, &streams),
         _ => None,
     })
+}
+
+/// Of a trial that the world cannot honour, it is not known which series it would have: then none is missing.
+fn without_series(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<String> {
+    let names: Vec<NameKind> = check.names().into_iter().map(|name| name.kind).collect();
+    if run.world == WorldName::Sim && names.contains(&NameKind::Measure(Measure::ClockReads)) {
+        return Some("a simulation reads no clock".to_owned());
+    }
+    let mut missing: Vec<NameKind> = names.into_iter().filter(is_of_series).collect();
+    let (mut known, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut trials = run.planned.iter().filter(|planned| planned.repeat == 0);
+    while let (false, Some(planned)) = (missing.is_empty(), trials.next()) {
+        for series in kept(run.world, &planned.trial)? {
+            if seen.insert(series.clone()) {
+                known.extend(of_series(series));
+            }
+        }
+        missing.retain(|kind| !is_kept(kind, &known));
+    }
+    match missing.first()? {
+        NameKind::Measure(measure) => Some(format!(
+            "the world `{}` keeps no {measure} ({})",
+            run.world,
+            measure.about()
+        )),
+        NameKind::Level { level, of, .. } => known_level(OF, level, &meant(OF, *of, &known)).err(),
+        _ => None,
+    }
 }
