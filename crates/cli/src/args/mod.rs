@@ -22,8 +22,10 @@ pub mod values;
 pub mod verify;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use delaylab_view::json::{Listed, PUBLISHED};
+use std::ffi::OsString;
 
 /// A laboratory for network delay: measure it, divide it into stages, attribute it to causes.
 #[derive(Debug, Parser)]
@@ -111,9 +113,34 @@ pub fn command() -> clap::Command {
 
 /// What was typed. What cannot be read is said, and the process ends.
 pub fn typed() -> Cli {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    read(&words).unwrap_or_else(|error| error.exit())
+}
+
+/// What these words mean.
+fn read(words: &[OsString]) -> Result<Cli, clap::Error> {
     let mut command = command();
-    let matches = command.get_matches_mut();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit())
+    let matches = command
+        .try_get_matches_from_mut(words)
+        .map_err(|error| with_name(error, words, &mut command))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The same error; where a word is no UTF-8, which `clap` does not name, one that names it.
+fn with_name(error: clap::Error, words: &[OsString], command: &mut clap::Command) -> clap::Error {
+    if error.kind() != ErrorKind::InvalidUtf8 {
+        return error;
+    }
+    let wrong = words.iter().filter(|word| word.to_str().is_none());
+    let wrong: Vec<String> = wrong.map(|word| format!("{word:?}")).collect();
+    let typed = words.get(1).and_then(|word| word.to_str());
+    let asked = typed.and_then(|name| command.find_subcommand(name));
+    let mut asked = asked.unwrap_or(command).clone();
+    let message = format!(
+        "{} is not UTF-8, and names of experiments and runs must be: rename it, or make a link to it",
+        wrong.join(" or ")
+    );
+    asked.error(ErrorKind::InvalidUtf8, message)
 }
 
 /// The command line, word by word.
@@ -133,4 +160,34 @@ fn published() -> impl TypedValueParser<Value = &'static Listed> {
         let named = PUBLISHED.iter().find(|listed| listed.name == name);
         named.ok_or("no document")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::os::unix::ffi::OsStringExt;
+
+    fn words(typed: &[&[u8]]) -> Vec<OsString> {
+        let all = [&b"delaylab"[..]].into_iter().chain(typed.iter().copied());
+        all.map(|word| OsString::from_vec(word.to_vec())).collect()
+    }
+
+    #[test]
+    fn a_name_that_is_no_utf8_is_named() {
+        for typed in [
+            &[&b"run"[..], b"\xff.toml"][..],
+            &[b"check", b"\xff.toml"],
+            &[b"report", b"\xff.toml"],
+            &[b"explain", b"\xff.toml"],
+            &[b"compare", b"latest", b"\xff.toml"],
+        ] {
+            let said = read(&words(typed)).unwrap_err().to_string();
+            assert!(said.contains("\"\\xFF.toml\" is not UTF-8"), "{said}");
+            let usage = format!("Usage: delaylab {}", String::from_utf8_lossy(typed[0]));
+            assert!(said.contains(&usage), "{said}");
+        }
+        // What is written may have any name.
+        read(&words(&[b"report", b"latest", b"-o", b"\xff.html"])).unwrap();
+    }
 }
