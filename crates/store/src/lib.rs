@@ -7,6 +7,7 @@
 //! | [`known_trial`] | [`known_trial::KnownTrial`]: a trial of which everything is known beforehand |
 //! | [`adopt`] | trials of one unfinished run, taken over by another |
 //! | [`resume`] | taking up a run that was killed |
+//! | [`killed`] | what killed processes left among runs |
 //! | [`run`] | [`run::Run`]: reading a run, finished or not, damaged or not |
 //! | [`run::tail`] | the records of a run in progress, as they come |
 //! | [`trial_row`] | [`trial_row::TrialRow`]: one probe of one trial, with its factors and figures |
@@ -40,6 +41,7 @@ pub mod index;
 mod interrupted;
 mod join;
 mod journal;
+pub mod killed;
 pub mod known_trial;
 mod latest;
 mod manifest;

@@ -6,12 +6,14 @@
 //! | [`list`], [`check`], [`run`], [`resume`], [`merge`], [`report`] | the commands |
 //! | [`conclude`] | findings, tables and report of a run whose trials are recorded |
 //! | [`export`] | one figure or table of a run in a file |
+//! | [`killed`] | what is said of runs that were killed |
 //! | [`progress`] | what is said while a run goes on |
 
 pub mod check;
 pub mod choose;
 pub mod conclude;
 mod export;
+mod killed;
 pub mod list;
 pub mod merge;
 mod progress;

@@ -1,5 +1,6 @@
 //! `delaylab resume`.
 
+use super::killed;
 use super::run::{carry_out_and_show, catch_stop, with_load};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
@@ -12,6 +13,7 @@ use delaylab_runner::resolve;
 use delaylab_runner::run::Started;
 use delaylab_runner::shard;
 use delaylab_runner::share::Share;
+use delaylab_store::killed::Killed;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::resume::ResumeError;
 use delaylab_store::writer::RunWriter;
@@ -24,7 +26,13 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     let folder = resolve_run(&args.run, &args.shown.output)
         .map_err(|error| Failed::usage(error.to_string()))?;
     let (writer, resumed) = RunWriter::resume(&folder).map_err(|error| match error {
-        ResumeError::Complete { .. } => Failed::usage(error.to_string()),
+        // `latest` is the run that ended last, which one that was killed has not.
+        ResumeError::Complete { .. } => {
+            let runs = folder.parent().unwrap_or(&args.shown.output);
+            let other = killed::interrupted(&Killed::among(runs));
+            let other = other.map_or_else(String::new, |other| format!(". {other}"));
+            Failed::usage(format!("{error}{other}"))
+        }
         _ => Failed::environment(error.to_string()),
     })?;
     for part in &resumed.damaged {

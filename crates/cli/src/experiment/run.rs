@@ -2,7 +2,7 @@
 
 use super::conclude::Concluded;
 use super::progress::ProgressDisplay;
-use super::{choose, conclude};
+use super::{choose, conclude, killed};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::args::load::LoadServerArgs;
 use crate::args::supplied;
@@ -16,7 +16,7 @@ use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::share::Share;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failed> {
@@ -105,7 +105,13 @@ pub fn carry_out_and_show(
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
     let Some(shard) = started.shard() else {
-        return carry_out(started, in_live_view, shown)?.show(shown);
+        let runs = started.folder().parent().map(Path::to_owned);
+        let concluded = carry_out(started, in_live_view, shown)?;
+        let ended = concluded.show(shown);
+        if let Some(runs) = runs {
+            killed::say(&runs);
+        }
+        return ended;
     };
     let trials = started.planned().len();
     let recorded = followed(started, in_live_view, shown)?;

@@ -106,6 +106,43 @@ fn ctrl_c_leaves_a_run_that_goes_on() {
 }
 
 #[test]
+fn the_next_run_names_one_that_was_killed() {
+    let scratch = with_small();
+    let mut command = inside(&scratch, "run small.toml -q --no-report");
+    let mut process = Process::start(command.stdout(Stdio::null()));
+    while !scratch.has_partial_run() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    process.signal(Signal::SIGKILL);
+    process.child.wait().unwrap();
+    let killed = scratch.only_run("runs");
+    let killed = format!("runs/{}", killed.file_name().unwrap().to_str().unwrap());
+    assert!(killed.ends_with(".partial"), "{killed}");
+    let remedy = format!("{killed} was interrupted. Continue it with `delaylab resume {killed}`");
+    let next = ran(&scratch, "run small.toml -q --no-report");
+    assert!(
+        next.code == 0 && next.stderr.contains(&remedy),
+        "{}",
+        next.stderr
+    );
+    // The run that ended last is another one now.
+    let refused = ran(&scratch, "resume latest");
+    assert_eq!(refused.code, 2);
+    let said = &refused.stderr;
+    assert!(
+        said.contains("this run is complete") && said.contains(&remedy),
+        "{said}"
+    );
+    let resumed = ran(&scratch, &format!("resume {killed} -q --no-report"));
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert!(
+        !resumed.stderr.contains("was interrupted"),
+        "{}",
+        resumed.stderr
+    );
+}
+
+#[test]
 fn the_same_seed_gives_the_same_order() {
     let scratch = with_small();
     let plan = |seed: u32| {

@@ -1,0 +1,126 @@
+//! What processes that were killed left among runs.
+
+use crate::folder::{ENVIRONMENT, PARTIAL, in_order};
+use crate::regular;
+use serde_json::Value;
+use std::fs::{self, DirEntry, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A run has its name this long after it began, however slow the disk.
+const BEGINS_WITHIN: Duration = Duration::from_secs(60);
+/// Digits that end the name of a folder that is not a run yet (`temporary`).
+const DIGITS: usize = 16;
+
+/// What processes that were killed left among runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Killed {
+    /// Runs that can be resumed, the one that began last at the end. Shards wait to be merged, and are none of them.
+    pub interrupted: Vec<PathBuf>,
+    /// Hidden folders of runs that were killed before they had a name: nothing is recorded in them.
+    pub nameless: Vec<PathBuf>,
+}
+
+impl Killed {
+    /// What they left in this folder. What a process still writes is left out.
+    pub fn among(runs: &Path) -> Self {
+        let entries = fs::read_dir(runs).into_iter().flatten().flatten();
+        let mut found = Self::default();
+        for entry in entries {
+            let path = entry.path();
+            if !is_left(&entry) {
+                continue;
+            }
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                found.nameless.push(path);
+            } else {
+                found.interrupted.push(path);
+            }
+        }
+        found.interrupted.sort_by_key(|path| begun(path));
+        found.nameless.sort();
+        found
+    }
+}
+
+/// Did a killed process leave it?
+fn is_left(entry: &DirEntry) -> bool {
+    let (name, path) = (entry.file_name(), entry.path());
+    let name = name.to_string_lossy();
+    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let is_left = match name.starts_with('.') {
+        true => is_temporary(&name) && is_old(entry),
+        false => name.ends_with(PARTIAL) && !is_shard(&path),
+    };
+    is_folder && is_left && is_idle(&path)
+}
+
+fn is_temporary(name: &str) -> bool {
+    let digits = name.rsplit_once('-').map(|(_, digits)| digits);
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+fn is_old(entry: &DirEntry) -> bool {
+    let changed = entry.metadata().and_then(|facts| facts.modified());
+    let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+    age.is_some_and(|age| age > BEGINS_WITHIN)
+}
+
+fn is_shard(folder: &Path) -> bool {
+    let environment = regular::text(&folder.join(ENVIRONMENT)).unwrap_or_default();
+    let environment: Value = serde_json::from_str(&environment).unwrap_or_default();
+    !environment["shard"].is_null()
+}
+
+/// Does no process hold the lock of a run that is written?
+fn is_idle(folder: &Path) -> bool {
+    File::open(folder).is_ok_and(|folder| folder.try_lock_shared().is_ok())
+}
+
+/// When a run began, as its name has it, and which of those that began in that second it is.
+fn begun(folder: &Path) -> (String, u32) {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let (stem, number) = in_order(&name);
+    let when = stem.rsplit_once('-').map_or(stem, |(_, when)| when);
+    (when.to_owned(), number)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::writer::lock;
+
+    #[test]
+    fn what_a_killed_process_left_is_found() {
+        let runs = tempfile::tempdir().unwrap();
+        let make = |name: &str, environment: &str| {
+            let folder = runs.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join(ENVIRONMENT), environment).unwrap();
+            folder
+        };
+        let late = make("a-20260103T000000Z.partial", "{}");
+        let second = make("b-20260102T000000Z-2.partial", "{}");
+        let first = make("b-20260102T000000Z.partial", "{}");
+        make("b-20260101T000000Z", "{}");
+        make(
+            "s-shard-1-of-2-20260104T000000Z.partial",
+            "{\"shard\": \"1/2\"}",
+        );
+        let busy = make("c-20260105T000000Z.partial", "{}");
+        let _held = lock(&busy).unwrap();
+        let old = make(".c-0123456789abcdef", "{}");
+        let long_ago = std::time::SystemTime::now() - 2 * BEGINS_WITHIN;
+        File::open(&old).unwrap().set_modified(long_ago).unwrap();
+        make(".c-fedcba9876543210", "{}");
+        let other = make(".cache", "{}");
+        File::open(&other).unwrap().set_modified(long_ago).unwrap();
+        let found = Killed::among(runs.path());
+        assert_eq!(found.interrupted, [first, second, late]);
+        assert_eq!(found.nameless, [old]);
+        assert_eq!(Killed::among(&runs.path().join("none")), Killed::default());
+    }
+}
