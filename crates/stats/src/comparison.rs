@@ -13,9 +13,7 @@
 //! than blocks do, the trials are the independent values, and the interval is theirs.
 //!
 //! Two kinds of statistic no resampling of packets does justice:
-//! - a *minimum* estimates a floor. Of minima of blocks, X_1 the smallest and X_k the k-th,
-//!   (X_1 − floor)/(X_k − floor) is the smallest of k − 1 uniform shares (Robson and Whitlock 1964,
-//!   Cooke 1979);
+//! - a *minimum* estimates a floor, from minima of blocks and the shape of their law (Weibull's);
 //! - a *maximum* is at least the largest seen. How much larger it may be only repeats can tell:
 //!   it varies from repeat to repeat as the maxima of single trials do (Gumbel's law is stable).
 

@@ -1,36 +1,38 @@
 //! What may lie beyond the smallest and the largest value seen.
 
-use super::{RESAMPLES, Replicates, Resampling, Statistic};
+use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
 use std::collections::BTreeMap;
 
-/// Minima that the floor is estimated from, at most, in each stream.
+/// Minima of blocks that the floor is estimated from, at most.
 const MINIMA: usize = 32;
-/// Which of them the distance to the floor is told from.
-const FLOOR_ORDER: usize = 5;
+/// So many equal minima are the floor itself.
+const EQUAL: usize = 5;
+/// Shapes of the lower end: 1 where the density does not vanish at the floor, larger the more slowly it rises. A normal
+/// law, which has no floor, looks like 8.
+const SHAPES: [f64; 12] = [
+    1.0, 1.21, 1.46, 1.76, 2.13, 2.57, 3.11, 3.76, 4.54, 5.48, 6.62, 8.0,
+];
+/// Distances from the smallest value to the floor that are weighed, and the least of them in mean distances of the
+/// minima.
+const DISTANCES: usize = 120;
+const LEAST_DISTANCE: f64 = 1e-4;
 
 impl Resampling {
     pub(super) fn floor(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Replicates {
-        let mut minima: Vec<f64> = (statistic.parts.iter())
-            .flat_map(|part| block_minima(part.values))
-            .collect();
-        minima.sort_unstable_by(f64::total_cmp);
-        let order = if minima.len() < 2 * FLOOR_ORDER {
-            2
-        } else {
-            FLOOR_ORDER
-        };
-        let gap = minima
-            .get(order - 1)
-            .map_or(f64::INFINITY, |upper| upper - value);
+        let minima = minima(statistic);
+        let is_reached = minima
+            .get(EQUAL.min(minima.len()).saturating_sub(1))
+            .is_none_or(|upper| minima.len() > 1 && *upper <= value);
         let mut random = self.random(salt);
+        let below = if is_reached {
+            None
+        } else {
+            Floor::below(&minima)
+        };
         let draw = |_| {
-            let share = 1.0 - random.uniform().powf(1.0 / (order - 1) as f64);
-            if gap == 0.0 {
-                value
-            } else {
-                value - gap * share / (1.0 - share)
-            }
+            let below = below.as_ref().map(|below| below.draw(random.uniform()));
+            value - below.unwrap_or(0.0)
         };
         Replicates {
             resampled: (0..RESAMPLES).map(draw).collect(),
@@ -86,14 +88,107 @@ impl Resampling {
     }
 }
 
-fn block_minima(values: &[f64]) -> impl Iterator<Item = f64> {
-    let length = values.len().div_ceil(MINIMA).max(1);
-    let blocks = values.chunks(length);
-    blocks.filter_map(|block| {
-        block
+/// Minima of blocks, in rising order: of the streams in whose range the smallest value is, because others, as of larger
+/// packets, have another floor. A stream of few values shows no range.
+fn minima(statistic: &Statistic<'_>) -> Vec<f64> {
+    let present = |part: &Part<'_>| -> Vec<f64> {
+        let values = part.values.iter().copied();
+        values.filter(|x| !x.is_nan()).collect()
+    };
+    let streams: Vec<Vec<f64>> = statistic.parts.iter().map(present).collect();
+    let lowest = (streams.iter()).min_by(|a, b| least(a).total_cmp(&least(b)));
+    let reach = match lowest {
+        Some(lowest) if lowest.len() >= MINIMA => block_minima(lowest, MINIMA)
+            .into_iter()
+            .fold(f64::NEG_INFINITY, f64::max),
+        _ => f64::INFINITY,
+    };
+    let is_near = |values: &&Vec<f64>| !values.is_empty() && least(values) <= reach;
+    let near: Vec<&Vec<f64>> = streams.iter().filter(is_near).collect();
+    let count: usize = near.iter().map(|values| values.len()).sum();
+    let of_stream = |values: &&Vec<f64>| block_minima(values, values.len() * MINIMA / count);
+    let all: Vec<f64> = near.iter().flat_map(of_stream).collect();
+    let mut minima = block_minima(&all, MINIMA);
+    minima.sort_unstable_by(f64::total_cmp);
+    minima
+}
+
+/// How far below the smallest of some minima their floor may lie.
+///
+/// Minima of blocks have Weibull's law above their floor, whatever the law of the values (Fisher and Tippett 1928), with
+/// a shape that says how the density begins there. Each floor is weighed with every shape, all of them as likely, by
+/// its likelihood, the scale integrated out. With shape 1 alone, as where the density does not vanish at the floor, two
+/// runs of the same log-normal delays are told apart in 18 to 25 % of cases; so, in 1 to 6 % with φ up to 0.7, and in 8 to
+/// 13 % at 0.95 (`examples/comparison_coverage.rs`). The price is an interval that is a third longer where the shape is 1.
+struct Floor {
+    /// Distances, rising.
+    distances: Vec<f64>,
+    /// The probability that the floor is no further away.
+    cumulative: Vec<f64>,
+}
+
+impl Floor {
+    /// Of minima in rising order; `None` where they are equal or too few.
+    fn below(minima: &[f64]) -> Option<Self> {
+        let (&smallest, count) = (minima.first()?, minima.len() as f64);
+        let unit = minima.iter().map(|x| x - smallest).sum::<f64>() / count;
+        if !(unit > 0.0 && unit.is_finite()) {
+            return None;
+        }
+        let step = (1e2 / LEAST_DISTANCE).ln() / (DISTANCES - 1) as f64;
+        let relative = (0..DISTANCES).map(|at| LEAST_DISTANCE * (at as f64 * step).exp());
+        let relative: Vec<f64> = relative.collect();
+        let likelihoods = relative.iter().flat_map(|distance| {
+            let logs = minima
+                .iter()
+                .map(|x| ((x - smallest) / unit + distance).ln());
+            let logs: Vec<f64> = logs.collect();
+            let sum: f64 = logs.iter().sum();
+            // As far as 1 it is as likely at any distance, then at any multiple of a distance.
+            let prior = (distance / (1.0 + distance)).ln();
+            SHAPES.map(|shape| {
+                let scale: f64 = logs.iter().map(|log| (shape * log).exp()).sum();
+                (count + 1.0) * shape.ln() + (shape - 1.0) * sum - count * scale.ln() + prior
+            })
+        });
+        let likelihoods: Vec<f64> = likelihoods.collect();
+        let most = likelihoods
             .iter()
             .copied()
-            .filter(|x| !x.is_nan())
-            .reduce(f64::min)
-    })
+            .fold(f64::NEG_INFINITY, f64::max);
+        let mut total = 0.0;
+        let cumulative = likelihoods.chunks(SHAPES.len()).map(|of_distance| {
+            total += of_distance.iter().map(|x| (x - most).exp()).sum::<f64>();
+            total
+        });
+        let cumulative = cumulative.collect();
+        Some(Self {
+            distances: relative.iter().map(|distance| distance * unit).collect(),
+            cumulative,
+        })
+    }
+
+    /// The distance for a uniform random number.
+    fn draw(&self, uniform: f64) -> f64 {
+        let (Some(total), Some(furthest)) = (self.cumulative.last(), self.distances.last()) else {
+            return 0.0;
+        };
+        let at = self
+            .cumulative
+            .partition_point(|below| *below < uniform * total);
+        self.distances.get(at).copied().unwrap_or(*furthest)
+    }
+}
+
+/// Of at most so many blocks, at least one, which are as long as each other.
+fn block_minima(values: &[f64], blocks: usize) -> Vec<f64> {
+    let blocks = blocks.clamp(1, values.len().max(1));
+    let block = |index: usize| index * values.len() / blocks..(index + 1) * values.len() / blocks;
+    (0..blocks)
+        .map(|index| least(&values[block(index)]))
+        .collect()
+}
+
+fn least(values: &[f64]) -> f64 {
+    values.iter().copied().fold(f64::INFINITY, f64::min)
 }

@@ -219,6 +219,63 @@ fn trials_that_differ_widen_the_end_that_is_known() {
     assert!(bounds.low < 0.0 && bounds.repeats_differ, "{bounds:?}");
 }
 
+/// Delays whose density rises slowly from the floor, or that have none.
+#[test]
+fn equal_floors_are_seldom_called_different() {
+    type Law = fn(&mut SplitMix) -> f64;
+    let laws: [Law; 3] = [
+        |random| random.normal(),
+        |random| -(random.uniform() * random.uniform()).ln(),
+        |random| -random.uniform().ln(),
+    ];
+    for (of, strata) in laws
+        .into_iter()
+        .flat_map(|of| [(of, vec![0, 1]), (of, vec![0, 0, 0, 0, 1, 1, 1, 1])])
+    {
+        let same = |seed: u64| {
+            let trials = Trials::new(&strata, |trial| {
+                let mut random = SplitMix::new(100 * seed + trial as u64);
+                (0..1000).map(|_| of(&mut random)).collect()
+            });
+            trials.difference(Functional::Min)
+        };
+        let (held, given) = coverage(0.0, same);
+        assert!(held >= 0.92 && given == 1.0, "{held} {given}");
+    }
+}
+
+/// As of two sizes of packets pooled: the larger ones say nothing of the floor.
+#[test]
+fn what_is_far_above_the_floor_does_not_widen_it() {
+    let width = |levels: &[f64]| {
+        let trials = Trials::new(&vec![0; levels.len()], |trial| {
+            let mut random = SplitMix::new(trial as u64);
+            let above = (0..500).map(|_| levels[trial] - random.uniform().ln());
+            above.collect()
+        });
+        let statistic = [trials.statistic(Functional::Min, 0)];
+        let resampling = Resampling::new(trials.strata.clone(), &statistic, 1);
+        let number = resampling.replicates(&statistic[0], 0).unwrap();
+        let bounds = resampling.interval(&number).unwrap();
+        bounds.high - bounds.low
+    };
+    assert_eq!(width(&[10.0, 1000.0, 2000.0]), width(&[10.0]));
+}
+
+/// As of requests that are made once a trial.
+#[test]
+fn a_floor_of_single_packets_lies_below_the_least_seen() {
+    let (held, given) = coverage(10.0, |seed| {
+        let mut random = SplitMix::new(seed);
+        let values: Vec<f64> = (0..20).map(|_| 10.0 - random.uniform().ln()).collect();
+        let trials = Trials::new(&[0; 20], |trial| vec![values[trial]]);
+        let statistic = [trials.statistic(Functional::Min, 0)];
+        let resampling = Resampling::new(trials.strata.clone(), &statistic, 1);
+        resampling.interval(&resampling.replicates(&statistic[0], 0).unwrap())
+    });
+    assert!(held >= 0.93 && given == 1.0, "{held} {given}");
+}
+
 #[test]
 fn a_maximum_is_at_least_the_largest_seen() {
     let bounds = of_one(Functional::Max, vec![1.0, 5.0, 2.0]).unwrap();
