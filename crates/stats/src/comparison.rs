@@ -16,6 +16,15 @@
 //! - a *minimum* estimates a floor, from minima of blocks and the shape of their law (Weibull's);
 //! - a *maximum* is at least the largest seen. How much larger it may be only repeats can tell:
 //!   it varies from repeat to repeat as the maxima of single trials do (Gumbel's law is stable).
+//!
+//! By simulation (`examples/comparison_coverage.rs`) intervals at nominal 95 % hold the truth in 92 to 99 % of series of
+//! 500 packets or more: p50, p99, `sd`, `iqr` and the variation from packet to packet of delays that are log-normal,
+//! independent or with a memory of φ = 0.7, and all but `sd` of independent ones without a variance (Pareto). With four
+//! repeats two of the same differ in at most 4 %, without any in up to 8 %. What is left:
+//! - the floor of 500 log-normal delays is held in 88 to 92 %, and with φ = 0.95 in 76 to 90 %;
+//! - with φ = 0.95, 3000 packets without repeats have an `sd` that holds in 91 %, and quartiles of their variation in 88 %;
+//! - series that are much too short for their memory can look settled. Of 3000 waits in a queue at 90 % load, worth some
+//!   eight independent ones, 60 % get an interval of their `iqr` and 30 % of their `sd`; it holds in 71 % and in 20 %.
 
 mod blocks;
 mod counted;
@@ -24,6 +33,7 @@ mod held;
 mod interval;
 mod replicates;
 mod resample;
+mod squares;
 mod statistic;
 #[cfg(test)]
 mod tests;
@@ -125,6 +135,7 @@ impl Resampling {
             without: vec![value; self.left_out.len()],
             alone: vec![value; self.left_out.len()],
             trials: BTreeSet::new(),
+            degrees: None,
             as_drawn: false,
         }
     }

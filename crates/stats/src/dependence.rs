@@ -24,6 +24,15 @@ pub(crate) fn of_streams<'a>(
     streams: impl Iterator<Item = &'a [f64]>,
     deviation: impl Fn(f64) -> f64,
 ) -> Option<Dependence> {
+    of_streams_as(streams, deviation, |correlation| correlation)
+}
+
+/// The same, with what `of` makes of each autocorrelation in its place.
+pub(crate) fn of_streams_as<'a>(
+    streams: impl Iterator<Item = &'a [f64]>,
+    deviation: impl Fn(f64) -> f64,
+    of: impl Fn(f64) -> f64,
+) -> Option<Dependence> {
     let streams: Vec<&[f64]> = streams.collect();
     let longest = streams.iter().map(|stream| stream.len()).max()?;
     let group = longest.div_ceil(GROUPS).max(1);
@@ -31,7 +40,7 @@ pub(crate) fn of_streams<'a>(
     for stream in streams {
         pooled.push(stream, group, &deviation);
     }
-    pooled.dependence(group)
+    pooled.dependence(group, &of)
 }
 
 #[derive(Default)]
@@ -61,22 +70,30 @@ impl Pooled {
             .push(groups.map(|group| group.iter().map(away).sum()).collect());
     }
 
-    fn dependence(&self, group: usize) -> Option<Dependence> {
-        let between = self.product(0);
-        if self.squares <= 0.0 || between <= 0.0 {
+    fn dependence(&self, group: usize, of: &impl Fn(f64) -> f64) -> Option<Dependence> {
+        if self.squares <= 0.0 || self.product(0) <= 0.0 {
             return Some(Dependence {
                 effective: self.count,
                 block: group as f64,
                 memory: 0.0,
             });
         }
-        let time = self.autocorrelation_time(between)?;
+        // Products of two groups' sums are of as many pairs of values as a group has for each value. So this is the
+        // mean autocorrelation of these pairs, and what `of` makes of it stands in the place of each.
+        let size = group as f64;
+        let own = |lag: usize| self.product(lag) / self.squares;
+        let between = match group {
+            1 => 1.0,
+            _ => 1.0 + (size - 1.0) * of((own(0) - 1.0) / (size - 1.0)),
+        };
+        let between = between.max(f64::MIN_POSITIVE);
+        let time = self.autocorrelation_time(|lag| size * of(own(lag) / size) / between)?;
         let longest = self.sums.iter().map(Vec::len).max()?;
-        let effective = self.count * self.squares / (between * time);
+        let effective = self.count / (between * time);
         Some(Dependence {
             effective: effective.min(self.count),
             block: (block_length(longest as f64, time) * group) as f64,
-            memory: (time - 1.0 / time) / 2.0 * group as f64,
+            memory: (time - 1.0 / time) / 2.0 * size,
         })
     }
 
@@ -90,8 +107,8 @@ impl Pooled {
     }
 
     /// The largest τ(m) = 1 + 2Σρ(k), k ≤ m, with m as far as five times itself (Sokal's window),
-    /// in groups. Where even the longest stream is too short for a window, what it has.
-    fn autocorrelation_time(&self, between: f64) -> Option<f64> {
+    /// in groups. Where even the longest stream is too short for a window, what it has. `correlation`: ρ of groups.
+    fn autocorrelation_time(&self, correlation: impl Fn(usize) -> f64) -> Option<f64> {
         let longest = self.sums.iter().map(Vec::len).max()?;
         let limit = longest / 4;
         let (mut time, mut largest) = (1.0_f64, 1.0_f64);
@@ -102,7 +119,7 @@ impl Pooled {
             if lag > limit {
                 return (limit < SHORT).then_some(largest);
             }
-            time += 2.0 * step as f64 * self.product(lag) / between;
+            time += 2.0 * step as f64 * correlation(lag);
             largest = largest.max(time);
         }
         Some(largest)

@@ -32,6 +32,8 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 pub(crate) const MIN_EFFECTIVE: f64 = 24.0;
 /// As many independent values must lie beyond a quantile for it to have an interval.
 pub(crate) const MIN_BEYOND: f64 = 5.0;
+/// Where few large values make up most of a variance, it has at least so many degrees of freedom.
+pub(crate) const LEAST_DEGREES: f64 = 3.0;
 
 pub(crate) fn refuse_few(count: u64) -> Interval {
     let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);
@@ -232,6 +234,17 @@ mod tests {
         let p99 = |series: &[Nanos]| of_quantile(series, 0.99);
         let (_, given) = coverage(0.95, 2000, 1e6 + 1e5 * 2.326_348, p99);
         assert!(given < 0.01, "{given}");
+    }
+
+    /// Five packets lie beyond the p99 of 500. Clusters of larger numbers say little of how large clusters are.
+    #[test]
+    fn a_far_quantile_is_covered() {
+        let p99 =
+            |phi, count| coverage(phi, count, 1e6 + 1e5 * 2.326_348, |s| of_quantile(s, 0.99));
+        let (held, given) = p99(0.0, 500);
+        assert!(held >= 0.93 && given >= 0.95, "{held} {given}");
+        let (held, given) = p99(0.7, 3000);
+        assert!(held >= 0.935 && given == 1.0, "{held} {given}");
     }
 
     fn reason(interval: Interval) -> String {

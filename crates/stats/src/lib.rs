@@ -73,6 +73,7 @@ mod distribution;
 pub mod double_double;
 pub mod driven;
 pub mod excursion;
+mod far_quantile;
 mod features;
 mod fit_error;
 pub mod frames;

@@ -61,9 +61,10 @@ impl Resampling {
                     .to_owned(),
             );
         }
-        let factor = self.factor(number, degrees as u32);
+        let degrees = (degrees as f64).min(number.degrees.unwrap_or(f64::INFINITY)) as u32;
+        let factor = self.factor(number, degrees);
         let bounds = Bounds {
-            degrees: if degrees == 0 { MANY } else { degrees as u32 },
+            degrees: if degrees == 0 { MANY } else { degrees },
             ..of_draws(&mut draws, number, factor)
         };
         Ok(self.of_repeats(number, &bounds).unwrap_or(bounds))

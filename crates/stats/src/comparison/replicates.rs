@@ -14,6 +14,8 @@ pub struct Replicates {
     /// What it is of one trial each, which stands for all that repeat it, in the same order.
     pub(super) alone: Vec<f64>,
     pub(super) trials: BTreeSet<usize>,
+    /// As many degrees of freedom its variance has at most, where few large values make up most of it.
+    pub(super) degrees: Option<f64>,
     /// Percentiles of the draws are taken as they are: the value bounds what it estimates, or its
     /// draws are not pulled to one side.
     pub(super) as_drawn: bool,
@@ -40,6 +42,7 @@ impl Replicates {
             alone: (0..lengths(|n| n.alone.len()))
                 .map(|i| each(&|number| number.alone[i]))
                 .collect(),
+            degrees: (numbers.iter().filter_map(|number| number.degrees)).reduce(|a, b| a + b),
             as_drawn: numbers.iter().any(|number| number.as_drawn),
             trials: numbers
                 .iter()

@@ -1,5 +1,6 @@
 //! Statistics made anew from the blocks drawn, and without one trial each.
 
+use super::squares::SquaresOfBlocks;
 use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::features::Features;
 use crate::functional::Basis;
@@ -9,9 +10,9 @@ use std::f64::consts::LN_2;
 
 /// Sums of the blocks of one part: block, feature, sum. Those that are zero are left out, and of a quantile
 /// nearly all are: a block has few packets between the thresholds.
-struct PartSums {
-    trial: usize,
-    sums: Vec<(u32, u32, f64)>,
+pub(super) struct PartSums {
+    pub(super) trial: usize,
+    pub(super) sums: Vec<(u32, u32, f64)>,
 }
 
 impl PartSums {
@@ -77,6 +78,13 @@ impl Resampling {
         if is_share {
             self.add_the_unseen(value, statistic.effective, salt, &mut resampled);
         }
+        let squares = match statistic.functional.basis() {
+            Basis::Deviations => SquaresOfBlocks::new(&sums, value),
+            _ => None,
+        };
+        if let Some(squares) = &squares {
+            squares.stretch_up(value, &mut resampled);
+        }
         let each = self.left_out.iter();
         let without: Vec<f64> = each
             .map(|&out| self.without(features, &sums, out))
@@ -87,6 +95,10 @@ impl Resampling {
             alone: self.alone(statistic, value, &without),
             without,
             trials: statistic.trials(),
+            degrees: match squares {
+                Some(squares) => Some(squares.degrees()),
+                None => statistic.beyond().map(|beyond| beyond.degrees),
+            },
             as_drawn: is_share,
         })
     }

@@ -1,6 +1,7 @@
 //! A functional of the pooled values of some streams, and how far it can be trusted.
 
 use crate::dependence::{self, Dependence};
+use crate::far_quantile::{self, Beyond, JointTail};
 use crate::features::Features;
 use crate::functional::{Basis, Functional};
 use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_tail};
@@ -35,6 +36,8 @@ pub struct Statistic<'a> {
     pub count: u64,
     /// How many independent values would say as much.
     pub effective: f64,
+    /// So many packets say as much as one independent value, estimated.
+    time: f64,
     pub(super) block: f64,
     pub(super) memory: f64,
     pub(super) features: Option<Features>,
@@ -58,6 +61,7 @@ impl<'a> Statistic<'a> {
             value,
             count: pooled.len() as u64,
             effective: pooled.len() as f64,
+            time: 1.0,
             block: 1.0,
             memory: 0.0,
             features: None,
@@ -75,10 +79,19 @@ impl<'a> Statistic<'a> {
         };
         match self.dependence(value, pooled) {
             Some(found) => {
-                (self.effective, self.block) = (found.effective, found.block);
-                self.memory = found.memory;
+                let count = self.count as f64;
+                self.time = count / found.effective;
+                self.effective = match self.functional.basis() {
+                    Basis::Deviations | Basis::Quantiles(_) => {
+                        count / far_quantile::at_most(self.time, count)
+                    }
+                    _ => found.effective,
+                };
+                (self.block, self.memory) = (found.block, found.memory);
             }
-            None => (self.effective, self.block) = (0.0, f64::INFINITY),
+            None => {
+                (self.effective, self.time, self.block) = (0.0, f64::INFINITY, f64::INFINITY);
+            }
         }
         self.doubt = self.find_doubt();
         let mut effective = self.effective.max(1.0);
@@ -115,11 +128,16 @@ impl<'a> Statistic<'a> {
             Basis::Mean | Basis::Trials => of(&|x| x - value),
             Basis::Deviations => {
                 let mean = Functional::Mean.value(pooled)?;
-                of(&|x| (x - mean).powi(2))
+                // Few squares are most of their sum, so that they look more independent than they are. Those of normal
+                // values have the squares of the values' autocorrelations.
+                let streams = self.parts.iter().map(|part| part.values);
+                let expected = dependence::of_streams_as(streams, |x| x - mean, |rho| rho * rho);
+                longer(of(&|x| (x - mean).powi(2)), expected)
             }
             Basis::Quantiles(quantiles) => {
-                let each = quantiles.into_iter().map(|q| of(&at_or_below(at(q)?)));
-                each.reduce(longer)?
+                let own = quantiles.iter().map(|&q| of(&at_or_below(at(q)?)));
+                let own = own.reduce(longer)?;
+                self.with_most_values(own, &quantiles, pooled)
             }
             // Rare hits hide whether they come in clusters; the packets nearest to the bound show it.
             Basis::Share { beyond, bound } => {
@@ -133,6 +151,33 @@ impl<'a> Statistic<'a> {
                 memory: 0.0,
             }),
         }
+    }
+
+    /// With what the flags at each of these quantiles alone, `own`, do not show. Beyond a far one lie too few values; those
+    /// at the median tell of it. The distance of two changes with how far values are from the middle, which has a longer
+    /// memory than the flags on either side where delays vary more at some times than at others.
+    fn with_most_values(
+        &self,
+        own: Option<Dependence>,
+        quantiles: &[f64],
+        pooled: &mut [f64],
+    ) -> Option<Dependence> {
+        let mut at = |q: f64| Functional::Quantile(q).value(pooled);
+        let (first, last) = (*quantiles.first()?, *quantiles.last()?);
+        let (low, middle, high) = (at(first)?, at(0.5)?, at(last)?);
+        let streams = self.parts.iter().map(|part| part.values);
+        if first < last {
+            let away = |x: f64| (x - middle).abs().min(high - low);
+            return longer(own, dependence::of_streams(streams, away));
+        }
+        let Some(far) = JointTail::beyond(first) else {
+            return own;
+        };
+        let is_low = |x: f64| f64::from(u8::from(x <= middle));
+        longer(
+            own,
+            dependence::of_streams_as(streams, is_low, |rho| far.correlation(rho)),
+        )
     }
 
     fn find_doubt(&self) -> Option<String> {
@@ -178,8 +223,8 @@ impl<'a> Statistic<'a> {
         if self.count == 0 || self.effective <= 0.0 || self.is_of_trials() {
             return None;
         }
-        let tail = self.functional.tail();
-        let beyond = tail.map_or(MIN_BEYOND, |tail| self.effective * tail);
+        let beyond = self.beyond();
+        let beyond = beyond.map_or(MIN_BEYOND, |beyond| beyond.independent);
         let times = (MIN_EFFECTIVE / self.effective).max(MIN_BEYOND / beyond);
         // As where they are refused: so few may resemble each other more than they show.
         let few = (2.0 * MIN_EFFECTIVE - self.count as f64) / self.count as f64;
@@ -191,9 +236,15 @@ impl<'a> Statistic<'a> {
         (more > 0.0).then_some(more)
     }
 
+    /// Of a far quantile, the values beyond it.
+    pub(super) fn beyond(&self) -> Option<Beyond> {
+        let tail = self.functional.tail()?;
+        Some(Beyond::new(tail, self.count as f64, self.time))
+    }
+
     /// Of a quantile with too few packets beyond it.
     fn tail_doubt(&self) -> Option<String> {
-        let beyond = self.effective * self.functional.tail()?;
+        let beyond = self.beyond()?.independent;
         let few = beyond < MIN_BEYOND * (1.0 - 1e-9);
         few.then(|| reason(refuse_tail(self.count, self.effective, beyond)))
     }

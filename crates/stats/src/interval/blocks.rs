@@ -3,13 +3,12 @@
 use super::{
     CONFIDENCE, MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_open, refuse_tail,
 };
+use crate::far_quantile::{self, Beyond, JointTail};
 use crate::quantile::Ranked;
 use crate::random::SplitMix;
 use crate::student;
 use crate::summary::Interval;
-use crate::tail;
 use delaylab_model::Nanos;
-use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// The interval at 95 % of the quantile `q` of a series in order of time, whose values `ranked`
 /// holds too. Deterministic: the draws are seeded by a constant.
@@ -32,16 +31,19 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
         // Five times τ is more than a quarter of the series.
         return refuse_correlated(count, "fewer than", 20.0, needed);
     };
-    let effective = count as f64 / at_most(time, count as f64);
-    let beyond = effective * tail;
+    let effective = count as f64 / far_quantile::at_most(time, count as f64);
+    let beyond = Beyond::new(tail, count as f64, time);
     if effective < MIN_EFFECTIVE {
         return refuse_correlated(count, "about", effective, needed);
     }
-    if beyond < MIN_BEYOND {
-        return refuse_tail(count, effective, beyond);
+    if beyond.independent < MIN_BEYOND {
+        return refuse_tail(count, effective, beyond.independent);
     }
     let length = block_length(count as f64, time);
-    let (down, up) = below.bootstrap(length, stretch(count as f64, length as f64, time, beyond));
+    let (down, up) = below.bootstrap(
+        length,
+        stretch(count as f64, length as f64, time, beyond.degrees),
+    );
     let first = ((q + down).max(0.0) * count as f64).ceil() as usize;
     let last = ((q + up) * count as f64).floor() as usize;
     match (ranked.at(first.saturating_sub(1)).copied(), ranked.at(last)) {
@@ -53,86 +55,29 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     }
 }
 
-/// The autocorrelation time of the share at or below a quantile: what its own flags say, and at least what the
-/// series tells of it where most of its values are.
-///
-/// Beyond a far quantile lie few values, in fewer groups: by chance alone their flags look independent in
-/// one series of seven, and just these would get an interval, too narrow a one. How values at the median
-/// depend on each other is known much better, and tells what to expect of the tail ([`JointTail`]).
+/// The autocorrelation time of the share at or below a quantile: what its own flags say, and at least what
+/// the values at the median tell of it ([`JointTail`]).
 fn time_of(below: &AtOrBelow, series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Option<f64> {
     let own = below.autocorrelation_time(|correlation| correlation)?;
-    if q == 0.5 {
-        return Some(own);
-    }
-    let Some(&median) = ranked.quantile(0.5) else {
+    let (Some(far), Some(&median)) = (JointTail::beyond(q), ranked.quantile(0.5)) else {
         return Some(own);
     };
-    let far = JointTail::beyond(q);
     let expected =
         AtOrBelow::new(series, median).autocorrelation_time(|flags| far.correlation(flags))?;
     Some(own.max(expected))
-}
-
-/// How flags at a quantile depend on each other where those at the median do, in a normal series or any that
-/// increases with one.
-struct JointTail {
-    /// The quantile of a standard normal.
-    z: f64,
-    /// p·(1 − p), of the share beyond.
-    variance: f64,
-}
-
-impl JointTail {
-    fn beyond(q: f64) -> Self {
-        Self {
-            z: tail::normal_quantile(q.max(1.0 - q)),
-            variance: q * (1.0 - q),
-        }
-    }
-
-    /// The correlation of the flags, from that of the flags at the median, r: normal values then have ρ =
-    /// sin(πr/2), and both are beyond z with p² + ∫₀^asin ρ exp(−z²/(1 + sin θ)) dθ / 2π (Plackett 1954).
-    fn correlation(&self, at_median: f64) -> f64 {
-        const STEPS: usize = 16;
-        let end = FRAC_PI_2 * at_median.clamp(-1.0, 1.0);
-        let density =
-            |angle: f64| (-self.z * self.z / (1.0 + angle.sin()).max(f64::MIN_POSITIVE)).exp();
-        let step = end / STEPS as f64;
-        // Simpson's rule.
-        let sum: f64 = (0..=STEPS)
-            .map(|at| {
-                let weight = match at {
-                    0 | STEPS => 1.0,
-                    odd if odd % 2 == 1 => 4.0,
-                    _ => 2.0,
-                };
-                weight * density(at as f64 * step)
-            })
-            .sum();
-        sum * step / 3.0 / TAU / self.variance
-    }
-}
-
-/// What an autocorrelation time that was estimated may well be: a standard error more (Madras and Sokal
-/// 1988, for a window of five times itself). Of independent values it is 1, which needs no estimate.
-fn at_most(time: f64, count: f64) -> f64 {
-    let error = (2.0 * (10.0 * time + 1.0) / count).sqrt();
-    1.0 + (time - 1.0) * (1.0 + error)
 }
 
 /// What the spread of blocks' sums is stretched by.
 ///
 /// Blocks of L show a share of (1 − memory/L)·(1 − L/n) of the variance that a sum has: the first because
 /// they end, the second because their mean is the sample's. And the variance is itself an estimate, from
-/// few blocks and from few independent values beyond the quantile, which Student's factor pays for; the
-/// latter as far as packets depend on each other, because the variance of independent flags is known.
-fn stretch(count: f64, length: f64, time: f64, beyond: f64) -> f64 {
+/// few blocks and from few independent values beyond the quantile (`of_tail`: its degrees of freedom by these), which
+/// Student's factor pays for.
+fn stretch(count: f64, length: f64, time: f64, of_tail: f64) -> f64 {
     let memory = (time - 1.0 / time) / 2.0;
     let shown = (1.0 - (memory / length).min(0.5)) * (1.0 - length / count);
-    let student = |df: f64| student::two_sided(CONFIDENCE, df as u32) / 1.96;
-    let of_blocks = student((count / length).ceil() - 1.0);
-    let of_tail = 1.0 + (student(beyond) - 1.0) * (1.0 - 1.0 / time);
-    of_blocks.max(of_tail) / shown.sqrt()
+    let of_blocks = (count / length).ceil() - 1.0;
+    student::two_sided(CONFIDENCE, of_blocks.min(of_tail) as u32) / 1.96 / shown.sqrt()
 }
 
 /// Length of moving blocks that makes the error of their variance least for an AR(1) with this
@@ -257,7 +202,9 @@ mod tests {
         for (q, z) in [(0.5, 0.0), (0.9, 1.281_552), (0.99, 2.326_348)] {
             let own = of(z).autocorrelation_time(|flags| flags).unwrap();
             let far = JointTail::beyond(q);
-            let told = of(0.0).autocorrelation_time(|flags| far.correlation(flags));
+            let told = of(0.0).autocorrelation_time(|flags| {
+                far.as_ref().map_or(flags, |far| far.correlation(flags))
+            });
             assert!(
                 (told.unwrap() / own - 1.0).abs() < 0.1,
                 "{q}: {told:?} {own}"
