@@ -52,7 +52,8 @@ pub enum RenoFriendly {
     /// One segment a round trip, as Reno (RFC 9438 §4.3).
     #[serde(rename = "rfc9438")]
     Rfc9438,
-    /// Linux: 0.53 segments a round trip, as below it.
+    /// Linux: 0.53 segments a round trip, as below it; before the first loss, and after a time-out, 5 % of the window at
+    /// least.
     Linux,
 }
 

@@ -13,6 +13,9 @@ const BETA: f64 = 0.7;
 /// RFC 8511 §3: what is left of the window after a mark.
 pub(super) const BETA_ECN: f64 = 0.85;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+/// Linux (tcp_cubic.c): segments acknowledged for each that the window grows by, at most, until a loss has shown what the
+/// path bears: 5 % a round trip.
+const LINUX_UNTIL_LOSS: f64 = 20.0;
 
 /// A stage of congestion avoidance.
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +70,7 @@ impl Cubic {
             acked * (target - cwnd) / cwnd
         };
         self.epoch = Some(epoch);
+        let wanted = wanted.max(self.least(acked));
         let bytes = self.carried + wanted * window.mss as f64;
         self.carried = bytes.fract();
         window.add(bytes as u64);
@@ -87,6 +91,14 @@ impl Cubic {
         match self.beyond {
             RenoFriendly::Rfc9438 if epoch.w_est >= self.cwnd_prior => 1.0,
             RenoFriendly::Rfc9438 | RenoFriendly::Linux => ALPHA,
+        }
+    }
+
+    /// The least growth with so many segments acknowledged.
+    fn least(&self, acked: f64) -> f64 {
+        match (self.beyond, self.w_max) {
+            (RenoFriendly::Linux, None) => acked / LINUX_UNTIL_LOSS,
+            _ => 0.0,
         }
     }
 
@@ -225,6 +237,29 @@ mod tests {
         rounds(&mut cubic, &mut window, PICOS_PER_SECOND / 1000, 20);
         let gained = segments(window.cwnd, &window) - 14.0;
         assert!((gained - 20.0 * ALPHA).abs() < 0.8, "{gained}");
+    }
+
+    /// On a path of 40 ms the curve alone, flat where it begins, would gain three segments in ten round trips.
+    #[test]
+    fn linux_grows_by_a_twentieth_a_round_trip_until_something_is_lost() {
+        let grown = |beyond, lost: bool| {
+            let (mut cubic, mut window) = cut_beyond(60, beyond);
+            if !lost {
+                cubic.on_timeout(); // forgets the loss
+            }
+            window.cwnd = 60 * MSS;
+            rounds(&mut cubic, &mut window, PICOS_PER_SECOND / 25, 10);
+            segments(window.cwnd, &window)
+        };
+        let twentieths = 60.0 * 1.05_f64.powi(10);
+        let linux = grown(RenoFriendly::Linux, false);
+        assert!((linux / twentieths - 1.0).abs() < 0.02, "{linux}");
+        for others in [
+            grown(RenoFriendly::Linux, true),
+            grown(RenoFriendly::Rfc9438, false),
+        ] {
+            assert!(others < 75.0, "{others}");
+        }
     }
 
     #[test]
