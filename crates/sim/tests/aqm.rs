@@ -187,6 +187,83 @@ fn prague_and_classic_flows_share_a_line_behind_dualpi2_and_prague_hardly_waits(
     }
 }
 
+/// A run of loads from 10 s on: how often the line dropped or marked, and what the loads were.
+struct Stationary {
+    taken: Taken,
+    seconds: u64,
+}
+
+impl Stationary {
+    const FROM: u64 = 10;
+    /// Packets a second of each of the two probes.
+    const PROBE: f64 = 50.0;
+
+    fn run(loads: &str, switch: &str, rate: &str) -> Self {
+        let seconds = 70;
+        let line = Line {
+            rate,
+            propagation: "20ms",
+            apart: "0us",
+            loads,
+            switch,
+            seconds,
+        };
+        let taken = line.run();
+        Self { taken, seconds }
+    }
+
+    /// Events a second: `drops` or `marks` of the line.
+    fn rate_of(&self, series: &str) -> f64 {
+        let from = Self::FROM as i64 * 1_000_000_000;
+        let (_, least, most) = self.taken.series_of(series, "s1→s2", from);
+        (most - least) / (self.seconds - Self::FROM) as f64
+    }
+
+    /// Segments a second of the load of this number, all its streams together.
+    fn segments(&self, pair: u32) -> f64 {
+        let from = Self::FROM as i64 * 1_000_000_000;
+        let load = format!("bulk{pair}");
+        self.taken.series_of("load_goodput", &load, from).0 / (8.0 * 1_448.0)
+    }
+
+    /// The round trip of packets that wait at the line as Classic echoes do, in seconds.
+    fn round_trip(&self) -> f64 {
+        (40.0 + wait(&self.taken, 0, Self::FROM)) / 1e3
+    }
+}
+
+/// Reno's window is 1.22/√p where losses are spread evenly, as PIE spreads them, and 1.31/√p where they are drawn, as DualPI2
+/// draws them (Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997). DualPI2 marks L4S
+/// packets with k·√p_C, k = 2 (RFC 9332 §2.1).
+#[test]
+fn renos_window_and_the_marks_of_l4s_are_those_of_the_published_laws() {
+    let near =
+        |value: f64, law: f64| assert!((value / law - 1.0).abs() < 0.15, "{value}, not {law}");
+    let pie = Stationary::run(&tcp(2, "reno", 5), "discipline = \"pie\"", "20Mbit/s");
+    let dropped = pie.rate_of("drops");
+    let p = dropped / (pie.segments(2) + 2.0 * Stationary::PROBE + dropped);
+    let window = pie.segments(2) * pie.round_trip() / 5.0;
+    println!(
+        "PIE: p {p:.5}, {window:.1} segments: {:.2}/√p",
+        window * p.sqrt()
+    );
+    near(window * p.sqrt(), 1.22);
+
+    let loads = tcp(2, "reno", 3) + &tcp(3, "prague", 3);
+    let dual = Stationary::run(&loads, "discipline = \"dualpi2\"", "40Mbit/s");
+    let dropped = dual.rate_of("drops");
+    let p = dropped / (dual.segments(2) + Stationary::PROBE + dropped);
+    let marked = dual.rate_of("marks") / (dual.segments(3) + Stationary::PROBE);
+    let window = dual.segments(2) * dual.round_trip() / 3.0;
+    println!(
+        "DualPI2: p_C {p:.5}, {window:.1} segments: {:.2}/√p_C",
+        window * p.sqrt()
+    );
+    println!("p_L {marked:.4}: {:.2}·√p_C", marked / p.sqrt());
+    near(window * p.sqrt(), 1.31);
+    near(marked / p.sqrt(), 2.0);
+}
+
 #[test]
 fn pragues_rate_does_not_depend_on_round_trips_below_25_ms() {
     let taken = Line {

@@ -17,7 +17,7 @@
 //! et al., "Design and evaluation of COBALT queue discipline", IEEE LANMAN 2019.
 //!
 //! Validation: the shaper against rate·t with overhead; bytes of backlogged flows, and of hosts with unequal numbers of flows; tins'
-//! shares; COBALT's spacing against CoDel's; conservation under random traffic; TCP in `crates/sim/tests/aqm.rs`.
+//! shares; COBALT's spacing against CoDel's; conservation under random traffic; TCP in `crates/sim/tests/aqm.rs`. Not against a kernel's.
 
 mod cobalt;
 mod table;

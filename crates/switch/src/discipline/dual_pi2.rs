@@ -17,7 +17,8 @@
 //! update and overload; RFC 9331; K. De Schepper et al., "PI²: a linearized AQM for both classic and scalable TCP", CoNEXT 2016.
 //!
 //! Validation: p′, p′² and k·p′ against the RFC's steps by hand; the shares dropped and marked; the ramp and the step; the share of each
-//! queue; shares of Reno, CUBIC and Prague, and the delays of both queues (`crates/sim/tests/aqm.rs`).
+//! queue; shares of Reno, CUBIC and Prague, Reno's window and p_L against p_C, and the delays of both queues
+//! (`crates/sim/tests/aqm.rs`). Not against a kernel's.
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,8 @@
 //! References: RFC 8033, R. Pan, P. Natarajan, F. Baker and G. White (2017), sections 4, 5.1, 5.4, 5.5 and appendix A.
 //!
 //! Validation: the probability against the RFC's steps worked out by hand, in each range of its scaling; burst allowance and decay; gaps
-//! between drops; the share dropped against the probability; the delay of TCP near 15 ms (`crates/sim/tests/aqm.rs`).
+//! between drops; the share dropped against the probability; the delay of TCP near 15 ms, and Reno's window
+//! (`crates/sim/tests/aqm.rs`). Not against a kernel's.
 
 #[cfg(test)]
 mod tests;
