@@ -17,8 +17,8 @@ const TURNS: Nanos = 25 * MILLISECOND;
 /// … and was given the CPU this many times: one that nothing else may interrupt has it as long as it wants.
 const TIMES: usize = 3;
 /// A CPU that nothing has for so long is idle. What is shorter may be handlers and threads that are too short to be recorded, or
-/// a thread on its way from another CPU.
-const IDLE: Nanos = 2 * MILLISECOND;
+/// a thread on its way from another CPU, or at work of its own.
+const IDLE: Nanos = 5 * MILLISECOND;
 
 /// The stretches in which one thread did not run, as its packets show them.
 #[derive(Debug, Clone, Default)]
@@ -221,7 +221,7 @@ mod tests {
         late[0].start = 80 * MS;
         assert_eq!(waited(&late), (80 * MS, 90 * MS));
         // Busy, but for what is too short to say so.
-        assert_eq!(waited(&spells(false, &[89])), (0, 90 * MS));
+        assert_eq!(waited(&spells(false, &[86])), (0, 90 * MS));
         // Nothing says what runs between gaps that a sentinel saw.
         let mut gap = ten;
         gap[0].kind = NoiseKind::SentinelGap;
