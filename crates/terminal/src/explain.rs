@@ -7,6 +7,7 @@ use crate::text::paragraph;
 use crate::text::wrap;
 use delaylab_explain::causes::effects::Effect;
 use delaylab_explain::causes::slow::Condition;
+use delaylab_explain::causes::stages::StageMeans;
 use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::QUANTILES;
 use delaylab_explain::causes::{Cause, Explanation};
@@ -24,6 +25,8 @@ use std::collections::BTreeSet;
 
 /// Causes, effects and changes that are shown unless all are asked for.
 const SHOWN: usize = 6;
+/// Conditions whose stages are shown unless all are asked for.
+const SHOWN_STAGES: usize = 3;
 
 /// The whole page, in lines that end in a line feed.
 pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
@@ -143,11 +146,31 @@ fn row(condition: &Condition) -> [Cell; 7] {
     ]
 }
 
-/// How a packet spends its time, and where late ones spend more.
+/// How a packet spends its time, and where late ones spend more: of each condition, where these differ.
 fn stages(found: &Explanation, style: &Style) -> String {
     if found.late == 0 {
         return String::new();
     }
+    let shown = match style.verbose {
+        true => found.stages.len(),
+        false => found.stages.len().min(SHOWN_STAGES),
+    };
+    let each = found.stages.iter().take(shown);
+    let tables: String = each.map(|stages| of_condition(stages, style)).collect();
+    // The note stands once: below the table of conditions, if there is one.
+    let is_said = found.slow.conditions.len() > 1;
+    let note = match found.asked_for().next() {
+        Some(_) if !is_said => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
+        _ => String::new(),
+    };
+    tables + &rest(found.stages.len(), shown, "condition", style) + &note
+}
+
+fn of_condition(stages: &StageMeans, style: &Style) -> String {
+    let title = match stages.label.as_str() {
+        "" => String::new(),
+        label => paragraph(&format!("{label}:"), Paint::Dim, style),
+    };
     let mut table = Table::default();
     let heads = [
         "Mean by stage",
@@ -156,28 +179,21 @@ fn stages(found: &Explanation, style: &Style) -> String {
         "share",
     ];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
-    for [usual, more] in in_common(&found.usual, &found.excess) {
-        let each = more.ns / found.late as f64;
+    for [usual, more] in in_common(&stages.usual, &stages.excess) {
+        let each = more.ns / stages.late as f64;
         table.row([
             Cell::new(usual.stages.name()),
             Cell::new(whole(usual.ns)),
             Cell::new(whole(each)),
-            Cell::new(short_percent(more.ns.max(0.0) / found.lost_ns)),
+            Cell::new(short_percent(more.ns.max(0.0) / stages.lost_ns)),
         ]);
     }
-    let usual: f64 = found.usual.iter().map(|part| part.ns).sum();
     table.row([
         Cell::new("response"),
-        Cell::new(whole(usual)),
-        Cell::new(whole(found.lost_ns / found.late as f64)),
+        Cell::new(whole(stages.usual_ns())),
+        Cell::new(whole(stages.lost_ns / stages.late as f64)),
     ]);
-    // The note stands once: below the table of conditions, if there is one.
-    let is_said = found.slow.conditions.len() > 1;
-    let note = match found.asked_for().next() {
-        Some(_) if !is_said => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
-        _ => String::new(),
-    };
-    table.render(style) + &note
+    title + &table.render(style)
 }
 
 /// Less than a nanosecond is nothing.
@@ -195,12 +211,13 @@ fn ways(found: &Explanation, style: &Style) -> String {
     let head = [Cell::left("Each way, above its minimum")].into_iter();
     let head = head.chain(quantiles).chain([Cell::left("clocks")]);
     table.row(head.map(Cell::dim));
-    for way in &found.ways {
+    let shown = shown(found.ways.len(), style);
+    for way in found.ways.iter().take(shown) {
         let name = [Cell::left(way_name(way))].into_iter();
         let above = way.above.map(|ns| Cell::new(whole(ns)));
         table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
     }
-    table.render(style)
+    table.render(style) + &rest(found.ways.len(), shown, "way", style)
 }
 
 fn causes(found: &Explanation, style: &Style) -> String {
@@ -333,6 +350,9 @@ fn unknown(found: &Explanation, style: &Style) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_explain::causes::ways::OneWay;
+    use delaylab_model::plan::Level;
+    use delaylab_stats::anatomy::{Part, Stage};
     use delaylab_view::run::samples::waits;
 
     #[test]
@@ -342,6 +362,47 @@ mod tests {
         let text = page(&run.head, found, &Style::PLAIN);
         crate::text::assert_plain("explain", &text);
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn conditions_that_differ_have_stages_and_ways_of_their_own() {
+        let run = waits();
+        let mut found = run.explanation.clone().unwrap();
+        let part = |ns: f64| Part {
+            stages: Stage::ForwardPath.into(),
+            ns,
+        };
+        let conditions = ["fifo", "codel", "fq", "none"].into_iter().zip(1..);
+        found.stages = conditions
+            .clone()
+            .map(|(case, at)| StageMeans {
+                label: format!("case {case}"),
+                usual: vec![part(20e6 * f64::from(at))],
+                excess: vec![part(9e6)],
+                late: 3,
+                lost_ns: 9e6,
+                ..StageMeans::default()
+            })
+            .collect();
+        let way = found.ways[0].clone();
+        found.ways = conditions
+            .map(|(case, _)| OneWay {
+                factors: Some(vec![("case".to_owned(), Level::named(case))]),
+                ..way.clone()
+            })
+            .collect();
+        let text = stages(&found, &Style::PLAIN);
+        let titles: Vec<_> = text
+            .lines()
+            .filter(|line| line.starts_with("case"))
+            .collect();
+        assert_eq!(titles, ["case fifo:", "case codel:", "case fq:"], "{text}");
+        assert!(text.contains("1 more condition (-v)"), "{text}");
+        let text = ways(&found, &Style::PLAIN);
+        for case in ["fifo", "codel", "fq", "none"] {
+            let line = format!("echo, forward, case {case}");
+            assert!(text.contains(&line), "{text}");
+        }
     }
 
     #[test]

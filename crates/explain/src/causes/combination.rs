@@ -1,5 +1,6 @@
 //! Combinations of levels: what they are called, the rows of each, and the figures that these have together.
 
+use super::slow::{LEAST_NS, SLOW};
 use delaylab_model::plan::Factor;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -19,6 +20,13 @@ pub(super) fn levels(factors: &[Factor]) -> String {
     let levels = factors.iter();
     let levels = levels.map(|(name, level)| format!("{name} {level}"));
     levels.collect::<Vec<_>>().join(", ")
+}
+
+/// Are delays of several combinations, ns, so alike that none of them counts as slow against another? Then one figure serves all.
+pub(super) fn agree(delays: impl Iterator<Item = f64> + Clone) -> bool {
+    let least = delays.clone().fold(f64::INFINITY, f64::min);
+    let most = delays.fold(f64::NEG_INFINITY, f64::max);
+    most <= SLOW * least || most - least < LEAST_NS
 }
 
 /// The rows of each combination of levels and probe that count, by label, in the order of the run.

@@ -5,6 +5,7 @@
 use super::Worst;
 use super::anatomies::Anatomies;
 use super::spent::Usual;
+use super::stages::Stages;
 use super::ways::{self, Ways};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
@@ -37,10 +38,8 @@ pub(super) struct Gathered<'a> {
     pub(super) trials: usize,
     /// So many times packets were late one after the other.
     pub(super) events: u64,
-    /// Anatomy of packets that were not late.
-    pub(super) usual: Anatomies,
-    /// What late packets took longer.
-    pub(super) excess: Anatomies,
+    /// Anatomy of packets that were not late, and what late ones took longer.
+    pub(super) stages: Stages,
     /// What the path did to packets other than delaying or losing them.
     pub(super) irregular: Irregular,
     /// The two ways apart.
@@ -203,8 +202,7 @@ impl<'a> Gathered<'a> {
                 answered: 0,
                 trials: trials.len(),
                 events: 0,
-                usual: Anatomies::default(),
-                excess: Anatomies::default(),
+                stages: Stages::default(),
                 irregular: Irregular::default(),
                 ways: Ways::default(),
                 sources,
@@ -381,8 +379,8 @@ impl Gathering<'_> {
             return;
         };
         for (&at, stream) in &open.ways {
-            let name = &self.gathered.streams[at].row.probe_name;
-            self.gathered.ways.add(name, stream);
+            let row = self.gathered.streams[at].row;
+            self.gathered.ways.add(row, stream);
         }
         let noise = self.run.noise(Some(open.trial));
         let join = Join::new(&noise);
@@ -398,8 +396,9 @@ impl Gathering<'_> {
             if !self.counts[at] {
                 continue;
             }
-            self.gathered.usual.add(&usual, packets);
             let row = self.gathered.streams[at].row;
+            self.gathered.stages.usual(row, &usual, packets);
+            let (mut excess, mut late_packets, mut lost_ns) = (Anatomies::default(), 0, 0.0);
             let facts = self.blamed_by(row);
             let host = HostView::new(facts, &join, self.trains, excursions.iter());
             let host = host.over_tcp(row.method.is_stream());
@@ -443,8 +442,12 @@ impl Gathering<'_> {
                     stages: part.stages,
                     ns: part.ns,
                 });
-                self.gathered.excess.add(&parts.collect::<Vec<_>>(), 1.0);
+                excess.add(&parts.collect::<Vec<_>>(), 1.0);
+                (late_packets, lost_ns) = (late_packets + 1, lost_ns + late.excess);
             }
+            self.gathered
+                .stages
+                .late(row, &excess, late_packets, lost_ns);
         }
         self.gathered.events += Events::among(under_way.values().flatten().copied().collect());
         for (what, packets) in under_way {

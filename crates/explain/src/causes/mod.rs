@@ -19,6 +19,7 @@
 //! | [`roles`] | which processes are the run's own |
 //! | [`effects`] | what each factor that was varied does to the response |
 //! | [`changes`] | when the response changed its level |
+//! | [`stages`] | how packets spend their time, and late ones more, by condition where these differ |
 //! | [`ways`] | the way there and the way back, where the stamps tell them apart |
 //! | [`unknown`] | what the run does not show, and what would |
 //! | `words.rs` | evidence and remedies as sentences |
@@ -35,6 +36,7 @@ pub mod rhythm;
 pub mod roles;
 pub mod slow;
 pub mod spent;
+pub mod stages;
 #[cfg(test)]
 mod testing;
 pub mod unknown;
@@ -46,7 +48,7 @@ use changes::Changes;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
-use delaylab_stats::anatomy::{Part, Place, StageSet};
+use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::trains::Trains;
@@ -57,6 +59,7 @@ use losses::Losses;
 use rhythm::{Rhythm, Sending};
 use roles::{Role, Roles};
 use slow::{Baseline, Slow};
+use stages::StageMeans;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use unknown::Unknown;
@@ -91,11 +94,11 @@ pub struct Explanation {
     pub events: u64,
     /// What they took longer than usual, altogether, ns.
     pub lost_ns: f64,
-    /// How a packet that was not late spent its time, on average.
-    pub usual: Vec<Part>,
-    /// What late packets took longer than usual, stage by stage, altogether.
-    pub excess: Vec<Part>,
-    /// The way there and the way back of each probe.
+    /// How packets of all conditions spent their time, and late ones more.
+    pub all_stages: StageMeans,
+    /// The same of each condition with late packets, the worst first, where conditions differ; else of all as one.
+    pub stages: Vec<StageMeans>,
+    /// The way there and the way back of each probe: of each condition, the worst first, where conditions differ.
     pub ways: Vec<OneWay>,
     /// Why they were late: most excess delay first, and what the run itself asked for last.
     pub causes: Vec<Cause>,
@@ -348,8 +351,8 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         late: gathered.tallies.values().map(|tally| tally.packets).sum(),
         events: gathered.events,
         lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),
-        usual: gathered.usual.means(),
-        excess: gathered.excess.sums(),
+        all_stages: gathered.stages.all(),
+        stages: gathered.stages.apart(),
         ways,
         causes: Vec::new(),
         effects: effects::find(&gathered.asked_for(), levels),

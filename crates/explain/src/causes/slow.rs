@@ -25,9 +25,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// So much longer than its reference a condition takes that is slow: a quarter, beyond what one repeat
 /// differs from the next on an undisturbed host.
-const SLOW: f64 = 1.25;
+pub(super) const SLOW: f64 = 1.25;
 /// What is less than that is no slowness.
-const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
+pub(super) const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.

@@ -3,14 +3,19 @@
 //! That needs no clocks that agree, only clocks that run at one pace: where they do not, how much faster one
 //! runs is estimated and taken out ([`delaylab_stats::skew`]). A delay itself needs clocks that agree, and
 //! stands in the summary of a trial.
+//!
+//! Combinations of levels are one where they agree; where they do not, each has its own line.
 
+use super::combination::{agree, levels};
 use crate::one_way::{Ends, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
+use delaylab_model::plan::Factor;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::skew;
+use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeMap;
 
 /// Packets of a stream that are kept, at most: beyond, every second is dropped, again and again.
@@ -25,6 +30,8 @@ pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 pub struct OneWay {
     /// The probe's name.
     pub probe: String,
+    /// The levels of the combination that this is of; `None` of all of them, which agree.
+    pub factors: Option<Vec<Factor>>,
     /// There or back.
     pub direction: Direction,
     /// Packets that this is made of.
@@ -33,6 +40,13 @@ pub struct OneWay {
     pub above: [f64; QUANTILES.len()],
     /// How the two clocks compare.
     pub clocks: Clocks,
+}
+
+impl OneWay {
+    /// Its combination of levels: `case fifo, streams 4`; empty of all of them.
+    pub fn levels(&self) -> String {
+        self.factors.as_deref().map_or_else(String::new, levels)
+    }
 }
 
 /// How the clocks at the two ends of a delay compare.
@@ -124,9 +138,16 @@ fn thin<T>(values: &mut Vec<T>) {
     });
 }
 
-/// What all trials come to: by the probe's name and the way.
+/// What all trials come to: by the probe's name and the combination of levels.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Ways(BTreeMap<(String, usize), Pooled>);
+pub(super) struct Ways(BTreeMap<String, BTreeMap<String, Combination>>);
+
+/// Both ways of one probe in one combination of levels.
+#[derive(Debug, Clone, Default)]
+struct Combination {
+    factors: Vec<Factor>,
+    ways: [Option<Pooled>; 2],
+}
 
 #[derive(Debug, Clone)]
 struct Pooled {
@@ -136,48 +157,115 @@ struct Pooled {
     packets: usize,
 }
 
+impl Pooled {
+    fn merge(&mut self, mut other: Pooled) {
+        if other.packets > self.packets {
+            (self.clocks, self.packets) = (other.clocks, other.packets);
+        }
+        self.above.append(&mut other.above);
+    }
+
+    fn quantiles(&mut self) -> [f64; QUANTILES.len()] {
+        QUANTILES.map(|q| {
+            Functional::Quantile(q)
+                .value(&mut self.above)
+                .unwrap_or(0.0)
+        })
+    }
+}
+
 impl Ways {
     /// A stream is at its end.
-    pub(super) fn add(&mut self, probe: &str, stream: &StreamDelays) {
+    pub(super) fn add(&mut self, row: &TrialRow, stream: &StreamDelays) {
         for way in 0..Direction::ALL.len() {
-            let Some((mut above, clocks)) = stream.above(way) else {
+            let Some((above, clocks)) = stream.above(way) else {
                 continue;
             };
             let packets = above.len();
-            let pooled = self.0.entry((probe.to_owned(), way)).or_insert(Pooled {
-                above: Vec::new(),
+            let pooled = Pooled {
+                above,
                 clocks,
                 packets,
-            });
-            if packets > pooled.packets {
-                (pooled.clocks, pooled.packets) = (clocks, packets);
-            }
-            pooled.above.append(&mut above);
+            };
+            let of_probe = self.0.entry(row.probe_name.clone()).or_default();
+            let combination = of_probe.entry(levels(&row.factors)).or_default();
+            combination.factors.clone_from(&row.factors);
+            add(&mut combination.ways[way], pooled);
         }
     }
 
-    /// Both ways of each probe.
+    /// Both ways of each probe: of all combinations where their medians and 90th percentiles agree, else of each, that with
+    /// the longest median first.
     pub(super) fn finish(self) -> Vec<OneWay> {
-        let one = |((probe, way), mut pooled): ((String, usize), Pooled)| OneWay {
-            probe,
-            direction: Direction::ALL[way],
-            packets: pooled.above.len(),
-            above: QUANTILES.map(|q| {
-                Functional::Quantile(q)
-                    .value(&mut pooled.above)
-                    .unwrap_or(0.0)
-            }),
-            clocks: pooled.clocks,
-        };
-        self.0.into_iter().map(one).collect()
+        let each = self.0.into_iter();
+        each.flat_map(|(probe, combinations)| {
+            of_probe(&probe, combinations.into_values().collect())
+        })
+        .collect()
     }
+}
+
+fn add(all: &mut Option<Pooled>, more: Pooled) {
+    match all {
+        Some(all) => all.merge(more),
+        none => *none = Some(more),
+    }
+}
+
+fn of_probe(probe: &str, mut combinations: Vec<Combination>) -> Vec<OneWay> {
+    let quantiles = combinations
+        .iter_mut()
+        .map(|one| (one.ways.each_mut()).map(|way| way.as_mut().map(Pooled::quantiles)));
+    let quantiles: Vec<[Option<[f64; 4]>; 2]> = quantiles.collect();
+    let agrees = |(way, at): (usize, usize)| {
+        let of_each = quantiles.iter().filter_map(|ways| ways[way]);
+        agree(of_each.map(|above| above[at]))
+    };
+    if [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().all(agrees) {
+        let mut all = Combination::default();
+        for (way, pooled) in combinations.into_iter().flat_map(|one| (0..).zip(one.ways)) {
+            if let Some(pooled) = pooled {
+                add(&mut all.ways[way], pooled);
+            }
+        }
+        return lines(probe, None, all.ways);
+    }
+    let longest = |ways: &[Option<[f64; 4]>; 2]| {
+        let medians = ways.iter().flatten().map(|above| above[0]);
+        medians.fold(f64::NEG_INFINITY, f64::max)
+    };
+    let mut order: Vec<(f64, Combination)> =
+        quantiles.iter().map(longest).zip(combinations).collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let each = order.into_iter();
+    each.flat_map(|(_, one)| lines(probe, Some(&one.factors), one.ways))
+        .collect()
+}
+
+/// Each way that is known.
+fn lines(probe: &str, factors: Option<&Vec<Factor>>, ways: [Option<Pooled>; 2]) -> Vec<OneWay> {
+    let ways = Direction::ALL.into_iter().zip(ways);
+    let line = |(direction, way): (Direction, Option<Pooled>)| {
+        let mut pooled = way?;
+        Some(OneWay {
+            probe: probe.to_owned(),
+            factors: factors.cloned(),
+            direction,
+            packets: pooled.above.len(),
+            above: pooled.quantiles(),
+            clocks: pooled.clocks,
+        })
+    };
+    ways.filter_map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::causes::testing::row;
     use delaylab_model::method::Method;
+    use delaylab_model::plan::Level;
     use delaylab_model::record::Outcome;
     use delaylab_model::{MICROSECOND, MILLISECOND};
     use delaylab_stats::random::SplitMix;
@@ -215,8 +303,51 @@ mod tests {
 
     fn ways(stream: &StreamDelays) -> Vec<OneWay> {
         let mut ways = Ways::default();
-        ways.add("echo", stream);
+        ways.add(&row(&[], None), stream);
         ways.finish()
+    }
+
+    #[test]
+    fn combinations_that_differ_are_apart_the_slowest_first() {
+        let mut ways = Ways::default();
+        let quick = stream(ReflectorClock::Same, 1_000);
+        let mut slow = quick.clone();
+        slow.delays[0].iter_mut().for_each(|ns| *ns *= 20.0);
+        for (case, stream) in [("a", &quick), ("b", &slow), ("a", &quick)] {
+            let mut row = row(&[], None);
+            row.factors = vec![("case".to_owned(), Level::named(case))];
+            ways.add(&row, stream);
+        }
+        let found = ways.finish();
+        let told = found.iter().map(|way| {
+            let case = way.factors.as_ref().map(|factors| levels(factors));
+            (case.unwrap(), way.direction, way.packets)
+        });
+        let expected = [
+            ("case b", Direction::Forward, 1_000),
+            ("case b", Direction::Return, 1_000),
+            ("case a", Direction::Forward, 2_000),
+            ("case a", Direction::Return, 2_000),
+        ];
+        assert!(told.eq(expected.map(|(case, way, packets)| (case.to_owned(), way, packets))));
+        assert!(
+            (found[0].above[0] / found[2].above[0] - 20.0).abs() < 0.5,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn combinations_that_agree_are_one() {
+        let mut ways = Ways::default();
+        let stream = stream(ReflectorClock::Same, 1_000);
+        for case in ["a", "b"] {
+            let mut row = row(&[], None);
+            row.factors = vec![("case".to_owned(), Level::named(case))];
+            ways.add(&row, &stream);
+        }
+        let found = ways.finish();
+        assert!(found.len() == 2 && found[0].factors.is_none(), "{found:?}");
+        assert_eq!(found[0].packets, 2_000);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use delaylab_explain::causes::effects::{self, Shift};
 use delaylab_explain::causes::rhythm::{Basis, Rhythm};
 use delaylab_explain::causes::slow::{self, Against};
 use delaylab_explain::causes::spent::{self, Component};
+use delaylab_explain::causes::stages::StageMeans;
 use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{self, Explanation};
@@ -43,12 +44,16 @@ pub struct Document<'a> {
     pub lost_ns: Nanos,
     /// What said who had the CPU.
     pub sources: Vec<String>,
-    /// How a packet that was not late spent its time, on average, by stage.
+    /// How a packet that was not late spent its time, on average over all conditions, by stage.
     pub usual_ns: BTreeMap<String, Nanos>,
-    /// What late packets took longer than usual, altogether, by stage.
+    /// What late packets of all conditions took longer than usual, altogether, by stage.
     pub excess_ns: BTreeMap<String, Nanos>,
-    /// The way there and the way back of each probe, where the stamps tell them apart.
-    pub ways: Vec<Way>,
+    /// The same of each condition that had late packets, the most excess delay first; where the mean responses of conditions agree,
+    /// once for all.
+    pub stages: Vec<Stages<'a>>,
+    /// The way there and the way back of each probe, where the stamps tell them apart: of each condition, the longest median
+    /// first, or once for all conditions where these agree.
+    pub ways: Vec<Way<'a>>,
     /// Why they were late: most excess delay first.
     pub causes: Vec<Cause>,
     /// What was varied, and what it does.
@@ -130,11 +135,30 @@ pub struct Queue {
     pub full: bool,
 }
 
+/// How packets of one condition, or of all, spent their time.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct Stages<'a> {
+    /// The level of each factor; null of all conditions.
+    pub factors: Option<Levels<'a>>,
+    /// The probe's name; null of all conditions.
+    pub probe: Option<&'a str>,
+    /// Packets that were late.
+    pub late: u64,
+    /// What they took longer than usual, altogether.
+    pub lost_ns: Nanos,
+    /// How a packet that was not late spent its time, on average, by stage.
+    pub usual_ns: BTreeMap<String, Nanos>,
+    /// What late packets took longer than usual, altogether, by stage.
+    pub excess_ns: BTreeMap<String, Nanos>,
+}
+
 /// One probe's packets, one way.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Way {
+pub struct Way<'a> {
     /// The probe's name.
     pub probe: String,
+    /// The level of each factor; null of all conditions.
+    pub factors: Option<Levels<'a>>,
     /// `forward` or `return`.
     pub direction: &'static str,
     /// Packets that this is made of.
@@ -289,8 +313,9 @@ pub fn document<'a>(run: &str, found: &'a Explanation) -> Document<'a> {
         events: found.events,
         lost_ns: whole(found.lost_ns),
         sources: found.sources.clone(),
-        usual_ns: by_stage(&found.usual),
-        excess_ns: by_stage(&found.excess),
+        usual_ns: by_stage(&found.all_stages.usual),
+        excess_ns: by_stage(&found.all_stages.excess),
+        stages: found.stages.iter().map(of_stages).collect(),
         ways: found.ways.iter().map(of_way).collect(),
         causes: (found.causes.iter())
             .map(|cause| of_cause(found, cause))
@@ -367,7 +392,18 @@ fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
     }
 }
 
-fn of_way(way: &OneWay) -> Way {
+fn of_stages(stages: &StageMeans) -> Stages<'_> {
+    Stages {
+        factors: stages.factors.as_deref().map(levels),
+        probe: stages.probe.as_deref(),
+        late: stages.late,
+        lost_ns: whole(stages.lost_ns),
+        usual_ns: by_stage(&stages.usual),
+        excess_ns: by_stage(&stages.excess),
+    }
+}
+
+fn of_way(way: &OneWay) -> Way<'_> {
     let [p50, p90, p99, p999] = way.above.map(whole);
     let (clocks, error_ns, skew) = match way.clocks {
         Clocks::One => ("one", None, None),
@@ -376,6 +412,7 @@ fn of_way(way: &OneWay) -> Way {
     };
     Way {
         probe: way.probe.clone(),
+        factors: way.factors.as_deref().map(levels),
         direction: way.direction.name(),
         packets: way.packets,
         above_p50_ns: p50,

@@ -97,7 +97,10 @@ pub fn way_name(way: &OneWay) -> String {
         Direction::Forward => "forward",
         Direction::Return => "return",
     };
-    format!("{}, {direction}", way.probe)
+    match way.levels() {
+        levels if levels.is_empty() => format!("{}, {direction}", way.probe),
+        levels => format!("{}, {direction}, {levels}", way.probe),
+    }
 }
 
 /// How the clocks at its ends compare; skew is taken out.

@@ -10,6 +10,7 @@ use delaylab_explain::causes::changes::{Change, Changes, Scope, Visible};
 use delaylab_explain::causes::effects::{Effect, NoInterval, Shift};
 use delaylab_explain::causes::roles::Role;
 use delaylab_explain::causes::slow::Slow;
+use delaylab_explain::causes::stages::StageMeans;
 use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{Cause, Explanation, Worst};
@@ -298,8 +299,14 @@ fn explanation() -> Explanation {
             remedy: "run `delaylab doctor` there".to_owned(),
         }],
         sources: vec!["scheduler".to_owned()],
+        stages: vec![StageMeans {
+            late: 97,
+            lost_ns: 190e6,
+            ..StageMeans::default()
+        }],
         ways: vec![OneWay {
             probe: "echo".to_owned(),
+            factors: None,
             direction: Direction::Forward,
             packets: 7_192,
             above: [12_000.0, 40_000.0, 210_000.0, 1_900_000.0],

@@ -19,7 +19,7 @@ use maud::{Markup, html};
 
 /// Lesser causes and changes are in `delaylab explain -v`.
 const SHOWN: usize = 6;
-/// Conditions at most: the slowest.
+/// Conditions at most, and ways of them: the slowest.
 const CONDITIONS: usize = 40;
 
 pub(super) fn section(run: &RunData) -> Markup {
@@ -135,12 +135,17 @@ fn ways(found: &Explanation) -> Markup {
     let head = [("each way, above its minimum".to_owned(), Words)].into_iter();
     let quantiles = QUANTILES.map(|q| (statistic_name(Functional::Quantile(q)), Figures));
     let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
-    for way in &found.ways {
+    for way in found.ways.iter().take(CONDITIONS) {
         let above = way.above.map(|ns| format_duration_f64(ns.round()));
         let row = [way_name(way)].into_iter().chain(above);
         table.row(row.chain([clocks(way)]).collect());
     }
-    table.render()
+    html! {
+        (table.render())
+        @if let more @ 1.. = found.ways.len().saturating_sub(CONDITIONS) {
+            p { "And " (plural(more as u64, "way")) " more: " code { "delaylab explain -v" } "." }
+        }
+    }
 }
 
 fn effects(found: &Explanation) -> Markup {
