@@ -4,7 +4,7 @@ use crate::causes::explain_in;
 use delaylab_explain::causes::Explanation;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::{Answer, Outcome, Record};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
 use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
@@ -43,6 +43,7 @@ rate = "100Mbit/s"
 struct Lossy {
     ends: fn(u64) -> Outcome,
     warnings: Vec<String>,
+    answers: fn(u64) -> Option<Answer>,
 }
 
 impl World for Lossy {
@@ -57,12 +58,13 @@ impl World for Lossy {
             for probe in 0..2 {
                 let due = seq as Nanos * 5 * MILLISECOND;
                 let mut record = Record::due(0, probe, seq, Method::Udp, due);
-                record.t_send = Some(due + 10 * MICROSECOND);
                 record.outcome = if probe == 0 {
                     Outcome::Ok
                 } else {
                     (self.ends)(seq)
                 };
+                record.t_send = Some(due + 10 * MICROSECOND);
+                record.answer = (self.answers)(seq).filter(|_| probe == 1);
                 match record.outcome {
                     Outcome::Ok | Outcome::Late => record.t_recv = Some(due + MILLISECOND),
                     Outcome::Refused => {
@@ -86,7 +88,16 @@ impl World for Lossy {
 fn explain(ends: fn(u64) -> Outcome, warnings: &[&str]) -> Explanation {
     let warnings = warnings.iter().map(|warning| (*warning).to_owned());
     let warnings = warnings.collect();
-    explain_in(&mut Lossy { ends, warnings }, EXPERIMENT, 1)
+    let answers = |_| None;
+    explain_in(
+        &mut Lossy {
+            ends,
+            warnings,
+            answers,
+        },
+        EXPERIMENT,
+        1,
+    )
 }
 
 /// What a world says of the path of a trial stands in the row of its first probe.
@@ -138,4 +149,25 @@ fn answers_that_came_too_late_are_counted_apart() {
         (found.answered, found.too_late, found.handshakes),
         (800, 30, (0, 0))
     );
+}
+
+/// A ping prints them in its summary.
+#[test]
+fn answers_that_are_not_what_was_asked_for_are_counted() {
+    let mut world = Lossy {
+        ends: |_| Outcome::Ok,
+        warnings: Vec::new(),
+        answers: |seq| match seq {
+            0..60 => Some(Answer::Closed),
+            60..80 => Some(Answer::Status(404)),
+            80..200 => Some(Answer::Status(200)),
+            _ => None,
+        },
+    };
+    let found = explain_in(&mut world, EXPERIMENT, 1);
+    let says = "80 of 200 answers were not what was asked for: 60 × closed (RST), 20 × 404.";
+    assert!(found.answer().contains(says), "{}", found.answer());
+    world.answers = |_| Some(Answer::Open);
+    let found = explain_in(&mut world, EXPERIMENT, 1);
+    assert_eq!(found.irregular_answer(), "");
 }

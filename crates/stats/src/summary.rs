@@ -4,7 +4,7 @@
 //! row of each answered one up to a limit, and beyond it spills to log-linear histograms, so memory
 //! stays flat. Counts, moments, intervals of means and the worst few are exact in both.
 
-mod answers;
+pub mod answers;
 mod builder;
 mod figures;
 mod irregular;

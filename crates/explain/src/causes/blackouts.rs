@@ -201,9 +201,13 @@ fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
 }
 
 /// How many errors came instead of answers, what they are, and what they said: `7 ICMP errors (administratively prohibited,
-/// from 192.0.2.1)`.
+/// from 192.0.2.1)`; `7 were refused` where no record says more.
 pub(super) fn counted_errors(run: &Run, rows: &[&TrialRow]) -> Option<String> {
-    let (count, what, why) = errors(run, rows)?;
+    let Some((count, what, why)) = errors(run, rows) else {
+        let refused = total(rows, "refused");
+        let were = if refused == 1 { "was" } else { "were" };
+        return (refused > 0).then(|| format!("{refused} {were} refused"));
+    };
     let s = if count == 1 { "" } else { "s" };
     Some(format!("{count} {what}{s} came ({why})"))
 }

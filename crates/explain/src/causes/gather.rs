@@ -22,6 +22,7 @@ use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::Irregular;
+use delaylab_stats::summary::answers::Answers;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -42,6 +43,8 @@ pub(super) struct Gathered<'a> {
     pub(super) stages: Stages,
     /// What the path did to packets other than delaying or losing them.
     pub(super) irregular: Irregular,
+    /// What servers answered.
+    pub(super) answers: Answers,
     /// The two ways apart.
     pub(super) ways: Ways,
     /// What said who had the CPU.
@@ -204,6 +207,7 @@ impl<'a> Gathered<'a> {
                 events: 0,
                 stages: Stages::default(),
                 irregular: Irregular::default(),
+                answers: Answers::default(),
                 ways: Ways::default(),
                 sources,
                 ran: ran(run.trials()),
@@ -346,6 +350,7 @@ impl Gathering<'_> {
             return;
         }
         self.gathered.irregular.push(record);
+        self.gathered.answers.push(record);
         self.gathered.sent += u64::from(record.t_send.is_some());
         self.gathered.answered += u64::from(response.is_some());
         self.gathered.too_late += u64::from(record.outcome == Outcome::Late);

@@ -51,6 +51,7 @@ use delaylab_model::noise::Process;
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
+use delaylab_stats::summary::answers;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use effects::Effect;
@@ -72,7 +73,8 @@ pub struct Explanation {
     pub blackouts: Vec<Blackout>,
     /// What else was lost.
     pub losses: Option<Losses>,
-    /// What the path did to packets other than delaying or losing them, a sentence each without its full stop.
+    /// Answers that are not what was asked for, such as closed ports and errors of servers, and what the path did to packets other
+    /// than delaying or losing them: a sentence each without its full stop.
     pub irregular: Vec<String>,
     /// What every packet of a condition pays, against a better one.
     pub slow: Slow,
@@ -222,7 +224,7 @@ impl Explanation {
         sentences.join(" ")
     }
 
-    /// Copies, another order and other marks, a sentence each; empty where there were none.
+    /// Answers that are not what was asked for, copies, another order and other marks, a sentence each; empty where there were none.
     pub fn irregular_answer(&self) -> String {
         let sentences = self.irregular.iter();
         let sentences: Vec<String> = sentences.map(|sentence| capitalised(sentence)).collect();
@@ -315,6 +317,19 @@ struct CauseContext<'a> {
     drops: &'a str,
 }
 
+/// `80 of 200 answers were not what was asked for: 60 × closed (RST), 20 × 404`.
+fn bad_answers(gathered: &Gathered<'_>) -> Option<String> {
+    let answers = gathered.answers.listed();
+    let bad = answers.iter().filter(|(answer, _)| !answer.is_good());
+    let (bad, all): (u64, u64) = (
+        bad.map(|(_, count)| count).sum(),
+        answers.iter().map(|(_, count)| count).sum(),
+    );
+    let were = if bad == 1 { "was" } else { "were" };
+    let each = answers::bad(&answers).join(", ");
+    (bad > 0).then(|| format!("{bad} of {all} answers {were} not what was asked for: {each}"))
+}
+
 fn all_trials(run: &Run) -> usize {
     let trials: BTreeSet<u32> = run.trials().iter().map(|row| row.trial).collect();
     trials.len()
@@ -340,7 +355,10 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let mut explanation = Explanation {
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(run, resolved, &gathered.streams),
-        irregular: gathered.irregular.sentences(),
+        irregular: bad_answers(&gathered)
+            .into_iter()
+            .chain(gathered.irregular.sentences())
+            .collect(),
         slow: slow::find(&gathered, resolved, baseline),
         sent: gathered.sent,
         answered: gathered.answered,

@@ -5,6 +5,16 @@ use delaylab_model::record::{Answer, Record};
 /// Answers that are told apart, so that memory stays flat whatever a server answers.
 const MOST: usize = 32;
 
+/// `60 × closed (RST)`, `20 × 404`: answers that are not what was asked for, each with its count.
+pub fn bad(answers: &[(Answer, u64)]) -> Vec<String> {
+    let bad = answers.iter().filter(|(answer, _)| !answer.is_good());
+    let each = bad.map(|(answer, count)| match answer {
+        Answer::Closed => format!("{count} × closed (RST)"),
+        answer => format!("{count} × {answer}"),
+    });
+    each.collect()
+}
+
 /// TCP segments of requests that this host sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Retransmitted {
@@ -16,13 +26,14 @@ pub struct Retransmitted {
 
 /// Counts both.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Answers {
+pub struct Answers {
     counts: Vec<(Answer, u64)>,
     again: Option<Retransmitted>,
 }
 
 impl Answers {
-    pub(super) fn push(&mut self, record: &Record) {
+    /// Takes a record.
+    pub fn push(&mut self, record: &Record) {
         if let Some(segments) = record.retransmits {
             let again = self.again.get_or_insert_default();
             again.segments += u64::from(segments);
@@ -37,7 +48,7 @@ impl Answers {
     }
 
     /// The most frequent first.
-    pub(super) fn listed(&self) -> Vec<(Answer, u64)> {
+    pub fn listed(&self) -> Vec<(Answer, u64)> {
         let mut listed = self.counts.clone();
         listed.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         listed
@@ -46,5 +57,25 @@ impl Answers {
     /// `None` where no record tells.
     pub(super) const fn retransmitted(&self) -> Option<Retransmitted> {
         self.again
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_that_are_not_what_was_asked_for_are_counted_each() {
+        let answers = [
+            (Answer::Status(200), 120),
+            (Answer::Closed, 60),
+            (Answer::Status(404), 20),
+            (Answer::Code(3), 1),
+            (Answer::Open, 1),
+        ];
+        assert_eq!(
+            bad(&answers),
+            ["60 × closed (RST)", "20 × 404", "1 × NXDOMAIN"]
+        );
     }
 }

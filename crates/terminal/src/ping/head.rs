@@ -4,10 +4,9 @@ use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
 use delaylab_model::method::Method;
-use delaylab_model::record::Answer;
 use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
 use delaylab_model::units::format_duration;
-use delaylab_stats::summary::{Counts, Refusal, Retransmitted, refusals};
+use delaylab_stats::summary::{Counts, Refusal, Retransmitted, answers, refusals};
 use delaylab_view::ping::Ping;
 use delaylab_view::words::{percent, plural};
 
@@ -76,19 +75,9 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
         }
         format!("{count}{FIRM_SPACE}{what}")
     }));
-    parts.extend(bad_answers(ping));
+    parts.extend(answers::bad(&ping.summary.answers));
     parts.extend(sent_again(ping));
     parts.join(", ")
-}
-
-/// `60 × closed (RST)`, `20 × 404`: answers in time that are not what was asked for.
-fn bad_answers(ping: &Ping<'_>) -> impl Iterator<Item = String> {
-    let answers = ping.summary.answers.iter();
-    let bad = answers.filter(|(answer, _)| !answer.is_good());
-    bad.map(|(answer, count)| match answer {
-        Answer::Closed => format!("{count} × closed (RST)"),
-        answer => format!("{count} × {answer}"),
-    })
 }
 
 /// `12 segments sent again`: what TCP repairs is not lost, and takes its time.
