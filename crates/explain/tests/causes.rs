@@ -42,7 +42,7 @@ fn resolve(text: &str, seed: u64) -> Resolved {
 }
 
 /// Carries the experiment out and hands over the finished run.
-fn carry_out(
+pub fn carry_out(
     runs: &Path,
     text: &str,
     seed: u64,

@@ -1,7 +1,10 @@
 //! What is said of packets that were lost: how many in a row, and why.
 
-use crate::causes::explain_in;
-use delaylab_explain::causes::Explanation;
+use crate::causes::{carry_out, explain_in};
+use delaylab_explain::causes::slow::Baseline;
+use delaylab_explain::causes::{self, Explanation};
+use delaylab_explain::compare::{Asked, compare};
+use delaylab_lab::stored::Stored;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Answer, Outcome, Record};
@@ -63,7 +66,8 @@ impl World for Lossy {
                 } else {
                     (self.ends)(seq)
                 };
-                record.t_send = Some(due + 10 * MICROSECOND);
+                let is_sent = record.outcome != Outcome::LocalError;
+                record.t_send = is_sent.then_some(due + 10 * MICROSECOND);
                 record.answer = (self.answers)(seq).filter(|_| probe == 1);
                 match record.outcome {
                     Outcome::Ok | Outcome::Late => record.t_recv = Some(due + MILLISECOND),
@@ -170,4 +174,58 @@ fn answers_that_are_not_what_was_asked_for_are_counted() {
     world.answers = |_| Some(Answer::Open);
     let found = explain_in(&mut world, EXPERIMENT, 1);
     assert_eq!(found.irregular_answer(), "");
+}
+
+/// What `explain` calls an outage to the end of a trial, and the packets of it, `compare` calls so.
+#[test]
+fn an_outage_is_one_to_explain_and_to_compare() {
+    let runs = tempfile::tempdir().unwrap();
+    let carried_out = |name: &str, ends: fn(u64) -> Outcome| {
+        let mut world = Lossy {
+            ends,
+            warnings: Vec::new(),
+            answers: |_| None,
+        };
+        carry_out(&runs.path().join(name), EXPERIMENT, 1, ("live", &mut world))
+    };
+    let (whole, _) = carried_out("a", |_| Outcome::Ok);
+    let cases: [(&str, fn(u64) -> Outcome, Option<u64>); 5] = [
+        ("b", |seq| gone(seq, 153), Some(247)),
+        ("c", |seq| gone(seq, 390), Some(10)),
+        ("d", |seq| gone(seq, 395), Some(5)),
+        ("e", |seq| gone(seq, 396), None),
+        // What was never sent is no loss.
+        (
+            "f",
+            |seq| {
+                if seq < 300 {
+                    Outcome::Ok
+                } else {
+                    Outcome::LocalError
+                }
+            },
+            None,
+        ),
+    ];
+    for (name, ends, packets) in cases {
+        let (run, resolved) = carried_out(name, ends);
+        let explained = causes::explain(&run, Some(&resolved), Baseline::Best);
+        let outage = explained.losses.and_then(|losses| losses.outage);
+        let found = outage.map(|outage| outage.row.packets as u64);
+        assert_eq!(found, packets, "{name}");
+        let compared = compare(&Stored::new(&whole), &Stored::new(&run), &Asked::usual()).unwrap();
+        let longest = compared
+            .pairs
+            .iter()
+            .filter_map(|pair| pair.outages[1].longest);
+        let found = longest.map(|outage| outage.packets as u64).max();
+        assert_eq!(found, packets, "{name}");
+    }
+}
+
+fn gone(seq: u64, from: u64) -> Outcome {
+    match seq < from {
+        true => Outcome::Ok,
+        false => Outcome::Lost,
+    }
 }

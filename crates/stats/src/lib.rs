@@ -11,6 +11,7 @@
 //! | [`histogram`] | bins of equal width with underflow and overflow (seed 002) |
 //! | [`variation`] | every definition of delay variation side by side |
 //! | [`voice`] | a mean opinion score of the worse direction |
+//! | [`outage`] | packets in a row without an answer, more than chance makes |
 //! | [`remarks`] | classes that do not arrive as they were sent |
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
 //! | [`frames`] | a stream of frames through a device: counts, one-way delay, loss, silence |
@@ -86,6 +87,7 @@ pub mod least_squares;
 pub mod loglinear;
 pub mod moments;
 pub mod noise_join;
+pub mod outage;
 mod passage;
 pub mod periodicity;
 pub mod quantile;

@@ -74,6 +74,8 @@ pub(super) struct Stream<'a> {
     pub(super) due: Vec<Nanos>,
     /// How long each took; NaN for one that was not answered.
     pub(super) response: Vec<f64>,
+    /// Which of them were never sent, in order.
+    pub(super) unsent: Vec<usize>,
     /// When those were sent that were; empty where nothing was seen that they could wake.
     pub(super) sent: Vec<Sent>,
     /// Where those spent their time that were not late.
@@ -176,6 +178,7 @@ impl<'a> Gathered<'a> {
             row,
             due: Vec::new(),
             response: Vec::new(),
+            unsent: Vec::new(),
             sent: Vec::new(),
             usual: Usual::default(),
             late: BTreeMap::new(),
@@ -320,6 +323,9 @@ impl Gathering<'_> {
             stream.sent.extend(record.t_send.map(|at| Sent { at, due }));
         }
         let response = record.response().filter(|_| record.answered());
+        if record.t_send.is_none() {
+            stream.unsent.push(stream.due.len());
+        }
         stream.due.push(record.t_intended);
         stream
             .response

@@ -5,18 +5,14 @@ use super::blackouts::{counted_errors, which_way};
 use super::combination::{self, lost_share, total};
 use super::gather::Stream;
 use delaylab_lab::experiment::Resolved;
-use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::format_duration;
+use delaylab_stats::outage;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
 
-/// How likely packets that are lost independently of each other may be to be lost in so long a row for it to be worth a word.
-const RARE: f64 = 0.01;
-/// A row of fewer is not worth a word.
-const LEAST_RUN: u64 = 3;
 /// Labels that share the largest share are named, up to this many.
 const NAMED: usize = 4;
 
@@ -32,23 +28,19 @@ pub struct Losses {
     /// The combination of levels with the largest share, and its probe where there are several: its label and that
     /// share, 0 to 1; several labels where that is the share of each. `None` where there is one alone.
     pub most: Option<(String, f64)>,
-    /// The longest row of packets without an answer, where packets were not lost independently of each other.
+    /// The longest outage of any stream.
     pub outage: Option<Outage>,
     /// The likely reason, where the run's tables tell it.
     pub reason: Option<String>,
 }
 
-/// Packets one after the other that were not answered (the longest loss period of RFC 3357).
+/// Packets one after the other that were not answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outage {
     /// The trial, where there are several.
     pub trial: Option<u32>,
-    /// How many.
-    pub packets: u64,
-    /// When the first of them was due, since the first packet of its stream was.
-    pub from: Nanos,
-    /// When the next one was due that was answered; `None`: none was.
-    pub to: Option<Nanos>,
+    /// How many, and when.
+    pub row: outage::Outage,
 }
 
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose.
@@ -83,7 +75,7 @@ pub(super) fn find(
         sent,
         in_blackouts,
         most: most(&alike),
-        outage: outage(streams, &rows),
+        outage: longest_outage(streams, &rows),
         reason: reason(run, &rows),
     })
 }
@@ -120,50 +112,27 @@ fn reason(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// The longest row of packets of any stream that were not answered, where packets that are lost independently of each other are
-/// not lost in so long a row.
-fn outage(streams: &[Stream<'_>], rows: &[&TrialRow]) -> Option<Outage> {
+/// The longest outage of these rows' streams.
+fn longest_outage(streams: &[Stream<'_>], rows: &[&TrialRow]) -> Option<Outage> {
     let of_rows = |stream: &&Stream<'_>| {
         let is = |row: &&TrialRow| (row.trial, row.probe) == (stream.row.trial, stream.row.probe);
         rows.iter().any(is)
     };
     let trials: BTreeSet<u32> = streams.iter().map(|stream| stream.row.trial).collect();
-    let longest = streams.iter().filter(of_rows).filter_map(longest_run);
-    let (trial, found) = longest.max_by_key(|(_, found)| found.packets)?;
+    let each = streams.iter().filter(of_rows);
+    let each = each.filter_map(|stream| Some((stream.row.trial, in_stream(stream)?)));
+    let (trial, row) = each.max_by_key(|(_, row)| row.packets)?;
     let trial = (trials.len() > 1).then_some(trial);
-    Some(Outage { trial, ..found })
+    Some(Outage { trial, row })
 }
 
-fn longest_run(stream: &Stream<'_>) -> Option<(u32, Outage)> {
-    let found = longest_row(&stream.due, &stream.response)?;
-    Some((stream.row.trial, found))
-}
-
-fn longest_row(due: &[Nanos], response: &[f64]) -> Option<Outage> {
-    let (mut longest, mut at, mut lost) = (0..0, 0, 0);
-    for row in response.chunk_by(|a, b| a.is_nan() == b.is_nan()) {
-        if row[0].is_nan() {
-            lost += row.len();
-            if row.len() > longest.len() {
-                longest = at..at + row.len();
-            }
-        }
-        at += row.len();
-    }
-    let packets = longest.len() as u64;
-    let share = lost as f64 / response.len().max(1) as f64;
-    let expected = response.len() as f64 * (1.0 - share) * share.powf(packets as f64);
-    if packets < LEAST_RUN || expected >= RARE {
-        return None;
-    }
-    let first = *due.first()?;
-    let since = |at: usize| due.get(at).map(|&due| due.saturating_sub(first));
-    Some(Outage {
-        trial: None,
-        packets,
-        from: since(longest.start)?,
-        to: since(longest.end),
-    })
+fn in_stream(stream: &Stream<'_>) -> Option<outage::Outage> {
+    let packets = stream.due.iter().zip(&stream.response).zip(0..);
+    let sent = packets.filter(|(_, at)| stream.unsent.binary_search(at).is_err());
+    outage::longest(
+        sent.map(|((due, response), _)| (*due, !response.is_nan()))
+            .collect(),
+    )
 }
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.
@@ -216,12 +185,12 @@ impl Outage {
     fn words(&self) -> String {
         let of = self.trial.map(|trial| format!(" of trial {trial}"));
         let of = of.unwrap_or_default();
-        let from = format_duration(self.from);
-        let when = match self.to {
+        let from = format_duration(self.row.from);
+        let when = match self.row.to {
             Some(to) => format!("from {from} to {}{of}", format_duration(to)),
             None => format!("from {from} on to the end{of}"),
         };
-        format!(", no answer to {} in a row ({when})", self.packets)
+        format!(", no answer to {} in a row ({when})", self.row.packets)
     }
 }
 
@@ -231,54 +200,32 @@ mod tests {
     use super::*;
     use crate::causes::testing::row;
 
-    const MS: Nanos = 1_000_000;
-
-    /// A packet each 5 ms; those of these ranges are lost.
-    fn row_of(lost: &[std::ops::Range<usize>]) -> Option<Outage> {
-        let due: Vec<Nanos> = (0..400).map(|n| 7 + n * 5 * MS).collect();
-        let response = (0..400).map(|n| {
-            let is_lost = lost.iter().any(|range| range.contains(&n));
-            if is_lost { f64::NAN } else { 1e6 }
-        });
-        longest_row(&due, &response.collect::<Vec<_>>())
-    }
+    const MS: i64 = 1_000_000;
 
     #[test]
-    fn the_longest_row_of_losses_is_found_where_it_is_no_chance() {
-        let outage = |packets, from, to| Outage {
-            trial: None,
-            packets,
-            from,
-            to,
+    fn a_row_of_losses_is_said_with_when_it_was() {
+        let outage = |trial, packets, from, to| Outage {
+            trial,
+            row: outage::Outage {
+                packets,
+                from,
+                to,
+                other: 0,
+            },
         };
-        let to_the_end = row_of(std::slice::from_ref(&(174..400)));
-        assert_eq!(to_the_end, Some(outage(226, 870 * MS, None)));
-        assert_eq!(
-            row_of(&[3..4, 100..120, 130..140]),
-            Some(outage(20, 500 * MS, Some(600 * MS)))
-        );
-        // One by one, two at a time, or as often as a coin falls: no row.
-        let apart = (0..400).step_by(4).map(|n| n..n + 2);
-        assert_eq!(row_of(&apart.collect::<Vec<_>>()), None);
-        let coin = (0..400).filter(|n| (n * 2_654_435_761_usize) >> 7 & 1 == 1);
-        assert_eq!(row_of(&coin.map(|n| n..n + 1).collect::<Vec<_>>()), None);
-        assert_eq!(row_of(&[]), None);
         let mut losses = Losses {
             lost: 226,
             sent: 400,
             in_blackouts: 0,
             most: None,
-            outage: to_the_end,
+            outage: Some(outage(None, 226, 870 * MS, None)),
             reason: None,
         };
         assert_eq!(
             losses.sentence(),
             "226 of 400 packets were lost (56.5 %), no answer to 226 in a row (from 870 ms on to the end)."
         );
-        losses.outage = Some(Outage {
-            trial: Some(3),
-            ..outage(20, 500 * MS, Some(600 * MS))
-        });
+        losses.outage = Some(outage(Some(3), 20, 500 * MS, Some(600 * MS)));
         losses.reason =
             Some("7 ICMP errors came (administratively prohibited, from 10.82.0.2)".to_owned());
         assert_eq!(

@@ -5,9 +5,8 @@ use super::words::percent;
 use delaylab_lab::finding::Data;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
+use delaylab_stats::outage::{self, Outage};
 
-/// Fewer packets in a row at the end of a trial may be lost by chance, or for a moment.
-const LEAST: usize = 20;
 /// It is at least this many times as long as any other row of losses in its trial.
 const TIMES: usize = 4;
 /// Fewer packets that are all of a trial may be lost by chance.
@@ -26,15 +25,6 @@ pub struct Outages {
     pub longest: Option<Outage>,
 }
 
-/// From when on nothing was answered any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
-    /// Since the first packet of its trial was due.
-    pub from: Nanos,
-    /// Packets, all of them to the end of the trial.
-    pub packets: usize,
-}
-
 impl Outages {
     /// Of these streams.
     pub(super) fn new(data: &dyn Data, streams: &[usize]) -> Self {
@@ -45,16 +35,11 @@ impl Outages {
         let mut answered = false;
         for &stream in streams {
             let mut packets: Vec<(Nanos, bool)> = Vec::new();
-            data.records(stream, &mut |record| {
-                if record.t_send.is_some() {
-                    packets.push((record.t_intended, record.t_recv.is_some()));
-                }
-            });
-            packets.sort_unstable();
+            data.records(stream, &mut |record| packets.extend(outage::packet(record)));
             let any = packets.iter().any(|(_, answered)| *answered);
             answered |= any;
             found.dead += usize::from(!any && packets.len() >= FEW);
-            if let Some(outage) = at_the_end(&packets).filter(|_| any) {
+            if let Some(outage) = Some(packets).filter(|_| any).and_then(at_the_end) {
                 found.ended += 1;
                 let longest = found
                     .longest
@@ -99,18 +84,10 @@ impl Outages {
     }
 }
 
-/// The outage at the end of a trial.
-fn at_the_end(packets: &[(Nanos, bool)]) -> Option<Outage> {
-    let rows = || packets.chunk_by(|a, b| a.1 == b.1);
-    let last = rows()
-        .next_back()
-        .filter(|row| !row[0].1 && row.len() >= LEAST)?;
-    let lost = rows().filter(|row| !row[0].1).rev().skip(1);
-    let other = lost.map(<[_]>::len).max().unwrap_or(0);
-    (last.len() >= TIMES * other).then(|| Outage {
-        from: last[0].0 - packets[0].0,
-        packets: last.len(),
-    })
+/// The outage at the end of a trial: one that ended, or that is like other rows of losses, is no change of its state.
+fn at_the_end(packets: Vec<(Nanos, bool)>) -> Option<Outage> {
+    let longest = outage::longest(packets)?;
+    (longest.to.is_none() && longest.packets >= TIMES * longest.other).then_some(longest)
 }
 
 /// What one side has and the other one has not, in a sentence, with what both lose; `None` where neither or both had outages.
@@ -137,18 +114,20 @@ mod tests {
 
     #[test]
     fn an_outage_lasts_to_the_end_and_is_far_longer_than_other_losses() {
-        let outage = Outage {
-            from: 765_000_000,
-            packets: 247,
+        let outage = |other| {
+            Some(Outage {
+                from: 765_000_000,
+                packets: 247,
+                to: None,
+                other,
+            })
         };
-        assert_eq!(at_the_end(&packets(|n| n >= 153)), Some(outage));
-        assert_eq!(
-            at_the_end(&packets(|n| n >= 153 || (20..40).contains(&n))),
-            Some(outage)
-        );
+        assert_eq!(at_the_end(packets(|n| n >= 153)), outage(0));
+        let with_another = packets(|n| n >= 153 || (20..40).contains(&n));
+        assert_eq!(at_the_end(with_another), outage(20));
         // It came back, it is short, or losses are like that.
-        assert_eq!(at_the_end(&packets(|n| (153..399).contains(&n))), None);
-        assert_eq!(at_the_end(&packets(|n| n >= 390)), None);
-        assert_eq!(at_the_end(&packets(|n| n % 50 >= 20)), None);
+        assert_eq!(at_the_end(packets(|n| (153..399).contains(&n))), None);
+        assert_eq!(at_the_end(packets(|n| n >= 396)), None);
+        assert_eq!(at_the_end(packets(|n| n % 50 >= 20)), None);
     }
 }
