@@ -86,6 +86,11 @@ impl Remarks {
         }
     }
 
+    /// Was the class of any packet known where a leg ends?
+    pub fn is_known(&self) -> bool {
+        !self.seen.is_empty()
+    }
+
     fn count(&mut self, leg: Leg, from: u8, to: u8) {
         *self.seen.entry((leg, from, to)).or_default() += 1;
     }

@@ -14,6 +14,8 @@ pub struct Circumstances {
     pub experiment: Value,
     /// The states that the host was put in.
     pub conditions: Vec<String>,
+    /// Classes that were re-marked on the way, a sentence each; `None` where no packet says in which class it arrived.
+    pub remarked: Option<Vec<String>>,
 }
 
 /// Something that is not the same in both.
@@ -63,6 +65,9 @@ pub fn differences(a: &Circumstances, b: &Circumstances) -> Vec<Difference> {
     };
     compare("world", Some(a.world.clone()), Some(b.world.clone()));
     compare("host condition", conditions(a), conditions(b));
+    if let Some([in_a, in_b]) = remarked(a, b) {
+        compare("marks (DSCP) on the way", Some(in_a), Some(in_b));
+    }
     let simulated = [a, b].iter().all(|side| side.world == "sim");
     for (pointer, name) in FACTS {
         if !(simulated && pointer.starts_with("/host")) {
@@ -77,6 +82,16 @@ pub fn differences(a: &Circumstances, b: &Circumstances) -> Vec<Difference> {
         compare(&name, in_a.remove(&name), in_b.remove(&name));
     }
     found
+}
+
+/// What became of the classes in both, where they are known in both and one alone re-marks them.
+fn remarked(a: &Circumstances, b: &Circumstances) -> Option<[String; 2]> {
+    let (in_a, in_b) = a.remarked.as_ref().zip(b.remarked.as_ref())?;
+    let words = |sentences: &Vec<String>| match sentences.is_empty() {
+        true => "as they were sent".to_owned(),
+        false => sentences.join("; "),
+    };
+    (in_a.is_empty() != in_b.is_empty()).then(|| [in_a, in_b].map(words))
 }
 
 fn conditions(side: &Circumstances) -> Option<String> {
@@ -148,6 +163,7 @@ mod tests {
                 "probe": [{ "name": "echo", "payload": "64B", "pacing": { "every": wait } }],
             }),
             conditions: vec!["quiet".to_owned(), "quiet".to_owned()],
+            remarked: None,
         }
     }
 
@@ -174,6 +190,32 @@ mod tests {
         assert!(found(&a, &b).is_empty());
         let mixed = found(&a, &side("live", "6.1", "1ms"));
         assert_eq!(mixed, ["world: sim live"]);
+    }
+
+    #[test]
+    fn marks_that_only_one_run_changes_are_named() {
+        let with = |remarked: &[&str]| Circumstances {
+            remarked: Some(remarked.iter().map(|&one| one.to_owned()).collect()),
+            ..side("live", "6.1", "1ms")
+        };
+        let changes = "ef (46) arrived as cs1 (8) in 200 of 200 packets";
+        let (plain, remarks) = (with(&[]), with(&[changes]));
+        let both_ways = [(&plain, &remarks), (&remarks, &plain)].map(|(a, b)| found(a, b));
+        let sent = "as they were sent";
+        assert_eq!(
+            both_ways,
+            [
+                [format!("marks (DSCP) on the way: {sent} {changes}")],
+                [format!("marks (DSCP) on the way: {changes} {sent}")]
+            ]
+        );
+        // Both do, or one does not say.
+        for other in [
+            with(&["be (0) arrived as cs1 (8) in 1 of 9 packets"]),
+            side("live", "6.1", "1ms"),
+        ] {
+            assert!(found(&other, &remarks).is_empty());
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use delaylab_explain::compare::limits::{Held, held};
 use delaylab_explain::compare::{Asked, NothingInCommon, compare};
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
+use delaylab_stats::remarks::Remarks;
 use delaylab_store::run::{Run, State};
 
 /// Two runs and what was measured in them, read once.
@@ -89,7 +90,22 @@ fn circumstances(run: &Run) -> Circumstances {
         conditions: conditions.filter(|_| !is_imported).collect(),
         environment,
         experiment: experiment.unwrap_or_default(),
+        remarked: remarked(run),
     }
+}
+
+/// Classes that were re-marked on the way; `None` where no packet says in which class it arrived.
+fn remarked(run: &Run) -> Option<Vec<String>> {
+    let mut remarks = Remarks::default();
+    run.scan(None, |_, record| {
+        if record.answered() {
+            remarks.push(record);
+        }
+    });
+    let found = remarks.found();
+    remarks
+        .is_known()
+        .then(|| found.iter().map(ToString::to_string).collect())
 }
 
 fn side(run: &Run, folder: String) -> Side {
