@@ -8,6 +8,7 @@
 use crate::summary::{Distribution, Summary};
 use delaylab_model::MILLISECOND;
 use delaylab_model::trial::LossDirection;
+use std::cmp::Ordering;
 use std::f64::consts::SQRT_2;
 
 /// The score of the worse direction.
@@ -15,7 +16,7 @@ use std::f64::consts::SQRT_2;
 pub struct Voice {
     /// 1 to 4.5.
     pub score: f64,
-    /// Of which direction; `None` where both are taken to be alike.
+    /// Of which direction; `None` where both are alike in the two digits that are shown.
     pub worse: Option<Way>,
     /// Some of the loss is not known to be of one direction.
     pub loss_alike: bool,
@@ -48,17 +49,22 @@ impl Voice {
             mean_opinion_score(delay, variation, lost.shares[way])
         };
         let [out, back] = [score(0), score(1)];
-        let worse = match out.total_cmp(&back) {
-            std::cmp::Ordering::Less => Some(Way::Out),
-            std::cmp::Ordering::Greater => Some(Way::Back),
-            std::cmp::Ordering::Equal => None,
-        };
         Some(Self {
             score: out.min(back),
-            worse,
+            worse: worse(out, back),
             loss_alike: lost.alike,
             delay_alike: delays.contains(&None),
         })
+    }
+}
+
+/// The direction with the lower score, where two digits tell them apart.
+fn worse(out: f64, back: f64) -> Option<Way> {
+    let shown = |score: f64| (score * 100.0).round();
+    match shown(out).total_cmp(&shown(back)) {
+        Ordering::Less => Some(Way::Out),
+        Ordering::Greater => Some(Way::Back),
+        Ordering::Equal => None,
     }
 }
 
@@ -119,6 +125,13 @@ mod tests {
         let satellite = mean_opinion_score(3e8, 0.0, 0.0);
         assert!(satellite < perfect - 0.3);
         assert_eq!(mean_opinion_score(0.0, 0.0, 1.0), 1.0);
+    }
+
+    #[test]
+    fn directions_that_are_alike_in_what_is_shown_have_no_worse_one() {
+        assert_eq!(worse(4.3312, 4.3349), None);
+        assert_eq!(worse(4.32, 4.33), Some(Way::Out));
+        assert_eq!(worse(4.33, 4.32), Some(Way::Back));
     }
 
     /// 100 packets, of which `lost` are not answered; by one clock 30 ms there and 10 ms back, or of unknown direction.
