@@ -10,7 +10,8 @@
 //! RFC 9004 §6.4 takes the rate of the burst as the calculated highest rate. A software sender need not reach
 //! it, so the figures of record are by the rate that was reached; those by the calculated rate are given as
 //! well, and the clause says where the two rates differ. When the rate is near the throughput, the correction
-//! is a small difference of two large rates; such sizes are left out.
+//! is a small difference of two large rates; such sizes are left out. What the buffer takes in during a short trial is not
+//! forwarded: the throughput is at most what the lines carry.
 
 use crate::back_to_back::{cap, longest};
 use crate::bench::{Bench, Stop};
@@ -92,7 +93,7 @@ impl Steps for BufferTimeSteps {
     type Found = BufferTime;
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<BufferTime, Stop> {
-        let throughput = throughput::find(bench)?;
+        let throughput = throughput::sustained(bench)?;
         if throughput.load_e9 == 0 {
             return Err(Stop::Unfit("no load passed without loss".to_owned()));
         }
