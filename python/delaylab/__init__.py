@@ -15,9 +15,10 @@
 | `list_experiments` | the catalogue |
 
 Names, units and defaults are those of experiment files and of JSON documents. Times in tables are integers of
-nanoseconds; arguments take `datetime.timedelta` or text with a unit, as in `"10ms"`. Errors are exceptions of
-`delaylab.errors`, with the sentence that the program would print; an argument of the wrong type is a `TypeError`, and what
-to know before trusting a run that was just recorded is a `RunWarning`.
+nanoseconds, and only means and standard deviations are floats; arguments take `datetime.timedelta` or text with a
+unit, as in `"10ms"`. Errors are exceptions of `delaylab.errors`, with the sentence that the program would print; an
+argument of the wrong type is a `TypeError`, and what to know before trusting a run that was just recorded is a
+`RunWarning`.
 """
 
 from ._delaylab import version as _version

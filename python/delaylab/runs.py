@@ -261,7 +261,11 @@ class Run:
         return self.table("records", columns)
 
     def trials(self) -> Table:
-        """A row for each trial and probe: its levels, and the figures of its summary."""
+        """A row for each trial and probe: its levels, and the figures of its summary.
+
+        Counts (`sent`, `lost`) and times between stamps (`…_min_ns`, quantiles, `…_max_ns`, `span_ns`) are integers, means and
+        standard deviations are floats; null where there is none.
+        """
         return self.table("trials")
 
     def summary(self, by: str | Sequence[str] | None = None) -> Table:

@@ -86,6 +86,14 @@ def test_a_library_that_is_missing_is_named_with_its_remedy(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(dl.EnvironmentFault, match="^polars cannot .* `pip install polars`$"):
         run.trials().to_polars()
+def test_counts_and_times_of_trials_are_integers(run):
+    types = pl.DataFrame(run.trials()).schema
+    for name in ["sent", "lost", "span_ns", "response_min_ns", "response_p50_ns", "round_trip_max_ns"]:
+        assert types[name] == pl.Int64, name
+    for name in ["response_mean_ns", "response_sd_ns", "within_500us"]:
+        assert types[name] == pl.Float64, name
+
+
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(dl.EnvironmentFault, match=r"^altair cannot .* `pip install delaylab\[figures\]`$"):
         run.figure("cumulative")

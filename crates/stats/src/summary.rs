@@ -16,7 +16,7 @@ pub use crate::histogram::Histogram;
 pub use crate::variation::Variation;
 pub use answers::Retransmitted;
 pub use builder::SummaryBuilder;
-pub use figures::Figure;
+pub use figures::{Figure, is_whole};
 pub use irregular::Irregular;
 pub use refusals::Refusal;
 pub use server::ServerTime;

@@ -4,13 +4,14 @@ use crate::table::cell::Utc;
 use crate::table::{self, BadColumn, Column, Row, columns};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::{LossDirection, LostInHost, ProbeFacts};
+use delaylab_stats::summary::is_whole;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -299,13 +300,26 @@ fn from_json<T: DeserializeOwned>(text: &str) -> Option<T> {
 /// What the name of a factor's column begins with.
 const FACTOR: &str = "factor_";
 
-/// Rows as a batch: the columns that all have, then factors, then figures, as they first appear.
+/// Rows as a batch: the columns that all have, then factors, then figures, as they first appear. It is what is stored, with
+/// every figure as a fraction.
 pub(crate) fn batch(rows: &[TrialRow]) -> Result<RecordBatch, ArrowError> {
+    batch_with(rows, |_| false)
+}
+
+/// The same for programs: counts and times between stamps are integers, as in all tables.
+pub(crate) fn typed_batch(rows: &[TrialRow]) -> Result<RecordBatch, ArrowError> {
+    batch_with(rows, is_whole)
+}
+
+fn batch_with(rows: &[TrialRow], whole: fn(&str) -> bool) -> Result<RecordBatch, ArrowError> {
     let fixed: Vec<Fixed> = rows.iter().map(Fixed::from).collect();
     let fixed = table::batch(&table::schema::<Fixed>(), &fixed)?;
     let mut fields: Vec<Arc<Field>> = fixed.schema().fields().to_vec();
     let mut arrays = fixed.columns().to_vec();
-    for (name, array) in factor_columns(rows).into_iter().chain(figure_columns(rows)) {
+    for (name, array) in factor_columns(rows)
+        .into_iter()
+        .chain(figure_columns(rows, whole))
+    {
         if fields.iter().any(|field| *field.name() == name) {
             let message = format!("two columns would have the name `{name}`");
             return Err(ArrowError::SchemaError(message));
@@ -333,11 +347,17 @@ fn factor_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
     columns.collect()
 }
 
-fn figure_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
+fn figure_columns(rows: &[TrialRow], whole: fn(&str) -> bool) -> Vec<(String, ArrayRef)> {
     let names = in_order(rows, |row| &row.figures);
     let columns = names.into_iter().map(|name| {
         let figures = rows.iter().map(|row| *value_of(&row.figures, name)?);
-        let array: ArrayRef = Arc::new(Float64Array::from_iter(figures));
+        let array: ArrayRef = match whole(name) {
+            // What other tools print in milliseconds is not always one in nanoseconds.
+            true => Arc::new(Int64Array::from_iter(
+                figures.map(|figure| Some(figure?.round() as i64)),
+            )),
+            false => Arc::new(Float64Array::from_iter(figures)),
+        };
         (name.to_owned(), array)
     });
     columns.collect()

@@ -1,6 +1,10 @@
 //! What the server of runs reads: some rows of a table, a table as CSV, a run in progress as it grows.
 
 use crate::harness::*;
+use arrow_array::RecordBatchReader;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_schema::DataType;
 use bytes::Bytes;
 use delaylab_model::SECOND;
 use delaylab_store::run::tail::Tail;
@@ -96,6 +100,26 @@ fn a_table_as_parquet_is_the_same_as_text() {
     }
     let run = Run::open(&finished).unwrap();
     assert!(run.write_parquet("../experiment", Vec::new()).is_err());
+}
+
+/// The file in the run's folder has every figure as a fraction.
+#[test]
+fn counts_and_times_of_a_trial_are_integers() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1], 100);
+    let run = Run::open(&finished.folder).unwrap();
+    let trials = run.table("trials", &[]).unwrap();
+    let schema = trials.schema();
+    let type_of = |name: &str| schema.field_with_name(name).unwrap().data_type().clone();
+    assert_eq!(type_of("sent"), DataType::Int64);
+    assert_eq!(type_of("response_mean_ns"), DataType::Float64);
+    let sent = trials.map(|batch| {
+        batch.unwrap()["sent"]
+            .as_primitive::<Int64Type>()
+            .values()
+            .to_vec()
+    });
+    assert_eq!(sent.flatten().collect::<Vec<_>>(), [1, 1, 1, 1]);
 }
 
 /// What the table's Parquet file holds.

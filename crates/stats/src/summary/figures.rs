@@ -5,25 +5,50 @@ use super::{Distribution, Summary};
 /// A name with its unit, and the figure where there is one.
 pub type Figure = (String, Option<f64>);
 
+/// Names of the figures that are counts.
+const COUNTS: [&str; 13] = [
+    "sent",
+    "received",
+    "lost",
+    "late",
+    "duplicate",
+    "reordered",
+    "skipped",
+    "corrupt",
+    "refused",
+    "local_error",
+    "clock_steps",
+    "clock_suspends",
+    "slow_clock_reads",
+];
+
+/// Is the figure of this name a whole number: a count, or a time between two stamps, as a minimum, a quantile or a span is?
+/// Means and standard deviations are none.
+pub fn is_whole(name: &str) -> bool {
+    let mut averages = ["_mean_ns", "_sd_ns"].into_iter();
+    COUNTS.contains(&name)
+        || (name.ends_with("_ns") && !averages.any(|average| name.ends_with(average)))
+}
+
 impl Summary {
     /// Every figure under a fixed name, always all of them and in the same order: `sent`,
     /// `response_p50_ns`, `ipdv_sd_ns` and so on. Times are nanoseconds.
     pub fn figures(&self) -> Vec<Figure> {
         let counts = &self.counts;
         let counted = [
-            ("sent", counts.sent),
-            ("received", counts.received),
-            ("lost", counts.lost),
-            ("late", counts.late),
-            ("duplicate", counts.duplicate),
-            ("reordered", counts.reordered),
-            ("skipped", counts.skipped),
-            ("corrupt", counts.corrupt),
-            ("refused", counts.refused),
-            ("local_error", counts.local_error),
-            ("clock_steps", counts.clock_events[0]),
-            ("clock_suspends", counts.clock_events[1]),
-            ("slow_clock_reads", counts.clock_events[2]),
+            counts.sent,
+            counts.received,
+            counts.lost,
+            counts.late,
+            counts.duplicate,
+            counts.reordered,
+            counts.skipped,
+            counts.corrupt,
+            counts.refused,
+            counts.local_error,
+            counts.clock_events[0],
+            counts.clock_events[1],
+            counts.clock_events[2],
         ];
         let measures = [
             ("response", &self.response),
@@ -34,8 +59,9 @@ impl Summary {
             ("return", &self.back),
             ("lateness", &self.lateness),
         ];
-        let counted = counted
+        let counted = COUNTS
             .into_iter()
+            .zip(counted)
             .map(|(name, count)| (name.to_owned(), Some(count as f64)));
         let measured = measures
             .into_iter()
@@ -103,5 +129,29 @@ mod tests {
         assert_eq!(figure("round_trip_p50_ns"), Some(510.0));
         assert_eq!(figure("round_trip_max_ns"), Some(520.0));
         assert_eq!(figure("network_p50_ns"), None);
+        // What is called whole is: three packets have a mean and a deviation with fractions.
+        for (name, value) in &figures {
+            assert!(
+                !super::is_whole(name) || value.is_none_or(|value| value.fract() == 0.0),
+                "{name}"
+            );
+        }
+        for name in [
+            "sent",
+            "slow_clock_reads",
+            "span_ns",
+            "host_p999_ns",
+            "ipdv_iqr_ns",
+        ] {
+            assert!(super::is_whole(name), "{name}");
+        }
+        for name in [
+            "response_mean_ns",
+            "response_sd_ns",
+            "ipdv_sd_ns",
+            "within_500us",
+        ] {
+            assert!(!super::is_whole(name), "{name}");
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Run {
     /// Writes a table as CSV. Rows that cannot be read are left out and noted among the problems.
     pub fn write_csv(&self, table: &str, out: &mut dyn Write) -> Result<(), ExportError> {
         if table == TRIALS {
-            return write_batch(&trial_row::batch(&self.trials)?, out);
+            return write_batch(&trial_row::typed_batch(&self.trials)?, out);
         }
         let mut out = csv::Writer::from_writer(out);
         every_table!(R => if R::TABLE == table {

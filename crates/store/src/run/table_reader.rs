@@ -37,7 +37,7 @@ impl Run {
     /// The run has no such table or column, or it cannot be read.
     pub fn table(&self, table: &str, columns: &[String]) -> Result<TableReader, ExportError> {
         if table == TRIALS {
-            let batch = trial_row::batch(self.trials())?;
+            let batch = trial_row::typed_batch(self.trials())?;
             return TableReader::of_batch(batch, columns);
         }
         every_table!(R => if R::TABLE == table {
