@@ -42,11 +42,24 @@ framing = "ethernet"
 rate = "100Mbit/s"
 "#;
 
-/// Two probes of 400 packets; what becomes of a packet of the second, and what the world says of the first.
+/// Two probes of 400 packets; what becomes of packets of the first and of each of the second, and what the world says of
+/// the first.
 struct Lossy {
+    first: Outcome,
     ends: fn(u64) -> Outcome,
     warnings: Vec<String>,
     answers: fn(u64) -> Option<Answer>,
+}
+
+impl Default for Lossy {
+    fn default() -> Self {
+        Self {
+            first: Outcome::Ok,
+            ends: |_| Outcome::Ok,
+            warnings: Vec::new(),
+            answers: |_| None,
+        }
+    }
 }
 
 impl World for Lossy {
@@ -62,7 +75,7 @@ impl World for Lossy {
                 let due = seq as Nanos * 5 * MILLISECOND;
                 let mut record = Record::due(0, probe, seq, Method::Udp, due);
                 record.outcome = if probe == 0 {
-                    Outcome::Ok
+                    self.first
                 } else {
                     (self.ends)(seq)
                 };
@@ -92,16 +105,12 @@ impl World for Lossy {
 fn explain(ends: fn(u64) -> Outcome, warnings: &[&str]) -> Explanation {
     let warnings = warnings.iter().map(|warning| (*warning).to_owned());
     let warnings = warnings.collect();
-    let answers = |_| None;
-    explain_in(
-        &mut Lossy {
-            ends,
-            warnings,
-            answers,
-        },
-        EXPERIMENT,
-        1,
-    )
+    let mut lossy = Lossy {
+        ends,
+        warnings,
+        ..Lossy::default()
+    };
+    explain_in(&mut lossy, EXPERIMENT, 1)
 }
 
 /// What a world says of the path of a trial stands in the row of its first probe.
@@ -124,6 +133,29 @@ fn the_queue_that_dropped_packets_is_named_for_every_probe_of_its_trial() {
          buffer was full)."
     );
     assert_eq!(found.outage_warning(), None);
+}
+
+/// The host's stamps of packets that nothing answered would tell nothing, and what was run is the ping that says why.
+#[test]
+fn what_only_answers_would_show_is_left_out_without_any() {
+    let unknown = |found: Explanation| -> Vec<String> {
+        let unknown = found.unknown.into_iter();
+        unknown.map(|unknown| unknown.what).collect()
+    };
+    let apart = "host and network apart, for every packet".to_owned();
+    assert!(unknown(explain(|_| Outcome::Ok, &[])).contains(&apart));
+    let mut silent = Lossy {
+        first: Outcome::Lost,
+        ends: |_| Outcome::Lost,
+        ..Lossy::default()
+    };
+    assert_eq!(
+        unknown(explain_in(&mut silent, EXPERIMENT, 1)),
+        [
+            "which process or interrupt had the CPU",
+            "where in the network"
+        ]
+    );
 }
 
 /// A rule that rejects packets answers few of them: kernels limit the errors that they send.
@@ -159,14 +191,13 @@ fn answers_that_came_too_late_are_counted_apart() {
 #[test]
 fn answers_that_are_not_what_was_asked_for_are_counted() {
     let mut world = Lossy {
-        ends: |_| Outcome::Ok,
-        warnings: Vec::new(),
         answers: |seq| match seq {
             0..60 => Some(Answer::Closed),
             60..80 => Some(Answer::Status(404)),
             80..200 => Some(Answer::Status(200)),
             _ => None,
         },
+        ..Lossy::default()
     };
     let found = explain_in(&mut world, EXPERIMENT, 1);
     let says = "80 of 200 answers were not what was asked for: 60 × closed (RST), 20 × 404.";
@@ -183,8 +214,7 @@ fn an_outage_is_one_to_explain_and_to_compare() {
     let carried_out = |name: &str, ends: fn(u64) -> Outcome| {
         let mut world = Lossy {
             ends,
-            warnings: Vec::new(),
-            answers: |_| None,
+            ..Lossy::default()
         };
         carry_out(&runs.path().join(name), EXPERIMENT, 1, ("live", &mut world))
     };

@@ -37,27 +37,18 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>) -> Vec<Unknown> {
     } else {
         run.world().unwrap_or_default()
     };
+    // Of what was never answered there is nothing to tell apart.
+    let answered = (gathered.answered > 0).then_some(rows);
     let all = [
-        answered(gathered),
         complete(run),
         who(rows, world),
-        host_or_network(rows),
-        reflector(rows),
-        each_way(rows),
+        answered.and_then(host_or_network),
+        answered.and_then(reflector),
+        answered.and_then(each_way),
         within_the_network(run, world),
         of_this_machine(world),
     ];
     all.into_iter().flatten().collect()
-}
-
-fn answered(gathered: &Gathered<'_>) -> Option<Unknown> {
-    (gathered.answered == 0 && gathered.sent > 0).then(|| {
-        Unknown::new(
-            "why anything was late",
-            "no packet was answered",
-            "`delaylab ping TARGET` says what is in the way",
-        )
-    })
 }
 
 fn complete(run: &Run) -> Option<Unknown> {
