@@ -214,7 +214,9 @@ fn ways(found: &Explanation, style: &Style) -> String {
     let shown = shown(found.ways.len(), style);
     for way in found.ways.iter().take(shown) {
         let name = [Cell::left(way_name(way))].into_iter();
-        let above = way.above.map(|ns| Cell::new(whole(ns)));
+        let above = way
+            .above
+            .map(|ns| Cell::new(ns.map_or_else(|| "–".to_owned(), whole)));
         table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
     }
     table.render(style) + &rest(found.ways.len(), shown, "way", style)

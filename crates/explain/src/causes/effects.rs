@@ -9,6 +9,7 @@ use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
+use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
 
 /// Packets of a stream that are looked at: the first ones.
@@ -215,9 +216,11 @@ fn shift(quantile: f64, combinations: &Combinations, streams: &[&Stream<'_>]) ->
             parts.collect(),
         ));
     }
+    // Of fewer packets it would be the largest delay under another name.
+    let value = |side: &Statistic<'_>| side.value.filter(|_| carries(side.count, quantile));
     let differences = sides
         .chunks(2)
-        .map(|pair| Some(pair[1].value? - pair[0].value?));
+        .map(|pair| Some(value(&pair[1])? - value(&pair[0])?));
     let differences: Option<Vec<f64>> = differences.collect();
     let mean = |differences: &[f64]| differences.iter().sum::<f64>() / differences.len() as f64;
     Shift {

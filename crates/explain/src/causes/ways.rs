@@ -14,6 +14,7 @@ use delaylab_model::plan::Factor;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::functional::Functional;
+use delaylab_stats::quantile::carries;
 use delaylab_stats::skew;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeMap;
@@ -24,6 +25,9 @@ const KEPT: usize = 1 << 16;
 const LEAST: usize = 100;
 /// The quantiles that are told.
 pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+/// Delay at each of the [`QUANTILES`], ns; `None` where so few packets do not carry one.
+pub type Above = [Option<f64>; QUANTILES.len()];
 
 /// One probe's packets, one way.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,8 +40,8 @@ pub struct OneWay {
     pub direction: Direction,
     /// Packets that this is made of.
     pub packets: usize,
-    /// Delay above the least of the same trial, ns: its [`QUANTILES`].
-    pub above: [f64; QUANTILES.len()],
+    /// Delay above the least of the same trial, ns: its [`QUANTILES`], `None` where so few packets do not carry one.
+    pub above: Above,
     /// How the two clocks compare.
     pub clocks: Clocks,
 }
@@ -165,11 +169,11 @@ impl Pooled {
         self.above.append(&mut other.above);
     }
 
-    fn quantiles(&mut self) -> [f64; QUANTILES.len()] {
+    fn quantiles(&mut self) -> Above {
         QUANTILES.map(|q| {
-            Functional::Quantile(q)
-                .value(&mut self.above)
-                .unwrap_or(0.0)
+            let carried = carries(self.above.len() as u64, q);
+            let value = Functional::Quantile(q).value(&mut self.above);
+            value.filter(|_| carried)
         })
     }
 }
@@ -216,10 +220,10 @@ fn of_probe(probe: &str, mut combinations: Vec<Combination>) -> Vec<OneWay> {
     let quantiles = combinations
         .iter_mut()
         .map(|one| (one.ways.each_mut()).map(|way| way.as_mut().map(Pooled::quantiles)));
-    let quantiles: Vec<[Option<[f64; 4]>; 2]> = quantiles.collect();
+    let quantiles: Vec<[Option<Above>; 2]> = quantiles.collect();
     let agrees = |(way, at): (usize, usize)| {
-        let of_each = quantiles.iter().filter_map(|ways| ways[way]);
-        agree(of_each.map(|above| above[at]))
+        let of_each = quantiles.iter().filter_map(|ways| ways[way]?[at]);
+        agree(of_each)
     };
     if [(0, 0), (0, 1), (1, 0), (1, 1)].into_iter().all(agrees) {
         let mut all = Combination::default();
@@ -230,8 +234,8 @@ fn of_probe(probe: &str, mut combinations: Vec<Combination>) -> Vec<OneWay> {
         }
         return lines(probe, None, all.ways);
     }
-    let longest = |ways: &[Option<[f64; 4]>; 2]| {
-        let medians = ways.iter().flatten().map(|above| above[0]);
+    let longest = |ways: &[Option<Above>; 2]| {
+        let medians = ways.iter().flatten().filter_map(|above| above[0]);
         medians.fold(f64::NEG_INFINITY, f64::max)
     };
     let mut order: Vec<(f64, Combination)> =
@@ -331,7 +335,7 @@ mod tests {
         ];
         assert!(told.eq(expected.map(|(case, way, packets)| (case.to_owned(), way, packets))));
         assert!(
-            (found[0].above[0] / found[2].above[0] - 20.0).abs() < 0.5,
+            (found[0].above[0].unwrap() / found[2].above[0].unwrap() - 20.0).abs() < 0.5,
             "{found:?}"
         );
     }
@@ -358,9 +362,12 @@ mod tests {
             };
             // An exponential's median and 99th percentile.
             for (at, expected) in [(0, 0.693e6), (2, 4.605e6)] {
-                assert!((there.above[at] / expected - 1.0).abs() < 0.1, "{there:?}");
+                assert!(
+                    (there.above[at].unwrap() / expected - 1.0).abs() < 0.1,
+                    "{there:?}"
+                );
             }
-            assert!(back.above[3] < 20e3, "{back:?}");
+            assert!(back.above[3].unwrap() < 20e3, "{back:?}");
         }
     }
 
@@ -385,6 +392,14 @@ mod tests {
                 .clone()
                 .all(|step| step == long.sent[1] - long.sent[0])
         );
+    }
+
+    #[test]
+    fn few_packets_carry_no_tail() {
+        for way in ways(&stream(ReflectorClock::Same, 300)) {
+            assert!(way.above[2].is_some(), "{way:?}");
+            assert_eq!(way.above[3], None);
+        }
     }
 
     #[test]

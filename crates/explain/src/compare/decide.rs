@@ -165,7 +165,8 @@ const fn is_delay(measure: Measure) -> bool {
 
 fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: usize) -> Verdict {
     let (shifts, name) = (&figures.shifts, name(measure));
-    if shifts.iter().all(|s| s.difference() == Some(0.0)) {
+    let mut known = shifts.iter().filter_map(Shift::difference).peekable();
+    if known.peek().is_some() && known.all(|difference| difference == 0.0) {
         return Verdict {
             kind: Kind::NoDifference,
             text: format!("B's {name} equals A's in the mean and in every quantile."),

@@ -6,11 +6,13 @@ use super::outage::Outages;
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
+use super::words::statistic_name;
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::finding::{Data, Measure};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::functional::{Beyond, Functional};
+use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::{Counts, Summary, SummaryBuilder};
 use delaylab_stats::two_samples::{self, Distance, MannWhitney, SHIFTS, Shift};
 
@@ -240,7 +242,7 @@ impl PairFigures {
             self.figures.push(Figures {
                 quantity,
                 counts,
-                shifts: two_samples::shifts(&SHIFTS, &slices(a), &slices(b), SEED),
+                shifts: shifts(&SHIFTS, &slices(a), &slices(b)),
             });
         }
         if let Some(silent) = silent {
@@ -271,6 +273,37 @@ fn count(trials: &Trials) -> u64 {
     values.filter(|value| !value.is_nan()).count() as u64
 }
 
+/// Shifts of these statistics. A quantile that the values of a side do not carry would be their largest one under another
+/// name, so it has no value there.
+fn shifts(statistics: &[Functional], a: &[&[f64]], b: &[&[f64]]) -> Vec<Shift> {
+    let count = |side: &[&[f64]]| {
+        let values = side.iter().copied().flatten();
+        values.filter(|value| !value.is_nan()).count() as u64
+    };
+    let counts = [count(a), count(b)];
+    let mut shifts = two_samples::shifts(statistics, a, b, SEED);
+    for shift in &mut shifts {
+        let Functional::Quantile(q) = shift.statistic else {
+            continue;
+        };
+        let sides = [("A", &mut shift.a), ("B", &mut shift.b)];
+        for ((name, value), count) in sides.into_iter().zip(counts) {
+            if value.is_none() || carries(count, q) {
+                continue;
+            }
+            *value = None;
+            // Whole trials that differ give an interval to however few packets.
+            for bounds in [&mut shift.absolute, &mut shift.relative] {
+                if bounds.is_ok() {
+                    let what = statistic_name(shift.statistic);
+                    *bounds = Err(format!("{name}: {count} packets carry no {what}"));
+                }
+            }
+        }
+    }
+    shifts
+}
+
 fn tests(a: &Trials, b: &Trials) -> Option<Tests> {
     let [a, b] = [a, b].map(|side| few(side));
     let found = two_samples::compare(&slices(&a), &slices(&b), SEED).ok()?;
@@ -283,7 +316,7 @@ fn tests(a: &Trials, b: &Trials) -> Option<Tests> {
 }
 
 fn points(a: &[&[f64]], b: &[&[f64]]) -> Vec<Point> {
-    let shifts = two_samples::shifts(&CURVE.map(Functional::Quantile), a, b, SEED);
+    let shifts = shifts(&CURVE.map(Functional::Quantile), a, b);
     let points = CURVE.into_iter().zip(shifts);
     points
         .map(|(quantile, shift)| Point { quantile, shift })

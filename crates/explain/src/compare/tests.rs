@@ -114,6 +114,42 @@ fn shifts(found: &PairFigures, measure: Measure) -> &[Shift] {
 }
 
 #[test]
+fn a_quantile_that_so_few_packets_do_not_carry_has_no_value() {
+    let [few, some] = [3, 257].map(|packets| run(&[Recipe { packets, ..PLAIN }]));
+    let found = compared(&few, &some);
+    let known: Vec<_> = shifts(&found, Measure::Response)
+        .iter()
+        .map(|shift| (shift.a.is_some(), shift.b.is_some()))
+        .collect();
+    // Mean, p50, p90, p99 and p99.9.
+    let expected = [
+        (true, true),
+        (true, true),
+        (false, true),
+        (false, true),
+        (false, false),
+    ];
+    assert_eq!(known, expected);
+    for shift in found
+        .curve
+        .iter()
+        .map(|point| &point.shift)
+        .chain(shifts(&found, Measure::Response))
+    {
+        assert!(
+            shift.difference().is_some() || shift.absolute.is_err(),
+            "{shift:?}"
+        );
+    }
+    // The same few packets are the same all the same.
+    let text = compared(&few, &few).verdict.text;
+    assert_eq!(
+        text,
+        "B's response equals A's in the mean and in every quantile."
+    );
+}
+
+#[test]
 fn a_run_is_itself() {
     let a = run(&[PLAIN]);
     let found = compared(&a, &a);

@@ -105,8 +105,8 @@ pub fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
 
 /// A stage that takes no time in either run.
 fn is_nothing(figures: &Figures) -> bool {
-    let mut ends = figures.shifts.iter().flat_map(|s| [s.a, s.b]);
-    matches!(figures.quantity, Quantity::Stages(_)) && ends.all(|end| end == Some(0.0))
+    let ends = figures.shifts.iter().flat_map(|s| [s.a, s.b]);
+    matches!(figures.quantity, Quantity::Stages(_)) && ends.flatten().all(|end| end == 0.0)
 }
 
 /// The rows of these figures, but for statistics that are not to be shown. `looks` is how many are looked at in all.

@@ -164,13 +164,13 @@ pub struct Way<'a> {
     /// Packets that this is made of.
     pub packets: usize,
     /// Delay above the least of the same trial: its median.
-    pub above_p50_ns: Nanos,
+    pub above_p50_ns: Option<Nanos>,
     /// The 90th percentile.
-    pub above_p90_ns: Nanos,
+    pub above_p90_ns: Option<Nanos>,
     /// The 99th.
-    pub above_p99_ns: Nanos,
-    /// The 99.9th.
-    pub above_p999_ns: Nanos,
+    pub above_p99_ns: Option<Nanos>,
+    /// The 99.9th; null where so few packets do not carry it.
+    pub above_p999_ns: Option<Nanos>,
     /// `one`, `synchronised` or `skewed`.
     pub clocks: &'static str,
     /// Synchronised clocks: how wrong a one-way delay may be.
@@ -276,7 +276,7 @@ pub struct Effect {
 /// A difference with its interval.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Difference {
-    /// The difference; null without packets.
+    /// The difference; null without packets, or with too few for such a quantile.
     pub ns: Option<Nanos>,
     /// The interval of that.
     pub interval_ns: Measured<Interval>,
@@ -404,7 +404,7 @@ fn of_stages(stages: &StageMeans) -> Stages<'_> {
 }
 
 fn of_way(way: &OneWay) -> Way<'_> {
-    let [p50, p90, p99, p999] = way.above.map(whole);
+    let [p50, p90, p99, p999] = way.above.map(|ns| ns.map(whole));
     let (clocks, error_ns, skew) = match way.clocks {
         Clocks::One => ("one", None, None),
         Clocks::Synchronised(error) => ("synchronised", Some(error), None),

@@ -309,7 +309,7 @@ fn explanation() -> Explanation {
             factors: None,
             direction: Direction::Forward,
             packets: 7_192,
-            above: [12_000.0, 40_000.0, 210_000.0, 1_900_000.0],
+            above: [12_000.0, 40_000.0, 210_000.0, 1_900_000.0].map(Some),
             clocks: Clocks::Skewed(12.34, (12.0, 12.7)),
         }],
         ..Explanation::default()

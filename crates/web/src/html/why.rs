@@ -135,8 +135,9 @@ fn ways(found: &Explanation) -> Markup {
     let head = [("each way, above its minimum".to_owned(), Words)].into_iter();
     let quantiles = QUANTILES.map(|q| (statistic_name(Functional::Quantile(q)), Figures));
     let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
+    let known = |ns: f64| format_duration_f64(ns.round());
     for way in found.ways.iter().take(CONDITIONS) {
-        let above = way.above.map(|ns| format_duration_f64(ns.round()));
+        let above = way.above.map(|ns| ns.map_or_else(|| "–".to_owned(), known));
         let row = [way_name(way)].into_iter().chain(above);
         table.row(row.chain([clocks(way)]).collect());
     }
