@@ -269,7 +269,11 @@ class Run:
         return self.table("trials")
 
     def summary(self, by: str | Sequence[str] | None = None) -> Table:
-        """Loss, median, p99, and the network's and the hosts' part of the median, in nanoseconds.
+        """Loss, median and p99 of each delay, and the network's and the hosts' part of the median response, in nanoseconds.
+
+        The columns are the same for every run, null where there is no value: `response_…` from when a packet was due, and
+        `network_ns` and `host_ns`, its parts; `round_trip_…` from when it was sent; `delay_…` of rows with a tester's frames,
+        which go one way and have neither of the two.
 
         A row for each combination of levels; with `by`, of the levels of this factor or these (or `"probe"`), and what else was
         varied is taken together.

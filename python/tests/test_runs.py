@@ -59,6 +59,21 @@ def test_a_summary_has_a_row_for_each_combination_or_as_asked(run):
         ("2", "echo"),
         ("2", "large"),
     ]
+    assert whole.columns[2:] == [
+        "trials",
+        "sent",
+        "lost",
+        "lost_share",
+        "response_p50_ns",
+        "response_p99_ns",
+        "network_ns",
+        "host_ns",
+        "round_trip_p50_ns",
+        "round_trip_p99_ns",
+        "delay_p50_ns",
+        "delay_p99_ns",
+    ]
+    assert whole["delay_p50_ns"].null_count() == whole.height
     by = pl.DataFrame(run.summary(by=["streams"]))
     assert by["streams"].to_list() == ["0", "2"]
     assert by["sent"].sum() == whole["sent"].sum()
@@ -67,6 +82,14 @@ def test_a_summary_has_a_row_for_each_combination_or_as_asked(run):
     assert both.rows() == whole.rows()
     with pytest.raises(dl.UsageError, match="no factor `load`: it has streams, probe"):
         run.summary(by=["load"])
+
+
+def test_counts_and_times_of_trials_are_integers(run):
+    types = pl.DataFrame(run.trials()).schema
+    for name in ["sent", "lost", "span_ns", "response_min_ns", "response_p50_ns", "round_trip_max_ns"]:
+        assert types[name] == pl.Int64, name
+    for name in ["response_mean_ns", "response_sd_ns", "within_500us"]:
+        assert types[name] == pl.Float64, name
 
 
 def test_a_single_name_is_one_and_a_name_counts_once(run):
@@ -86,14 +109,6 @@ def test_a_library_that_is_missing_is_named_with_its_remedy(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(dl.EnvironmentFault, match="^polars cannot .* `pip install polars`$"):
         run.trials().to_polars()
-def test_counts_and_times_of_trials_are_integers(run):
-    types = pl.DataFrame(run.trials()).schema
-    for name in ["sent", "lost", "span_ns", "response_min_ns", "response_p50_ns", "round_trip_max_ns"]:
-        assert types[name] == pl.Int64, name
-    for name in ["response_mean_ns", "response_sd_ns", "within_500us"]:
-        assert types[name] == pl.Float64, name
-
-
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(dl.EnvironmentFault, match=r"^altair cannot .* `pip install delaylab\[figures\]`$"):
         run.figure("cumulative")

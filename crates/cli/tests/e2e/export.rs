@@ -55,7 +55,8 @@ fn a_table_is_csv_parquet_or_latex() {
     assert_eq!(
         summary.lines().next(),
         Some(
-            "size,trials,sent,lost,lost_share,round_trip_p50_ns,round_trip_p99_ns,network_ns,host_ns"
+            "size,trials,sent,lost,lost_share,response_p50_ns,response_p99_ns,network_ns,host_ns,\
+             round_trip_p50_ns,round_trip_p99_ns,delay_p50_ns,delay_p99_ns"
         )
     );
     let rows: Vec<&str> = summary.lines().skip(1).collect();

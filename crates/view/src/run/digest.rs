@@ -13,7 +13,7 @@ use delaylab_store::frame::{Frame, Values};
 pub struct Digest {
     /// What the levels are of: factors, and `probe` where there are several.
     pub factors: Vec<String>,
-    /// Which delay p50 and p99 are of, as in `response`.
+    /// Which delay p50 and p99 are of for people, as in `response`.
     pub delay: &'static str,
     /// In the order of the design.
     pub rows: Vec<DigestRow>,
@@ -32,29 +32,47 @@ pub struct DigestRow {
     pub sent: u64,
     /// ... and of them those that were lost.
     pub lost: u64,
-    /// The median delay.
-    pub p50: Option<Nanos>,
-    /// Its p99, where there are packets enough for one.
-    pub p99: Option<Nanos>,
+    /// Those of the delay that people are shown.
+    pub shown: Quantiles,
+    /// From when a packet was due until its reply was read.
+    pub response: Quantiles,
+    /// From when it was sent.
+    pub round_trip: Quantiles,
+    /// Where some or all packets are frames, and in place of the other two: until a frame arrived.
+    pub one_way: Quantiles,
     /// Of the median response, the network's part.
     pub network: Option<Nanos>,
     /// And the hosts'.
     pub host: Option<Nanos>,
 }
 
-impl RunData {
-    /// Of at most so many rows, the worst ones; all without a limit.
-    pub fn digest(&self, most: Option<usize>) -> Digest {
-        self.digest_of(self.shown_delay(), most)
-    }
+/// The quantiles of a delay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Quantiles {
+    /// The median.
+    pub p50: Option<Nanos>,
+    /// p99, where there are packets enough for one.
+    pub p99: Option<Nanos>,
+}
 
-    /// The same for readers, in one quantity a row: network and host are parts of the response, so where stamps tell them
-    /// apart p50 and p99 are the response's, too.
-    pub fn digest_to_read(&self, most: usize) -> Digest {
-        let digest = self.digest(Some(most));
+impl Quantiles {
+    fn new(delay: ShownDelay, summary: &Summary) -> Self {
+        let delays = delay.distribution(summary);
+        Self {
+            p50: delays.map(|delays| delays.p50),
+            p99: delays.and_then(Distribution::carried_p99),
+        }
+    }
+}
+
+impl RunData {
+    /// Of at most so many rows, the worst ones; all without a limit. People are shown one quantity a row: network and host are
+    /// parts of the response, so where stamps tell them apart p50 and p99 are the response's, too.
+    pub fn digest(&self, most: Option<usize>) -> Digest {
+        let digest = self.digest_of(self.shown_delay(), most);
         let mut rows = digest.rows.iter();
         match rows.any(|row| row.network.or(row.host).is_some()) && self.ways() == Ways::RoundTrip {
-            true => self.digest_of(ShownDelay::Response, Some(most)),
+            true => self.digest_of(ShownDelay::Response, most),
             false => digest,
         }
     }
@@ -66,8 +84,9 @@ impl RunData {
         let left_out = apart.left_out + summaries.len() - places.len();
         let rows = places.into_iter().map(|place| {
             let (levels, trials, summary) = &apart.rows[place];
+            let ways = self.ways_of(&apart.heads, levels);
             let levels = levels.iter().map(|level| (*level).to_owned()).collect();
-            DigestRow::new(levels, *trials, summary, delay)
+            DigestRow::new(levels, *trials, summary, delay, ways)
         });
         Digest {
             rows: rows.collect(),
@@ -75,6 +94,26 @@ impl RunData {
             delay: delay.name(self.ways()),
             left_out,
         }
+    }
+
+    /// Where the packets of a row go that has these levels of `heads`.
+    fn ways_of(&self, heads: &[&str], levels: &[&str]) -> Ways {
+        let ways = self.ways();
+        if ways != Ways::Both {
+            return ways;
+        }
+        let streams = self.trials.iter().map(|trial| &trial.stream);
+        Ways::new(streams.filter(|stream| {
+            let mut levels = heads.iter().zip(levels);
+            levels.all(|(head, level)| {
+                let mut factors = stream.factors.iter();
+                match factors.find(|(name, _)| name == head) {
+                    Some((_, own)) => own.label == *level,
+                    // Not a factor: the column of probes.
+                    None => stream.name == *level,
+                }
+            })
+        }))
     }
 }
 
@@ -84,8 +123,14 @@ impl DigestRow {
         trials: usize,
         summary: &Summary,
         delay: ShownDelay,
+        ways: Ways,
     ) -> Self {
-        let delays = delay.distribution(summary);
+        let quantiles = |delay| Quantiles::new(delay, summary);
+        let [round_trips, none] = [quantiles(ShownDelay::RoundTrip), Quantiles::default()];
+        let (response, round_trip, one_way) = match ways {
+            Ways::RoundTrip => (quantiles(ShownDelay::Response), round_trips, none),
+            Ways::OneWay | Ways::Both => (none, none, round_trips),
+        };
         let median = summary.anatomy.iter().find(|at| at.label == "p50");
         let whole = |ns: f64| ns.round() as Nanos;
         Self {
@@ -93,8 +138,10 @@ impl DigestRow {
             trials,
             sent: summary.counts.sent,
             lost: summary.counts.lost,
-            p50: delays.map(|delays| delays.p50),
-            p99: delays.and_then(Distribution::carried_p99),
+            shown: quantiles(delay),
+            response,
+            round_trip,
+            one_way,
             network: median.and_then(|at| at.network_ns).map(whole),
             host: median.and_then(|at| at.host_ns).map(whole),
         }
@@ -108,7 +155,7 @@ impl DigestRow {
     /// As people read them: a cell for each of [`Digest::heads`].
     pub fn cells(&self) -> Vec<String> {
         let text = |ns: Option<Nanos>| ns.map_or_else(|| "–".to_owned(), format_duration);
-        let times = [self.p50, self.p99, self.network, self.host].map(text);
+        let times = [self.shown.p50, self.shown.p99, self.network, self.host].map(text);
         let lost = percent(self.lost, self.sent);
         let levels = self.levels.iter().cloned();
         levels.chain([lost]).chain(times).collect()
@@ -123,23 +170,27 @@ impl Digest {
         [self.factors.clone(), figures.map(str::to_owned).to_vec()]
     }
 
-    /// For programs: times in nanoseconds. A factor named like a figure is `factor_…`, as in the table of trials.
+    /// For programs: times in nanoseconds, and the same columns for every run. A factor named like a figure is `factor_…`, as
+    /// in the table of trials.
     pub fn frame(&self) -> Frame {
         let whole = |name: &str, of: fn(&DigestRow) -> Option<i64>| {
             let values = self.rows.iter().map(of).collect();
             (name.to_owned(), Values::Whole(values))
         };
         let share = self.rows.iter().map(DigestRow::lost_share).collect();
-        let delay = self.delay.replace(' ', "_");
         let numbers = [
             whole("trials", |row| i64::try_from(row.trials).ok()),
             whole("sent", |row| i64::try_from(row.sent).ok()),
             whole("lost", |row| i64::try_from(row.lost).ok()),
             ("lost_share".to_owned(), Values::Number(share)),
-            whole(&format!("{delay}_p50_ns"), |row| row.p50),
-            whole(&format!("{delay}_p99_ns"), |row| row.p99),
+            whole("response_p50_ns", |row| row.response.p50),
+            whole("response_p99_ns", |row| row.response.p99),
             whole("network_ns", |row| row.network),
             whole("host_ns", |row| row.host),
+            whole("round_trip_p50_ns", |row| row.round_trip.p50),
+            whole("round_trip_p99_ns", |row| row.round_trip.p99),
+            whole("delay_p50_ns", |row| row.one_way.p50),
+            whole("delay_p99_ns", |row| row.one_way.p99),
         ];
         let column = |factor: &String| match numbers.iter().any(|(name, _)| name == factor) {
             true => format!("factor_{factor}"),
@@ -159,6 +210,7 @@ impl Digest {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::*;
     use crate::run::samples::{classes, runs, waits};
 
     #[test]
@@ -172,29 +224,66 @@ mod tests {
     }
 
     #[test]
-    fn network_and_host_stand_beside_the_delay_that_they_are_parts_of() {
+    fn network_and_host_stand_next_to_the_delay_that_they_are_parts_of() {
         let mut run = waits();
         run.findings.clear();
-        assert_eq!(run.digest(None).delay, "round trip");
-        let read = run.digest_to_read(12);
-        assert_eq!(read.delay, "response");
-        assert!(read.rows.iter().any(|row| row.network.is_some()));
-        let (.., summary) = run.apart(false).rows[0];
+        assert_eq!(run.shown_delay(), ShownDelay::RoundTrip);
+        let digest = run.digest(None);
+        assert_eq!(digest.delay, "response");
+        assert!(digest.rows.iter().any(|row| row.network.is_some()));
+        let (.., summary) = run.apart(true).rows[0];
         let median = summary.response.as_ref().unwrap().p50;
-        assert_eq!(read.rows[0].p50, Some(median));
+        assert_eq!(digest.rows[0].shown.p50, Some(median));
+    }
+
+    fn csv(run: &RunData) -> String {
+        let mut out = Vec::new();
+        run.digest(None).frame().write_csv(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_table_for_programs_does_not_depend_on_findings() {
+        let mut run = waits();
+        let judged = csv(&run);
+        run.findings.clear();
+        assert_eq!(csv(&run), judged);
+        let (.., summary) = run.apart(true).rows[0];
+        let row = &run.digest(None).rows[0];
+        assert_eq!(row.response.p50, summary.response.as_ref().map(|d| d.p50));
+        assert_eq!(
+            row.round_trip.p50,
+            summary.round_trip.as_ref().map(|d| d.p50)
+        );
+        assert_eq!(row.one_way, Quantiles::default());
+    }
+
+    #[test]
+    fn frames_have_a_delay_and_other_rows_of_the_run_have_none() {
+        let mut run = classes();
+        let name = run.probes()[0].to_owned();
+        assert!(run.probes().len() > 1);
+        for trial in &mut run.trials {
+            trial.stream.frames = trial.stream.name == name;
+        }
+        for row in run.digest(None).rows {
+            let of_frames = row.levels.contains(&name);
+            assert_eq!(row.one_way.p50.is_some(), of_frames, "{row:?}");
+            assert_eq!(row.round_trip.p50.is_some(), !of_frames, "{row:?}");
+            assert_eq!(row.response.p50.is_some(), !of_frames, "{row:?}");
+        }
     }
 
     #[test]
     fn a_frame_has_a_value_for_each_row_and_names_with_units() {
         for (name, run) in runs() {
-            let digest = run.digest(None);
-            let frame = digest.frame();
-            let mut out = Vec::new();
-            frame.write_csv(&mut out).unwrap();
-            let text = String::from_utf8(out).unwrap();
-            assert_eq!(text.lines().count(), digest.rows.len() + 1, "{name}");
+            let text = csv(&run);
+            let rows = run.digest(None).rows.len();
+            assert_eq!(text.lines().count(), rows + 1, "{name}");
             let heads = text.lines().next().unwrap();
-            assert!(heads.ends_with("network_ns,host_ns"), "{name}: {heads}");
+            let figures = "trials,sent,lost,lost_share,response_p50_ns,response_p99_ns,network_ns,host_ns,\
+                           round_trip_p50_ns,round_trip_p99_ns,delay_p50_ns,delay_p99_ns";
+            assert!(heads.ends_with(figures), "{name}: {heads}");
         }
     }
 

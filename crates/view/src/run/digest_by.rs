@@ -1,7 +1,7 @@
 //! A run in one table by the factors that somebody asks for, whatever else was varied.
 
-use super::RunData;
 use super::digest::{Digest, DigestRow};
+use super::{RunData, Ways};
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
 use delaylab_model::trial::RecordFacts;
@@ -55,7 +55,16 @@ impl RunData {
         let rows = rows.iter().zip(summaries).map(|(row, summary)| {
             let levels = row.levels.iter().map(|&level| level.to_owned()).collect();
             let trials: BTreeSet<u32> = row.streams.iter().map(|stream| stream.trial).collect();
-            DigestRow::new(levels, trials.len(), &summary.finish(), delay)
+            let frames = row
+                .streams
+                .iter()
+                .filter(|stream| stream.method.is_one_way());
+            let ways = match frames.count() {
+                0 => Ways::RoundTrip,
+                all if all == row.streams.len() => Ways::OneWay,
+                _ => Ways::Both,
+            };
+            DigestRow::new(levels, trials.len(), &summary.finish(), delay, ways)
         });
         Ok(Digest {
             rows: rows.collect(),

@@ -97,7 +97,7 @@ fn summary(run: &RunData) -> Markup {
     if let Some(figures) = &run.figures_alone {
         return figures_alone(figures);
     }
-    let digest = run.digest_to_read(ROWS);
+    let digest = run.digest(Some(ROWS));
     let [factors, figures] = digest.heads();
     let factors = factors.into_iter().map(|head| (head, Column::Words));
     let figures = figures.into_iter().map(|head| (head, Column::Figures));
