@@ -26,6 +26,7 @@
 //! | [`rows`] | what a trial brings beside its records |
 //! | [`series`] | something that has a value at any time |
 //! | [`shard`] | a run's trials, divided among several processes or machines |
+//! | [`shell`] | commands that are printed to be pasted into a shell |
 //! | [`stop`] | the handle that ends what is under way |
 //! | [`stream_report`] | what a stream of load did |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
@@ -59,6 +60,7 @@ pub mod request;
 pub mod rows;
 pub mod series;
 pub mod shard;
+pub mod shell;
 pub mod stop;
 pub mod stream_report;
 pub mod tcp;

@@ -7,6 +7,7 @@ use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source, closest};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
+use delaylab_model::shell::quoted;
 use delaylab_store::run::Run;
 use std::path::Path;
 
@@ -141,6 +142,7 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
     let read = again(source);
     if read.is_err() && !run.environment()["imported"].is_object() {
         let file = run_folder::shortest(&run.folder().join("experiment.toml"));
+        let file = quoted(&file);
         run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
     }
     read.ok()

@@ -2,6 +2,7 @@
 
 use crate::error::RunnerError;
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::shell::quoted;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, READ_AS_OWNER, Run, State};
 use std::path::Path;
@@ -70,7 +71,8 @@ pub fn whole(run: &Run) -> Result<(), RunnerError> {
         READ_AS_OWNER.to_owned()
     } else {
         format!(
-            "Restore the file from a copy, or measure again; `delaylab verify {folder}` looks at every file"
+            "Restore the file from a copy, or measure again; `delaylab verify {}` looks at every file",
+            quoted(&folder)
         )
     };
     Err(RunnerError::environment(format!(

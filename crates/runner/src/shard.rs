@@ -15,6 +15,7 @@ use crate::run_folder::shortest;
 use crate::share::{divisible, divisible_beforehand};
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::shard::Shard;
+use delaylab_model::shell::quoted;
 use delaylab_store::adopt::{AdoptError, Donor};
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::Value;
@@ -255,7 +256,8 @@ fn all_there(resolved: &Resolved, donors: &[Donor]) -> Result<(), RunnerError> {
             if unmet.len() < before {
                 let folder = shortest(donor.folder());
                 remedies.push(format!(
-                    "{folder} is not at its end: `delaylab resume {folder}`"
+                    "{folder} is not at its end: `delaylab resume {}`",
+                    quoted(&folder)
                 ));
             }
         }

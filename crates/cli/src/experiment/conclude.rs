@@ -8,6 +8,7 @@ use crate::system_info::system_info;
 use crate::terminal;
 use delaylab_lab::finding::Judged;
 use delaylab_model::shard::Shard;
+use delaylab_model::shell::quoted;
 use delaylab_runner::resolve;
 use delaylab_runner::run::Recorded;
 use delaylab_runner::run_folder::{self, shortest, whole};
@@ -17,6 +18,7 @@ use delaylab_store::writer::Finished;
 use delaylab_view::benchmark;
 use delaylab_view::json::run::Line;
 use delaylab_view::run::{RunData, stored};
+use delaylab_view::words::plural;
 use delaylab_web::html;
 use std::io;
 use std::path::Path;
@@ -64,16 +66,24 @@ pub fn shard(
     if shown.json {
         return terminal::document(&Line::shard(shard, trials, &folder, &supplied()));
     }
+    terminal::print(of_shard(shard, trials, &folder))
+}
+
+/// Where it is, and how to merge it with the others.
+fn of_shard(shard: Shard, trials: usize, folder: &str) -> String {
     let of = shard.of();
     let all = folder
         .rsplit_once(&format!("-shard-{}-of-{of}-", shard.number()))
         .map_or_else(
             || "SHARD…".to_owned(),
-            |(name, _)| format!("{name}-shard-*-of-{of}-*"),
+            // The shell is to expand what is behind the name.
+            |(name, _)| format!("{}-shard-*-of-{of}-*", quoted(name)),
         );
-    terminal::print(format!(
-        "Shard {shard}: {trials} trials are recorded in {folder}\nOnce all {of} are: delaylab merge {all}\n"
-    ))
+    let are = if trials == 1 { "is" } else { "are" };
+    let trials = plural(trials as u64, "trial");
+    format!(
+        "Shard {shard}: {trials} {are} recorded in {folder}\nOnce all {of} are: delaylab merge {all}\n"
+    )
 }
 
 impl Concluded {
@@ -171,4 +181,26 @@ pub fn write_benchmark(data: &RunData, directory: &Path) -> Result<(), Failed> {
 /// Writes a file of a run's folder: a link in its place is not written through.
 fn put(path: &Path, text: &str) -> Result<(), Failed> {
     whole_file::replace(path, text.as_bytes()).map_err(|error| output::cannot_write(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn the_command_that_merges_shards_can_be_pasted() {
+        let shard: Shard = "1/100".parse().unwrap();
+        let said = of_shard(shard, 1, "my runs/sweep-shard-1-of-100-x");
+        assert_eq!(
+            said,
+            "Shard 1/100: 1 trial is recorded in my runs/sweep-shard-1-of-100-x\n\
+             Once all 100 are: delaylab merge 'my runs/sweep'-shard-*-of-100-*\n"
+        );
+        let said = of_shard(shard, 2, "elsewhere");
+        assert!(
+            said.contains("2 trials are recorded in elsewhere"),
+            "{said}"
+        );
+    }
 }

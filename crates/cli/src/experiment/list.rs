@@ -5,6 +5,7 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
+use delaylab_model::shell::quoted;
 use delaylab_store::index::{Entry, Index};
 use delaylab_view::list::{self, Document, Run};
 use delaylab_view::words::plural;
@@ -48,7 +49,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
     damaged.map_or(Ok(()), |damage| {
         Err(Failed::environment(format!(
             "{damage}. `delaylab verify {}` looks at every file of every run",
-            args.output.display()
+            quoted(&args.output.display().to_string())
         )))
     })
 }

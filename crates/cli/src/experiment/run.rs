@@ -12,6 +12,7 @@ use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_lab::run::Watch;
+use delaylab_model::shell::quoted;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
@@ -143,8 +144,10 @@ fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Record
     let watcher = display.watcher();
     let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
     let ended = started.run(display, watch);
-    let resume =
-        format!("What was recorded is in {folder}. Continue with `delaylab resume {folder}`");
+    let resume = format!(
+        "What was recorded is in {folder}. Continue with `delaylab resume {}`",
+        quoted(&folder)
+    );
     match ended.map_err(Failed::from) {
         Ok(Some(recorded)) => Ok(recorded),
         Ok(None) => Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}"))),

@@ -28,6 +28,7 @@ use crate::tui;
 use delaylab_lab::finding::single::LimitCheck;
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::{Measure, State};
+use delaylab_model::shell::quoted;
 use delaylab_model::trial::ProbeRun;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
@@ -203,8 +204,9 @@ fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<Ended, Fail
         terminal::say(format!("warning: {warning}"));
     }
     let folder = shortest(&folder);
+    let word = quoted(&folder);
     terminal::say(format!(
-        "saved in {folder}: see `delaylab explain {folder}`, `delaylab report {folder}`"
+        "saved in {folder}: see `delaylab explain {word}`, `delaylab report {word}`"
     ));
     ended
 }

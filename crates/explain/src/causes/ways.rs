@@ -40,7 +40,7 @@ pub struct OneWay {
     pub direction: Direction,
     /// Packets that this is made of.
     pub packets: usize,
-    /// Delay above the least of the same trial, ns: its [`QUANTILES`], `None` where so few packets do not carry one.
+    /// Delay above the least of the same trial.
     pub above: Above,
     /// How the two clocks compare.
     pub clocks: Clocks,

@@ -7,6 +7,7 @@ use delaylab_explain::compare::limits::{Held, held};
 use delaylab_explain::compare::{Asked, NothingInCommon, compare};
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
+use delaylab_model::shell::quoted;
 use delaylab_stats::remarks::Remarks;
 use delaylab_store::run::{Run, State};
 
@@ -112,7 +113,8 @@ fn side(run: &Run, folder: String) -> Side {
     let mut problems = run.problems();
     if run.state() == State::Partial {
         problems.push(format!(
-            "the run is not complete: `delaylab resume {folder}` goes on with it"
+            "the run is not complete: `delaylab resume {}` goes on with it",
+            quoted(&folder)
         ));
     }
     let invalid = run.trials().iter().filter(|row| !row.valid).count();

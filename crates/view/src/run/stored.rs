@@ -21,6 +21,7 @@ use delaylab_lab::procedure;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::request::Request;
+use delaylab_model::shell::quoted;
 use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
 use delaylab_procedure::bench::is_step;
@@ -250,7 +251,8 @@ pub fn head(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Head {
         started: to_the_second(run.started_utc().unwrap_or("at an unknown time")),
         // What cannot be read cannot be run, and an imported run was another program's.
         repeat: resolved.map_or_else(String::new, |_| {
-            format!("delaylab run {folder}/experiment.toml")
+            let file = format!("{folder}/experiment.toml");
+            format!("delaylab run {}", quoted(&file))
         }),
         folder: folder.to_owned(),
     }
@@ -302,7 +304,8 @@ fn problems(
     }
     if run.state() == State::Partial {
         problems.push(format!(
-            "the run is in progress, or was interrupted: `delaylab resume {folder}` goes on with it then"
+            "the run is in progress, or was interrupted: `delaylab resume {}` goes on with it then",
+            quoted(folder)
         ));
         if unfinished > 0 {
             let records = plural(unfinished, "record");
