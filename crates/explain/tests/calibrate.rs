@@ -4,7 +4,7 @@ use delaylab_explain::calibrate::buffer::Counts;
 use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::run_trials::RunTrials;
-use delaylab_explain::calibrate::{Calibration, calibrate, model, overlay};
+use delaylab_explain::calibrate::{Calibration, calibrate, change, model, overlay};
 use delaylab_lab::experiment::catalogue::Entry;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
 use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress, StopMeans};
@@ -292,6 +292,105 @@ fn a_policer_is_told_from_a_queue() {
     assert!(near(burst.value, 15_000.0, 0.02), "{burst:?}");
     assert!(found.buffer.is_none() && found.queue.is_none());
     model_agrees(&resolved, &seen, &found, 0.03);
+}
+
+const TWO_HOSTS: &str = r#"
+name = "two"
+title = "Two links of one rate"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+pacing = { every = "5ms" }
+count = 50
+
+[path]
+topology = "two-hosts"
+rate = "10Mbit/s"
+"#;
+
+/// A key that does something else to the model than in the experiment is refused, and the refusal names one that works.
+#[test]
+fn a_change_means_the_same_in_the_model_or_is_refused() {
+    let read = |name: &str, text: String| {
+        let source = Source {
+            name: name.to_owned(),
+            text,
+        };
+        Experiment::read(source).unwrap_or_else(|said| panic!("{said}"))
+    };
+    let (measured, _, found) = of(&[]);
+    let text = model::experiment(&found, &measured, "a run", "model").unwrap();
+    let model = read("model.toml", text);
+    let refusal = |measured: &Resolved, key: &str, value: &str| {
+        let changed = resolve(&model, &[(key, value.to_owned())]);
+        change::refusal(&resolve(&model, &[]), &changed, measured)
+    };
+    for (key, value, instead) in [
+        (
+            "path.propagation",
+            "200us",
+            "path.link.bottleneck.propagation",
+        ),
+        (
+            "path.switch.latency",
+            "100us",
+            "path.link.bottleneck.propagation",
+        ),
+        (
+            "path.node.s1.switch.latency",
+            "100us",
+            "path.link.bottleneck.propagation",
+        ),
+        (
+            "path.host.per_packet",
+            "15us",
+            "path.node.a1.host.per_packet",
+        ),
+        (
+            "path.host",
+            "{ per_byte = \"2ns\" }",
+            "path.node.a1.host.per_byte",
+        ),
+    ] {
+        let why = refusal(&measured, key, value).unwrap_or_else(|| panic!("{key} is taken"));
+        assert!(why.contains(&format!("set `{instead}`")), "{key}: {why}");
+    }
+    for (key, value) in [
+        ("path.rate", "20Mbit/s"),
+        ("path.switch.buffer", "30kB"),
+        ("path.switch.discipline", "fq-codel"),
+        (
+            "path.switch.shaper",
+            "{ rate = \"8Mbit/s\", burst = \"9kB\" }",
+        ),
+        ("path.mtu", "1600B"),
+        ("path.link.bottleneck.propagation", "1ms"),
+        ("path.node.a1.host.per_packet", "30us"),
+        ("probe.flood.pacing.load", "8%"),
+    ] {
+        assert_eq!(refusal(&measured, key, value), None, "{key}");
+    }
+
+    // The rate of several links, and one that is not the bottleneck's.
+    let two = resolve(&read("two.toml", TWO_HOSTS.to_owned()), &[]);
+    let own = |key| resolve(&catalogue(), &[(key, "1Mbit/s".to_owned())]);
+    for measured in [&two, &own("path.link.in-1.rate")] {
+        let why = refusal(measured, "path.rate", "20Mbit/s").unwrap();
+        assert!(why.contains("set `path.link.bottleneck.rate`"), "{why}");
+        assert_eq!(
+            refusal(measured, "path.link.bottleneck.rate", "20Mbit/s"),
+            None
+        );
+    }
+    // A switch with a buffer of its own.
+    let own = [("path.node.s1.switch.buffer", "30kB".to_owned())];
+    let own = resolve(&catalogue(), &own);
+    let why = refusal(&own, "path.switch.buffer", "20kB").unwrap();
+    assert!(why.contains("set `path.node.s1.switch.buffer`"), "{why}");
+    assert_eq!(refusal(&own, "path.switch.discipline", "per-flow"), None);
+    assert_eq!(refusal(&own, "path.node.s1.switch.buffer", "20kB"), None);
 }
 
 /// Without a trial that overflows, or without sizes, what cannot be known is said and not made up.

@@ -12,6 +12,7 @@ use crate::args::calibrate::{CalibrateArgs, OfArgs, PredictArgs};
 use crate::exit::{Exit, Failed};
 use crate::output;
 use crate::terminal;
+use delaylab_explain::calibrate::change;
 use delaylab_explain::calibrate::overlay::{self, Pair};
 use delaylab_explain::calibrate::prediction::predicted;
 use delaylab_terminal::calibration::{calibration_text, prediction_text};
@@ -84,7 +85,11 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let before = measured.model("model").map_err(wrong)?;
     let after = measured.model("predicted").map_err(wrong)?;
     // What is wrong with a change is said before anything is simulated.
-    modelled::resolve(&after, &args.sets, None)?;
+    let plain = modelled::resolve(&after, &[], None)?;
+    let changed = modelled::resolve(&after, &args.sets, None)?;
+    if let Some(why) = change::refusal(&plain, &changed, &measured.resolved) {
+        return Err(Failed::usage(why));
+    }
     let model = Modelled::run(&measured, &before, &[], &args.of)?;
     let pairs = pairs(&measured, &model);
     let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;

@@ -194,6 +194,13 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         "{}",
         told.stderr
     );
+    // In the experiment of every link, in the model of the links next to the bottleneck.
+    let told = ran(&scratch, "predict latest --set path.propagation=200us");
+    assert!(
+        told.code == 2 && told.stderr.contains("path.link.bottleneck.propagation"),
+        "{}",
+        told.stderr
+    );
     assert!(!scratch.path("runs/latest/models").exists());
     scratch.file(
         "ping.txt",

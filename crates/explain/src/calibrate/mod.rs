@@ -18,6 +18,7 @@
 //! | [`queue`] | whether packets wait for those of other flows |
 //! | [`unknown`] | what the run cannot identify, and why |
 //! | [`model`] | the path as an experiment for the world `sim` |
+//! | [`change`] | which changes of the model mean something else in the measured experiment |
 //! | [`overlay`] | measured and simulated distributions side by side |
 //! | [`draw`] | the path as its intervals allow it to be too |
 //! | [`prediction`] | what a change would make of them |
@@ -28,6 +29,7 @@
 
 pub mod backlog;
 pub mod buffer;
+pub mod change;
 pub mod draw;
 pub mod hosts;
 pub mod limiter;
