@@ -41,7 +41,7 @@ pub struct ProcedureSection {
     pub overload: Option<Duration>,
     /// How often what is left is repeated. 10 times by default.
     pub repeats: Option<u32>,
-    /// For frames on their way. 2 s by default (RFC 2544 §23).
+    /// Without a frame, before a trial ends: for frames on their way. 2 s by default (RFC 2544 §23).
     pub drain: Option<Duration>,
     /// For the device, before each trial. 5 s by default (RFC 2544 §23).
     pub settle: Option<Duration>,

@@ -127,7 +127,8 @@ pub struct Effort {
     pub overload: Nanos,
     /// How often what is left is repeated: recovery, reset, RFC 8239.
     pub repeats: u32,
-    /// From the last frame on: time for frames on their way to arrive (RFC 2544 §23 d).
+    /// From the last frame on: time for frames on their way to arrive (RFC 2544 §23 d). It begins again with each frame
+    /// that arrives, so that what a large buffer holds is not taken for lost.
     pub drain: Nanos,
     /// Before each trial: time for the device to settle (RFC 2544 §23 e).
     pub settle: Nanos,

@@ -143,12 +143,19 @@ impl Sink for Kept {
 }
 
 fn carry_out(name: &str, device: Device) -> Report {
+    carry_out_with(name, device, device.setup().effort)
+}
+
+fn carry_out_with(name: &str, device: Device, effort: Effort) -> Report {
     let known = procedures()
         .iter()
         .find(|known| known.name == name)
         .unwrap();
-    let mut procedure: Box<dyn Procedure> =
-        known.begin(device.setup(), Options::default()).unwrap();
+    let setup = Setup {
+        effort,
+        ..device.setup()
+    };
+    let mut procedure: Box<dyn Procedure> = known.begin(setup, Options::default()).unwrap();
     let mut world = Simulated::new(1, Stop::default());
     loop {
         let trials = procedure.next_trials();
@@ -210,6 +217,30 @@ fn what_was_configured_is_found_in(devices: usize) {
 #[test]
 fn what_was_configured_is_found() {
     what_was_configured_is_found_in(12);
+}
+
+/// A switch whose full queue takes twice as long to empty as a short trial waits.
+const DEEP: Device = Device {
+    line_rate: 25_000_000,
+    egress_rate: 5_000_000,
+    buffer: 256 << 10,
+    latency: 0,
+    size: 512,
+};
+
+const SHORT: Effort = Effort {
+    burst_repeats: 1,
+    ..Effort::quick()
+};
+
+/// Frames that are still in the queue when the wait is over are not lost (RFC 2544 §23 d).
+#[test]
+fn a_buffer_that_outlasts_the_wait_is_found_whole() {
+    let found = carry_out_with("back-to-back", DEEP, SHORT);
+    // One frame in five is forwarded while the burst comes.
+    let holds = (DEEP.buffer / 532 + 1) as f64 / 0.8;
+    let burst = number(&found, "average burst");
+    assert!((burst - holds).abs() <= 2.0, "{burst} of {holds}");
 }
 
 /// The same with many more, in `make test-all`.

@@ -7,12 +7,14 @@
 //! | [`port`] | an interface that frames go through, checked and opened |
 //! | `sender` | every stream, by one thread, each frame at its time |
 //! | `receiver` | every port, by one thread, each frame with the kernel's stamp |
+//! | `drain` | how long is waited behind the last frame |
 //! | [`error`] | why it could not begin |
 //!
 //! ```text
 //! learning frames → streams → drain → records
 //! ```
 
+mod drain;
 pub mod error;
 mod job;
 pub mod port;
@@ -29,6 +31,7 @@ use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::tester::Ledger;
 use delaylab_traffic::tester::self_check::SelfCheck;
 use delaylab_wire::test_frame;
+use drain::{Drain, Left};
 use error::TesterError;
 use port::{Opened, Port};
 use receiver::Receiver;
@@ -56,12 +59,16 @@ pub fn carry_out(job: &Job, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Test
         sink.begin(stream.index, &RecordFacts::default())?;
     }
     learn(job, &ports, &opened, token)?;
-    let drain = job.streams.iter().map(|stream| stream.probe.timeout);
-    let drain = drain.max().unwrap_or(0);
+    let quiet = job.streams.iter().map(|stream| stream.probe.timeout);
+    let quiet = quiet.max().unwrap_or(0);
     let receiver = Receiver::start(&opened, token)?;
     let start = clock::monotonic() + HEAD_START;
     let sent = sender::send(streams, &opened, start, &job.stop)?;
-    wait_until(clock::monotonic() + drain, &job.stop);
+    let drain = Drain {
+        sent: clock::monotonic(),
+        quiet,
+    };
+    let endless = drained(drain, &receiver, &job.stop).flaw();
     let received = receiver.finish();
     let mut ledgers = ledgers(job, sent);
     let mut misdirected = 0;
@@ -84,6 +91,9 @@ pub fn carry_out(job: &Job, sink: &mut dyn Sink) -> Result<Vec<ProbeFacts>, Test
             "the device floods: {misdirected} frames came out of ports that they were not for"
         ));
     }
+    if let (Some(first), Some(flaw)) = (facts.first_mut(), endless) {
+        first.flaws.push(flaw);
+    }
     Ok(facts)
 }
 
@@ -104,15 +114,18 @@ fn learn(job: &Job, ports: &[Port], opened: &[Opened], token: u16) -> Result<(),
     Ok(())
 }
 
-fn wait_until(deadline: Nanos, stop: &Stop) {
+/// Waits until nothing is left to wait for, or is stopped.
+fn drained(drain: Drain, receiver: &Receiver, stop: &Stop) -> Left {
     const LOOK_EVERY: Nanos = 20 * MILLISECOND;
     loop {
-        let left = deadline - clock::monotonic();
-        if left <= 0 || stop.is_asked() {
-            return;
+        let left = drain.left(clock::monotonic(), receiver.last_frame());
+        match left {
+            Left::Time(left) if !stop.is_asked() => {
+                let nap = left.min(LOOK_EVERY).unsigned_abs();
+                std::thread::sleep(Duration::from_nanos(nap));
+            }
+            _ => return left,
         }
-        let nap = left.min(LOOK_EVERY).unsigned_abs();
-        std::thread::sleep(Duration::from_nanos(nap));
     }
 }
 

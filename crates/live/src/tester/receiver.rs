@@ -9,7 +9,7 @@ use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_wire::test_frame::ReturnedFrame;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::JoinHandle;
 
 /// How often it looks whether it is to stop, and at the clocks.
@@ -59,6 +59,7 @@ impl Received {
 /// The thread.
 pub(super) struct Receiver {
     stop: Arc<AtomicBool>,
+    last_frame: Arc<AtomicI64>,
     thread: JoinHandle<Received>,
 }
 
@@ -69,12 +70,22 @@ impl Receiver {
         let sockets: Result<Vec<_>, _> = ports.iter().map(copy).collect();
         let sockets = sockets.map_err(TesterError::Thread)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+        let last_frame = Arc::new(AtomicI64::new(0));
+        let (stopped, seen) = (stop.clone(), last_frame.clone());
         let thread = std::thread::Builder::new().name("frame-receiver".to_owned());
         let thread = thread
-            .spawn(move || take(&sockets, token, &stopped))
+            .spawn(move || take(&sockets, token, &stopped, &seen))
             .map_err(TesterError::Thread)?;
-        Ok(Self { stop, thread })
+        Ok(Self {
+            stop,
+            last_frame,
+            thread,
+        })
+    }
+
+    /// When a frame with this token was last read.
+    pub(super) fn last_frame(&self) -> Nanos {
+        self.last_frame.load(Ordering::Relaxed)
     }
 
     /// What came until now.
@@ -85,7 +96,12 @@ impl Receiver {
     }
 }
 
-fn take(sockets: &[(String, PacketSocket)], token: u16, stop: &AtomicBool) -> Received {
+fn take(
+    sockets: &[(String, PacketSocket)],
+    token: u16,
+    stop: &AtomicBool,
+    last_frame: &AtomicI64,
+) -> Received {
     // Stamps are the kernel's: to be late here only fills buffers.
     let _ = scheduling::set_nice(NICE);
     let mut received = Received::default();
@@ -95,9 +111,12 @@ fn take(sockets: &[(String, PacketSocket)], token: u16, stop: &AtomicBool) -> Re
         // Read before the flag is: what came before it was set counts.
         let last = stop.load(Ordering::Relaxed);
         let offset = clock::realtime_offset();
-        let mut any = false;
+        let (mut any, arrived) = (false, received.arrivals.len());
         for (port, (_, socket)) in sockets.iter().enumerate() {
             any |= read((port, socket), &mut buffer, token, offset, &mut received);
+        }
+        if received.arrivals.len() > arrived {
+            last_frame.store(clock::monotonic(), Ordering::Relaxed);
         }
         if any {
             continue;

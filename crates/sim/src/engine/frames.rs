@@ -1,4 +1,7 @@
 //! A tester's frames: sent and stamped at the very picosecond, whatever a host's CPU is at.
+//!
+//! A trial drains behind its last frame (RFC 2544 §23 d). What a device holds for longer than the wait is not lost: where
+//! frames are missing when the wait ends, it begins again with each frame that comes, of whichever stream.
 
 use super::{Engine, Flow};
 use crate::event_set::EventSet;
@@ -20,7 +23,7 @@ pub(super) struct FrameStream {
     pub(super) interval: Picos,
     /// How many there are.
     pub(super) count: u64,
-    /// How long is waited for the last.
+    /// How long is waited behind the last frame; while frames are missing, for as long without one that comes.
     pub(super) drain: Picos,
     pub(super) ledger: Ledger,
     pub(super) done: bool,
@@ -38,6 +41,14 @@ impl FrameStream {
             self.due(sent)
         } else {
             self.due(self.count.saturating_sub(1)) + self.drain
+        }
+    }
+
+    /// When it has drained, if no frame comes after that of `last_frame`.
+    fn drained(&self, last_frame: Picos) -> Picos {
+        match self.ledger.missing() {
+            0 => self.next(),
+            _ => self.next().max(last_frame + self.drain),
         }
     }
 }
@@ -58,6 +69,10 @@ impl<E: EventSet> Engine<E> {
             return;
         };
         if stream.ledger.len() == stream.count {
+            let drained = stream.drained(self.last_frame);
+            if drained > now {
+                return self.set(Event::Application(flow), Some(drained));
+            }
             let done = std::mem::replace(&mut stream.done, true);
             self.probes_left -= usize::from(!done);
             return self.set(Event::Application(flow), None);
@@ -73,7 +88,12 @@ impl<E: EventSet> Engine<E> {
     pub(super) fn frame_arrives(&mut self, flow: u32, seq: u64) {
         let now: Nanos = nanos(self.now);
         if let Flow::Frames(stream) = &mut self.flows[flow as usize] {
+            let missing = stream.ledger.missing();
             stream.ledger.arrived(seq, now, true);
+            // A copy is no frame that was waited for.
+            if stream.ledger.missing() < missing {
+                self.last_frame = self.now;
+            }
         }
     }
 

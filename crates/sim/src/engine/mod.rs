@@ -379,6 +379,8 @@ pub struct Engine<E> {
     counts_queues: bool,
     framing: Framing,
     probes_left: usize,
+    /// When a tester's frame last arrived, of whichever stream.
+    last_frame: Picos,
     /// Of every arrival at the end of a link.
     digest: u64,
     /// Of every record that was taken.

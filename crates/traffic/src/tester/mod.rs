@@ -40,6 +40,8 @@ pub struct Ledger {
     ip_size: Option<u32>,
     timeout: Nanos,
     entries: Vec<Entry>,
+    /// Sent, and not there yet.
+    missing: u64,
     reordering: Reordering,
     strays: u64,
 }
@@ -54,6 +56,7 @@ impl Ledger {
             ip_size: probe.frames.map(|frames| frames.ip_size()),
             timeout: probe.timeout,
             entries: Vec::new(),
+            missing: 0,
             reordering: Reordering::default(),
             strays: 0,
         }
@@ -70,6 +73,7 @@ impl Ledger {
     }
 
     fn add(&mut self, t_intended: Nanos, sent: Result<Nanos, Option<i32>>) -> u64 {
+        self.missing += u64::from(sent.is_ok());
         self.entries.push(Entry {
             t_intended,
             sent,
@@ -91,6 +95,11 @@ impl Ledger {
         self.entries.is_empty()
     }
 
+    /// Frames that were sent and have not arrived: on their way, or lost.
+    pub const fn missing(&self) -> u64 {
+        self.missing
+    }
+
     /// A frame of this number arrived. Arrivals are told of in their order.
     pub fn arrived(&mut self, seq: u64, t_rx: Nanos, intact: bool) {
         let entry = usize::try_from(seq).ok();
@@ -104,6 +113,7 @@ impl Ledger {
         }
         entry.arrival = Some(t_rx);
         entry.intact = intact;
+        self.missing -= u64::from(entry.sent.is_ok());
         entry.extent = self.reordering.arrived(seq);
     }
 

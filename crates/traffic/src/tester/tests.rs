@@ -41,6 +41,7 @@ fn each_frame_has_its_record() {
     assert_eq!(records[1].round_trip(), Some(2_790));
     assert_eq!((records[0].ip_size, records[0].r_rx), (Some(46), None));
     assert_eq!(ledger.strays(), 1);
+    assert_eq!(ledger.missing(), 1, "frame 2");
 }
 
 #[test]
@@ -108,6 +109,7 @@ fn what_could_not_be_sent_is_not_lost() {
     let mut ledger = ledger(1);
     ledger.not_sent(67_200, Some(100));
     assert_eq!(outcomes(&ledger)[1], Outcome::LocalError);
+    assert_eq!(ledger.missing(), 1, "the one that was sent");
     let mut check = SelfCheck::new(&probe()).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
     assert!(check.flaws("a")[0].contains("1 of 2 frames could not be sent"));

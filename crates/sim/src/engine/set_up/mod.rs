@@ -216,6 +216,7 @@ impl<'a> Maker<'a> {
             forwarded: forwarded.unwrap_or_default(),
             framing,
             probes_left,
+            last_frame: 0,
             digest: 0,
             digest_of_records: 0,
             counts: super::Counts::default(),
