@@ -112,15 +112,14 @@ impl Steps for FrameLossSteps {
             points.collect::<Vec<_>>()
         });
         let mut conformance = report::clauses_of_trials(setup);
-        let step = report::percent(options.step.as_f64());
         conformance.extend([
-            Clause::lasts("RFC 2544 §24", "trials of 60 s", setup.effort.trial, 60 * SECOND),
-            Clause::new(
-                "RFC 2544 §26.3",
-                "from the highest rate down in steps of at most 10 %, until two trials without loss",
-                if step <= 10.0 { Holds::Yes } else { Holds::No },
-                format!("steps of {step} %"),
+            Clause::lasts(
+                "RFC 2544 §24",
+                "trials of 60 s",
+                setup.effort.trial,
+                60 * SECOND,
             ),
+            descent(options, sizes),
         ]);
         Report {
             procedure: "frame-loss".to_owned(),
@@ -132,4 +131,29 @@ impl Steps for FrameLossSteps {
             notes: Vec::new(),
         }
     }
+}
+
+/// Was it asked down to two trials without loss, and in small steps?
+fn descent(options: &Options, sizes: &[AtSize<FrameLoss>]) -> Clause {
+    let step = report::percent(options.step.as_f64());
+    let found = (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
+    let lossy = found.filter(|(_, found)| !found.reached_zero);
+    let lossy: Vec<String> = lossy.map(|(size, _)| format!("{size} B")).collect();
+    let why = match lossy.is_empty() {
+        true => format!("steps of {step} %"),
+        false => format!(
+            "steps of {step} %; no two trials without loss at {}",
+            lossy.join(", ")
+        ),
+    };
+    Clause::new(
+        "RFC 2544 §26.3",
+        "from the highest rate down in steps of at most 10 %, until two trials without loss",
+        if step <= 10.0 && lossy.is_empty() {
+            Holds::Yes
+        } else {
+            Holds::No
+        },
+        why,
+    )
 }

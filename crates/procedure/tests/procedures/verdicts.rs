@@ -134,6 +134,27 @@ fn what_is_never_valid_is_reported_as_that() {
     assert!(course.found()[1].found.is_some() && trials > 3);
 }
 
+/// The clause of RFC 2544 §26.3 is as the table says: without two trials that lose nothing it does not hold.
+#[test]
+fn a_loss_curve_that_never_ends_without_loss_does_not_conform() {
+    // Of 100 Mbit/s the lowest loads are 10 and 20 Mbit/s: a port of 15 loses at one of them.
+    for (egress, ends, holds) in [(15, "no", Holds::No), (40, "yes", Holds::Yes)] {
+        let device = Device {
+            egress: egress * 1_000_000,
+            ..DEVICE
+        };
+        let setup = setup(&device, 1, &[512], effort(&device));
+        let mut course = ProcedureRun::new(frame_loss::FrameLossSteps, setup, Options::default());
+        drive(&mut course, |planned| device.carry_out(&planned.trial));
+        let report = course.result();
+        assert_eq!(report.tables[1].rows[0][1], ends.into());
+        let clause = report.conformance.iter();
+        let clause = clause.filter(|clause| clause.section == "§26.3");
+        let clause = Vec::from_iter(clause.map(|clause| clause.holds));
+        assert_eq!(clause, [holds], "{egress} Mbit/s");
+    }
+}
+
 #[test]
 fn a_point_that_is_never_valid_leaves_the_others() {
     let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
