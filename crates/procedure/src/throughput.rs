@@ -73,8 +73,9 @@ impl Throughput {
     }
 }
 
-/// Finds the throughput, or takes the one that is known, for a procedure that offers it for longer: at most what the lines carry.
-/// What the buffer takes in until the end of a short trial would overflow in a longer one, and count as what that looks for.
+/// Finds the throughput, or takes the one that is known, for a procedure that offers it for longer or reckons with it as what
+/// is forwarded: at most what the lines carry. What the buffer takes in until the end of a short trial would overflow in a
+/// longer one, and count as what that looks for.
 pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let mut found = find(bench)?;
     let whole = bench.fps(&bench.all_at(Share::WHOLE));

@@ -273,6 +273,32 @@ fn what_short_trials_let_pass_makes_no_buffer_smaller() {
     assert!(compared > 100, "{compared}");
 }
 
+/// Short trials let the buffer pass for throughput (here a twentieth more than the line carries); the correction does not
+/// take it for what was forwarded.
+#[test]
+fn the_corrected_buffer_is_by_what_the_line_carries() {
+    for (egress, size) in [(10, 64), (20, 512), (33, 512)] {
+        let device = Device {
+            ingress: 100_000_000,
+            egress: egress * 1_000_000,
+            buffer: 65_536,
+            overhead: 20,
+            latency: 0,
+            fault: Fault::None,
+        };
+        let case = Case {
+            device,
+            ports: 1,
+            size,
+            setup: setup(&device, 1, &[size], effort(&device)),
+        };
+        let at = case.find(buffer_time::BufferTimeSteps, Options::default());
+        let found = at.found.unwrap_or_else(|| panic!("{size} B: {:?}", at.why));
+        let (held, holds) = (found.by_achieved.buffer_frames, device.holds(size) as f64);
+        assert!((held - holds).abs() <= 1.0, "{size} B: {held} of {holds}");
+    }
+}
+
 #[test]
 fn a_slight_overload_finds_the_same_buffer() {
     let mut compared = 0;
