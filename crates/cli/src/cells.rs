@@ -143,9 +143,8 @@ fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u3
 fn experiment(args: &CellsArgs, sizes: &RangeInclusive<u32>) -> String {
     let (least, most) = (sizes.start(), sizes.end());
     let trials = i64::from(most - least + 1) * i64::from(REPEATS);
-    let repeats = args.count.map_or(REPEATS, |count| count.get().min(REPEATS));
     let long = match args.count {
-        Some(count) => format!("count = {}", count.get().div_ceil(repeats)),
+        Some(count) => format!("count = {}", count.get().div_ceil(REPEATS)),
         None => {
             let each = (args.duration / trials).max(1_000_000);
             format!("duration = \"{}\"", write_duration(each / 1000 * 1000))
@@ -169,7 +168,7 @@ set = \"probe.echo.ip_size\"
 to = [{{ from = \"{least}B\", to = \"{most}B\", step = \"1B\" }}]
 
 [design]
-repeats = {repeats}
+repeats = {REPEATS}
 ",
         method = args.method.name(),
         wait = write_duration(args.wait),

@@ -65,6 +65,16 @@ fn what_cannot_be_meant_is_refused() {
     }
     let shown = ran(&scratch, "cells 127.0.0.1 --show-experiment --count 5");
     assert_eq!(shown.code, 0, "{}", shown.stderr);
+    // In two rounds, and an odd number is rounded up.
+    for (count, each_round) in [(1, 1), (2, 1), (3, 2), (5, 3)] {
+        let words = format!("cells 127.0.0.1 --show-experiment --count {count}");
+        let shown = ran(&scratch, &words).stdout;
+        assert!(shown.contains("repeats = 2\n"), "{shown}");
+        assert!(
+            shown.contains(&format!("count = {each_round}\n")),
+            "{shown}"
+        );
+    }
     scratch.file("cells.toml", &shown.stdout);
     let checked = ran(&scratch, "check cells.toml");
     assert_eq!(checked.code, 0, "{}", checked.stderr);
