@@ -181,14 +181,17 @@ impl Losses {
 }
 
 impl Outage {
-    /// `, no answer to 226 in a row (from 870 ms on to the end of trial 3)`.
+    /// `, no answer to 226 in a row (from 870 ms to the end of trial 3)`.
     fn words(&self) -> String {
         let of = self.trial.map(|trial| format!(" of trial {trial}"));
         let of = of.unwrap_or_default();
-        let from = format_duration(self.row.from);
+        let from = match self.row.from {
+            0 => "the beginning".to_owned(),
+            from => format_duration(from),
+        };
         let when = match self.row.to {
             Some(to) => format!("from {from} to {}{of}", format_duration(to)),
-            None => format!("from {from} on to the end{of}"),
+            None => format!("from {from} to the end{of}"),
         };
         format!(", no answer to {} in a row ({when})", self.row.packets)
     }
@@ -223,8 +226,11 @@ mod tests {
         };
         assert_eq!(
             losses.sentence(),
-            "226 of 400 packets were lost (56.5 %), no answer to 226 in a row (from 870 ms on to the end)."
+            "226 of 400 packets were lost (56.5 %), no answer to 226 in a row (from 870 ms to the end)."
         );
+        losses.outage = Some(outage(Some(52), 376, 0, None));
+        let says = "no answer to 376 in a row (from the beginning to the end of trial 52).";
+        assert!(losses.sentence().ends_with(says), "{}", losses.sentence());
         losses.outage = Some(outage(Some(3), 20, 500 * MS, Some(600 * MS)));
         losses.reason =
             Some("7 ICMP errors came (administratively prohibited, from 10.82.0.2)".to_owned());

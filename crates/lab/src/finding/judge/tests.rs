@@ -259,7 +259,7 @@ fn finding_002_3() {
     );
     expect(
         LAN_AND_WAN,
-        &places(5.0, 30),
+        &places(5.0, 60),
         Verdict::Undecided,
         "would settle it",
     );
