@@ -170,7 +170,7 @@ fn errors_are_named_where_most_packets_get_none() {
     assert_eq!(
         found.some_lost_answer(),
         "225 of 800 packets were lost (28.1 %), the largest share in probe second (56.2 %), no answer to 225 in a row (from 875 ms \
-         on to the end): 8 ICMP errors came (administratively prohibited, from 10.82.0.2)."
+         to the end): 8 ICMP errors came (administratively prohibited, from 10.82.0.2)."
     );
     let warning = found.outage_warning().unwrap();
     assert_eq!(format!("{warning}."), found.some_lost_answer());
