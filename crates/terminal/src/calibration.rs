@@ -7,7 +7,7 @@ use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::overlay::Pair;
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_view::calibration::words::{
-    Fact, duration, facts, in_order, levels, measure, percent, used, varied,
+    Fact, duration, facts, in_order, levels, measure, percent, range, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
 
@@ -35,18 +35,21 @@ pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: 
         .map(|(path, value)| format!("{path} = {value}"));
     let changed = format!("changed: {}", sets.collect::<Vec<_>>().join(", "));
     let head = paragraph(&title, Paint::Bold, style) + &paragraph(&changed, Paint::Plain, style);
+    let range = shown.found.why_no_range().unwrap_or(EXPECTED);
+    let note = format!("response, for frames one way; {range}");
     let sections = [
         head,
         quantile(shown.groups, 0, style),
         quantile(shown.groups, 2, style),
         lost(shown.groups, style),
-        paragraph(NOTE, Paint::Dim, style),
+        paragraph(&note, Paint::Dim, style),
+        unknown(shown.found, style),
         written(files),
     ];
     joined(&sections, style)
 }
 
-const NOTE: &str = "response, for frames one way; expected: where a new run of the same length has it, 95 times of 100: what \
+const EXPECTED: &str = "expected: where a new run of the same length has it, 95 times of 100: what \
      simulations with other packets differ by, and as far off as the model is before the change and without load. \
      What was never measured, such as a discipline's parameters, may differ more";
 
@@ -235,13 +238,8 @@ fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
             None => cells.extend((0..4).map(|_| Cell::new("–"))),
             Some((before, expected)) => {
                 let [measured, model] = before.quantiles[at].map(duration);
-                let (low, high) = expected[at].between;
                 cells.extend([measured, model, duration(expected[at].value)].map(Cell::new));
-                cells.push(Cell::left(format!(
-                    "{} to {}",
-                    duration(low),
-                    duration(high)
-                )));
+                cells.push(Cell::left(range(&expected[at])));
             }
         }
         table.row(cells);
@@ -318,6 +316,20 @@ mod tests {
         for plain in [calibration(&Style::PLAIN), prediction(&Style::PLAIN)] {
             crate::text::assert_plain("calibration", &plain);
         }
+    }
+
+    #[test]
+    fn a_prediction_says_what_it_assumes() {
+        let sample = Sample::without_rate();
+        let text = prediction_text(&sample.prediction(), &[], &RICH);
+        for words in [
+            "Not identified by this run:\nsome of the hosts' costs.",
+            "     899 µs  –\n",
+            "expected: no range",
+        ] {
+            assert!(text.contains(words), "{words}:\n{text}");
+        }
+        assert!(!text.contains("95 times of 100"), "{text}");
     }
 
     #[test]

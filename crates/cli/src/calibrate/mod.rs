@@ -94,7 +94,7 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     let pairs = pairs(&measured, &model);
     let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
     let again = modelled::again(&measured, &args.sets, &args.of)?;
-    let groups = predicted(pairs, &changed.groups, &again);
+    let groups = predicted(&measured.found, pairs, &changed.groups, &again);
     if groups.is_empty() {
         return Err(Failed::usage(
             "nothing can be compared: after the change there is no combination of levels and probe that was measured",

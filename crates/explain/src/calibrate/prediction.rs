@@ -10,7 +10,9 @@
 //! without load, where only hosts differ. The two are independent, so their squares add.
 //!
 //! A change that brings in what was never measured (a discipline's parameters) has errors of its own, which are not known.
+//! Where the rate is assumed there is no range: every packet passes there, and nothing says how far off that is.
 
+use super::Calibration;
 use super::overlay::{Distance, Group, Measure, Pair, QUANTILES};
 use delaylab_stats::student;
 
@@ -33,6 +35,8 @@ pub struct Predicted {
     pub after: Group,
     /// Quantiles of each simulation after it, [`Predicted::after`] among them.
     pub runs: Vec<Quantiles>,
+    /// Is it known how far off the model may be?
+    pub has_range: bool,
 }
 
 /// A quantile after the change, in nanoseconds.
@@ -42,12 +46,18 @@ pub struct Expected {
     pub value: f64,
     /// With the measured run's packets.
     pub same_packets: f64,
-    /// Between these a new run has it, 95 times of 100.
-    pub between: (f64, f64),
+    /// Between these a new run has it, 95 times of 100; `None` where nothing says how far off the model is.
+    pub between: Option<(f64, f64)>,
 }
 
-/// Joins groups after a change to the pairs before it. `again`: the groups of more simulations of the change.
-pub fn predicted(before: Vec<Pair>, after: &[Group], again: &[Vec<Group>]) -> Vec<Predicted> {
+/// Joins groups after a change to the pairs before it. `found`: what the model is made of; `again`: the groups of more
+/// simulations of the change.
+pub fn predicted(
+    found: &Calibration,
+    before: Vec<Pair>,
+    after: &[Group],
+    again: &[Vec<Group>],
+) -> Vec<Predicted> {
     let join = |before: Pair| {
         let same = |group: &&Group| {
             group.probe == before.model.probe && group.factors == before.model.factors
@@ -62,6 +72,7 @@ pub fn predicted(before: Vec<Pair>, after: &[Group], again: &[Vec<Group>]) -> Ve
             before,
             after,
             runs,
+            has_range: found.why_no_range().is_none(),
         })
     };
     before.into_iter().filter_map(join).collect()
@@ -76,6 +87,16 @@ fn quantiles(group: &Group) -> Quantiles {
     })
 }
 
+impl Calibration {
+    /// Why nothing says how far off a prediction may be; `None` where that is known.
+    pub fn why_no_range(&self) -> Option<&'static str> {
+        self.rate.is_none().then_some(
+            "expected: no range, because the model assumes the bottleneck's rate, which this run does not identify: nothing \
+             says how far off a prediction may be",
+        )
+    }
+}
+
 impl Predicted {
     /// Each of [`QUANTILES`] after the change; `None` without values. `all` are the pairs of the calibration.
     pub fn expected(
@@ -88,7 +109,7 @@ impl Predicted {
         let mut expected = [Expected {
             value: 0.0,
             same_packets: 0.0,
-            between: (0.0, 0.0),
+            between: None,
         }; QUANTILES.len()];
         for (at, q) in QUANTILES.into_iter().enumerate() {
             let same_packets = self.after.delay(measure).quantile(q)?;
@@ -98,10 +119,11 @@ impl Predicted {
             let share = own.errors()[at].abs();
             let model = value * share + hosts[at];
             let off = chance.hypot(model) + WHOLE;
+            let between = ((value - off).max(0.0), value + off);
             expected[at] = Expected {
                 value,
                 same_packets,
-                between: ((value - off).max(0.0), value + off),
+                between: self.has_range.then_some(between),
             };
         }
         Some(expected)
@@ -155,7 +177,44 @@ fn is_known(group: &Group, measure: Measure) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::calibrate::calibrate;
+    use crate::calibrate::overlay::Distribution;
+    use crate::calibrate::run_trials::RunTrials;
     use delaylab_stats::random::SplitMix;
+
+    fn group(values: &[f64]) -> Group {
+        let values = values.to_vec();
+        Group {
+            factors: Vec::new(),
+            probe: "echo".to_owned(),
+            unloaded: false,
+            packets: [values.len(), 0],
+            delays: [Distribution { values }, Distribution::default()],
+        }
+    }
+
+    /// What is expected of the response, where it was `measured` and simulated and `after` is simulated after the change.
+    fn expected(found: &Calibration, measured: &[f64], after: &[&[f64]]) -> [Expected; 3] {
+        let pair = Pair {
+            measured: group(measured),
+            model: group(measured),
+        };
+        let again: Vec<_> = after[1..]
+            .iter()
+            .map(|values| vec![group(values)])
+            .collect();
+        let all = predicted(found, vec![pair], &[group(after[0])], &again);
+        all[0].expected(Measure::Response, &all).unwrap()
+    }
+
+    #[test]
+    fn what_depends_on_an_assumed_rate_has_no_range() {
+        let unknown = calibrate(&RunTrials::default());
+        assert!(unknown.rate.is_none());
+        let found = expected(&unknown, &[900.0, 1_000.0], &[&[700.0, 710.0]]);
+        assert!(found.iter().all(|one| one.between.is_none()), "{found:?}");
+        assert_eq!(found.map(|one| one.value), [700.0, 710.0, 710.0]);
+    }
 
     #[test]
     fn one_more_run_is_where_it_is_expected() {

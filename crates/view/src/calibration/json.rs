@@ -122,7 +122,7 @@ pub struct Expectation {
     pub predicted_ns: Option<i64>,
     /// What a repeat with the same packets gives.
     pub same_packets_ns: Option<i64>,
-    /// Between these.
+    /// Between these; both null where the model assumes the rate.
     pub expected_ns: Interval,
 }
 
@@ -226,12 +226,15 @@ fn expectations(
     let before = one.before.distance(measure)?;
     let expected = one.expected(measure, all)?;
     let each = before.quantiles.iter().zip(&expected);
-    let each = each.map(|([measured, model], expected)| Expectation {
-        measured_ns: whole(*measured),
-        model_ns: whole(*model),
-        predicted_ns: whole(expected.value),
-        same_packets_ns: whole(expected.same_packets),
-        expected_ns: Interval::new(expected.between.0, expected.between.1),
+    let each = each.map(|([measured, model], expected)| {
+        let (low, high) = expected.between.unwrap_or((f64::NAN, f64::NAN));
+        Expectation {
+            measured_ns: whole(*measured),
+            model_ns: whole(*model),
+            predicted_ns: whole(expected.value),
+            same_packets_ns: whole(expected.same_packets),
+            expected_ns: Interval::new(low, high),
+        }
     });
     Some(NAMES.into_iter().zip(each).collect())
 }
@@ -501,6 +504,16 @@ mod tests {
         let prediction = valid(&Predictions::new(&prediction));
         insta::assert_json_snapshot!("calibration_json", calibration);
         insta::assert_json_snapshot!("prediction_json", prediction);
+    }
+
+    #[test]
+    fn a_range_that_is_not_known_is_null() {
+        let sample = Sample::without_rate();
+        let prediction = valid(&Predictions::new(&sample.prediction()));
+        let median = &prediction["groups"][0]["response"]["p50"];
+        assert!(median["predicted_ns"].is_i64(), "{median}");
+        let range = &median["expected_ns"];
+        assert!(range["low"].is_null() && range["high"].is_null(), "{range}");
     }
 
     #[test]

@@ -27,9 +27,25 @@ pub struct Sample {
 
 impl Sample {
     pub fn made() -> Self {
-        let groups = groups();
+        Self::of(found())
+    }
+
+    /// Of a run whose bottleneck is not known.
+    pub fn without_rate() -> Self {
+        Self::of(Calibration {
+            rate: None,
+            limiter: None,
+            verdict: None,
+            buffer: None,
+            queue: None,
+            ..found()
+        })
+    }
+
+    fn of(found: Calibration) -> Self {
+        let groups = groups(&found);
         Self {
-            found: found(),
+            found,
             pairs: groups.iter().map(|group| group.before.clone()).collect(),
             groups,
             sets: vec![("path.switch.discipline".to_owned(), "fq-codel".to_owned())],
@@ -144,7 +160,7 @@ fn group(case: &str, probe: &str, [from, step]: [f64; 2], lost: usize) -> Group 
     }
 }
 
-fn groups() -> Vec<Predicted> {
+fn groups(found: &Calibration) -> Vec<Predicted> {
     let one = |case, probe, measured, model, after: [f64; 2], lost: [usize; 3]| {
         let pair = Pair {
             measured: group(case, probe, measured, lost[0]),
@@ -153,7 +169,12 @@ fn groups() -> Vec<Predicted> {
         let [from, step] = after;
         let again =
             [0.98, 1.01].map(|share| vec![group(case, probe, [from * share, step], lost[2])]);
-        predicted(vec![pair], &[group(case, probe, after, lost[2])], &again)
+        predicted(
+            found,
+            vec![pair],
+            &[group(case, probe, after, lost[2])],
+            &again,
+        )
     };
     let groups = [
         one(

@@ -6,6 +6,7 @@ use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Group, Measure};
 use delaylab_explain::calibrate::passage::Ways;
+use delaylab_explain::calibrate::prediction::Expected;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::units::format_duration_f64;
 
@@ -201,6 +202,14 @@ pub fn duration(ns: f64) -> String {
         format_duration_f64(ns)
     } else {
         "–".to_owned()
+    }
+}
+
+/// Where a new run is expected to have a quantile: `1.72 ms to 1.86 ms`.
+pub fn range(expected: &Expected) -> String {
+    match expected.between {
+        Some((low, high)) => format!("{} to {}", duration(low), duration(high)),
+        None => "–".to_owned(),
     }
 }
 

@@ -10,7 +10,7 @@ use delaylab_explain::compare::statistic_name;
 use delaylab_figure::overlay;
 use delaylab_stats::functional::Functional;
 use delaylab_view::calibration::words::{
-    Fact, duration, facts, in_order, levels, measure, percent, used, varied,
+    Fact, duration, facts, in_order, levels, measure, percent, range, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
 use maud::{Markup, html};
@@ -40,7 +40,10 @@ pub fn prediction_page(shown: &Prediction<'_>) -> String {
     let body = html! {
         (head(title, shown.run, &sets.collect::<Vec<_>>().join(", ")))
         (figures::drawn(&drawings))
-        (section("expected", "Before and after", expected(shown.groups)))
+        (section("expected", "Before and after", html! {
+            (expected(shown.groups))
+            @if let Some(why) = shown.found.why_no_range() { p { (why) "." } }
+        }))
         (section("found", "The path that it is computed for", found(shown.found)))
         (section("unknown", "Not identified by this run", unknown(shown.found)))
     };
@@ -137,9 +140,11 @@ fn expected(groups: &[Predicted]) -> Markup {
         };
         let mut cells = levels(&group.before.measured, &heads);
         for ([measured, _], expected) in before.quantiles.into_iter().zip(expected) {
-            let (low, high) = expected.between;
-            let between = format!("{} to {}", duration(low), duration(high));
-            cells.extend([duration(measured), duration(expected.value), between]);
+            cells.extend([
+                duration(measured),
+                duration(expected.value),
+                range(&expected),
+            ]);
         }
         cells.extend([&group.before.measured, &group.after].map(lost));
         table.row(cells);
