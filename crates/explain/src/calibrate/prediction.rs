@@ -23,8 +23,14 @@ const CONFIDENCE: f64 = 0.95;
 /// Times in an experiment are whole nanoseconds: a packet passes about this many of them there and back.
 const WHOLE: f64 = 10.0;
 
-/// The quantiles of a group, by [`Measure::ALL`]; `None` where there is no value.
-type Quantiles = [Option<[f64; QUANTILES.len()]>; Measure::ALL.len()];
+/// What of a simulated group is kept.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Kept {
+    /// Its least value.
+    pub least: f64,
+    /// Each of [`QUANTILES`].
+    pub quantiles: [f64; QUANTILES.len()],
+}
 
 /// One group: as measured, and as it would be.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +39,8 @@ pub struct Predicted {
     pub before: Pair,
     /// Simulated after it, with the measured run's packets.
     pub after: Group,
-    /// Quantiles of each simulation after it, [`Predicted::after`] among them.
-    pub runs: Vec<Quantiles>,
+    /// Each simulation after it, [`Predicted::after`] among them, by [`Measure::ALL`]; `None` where there is no value.
+    pub runs: Vec<[Option<Kept>; Measure::ALL.len()]>,
     /// Is it known how far off the model may be?
     pub has_range: bool,
 }
@@ -64,10 +70,7 @@ pub fn predicted(
         };
         let after = after.iter().find(same)?.clone();
         let others = again.iter().filter_map(|run| run.iter().find(same));
-        let runs = std::iter::once(&after)
-            .chain(others)
-            .map(quantiles)
-            .collect();
+        let runs = std::iter::once(&after).chain(others).map(kept).collect();
         Some(Predicted {
             before,
             after,
@@ -78,12 +81,14 @@ pub fn predicted(
     before.into_iter().filter_map(join).collect()
 }
 
-/// What of a simulation is kept.
-fn quantiles(group: &Group) -> Quantiles {
+fn kept(group: &Group) -> [Option<Kept>; Measure::ALL.len()] {
     Measure::ALL.map(|measure| {
         let delay = group.delay(measure);
         let [p50, p90, p99] = QUANTILES.map(|q| delay.quantile(q));
-        Some([p50?, p90?, p99?])
+        Some(Kept {
+            least: *delay.values.first()?,
+            quantiles: [p50?, p90?, p99?],
+        })
     })
 }
 
@@ -111,15 +116,18 @@ impl Predicted {
             same_packets: 0.0,
             between: None,
         }; QUANTILES.len()];
+        let runs = || self.runs.iter().filter_map(|run| run[measure as usize]);
+        let least = runs().map(|run| run.least).fold(f64::INFINITY, f64::min);
+        let mut lowest = 0.0;
         for (at, q) in QUANTILES.into_iter().enumerate() {
             let same_packets = self.after.delay(measure).quantile(q)?;
-            let runs = self.runs.iter();
-            let runs = runs.filter_map(|run| Some(run[measure as usize]?[at]));
-            let (value, chance) = one_more(runs.collect())?;
+            let (value, chance) = one_more(runs().map(|run| run.quantiles[at]).collect())?;
             let share = own.errors()[at].abs();
             let model = value * share + hosts[at];
             let off = chance.hypot(model) + WHOLE;
-            let between = ((value - off).max(0.0), value + off);
+            // No packet is faster than the fastest, and no quantile below a lower one.
+            lowest = (value - off).max(least - hosts[at]).max(lowest);
+            let between = (lowest, value + off);
             expected[at] = Expected {
                 value,
                 same_packets,
@@ -178,7 +186,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::calibrate::calibrate;
+    use crate::calibrate::line::Estimate;
     use crate::calibrate::overlay::Distribution;
+    use crate::calibrate::rate::Rate;
     use crate::calibrate::run_trials::RunTrials;
     use delaylab_stats::random::SplitMix;
 
@@ -214,6 +224,36 @@ mod tests {
         let found = expected(&unknown, &[900.0, 1_000.0], &[&[700.0, 710.0]]);
         assert!(found.iter().all(|one| one.between.is_none()), "{found:?}");
         assert_eq!(found.map(|one| one.value), [700.0, 710.0, 710.0]);
+    }
+
+    #[test]
+    fn no_range_is_faster_than_the_path_or_below_a_lower_quantile() {
+        let found = Calibration {
+            rate: Some(Rate {
+                ns_per_byte: Estimate {
+                    value: 800.0,
+                    interval: None,
+                },
+                busy: 0.0,
+                bytes: 0.0,
+            }),
+            ..calibrate(&RunTrials::default())
+        };
+        // Half of the packets are at 700 ns or little more; how long the last one takes is chance.
+        let run = |last: f64| {
+            let mut values: Vec<f64> = (700..760).map(f64::from).collect();
+            values.extend([last; 5]);
+            values
+        };
+        let runs = [900.0, 2_000.0, 60_000.0].map(run);
+        let after: Vec<&[f64]> = runs.iter().map(Vec::as_slice).collect();
+        let each = expected(&found, &[900.0, 1_000.0], &after);
+        let between = each.map(|one| one.between.unwrap());
+        assert!(between.iter().all(|(low, _)| *low >= 700.0), "{between:?}");
+        let lows = between.map(|(low, _)| low);
+        assert!(lows.is_sorted(), "{between:?}");
+        // By chance alone the last would reach below 0.
+        assert!(between[2].1 > 2.0 * each[2].value, "{between:?}");
     }
 
     #[test]
