@@ -368,16 +368,23 @@ const fn framing_name(framing: Framing) -> &'static str {
 }
 
 impl Calibration {
-    /// The discipline's name, where it is known.
+    /// The discipline that the model has; `None` where nothing is known.
     pub fn discipline(&self) -> Option<&'static str> {
-        let queue = self.queue.as_ref()?;
+        self.candidates().first().copied()
+    }
+
+    /// The disciplines that do what was seen, that of the model first. Priority does where classes are those of the flows.
+    pub fn candidates(&self) -> &'static [&'static str] {
+        let Some(queue) = &self.queue else {
+            return &[];
+        };
         let early = self.buffer.is_some_and(|buffer| buffer.drops_early());
         match (queue.order, early) {
-            (Order::First, false) => Some("fifo"),
-            (Order::First, true) => Some("codel"),
-            (Order::PerFlow, false) => Some("per-flow"),
-            (Order::PerFlow, true) => Some("fq-codel"),
-            (Order::Neither, _) => None,
+            (Order::First, false) => &["fifo"],
+            (Order::First, true) => &["codel"],
+            (Order::PerFlow, false) => &["per-flow", "drr", "wfq", "priority"],
+            (Order::PerFlow, true) => &["fq-codel", "cake"],
+            (Order::Neither, _) => &[],
         }
     }
 }

@@ -193,6 +193,24 @@ fn buffer(found: &Calibration) -> Option<Unknown> {
     }
 }
 
+/// The disciplines that do what was seen, and which of them the model has.
+fn open(found: &Calibration) -> String {
+    let candidates = found.candidates();
+    format!(
+        "{}: not told apart by this run, and delays differ among them. The model takes {}.",
+        in_words(candidates),
+        candidates.first().unwrap_or(&"fifo")
+    )
+}
+
+/// `a, b or c`.
+fn in_words(names: &[&str]) -> String {
+    match names {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 fn discipline(found: &Calibration) -> Option<Unknown> {
     found.rate.as_ref()?;
     if matches!(found.limiter, Some(Limiter::Policer(_))) {
@@ -220,7 +238,7 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
         ),
         (Order::PerFlow, _) => unknown(
             "which fair queue",
-            "Beside one flood, queues per flow, DRR, WFQ and a priority of the thin flows do the same.",
+            open(found),
             "Several floods at once, of different packet sizes and classes: how they share tells.",
         ),
         (Order::Neither, _) => unknown(
@@ -231,5 +249,60 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
             ),
             "",
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::buffer::{Buffer, Counts};
+    use super::super::line::Estimate;
+    use super::super::queue::Queue;
+    use super::super::rate::Rate;
+    use super::*;
+    use crate::calibrate::calibrate;
+
+    /// A link of 10 Mbit/s with a queue of which this was seen.
+    fn found(order: Order, early: f64, contradict: f64) -> Calibration {
+        Calibration {
+            rate: Some(Rate {
+                ns_per_byte: Estimate {
+                    value: 800.0,
+                    interval: None,
+                },
+                busy: 1e9,
+                bytes: 1.25e6,
+            }),
+            limiter: Some(Limiter::Link),
+            buffer: Some(Buffer {
+                counts: Counts::Bytes,
+                between: (63_990.0, 64_010.0),
+                packets: [12_000, 4_000],
+                contradict,
+                early,
+            }),
+            queue: Some(Queue {
+                order,
+                waited_for: 1.0,
+                packets: 100,
+            }),
+            ..calibrate(&RunTrials::default())
+        }
+    }
+
+    #[test]
+    fn fair_queues_are_not_said_to_do_the_same() {
+        for (early, taken) in [(0.0, "per-flow"), (0.9, "fq-codel")] {
+            let found = found(Order::PerFlow, early, 0.0);
+            let open = discipline(&found).unwrap();
+            assert!(open.assumed && !open.why.contains("the same"), "{open:?}");
+            assert!(
+                open.why.ends_with(&format!("The model takes {taken}.")),
+                "{open:?}"
+            );
+            for candidate in found.candidates() {
+                assert!(open.why.contains(candidate), "{candidate}: {open:?}");
+            }
+        }
     }
 }

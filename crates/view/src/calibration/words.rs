@@ -168,7 +168,12 @@ fn discipline(found: &Calibration) -> Option<Fact> {
     let queue = found.queue.as_ref()?;
     Some(Fact {
         what: "discipline",
-        value: found.discipline().unwrap_or("unknown").to_owned(),
+        value: match found.candidates() {
+            [] => "unknown".to_owned(),
+            [one] => (*one).to_owned(),
+            [one, other] => format!("{one} or {other}"),
+            [one, others @ ..] => format!("{one} or {} others", others.len()),
+        },
         between: String::new(),
         from: format!(
             "others wait for {:.0} % of what is ahead",
