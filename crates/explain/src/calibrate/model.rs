@@ -381,7 +381,7 @@ impl Calibration {
         let early = self.buffer.is_some_and(|buffer| buffer.drops_early());
         match (queue.order, early) {
             (Order::First, false) => &["fifo"],
-            (Order::First, true) => &["codel"],
+            (Order::First, true) => &["codel", "red", "pie"],
             (Order::PerFlow, false) => &["per-flow", "drr", "wfq", "priority"],
             (Order::PerFlow, true) => &["fq-codel", "cake"],
             (Order::Neither, _) => &[],

@@ -232,8 +232,8 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
         )
         .map(Unknown::harmless),
         (Order::First, true) => unknown(
-            "CoDel or RED",
-            "Both drop early from one queue.",
+            "CoDel, RED or PIE",
+            format!("One queue that drops early. {}", open(found)),
             "TCP beside the probes, and the delay at several loads.",
         ),
         (Order::PerFlow, _) => unknown(
@@ -288,6 +288,18 @@ mod tests {
             }),
             ..calibrate(&RunTrials::default())
         }
+    }
+
+    #[test]
+    fn one_queue_that_drops_early_is_not_only_codel() {
+        let found = found(Order::First, 0.9, 0.0);
+        let open = discipline(&found).unwrap();
+        assert!(open.assumed, "{open:?}");
+        assert!(
+            open.why.contains("codel, red or pie: not told apart"),
+            "{open:?}"
+        );
+        assert!(open.why.ends_with("The model takes codel."), "{open:?}");
     }
 
     #[test]
