@@ -14,6 +14,8 @@ const DROPPED: usize = 20;
 const ROOM: f64 = 0.1;
 /// This share dropped early is no accident: some are misjudged where stamps are late.
 const EARLY: f64 = 0.1;
+/// This share that contradicts the limit is no accident either: of a queue with tail drop it is some 5 %, behind late stamps too.
+const CONTRADICTED: f64 = 0.1;
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +104,11 @@ impl Buffer {
     /// Does it drop before it is full?
     pub fn drops_early(&self) -> bool {
         self.early > EARLY
+    }
+
+    /// Does no limit tell what was taken from what was dropped?
+    pub fn is_contradicted(&self) -> bool {
+        self.contradict > CONTRADICTED
     }
 }
 

@@ -379,7 +379,9 @@ impl Calibration {
             return &[];
         };
         let early = self.buffer.is_some_and(|buffer| buffer.drops_early());
+        let contradicted = self.buffer.is_some_and(|buffer| buffer.is_contradicted());
         match (queue.order, early) {
+            (Order::First, false) if contradicted => &["fifo", "codel"],
             (Order::First, false) => &["fifo"],
             (Order::First, true) => &["codel", "red", "pie"],
             (Order::PerFlow, false) => &["per-flow", "drr", "wfq", "priority"],

@@ -193,6 +193,28 @@ fn buffer(found: &Calibration) -> Option<Unknown> {
     }
 }
 
+/// A queue with tail drop has a limit that tells what it took from what it dropped. CoDel has none.
+fn fifo_or_codel(found: &Calibration) -> Option<Unknown> {
+    let contradicted = found.buffer.filter(|buffer| buffer.is_contradicted());
+    let why = "A flood that does not listen fills a CoDel queue too, until it drops often enough.";
+    let why = contradicted.map_or_else(
+        || why.to_owned(),
+        |buffer| {
+            let percent = 100.0 * buffer.contradict;
+            format!("{why} {percent:.0} % of the packets contradict the limit of a FIFO. The model takes fifo.")
+        },
+    );
+    let open = unknown(
+        "FIFO or CoDel in its first seconds",
+        why,
+        "Longer trials, or TCP beside the probes: CoDel keeps the delay near its target of 5 ms.",
+    );
+    match contradicted {
+        Some(_) => open,
+        None => open.map(Unknown::harmless),
+    }
+}
+
 /// The disciplines that do what was seen, and which of them the model has.
 fn open(found: &Calibration) -> String {
     let candidates = found.candidates();
@@ -225,12 +247,7 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
         );
     };
     match (queue.order, early) {
-        (Order::First, false) => unknown(
-            "FIFO or CoDel in its first seconds",
-            "A flood that does not listen fills a CoDel queue too, until it drops often enough.",
-            "Longer trials, or TCP beside the probes: CoDel keeps the delay near its target of 5 ms.",
-        )
-        .map(Unknown::harmless),
+        (Order::First, false) => fifo_or_codel(found),
         (Order::First, true) => unknown(
             "CoDel, RED or PIE",
             format!("One queue that drops early. {}", open(found)),
@@ -288,6 +305,20 @@ mod tests {
             }),
             ..calibrate(&RunTrials::default())
         }
+    }
+
+    #[test]
+    fn a_limit_that_many_contradict_is_no_certain_fifo() {
+        let certain = found(Order::First, 0.0, 0.05);
+        assert!(!discipline(&certain).unwrap().assumed);
+        assert_eq!(certain.candidates(), ["fifo"]);
+        let contradicted = found(Order::First, 0.0, 0.24);
+        let open = discipline(&contradicted).unwrap();
+        assert!(
+            open.assumed && open.why.contains("24 % of the packets contradict"),
+            "{open:?}"
+        );
+        assert_eq!(contradicted.candidates(), ["fifo", "codel"]);
     }
 
     #[test]
