@@ -4,7 +4,7 @@ use super::Calibration;
 use super::limiter::Limiter;
 use super::passage::Ways;
 use super::queue::Order;
-use super::run_trials::RunTrials;
+use super::run_trials::{RunTrials, Stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -104,6 +104,13 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
     if found.rate.is_some() {
         return None;
     }
+    if let Some(sent) = nothing_came_back(seen) {
+        return unknown(
+            "rate, buffer and discipline",
+            format!("Nothing came back: all {sent} packets were lost."),
+            "`delaylab ping` and `delaylab trace` to the same target: does it answer, and how far do packets come?",
+        );
+    }
     let loaded = seen.trials.iter().any(|trial| trial.loads > 0);
     let mut why = match (found.trials[1], loaded) {
         (0, true) => "Of a [[load]] nobody knows when each packet came out, and no probe overflowed the buffer.",
@@ -116,6 +123,14 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
         why += &format!(" No link on the way is slower than {least:.3} Mbit/s, by the slope.");
     }
     unknown("rate, buffer and discipline", why, RUN)
+}
+
+/// How many packets were sent, where all of them were lost.
+fn nothing_came_back(seen: &RunTrials) -> Option<usize> {
+    let streams = || seen.trials.iter().flat_map(|trial| &trial.streams);
+    let sent: usize = streams().map(|stream| stream.records.len()).sum();
+    let lost: usize = streams().map(Stream::lost).sum();
+    (sent > 0 && lost == sent).then_some(sent)
 }
 
 fn where_lines_are(found: &Calibration) -> Option<Unknown> {
@@ -278,6 +293,10 @@ mod tests {
     use super::super::rate::Rate;
     use super::*;
     use crate::calibrate::calibrate;
+    use crate::calibrate::run_trials::Trial;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::{Outcome, Record};
+    use delaylab_model::trial::RecordFacts;
 
     /// A link of 10 Mbit/s with a queue of which this was seen.
     fn found(order: Order, early: f64, contradict: f64) -> Calibration {
@@ -319,6 +338,37 @@ mod tests {
             "{open:?}"
         );
         assert_eq!(contradicted.candidates(), ["fifo", "codel"]);
+    }
+
+    #[test]
+    fn a_run_without_an_answer_says_so() {
+        let lost = Record {
+            outcome: Outcome::Lost,
+            ..Record::due(0, 0, 0, Method::Udp, 0)
+        };
+        let stream = Stream {
+            probe: "echo".to_owned(),
+            method: Method::Udp,
+            facts: RecordFacts::default(),
+            warmup: 0,
+            records: vec![lost; 30],
+        };
+        let trial = Trial {
+            factors: Vec::new(),
+            loads: 0,
+            flawed: false,
+            streams: vec![stream],
+        };
+        let seen = RunTrials {
+            framing: None,
+            trials: vec![trial],
+        };
+        let said = calibrate(&seen).unknown;
+        let open = said.iter().find(|one| one.what.starts_with("rate"));
+        assert!(
+            open.unwrap().why.contains("all 30 packets were lost"),
+            "{said:?}"
+        );
     }
 
     #[test]
