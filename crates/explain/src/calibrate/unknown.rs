@@ -2,6 +2,7 @@
 
 use super::Calibration;
 use super::limiter::Limiter;
+use super::line::Estimate;
 use super::passage::Ways;
 use super::queue::Order;
 use super::run_trials::{RunTrials, Stream};
@@ -134,8 +135,11 @@ fn nothing_came_back(seen: &RunTrials) -> Option<usize> {
 }
 
 fn where_lines_are(found: &Calibration) -> Option<Unknown> {
-    let [there, back] = [found.forward.as_ref()?, found.back.as_ref()?];
-    let [there, back] = [there.slope.value, back.slope.value];
+    let [there, back] = [found.forward.as_ref()?.slope, found.back.as_ref()?.slope];
+    if may_be_the_same(there, back) {
+        return None;
+    }
+    let [there, back] = [there.value, back.value];
     // Compared with what the bottleneck takes for a byte, lines that take next to nothing do not differ.
     let byte = found
         .rate
@@ -151,6 +155,12 @@ fn where_lines_are(found: &Calibration) -> Option<Unknown> {
         ),
         "",
     )
+}
+
+/// Have their intervals something in common?
+fn may_be_the_same(a: Estimate, b: Estimate) -> bool {
+    let [a, b] = [a, b].map(|one| one.interval.unwrap_or((one.value, one.value)));
+    a.0 <= b.1 && b.0 <= a.1
 }
 
 fn link_or_shaper(found: &Calibration) -> Option<Unknown> {
@@ -288,7 +298,7 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::super::buffer::{Buffer, Counts};
-    use super::super::line::Estimate;
+    use super::super::line::Line;
     use super::super::queue::Queue;
     use super::super::rate::Rate;
     use super::*;
@@ -338,6 +348,39 @@ mod tests {
             "{open:?}"
         );
         assert_eq!(contradicted.candidates(), ["fifo", "codel"]);
+    }
+
+    #[test]
+    fn directions_differ_where_their_intervals_do() {
+        let line = |slope: f64, half: f64| Line {
+            constant: Estimate {
+                value: 90.0,
+                interval: None,
+            },
+            slope: Estimate {
+                value: slope,
+                interval: Some((slope - half, slope + half)),
+            },
+            r2: 0.01,
+            farthest: 12.0,
+            points: Vec::new(),
+            packets: 100,
+        };
+        let differ = |there: Line, back: Line| {
+            where_lines_are(&Calibration {
+                forward: Some(there),
+                back: Some(back),
+                ..calibrate(&RunTrials::default())
+            })
+        };
+        // Loopback: a byte takes next to nothing.
+        assert_eq!(differ(line(-0.001, 0.004), line(0.001, 0.004)), None);
+        assert_eq!(differ(line(800.0, 50.0), line(890.0, 50.0)), None);
+        let open = differ(line(800.0, 5.0), line(890.0, 5.0)).unwrap();
+        assert!(
+            open.why.contains("800.0 ns there and 890.0 ns back"),
+            "{open:?}"
+        );
     }
 
     #[test]
