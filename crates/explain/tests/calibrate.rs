@@ -10,6 +10,7 @@ use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Sou
 use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
+use delaylab_model::record::Outcome;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::RecordFacts;
 use delaylab_sim::world::Simulated;
@@ -421,6 +422,43 @@ fn what_a_run_does_not_show_is_said() {
         model::experiment(&none, &resolved, "a run", "model"),
         Err(model::ModelError::NoLine)
     );
+}
+
+/// A path that loses one packet in thirty, and where nothing overflows.
+#[test]
+fn random_loss_is_no_overflow() {
+    let (_, seen, _) = of(&[
+        ("probe.flood.pacing.load", "6%".to_owned()),
+        ("probe.*.duration", "4s".to_owned()),
+    ]);
+    let mut random = SplitMix::new(7);
+    let mut trials = seen.trials;
+    let records = trials.iter_mut().flat_map(|trial| &mut trial.streams);
+    for record in records.flat_map(|stream| &mut stream.records) {
+        if random.uniform() < 1.0 / 30.0 {
+            record.outcome = Outcome::Lost;
+            (record.r_rx, record.r_user, record.r_tx) = (None, None, None);
+            (record.t_rx, record.t_recv) = (None, None);
+        }
+    }
+    let seen = RunTrials::from_trials(seen.framing, trials);
+    let found = calibrate(&seen);
+    assert_eq!(found.trials, [4, 0], "{found:#?}");
+    assert!(
+        found.rate.is_none() && found.limiter.is_none(),
+        "{found:#?}"
+    );
+    assert!(found.buffer.is_none() && found.discipline().is_none());
+    assert!(found.forward.is_some());
+    let open = |what: &str| found.unknown.iter().find(|one| one.what == what).unwrap();
+    assert!(open("random loss").assumed);
+    let why = &open("random loss").why;
+    assert!(
+        why.starts_with("3.") && why.contains("whether others wait or not"),
+        "{why}"
+    );
+    let why = &open("rate, buffer and discipline").why;
+    assert!(why.contains("does not depend on what waits"), "{why}");
 }
 
 /// Where nothing stamps at the far end, rate, buffer and discipline are still found, of there and back together.

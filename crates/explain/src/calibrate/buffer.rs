@@ -16,6 +16,8 @@ const ROOM: f64 = 0.1;
 const EARLY: f64 = 0.1;
 /// This share that contradicts the limit is no accident either: of a queue with tail drop it is some 5 %, behind late stamps too.
 const CONTRADICTED: f64 = 0.1;
+/// A limit that more than this share of what was dropped speaks against explains nothing.
+const EXPLAINED: f64 = 0.5;
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,6 +106,13 @@ impl Buffer {
     /// Does it drop before it is full?
     pub fn drops_early(&self) -> bool {
         self.early > EARLY
+    }
+
+    /// Does it tell what was dropped? Where packets are lost at random any limit is contradicted by all of those.
+    pub(super) fn explains(&self) -> bool {
+        let [taken, dropped] = self.packets;
+        let contradict = self.contradict * (taken + dropped) as f64;
+        !self.drops_early() && contradict < EXPLAINED * dropped as f64
     }
 
     /// Does no limit tell what was taken from what was dropped?

@@ -111,9 +111,8 @@ impl Overflow {
         counted
     }
 
-    /// Does it lose packets although those that pass do not wait? Their bytes over the time from the first loss to
-    /// the last.
-    fn policed(&self) -> Option<f64> {
+    /// What passed from the first loss to the last, and its nanoseconds a byte.
+    fn between_losses(&self) -> Option<(f64, Vec<&Passage>)> {
         let mut lost = self.passages.iter().filter(|one| one.out.is_none());
         let first = lost.next()?.sent;
         let last = lost.next_back()?.sent;
@@ -121,7 +120,13 @@ impl Overflow {
         let taken = self.passages.iter().filter(|one| one.out.is_some());
         let taken: Vec<&Passage> = taken.filter(within).collect();
         let bytes: f64 = taken.iter().map(|passage| passage.wire).sum();
-        let byte = (last - first) / bytes;
+        Some(((last - first) / bytes, taken))
+    }
+
+    /// Does it lose packets although those that pass do not wait? Their bytes over the time from the first loss to
+    /// the last.
+    fn policed(&self) -> Option<f64> {
+        let (byte, taken) = self.between_losses()?;
         let largest = super::largest(self.passages.iter());
         let mut waits: Vec<f64> = taken.iter().filter_map(|one| self.waited(one)).collect();
         waits.sort_by(f64::total_cmp);
@@ -139,20 +144,11 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
     let rates: Option<Vec<f64>> = overflows.iter().map(Overflow::policed).collect();
     let rates = rates.filter(|rates| !rates.is_empty())?;
     let first = rates.iter().sum::<f64>() / rates.len() as f64;
-    let tried =
-        (-STEPS..=STEPS).map(|step| first * (1.0 + AROUND * f64::from(step) / f64::from(STEPS)));
-    let each = tried.filter_map(|byte| Some((byte, bucket_of(overflows, byte)?)));
-    let all: Vec<(f64, Buffer)> = each.collect();
-    let fewest = all
-        .iter()
-        .map(|(_, one)| one.contradict)
-        .fold(1.0, f64::min);
-    let best: Vec<&(f64, Buffer)> = all
-        .iter()
-        .filter(|(_, one)| one.contradict <= fewest)
-        .collect();
-    let (byte, bucket) = *best[best.len() / 2];
-    let rates = [best[0].0, best[best.len() - 1].0];
+    let Tried {
+        byte,
+        rates,
+        bucket,
+    } = tried(overflows, first).filter(|tried| tried.bucket.explains())?;
     let bytes: f64 = overflows
         .iter()
         .flat_map(|overflow| &overflow.passages)
@@ -162,7 +158,7 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
     let rate = Rate {
         ns_per_byte: Estimate {
             value: byte,
-            interval: Some((rates[0], rates[1])),
+            interval: Some(rates),
         },
         busy: byte * bytes,
         bytes,
@@ -176,6 +172,46 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
         ceiling: None,
     };
     Some((rate, bucket))
+}
+
+/// The rate whose bucket fewest packets contradict.
+struct Tried {
+    /// In nanoseconds a byte.
+    byte: f64,
+    /// The least and the most of those that as few contradict.
+    rates: (f64, f64),
+    bucket: Buffer,
+}
+
+/// Tries rates around this one.
+fn tried(overflows: &[Overflow], first: f64) -> Option<Tried> {
+    let tried =
+        (-STEPS..=STEPS).map(|step| first * (1.0 + AROUND * f64::from(step) / f64::from(STEPS)));
+    let each = tried.filter_map(|byte| Some((byte, bucket_of(overflows, byte)?)));
+    let all: Vec<(f64, Buffer)> = each.collect();
+    let fewest = all
+        .iter()
+        .map(|(_, one)| one.contradict)
+        .fold(1.0, f64::min);
+    let best: Vec<&(f64, Buffer)> = all
+        .iter()
+        .filter(|(_, one)| one.contradict <= fewest)
+        .collect();
+    let &&(byte, bucket) = best.get(best.len() / 2)?;
+    Some(Tried {
+        byte,
+        rates: (best.first()?.0, best.last()?.0),
+        bucket,
+    })
+}
+
+/// Is there a bucket that tells what passed from what was dropped?
+pub(super) fn explained_by_a_bucket(overflow: &Overflow) -> bool {
+    let around = overflow.between_losses().map(|(byte, _)| byte);
+    let around = around.filter(|byte| byte.is_finite() && *byte > 0.0);
+    around
+        .and_then(|byte| tried(std::slice::from_ref(overflow), byte))
+        .is_some_and(|tried| tried.bucket.explains())
 }
 
 /// The bucket that tells what passed from what was dropped: what stood in a queue without a limit at this rate, if it took

@@ -16,6 +16,7 @@
 //! | [`backlog`] | what stood before each packet, taken or dropped |
 //! | [`buffer`] | the limit that tells the two apart |
 //! | [`queue`] | whether packets wait for those of other flows |
+//! | [`random_loss`] | loss that has nothing to do with a queue |
 //! | [`unknown`] | what the run cannot identify, and why |
 //! | [`model`] | the path as an experiment for the world `sim` |
 //! | [`change`] | which changes of the model mean something else in the measured experiment |
@@ -39,6 +40,7 @@ pub mod overlay;
 pub mod passage;
 pub mod prediction;
 pub mod queue;
+pub mod random_loss;
 pub mod rate;
 pub mod run_trials;
 pub mod unknown;

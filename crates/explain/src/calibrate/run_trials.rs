@@ -1,5 +1,6 @@
 //! What a run saw, as calibration needs it.
 
+use super::random_loss;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -39,6 +40,8 @@ pub struct Trial {
     pub loads: u32,
     /// It is not what its experiment meant.
     pub flawed: bool,
+    /// It loses packets whether others wait or not.
+    pub random_loss: bool,
     /// Its probes.
     pub streams: Vec<Stream>,
 }
@@ -86,6 +89,7 @@ impl RunTrials {
                 factors: row.factors.clone(),
                 loads: loads.get(&row.trial).copied().unwrap_or(0),
                 flawed: false,
+                random_loss: false,
                 streams: Vec::new(),
             });
             trial.flawed |= !row.valid;
@@ -97,10 +101,13 @@ impl RunTrials {
                 records: own,
             });
         }
-        Self {
-            framing: framing(resolved),
-            trials: trials.into_values().collect(),
-        }
+        Self::from_trials(framing(resolved), trials.into_values().collect())
+    }
+
+    /// These trials, of which each is asked how it loses packets.
+    pub fn from_trials(framing: Option<Framing>, mut trials: Vec<Trial>) -> Self {
+        random_loss::mark(&mut trials, framing.unwrap_or(Framing::Ethernet));
+        Self { framing, trials }
     }
 
     /// Carries out the trials of an experiment and records nothing.
@@ -113,10 +120,8 @@ impl RunTrials {
             let facts = world.run(&planned.trial, &mut kept)?;
             Ok(Trial::of_world(planned, &facts.probes, kept))
         });
-        Ok(Self {
-            framing: framing(resolved),
-            trials: trials.collect::<Result<_, _>>()?,
-        })
+        let trials = trials.collect::<Result<_, _>>()?;
+        Ok(Self::from_trials(framing(resolved), trials))
     }
 
     /// How packets are put on links: Ethernet where nothing is said.
@@ -166,6 +171,7 @@ impl Trial {
             factors: planned.factors.clone(),
             loads: loads(&planned.trial),
             flawed: facts.iter().any(|facts| !facts.flaws.is_empty()),
+            random_loss: false,
             streams: streams.collect(),
         }
     }
@@ -174,7 +180,7 @@ impl Trial {
     pub fn is_unloaded(&self) -> bool {
         let accident =
             |stream: &Stream| stream.lost() as f64 <= stream.records.len() as f64 * BY_ACCIDENT;
-        self.loads == 0 && self.streams.iter().all(accident)
+        self.loads == 0 && (self.random_loss || self.streams.iter().all(accident))
     }
 
     /// Its own packets overflow a buffer.
@@ -183,7 +189,7 @@ impl Trial {
             let least = stream.records.len() as f64 * LOST_SHARE;
             stream.lost() >= LOST_LEAST && stream.lost() as f64 >= least
         };
-        self.loads == 0 && self.streams.iter().any(overflows)
+        self.loads == 0 && !self.random_loss && self.streams.iter().any(overflows)
     }
 }
 

@@ -41,6 +41,7 @@ pub(super) fn list(seen: &RunTrials, found: &Calibration) -> Vec<Unknown> {
         no_sweep(found),
         one_sum(found),
         no_stamps(found),
+        random_loss(seen),
         no_overflow(seen, found),
         where_lines_are(found),
         link_or_shaper(found),
@@ -114,6 +115,9 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
     }
     let loaded = seen.trials.iter().any(|trial| trial.loads > 0);
     let mut why = match (found.trials[1], loaded) {
+        (0, _) if lost_at_random(seen).is_some() => {
+            "What was lost does not depend on what waits, so no buffer overflowed."
+        }
         (0, true) => "Of a [[load]] nobody knows when each packet came out, and no probe overflowed the buffer.",
         (0, false) => "No trial lost so much that a buffer must have overflowed.",
         _ => "The probes that lost packets never kept the bottleneck busy.",
@@ -124,6 +128,28 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
         why += &format!(" No link on the way is slower than {least:.3} Mbit/s, by the slope.");
     }
     unknown("rate, buffer and discipline", why, RUN)
+}
+
+fn random_loss(seen: &RunTrials) -> Option<Unknown> {
+    let share = lost_at_random(seen)?;
+    unknown(
+        "random loss",
+        format!(
+            "{:.1} % of the packets are lost, whether others wait or not. The model loses none of them.",
+            100.0 * share
+        ),
+        "",
+    )
+}
+
+/// Share of the packets lost in trials that lose at random; `None` where none does.
+fn lost_at_random(seen: &RunTrials) -> Option<f64> {
+    let usable = seen.trials.iter().filter(|trial| !trial.flawed);
+    let random = usable.filter(|trial| trial.random_loss);
+    let streams: Vec<&Stream> = random.flat_map(|trial| &trial.streams).collect();
+    let sent: usize = streams.iter().map(|stream| stream.records.len()).sum();
+    let lost: usize = streams.iter().map(|stream| stream.lost()).sum();
+    (sent > 0).then(|| lost as f64 / sent as f64)
 }
 
 /// How many packets were sent, where all of them were lost.
@@ -400,6 +426,7 @@ mod tests {
             factors: Vec::new(),
             loads: 0,
             flawed: false,
+            random_loss: false,
             streams: vec![stream],
         };
         let seen = RunTrials {
