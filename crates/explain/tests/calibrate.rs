@@ -424,6 +424,38 @@ fn what_a_run_does_not_show_is_said() {
     );
 }
 
+/// Where probes have lines of their own, what they have in common is still found, and the rest is said to be open.
+#[test]
+fn probes_with_different_lines_are_not_one_line() {
+    for set in [
+        ("path.link.in-1.propagation", "30ms"),
+        ("path.link.in-2.rate", "2Mbit/s"),
+    ] {
+        let (resolved, _, found) = of(&[(set.0, set.1.to_owned())]);
+        assert!(near(bits(&found), 10e6, 0.005), "{set:?}: {found:#?}");
+        assert!(found.buffer.is_none() && found.queue.is_none(), "{set:?}");
+        assert!(found.limiter.is_none(), "{set:?}");
+        let forward = found.forward.as_ref().unwrap();
+        assert!(
+            near(forward.constant.value, 200_000.0, 0.01),
+            "{set:?}: {forward:?}"
+        );
+        assert!(
+            forward.slope.value > 900.0 && forward.farthest < 10.0,
+            "{forward:?}"
+        );
+        assert_eq!(found.differing.as_ref().unwrap().taken, "sized");
+        let open = found
+            .unknown
+            .iter()
+            .find(|one| one.what == "the probes' lines");
+        assert!(open.unwrap().assumed, "{:?}", found.unknown);
+        assert!(model::experiment(&found, &resolved, "a run", "model").is_ok());
+    }
+    let (_, _, found) = of(&[]);
+    assert_eq!(found.differing, None);
+}
+
 /// A path that loses one packet in thirty, and where nothing overflows.
 #[test]
 fn random_loss_is_no_overflow() {

@@ -32,12 +32,13 @@ pub struct Noise {
 }
 
 impl Hosts {
-    /// `network` are the lines there and back.
+    /// `network` are the lines there and back: of all probes, or of `probe` alone.
     pub(super) fn estimate(
         trials: &[&Trial],
         framing: Option<Framing>,
         ways: Ways,
         network: [&Option<Line>; 2],
+        probe: Option<&str>,
     ) -> Self {
         let mut hosts = Self {
             prober_send: line::of_hosts(trials, |_, record| Some(record.t_tx? - record.t_send?)),
@@ -49,7 +50,10 @@ impl Hosts {
             reflector_send: line::of_hosts(trials, |_, r| Some(r.r_tx? - r.r_user?)),
             noise: Noise::default(),
         };
-        hosts.noise = hosts.noise(trials, framing.unwrap_or(Framing::Ethernet), ways, network);
+        let framing = framing.unwrap_or(Framing::Ethernet);
+        let alone = trials.iter().flat_map(|trial| alone(trial));
+        let alone = alone.filter(|(stream, _)| probe.is_none_or(|probe| stream.probe == probe));
+        hosts.noise = hosts.noise(alone, framing, ways, network);
         hosts
     }
 
@@ -79,9 +83,9 @@ impl Hosts {
         ]
     }
 
-    fn noise(
+    fn noise<'a>(
         &self,
-        trials: &[&Trial],
+        alone: impl Iterator<Item = (&'a Stream, &'a Record)>,
         framing: Framing,
         ways: Ways,
         network: [&Option<Line>; 2],
@@ -94,7 +98,7 @@ impl Hosts {
             lines.map(|line| line.at(ip_size)).sum()
         };
         let mut noise = Noise::default();
-        for (stream, record) in trials.iter().flat_map(|trial| alone(trial)) {
+        for (stream, record) in alone {
             let Some(ip_size) = record.ip_size.filter(|_| !stream.method.is_one_way()) else {
                 continue;
             };

@@ -61,27 +61,78 @@ pub enum Statistic {
 /// What of a record is a function of its size: nanoseconds.
 pub(super) type Part = fn(&Stream, &Record) -> Option<i64>;
 
-/// The line of these trials against size on the wire.
+/// The line of these trials against size on the wire: of one probe, or of all.
 pub(super) fn of_trials(
     trials: &[&Trial],
     framing: Option<Framing>,
-    statistic: Statistic,
+    probe: Option<&str>,
     part: Part,
 ) -> Option<Line> {
+    let mut points = points_on_the_wire(trials, framing, part);
+    points.retain(|point| probe.is_none_or(|probe| point.probe == probe));
+    physical(through(&points)?)
+}
+
+/// The least of each size on the wire of each stream.
+pub(super) fn points_on_the_wire<'a>(
+    trials: &[&'a Trial],
+    framing: Option<Framing>,
+    part: Part,
+) -> Vec<Point<'a>> {
     let framing = framing.unwrap_or(Framing::Ethernet);
     let size = |record: &Record| record.ip_size.map(|size| on_the_wire(framing, size));
-    fit_statistic(trials, statistic, part, size)
+    points(trials, Statistic::Least, part, size)
 }
 
 /// The line of these trials against the size of the IP packet, which is what a host copies. What a byte costs is
 /// nothing where it cannot be told from nothing.
 pub(super) fn of_hosts(trials: &[&Trial], part: Part) -> Option<Line> {
-    let line = fit_statistic(trials, Statistic::Median, part, |record| record.ip_size)?;
+    let points = points(trials, Statistic::Median, part, |record| record.ip_size);
+    let line = through(&points)?;
     let (low, _) = line
         .slope
         .interval
         .unwrap_or((line.slope.value, f64::INFINITY));
-    if low > 0.0 { Some(line) } else { level(line) }
+    if low > 0.0 {
+        physical(line)
+    } else {
+        level(line)
+    }
+}
+
+/// No delay is negative, and no larger packet takes less: where the fit says so, that part of it is nothing.
+fn physical(mut line: Line) -> Option<Line> {
+    if line.slope.value < 0.0 {
+        line = level(line)?;
+        line.constant.value = line.constant.value.max(0.0);
+    }
+    if line.constant.value < 0.0 {
+        proportional(line)
+    } else {
+        Some(line)
+    }
+}
+
+/// The same points without a constant.
+fn proportional(line: Line) -> Option<Line> {
+    let (x, y): (Vec<f64>, Vec<f64>) = unzipped(&line.points);
+    let fit = least_squares::least_squares(std::slice::from_ref(&x), &y).ok()?;
+    let slope = Estimate::from_coefficient(&fit.coefficients[0]);
+    let off = x.iter().zip(&y).map(|(x, y)| (y - slope.value * x).abs());
+    Some(Line {
+        constant: Estimate {
+            value: 0.0,
+            interval: line.constant.interval,
+        },
+        slope,
+        farthest: off.fold(0.0, f64::max),
+        ..line
+    })
+}
+
+fn unzipped(points: &[(u32, f64)]) -> (Vec<f64>, Vec<f64>) {
+    let each = points.iter().map(|&(size, ns)| (f64::from(size), ns));
+    each.unzip()
 }
 
 /// The same points without a slope.
@@ -108,12 +159,21 @@ pub(super) fn on_the_wire(framing: Framing, ip_size: u32) -> u32 {
     wire.units * wire.bytes
 }
 
-fn fit_statistic(
-    trials: &[&Trial],
+/// What stands for the packets of one size in one stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Point<'a> {
+    pub(super) probe: &'a str,
+    pub(super) size: u32,
+    pub(super) ns: f64,
+    packets: usize,
+}
+
+fn points<'a>(
+    trials: &[&'a Trial],
     statistic: Statistic,
     part: Part,
     size: impl Fn(&Record) -> Option<u32>,
-) -> Option<Line> {
+) -> Vec<Point<'a>> {
     let value = |values: Vec<i64>| {
         let q = match statistic {
             Statistic::Least => 0.0,
@@ -121,7 +181,7 @@ fn fit_statistic(
         };
         Ranked::new(values).quantile(q).map(|&ns| ns as f64)
     };
-    let (mut points, mut packets) = (Vec::new(), 0);
+    let mut points = Vec::new();
     for stream in trials.iter().flat_map(|trial| &trial.streams) {
         let mut sizes = BTreeMap::<u32, Vec<i64>>::new();
         for record in stream.records.iter().filter(|record| record.answered()) {
@@ -130,20 +190,24 @@ fn fit_statistic(
             }
         }
         sizes.retain(|_, values| values.len() >= PACKETS);
-        packets += sizes.values().map(Vec::len).sum::<usize>();
-        let each = sizes.into_iter();
-        points.extend(each.filter_map(|(size, values)| Some((size, value(values)?))));
+        points.extend(sizes.into_iter().filter_map(|(size, values)| {
+            Some(Point {
+                probe: &stream.probe,
+                size,
+                packets: values.len(),
+                ns: value(values)?,
+            })
+        }));
     }
-    points.sort_by(|a: &(u32, f64), b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    through(points, packets)
+    points.sort_by(|a, b| a.size.cmp(&b.size).then(a.ns.total_cmp(&b.ns)));
+    points
 }
 
 /// The line through these points; none where all are of one size.
-fn through(points: Vec<(u32, f64)>, packets: usize) -> Option<Line> {
-    let (x, y): (Vec<f64>, Vec<f64>) = points
-        .iter()
-        .map(|&(size, ns)| (f64::from(size), ns))
-        .unzip();
+fn through(points: &[Point<'_>]) -> Option<Line> {
+    let packets = points.iter().map(|point| point.packets).sum();
+    let points: Vec<(u32, f64)> = points.iter().map(|point| (point.size, point.ns)).collect();
+    let (x, y) = unzipped(&points);
     let fit = least_squares::line(&x, &y).ok()?;
     let [constant, slope] = [0, 1].map(|at| Estimate::from_coefficient(&fit.coefficients[at]));
     let off = x
@@ -171,5 +235,34 @@ impl Line {
     /// Its value at a size.
     pub fn at(&self, size: f64) -> f64 {
         self.constant.value + self.slope.value * size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn fitted(points: &[(u32, f64)]) -> Line {
+        let each = points.iter().map(|&(size, ns)| Point {
+            probe: "echo",
+            size,
+            ns,
+            packets: PACKETS,
+        });
+        physical(through(&each.collect::<Vec<_>>()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_faster_than_at_once() {
+        let falling = fitted(&[(102, 60_000.0), (102, 700.0), (738, 650.0), (1438, 600.0)]);
+        assert!(
+            falling.slope.value == 0.0 && falling.constant.value > 0.0,
+            "{falling:?}"
+        );
+        let steep = fitted(&[(102, 100.0), (738, 3_000.0), (1438, 7_000.0)]);
+        assert!(steep.constant.value == 0.0, "{steep:?}");
+        assert!((4.0..5.0).contains(&steep.slope.value), "{steep:?}");
+        assert_eq!((steep.sizes(), steep.packets), (3, 3 * PACKETS));
     }
 }

@@ -15,6 +15,7 @@
 //! | [`limiter`] | whether that is a link, a shaper or a policer, and the size of its bucket |
 //! | [`backlog`] | what stood before each packet, taken or dropped |
 //! | [`buffer`] | the limit that tells the two apart |
+//! | [`probes`] | whether all probes have the same lines |
 //! | [`queue`] | whether packets wait for those of other flows |
 //! | [`random_loss`] | loss that has nothing to do with a queue |
 //! | [`unknown`] | what the run cannot identify, and why |
@@ -39,6 +40,7 @@ pub mod model;
 pub mod overlay;
 pub mod passage;
 pub mod prediction;
+pub mod probes;
 pub mod queue;
 pub mod random_loss;
 pub mod rate;
@@ -49,8 +51,9 @@ use backlog::Sends;
 use buffer::Buffer;
 use hosts::Hosts;
 use limiter::{Limiter, Verdict};
-use line::{Line, Statistic};
+use line::Line;
 use passage::{Overflow, Passage, Ways};
+use probes::Differing;
 use queue::Queue;
 use rate::Rate;
 use run_trials::{RunTrials, Trial};
@@ -71,6 +74,8 @@ pub struct Calibration {
     pub forward: Option<Line>,
     /// The same on the way back.
     pub back: Option<Line>,
+    /// Probes with different lines: those above are of one of them.
+    pub differing: Option<Differing>,
     /// The bottleneck's rate.
     pub rate: Option<Rate>,
     /// What has that rate.
@@ -90,25 +95,36 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
     let ways = Ways::known_in(seen);
     let usable = || seen.trials.iter().filter(|trial| !trial.flawed);
     let unloaded: Vec<&Trial> = usable().filter(|trial| trial.is_unloaded()).collect();
-    let delays = |way| line::of_trials(&unloaded, seen.framing, Statistic::Least, way);
+    let way_out = match ways {
+        Ways::Apart => passage::forward,
+        Ways::Together => passage::both,
+    };
+    let differing = Differing::find(&unloaded, seen.framing, way_out);
+    let taken = differing.as_ref().map(|differing| differing.taken.as_str());
+    let delays = |way| line::of_trials(&unloaded, seen.framing, taken, way);
     let (forward, back) = match ways {
         Ways::Apart => (delays(passage::forward), delays(passage::back)),
         Ways::Together => (delays(passage::both), None),
     };
-    let overflows: Vec<Overflow> = usable()
-        .filter(|trial| trial.overflows())
-        .filter_map(|trial| Overflow::gather(trial, seen.framing, ways, forward.as_ref()))
-        .collect();
+    // What one probe takes says nothing of when the packets of another came to the bottleneck.
+    let common = forward.as_ref().filter(|_| differing.is_none());
+    let overflows = usable().filter(|trial| trial.overflows());
+    let overflows =
+        overflows.filter_map(|trial| Overflow::gather(trial, seen.framing, ways, common));
+    let overflows: Vec<Overflow> = match &differing {
+        None => overflows.collect(),
+        Some(_) => overflows.map(Overflow::with_own_least).collect(),
+    };
     let Limited {
         overflows,
         rate,
         limiter,
         verdict,
-    } = limited(overflows, seen, ways, forward.as_ref());
+    } = limited(overflows, seen, ways, common);
     // A policer has no queue.
     let queues = rate
         .as_ref()
-        .filter(|_| !matches!(limiter, Some(Limiter::Policer(_))));
+        .filter(|_| differing.is_none() && !matches!(limiter, Some(Limiter::Policer(_))));
     let sends = match limiter {
         Some(Limiter::Shaper(_)) => Sends::AtOnce,
         _ => Sends::AtItsRate,
@@ -124,11 +140,12 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
         ways,
         trials: [unloaded.len(), overflows.len()],
         flawed: seen.trials.iter().filter(|trial| trial.flawed).count(),
-        hosts: Hosts::estimate(&unloaded, seen.framing, ways, [&forward, &back]),
+        hosts: Hosts::estimate(&unloaded, seen.framing, ways, [&forward, &back], taken),
         buffer: Buffer::estimate(&standing),
         queue: queues.and_then(|rate| Queue::estimate(&standing, rate)),
         forward,
         back,
+        differing,
         rate,
         limiter,
         verdict,

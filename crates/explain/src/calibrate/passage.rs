@@ -120,6 +120,17 @@ impl Overflow {
         .filter(|_| shortest.is_finite())
     }
 
+    /// The same with the least of what its flood took as the minimum delay, whatever the size.
+    pub(super) fn with_own_least(mut self) -> Self {
+        let own = self.passages.iter().filter(|one| one.stream == self.flood);
+        let took = own.filter_map(|one| Some(one.out? - one.sent));
+        let least = took.fold(f64::INFINITY, f64::min);
+        if least.is_finite() {
+            self.least = [least, 0.0];
+        }
+        self
+    }
+
     /// What a packet takes that meets no other.
     pub fn undisturbed(&self, wire: f64) -> f64 {
         self.least[0] + self.least[1] * wire

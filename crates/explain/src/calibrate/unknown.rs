@@ -4,8 +4,10 @@ use super::Calibration;
 use super::limiter::Limiter;
 use super::line::Estimate;
 use super::passage::Ways;
+use super::probes::Differing;
 use super::queue::Order;
 use super::run_trials::{RunTrials, Stream};
+use delaylab_model::units::format_duration_f64;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,6 +41,7 @@ const RUN: &str = "`delaylab run calibration` has such trials.";
 pub(super) fn list(seen: &RunTrials, found: &Calibration) -> Vec<Unknown> {
     let lists = [
         no_sweep(found),
+        differing(found),
         one_sum(found),
         no_stamps(found),
         random_loss(seen),
@@ -70,6 +73,25 @@ fn no_sweep(found: &Calibration) -> Option<Unknown> {
         _ => "Trials without load have packets of one size alone, or fewer than 20 of each.",
     };
     unknown("delay without load, and the hosts' costs", why, RUN)
+}
+
+fn differing(found: &Calibration) -> Option<Unknown> {
+    let Differing {
+        taken,
+        probes: [fast, slow],
+        size,
+        takes,
+    } = found.differing.as_ref()?;
+    let [fast_takes, slow_takes] = takes.map(format_duration_f64);
+    unknown(
+        "the probes' lines",
+        format!(
+            "They differ: at {size} B on the wire {fast} takes {fast_takes} and {slow} {slow_takes}. Minimum delay and \
+             model are those of {taken}, for all probes. What stood before a packet is not known: no buffer and no \
+             discipline."
+        ),
+        "Probes between the same two hosts.",
+    )
 }
 
 fn one_sum(found: &Calibration) -> Option<Unknown> {
@@ -197,6 +219,9 @@ fn link_or_shaper(found: &Calibration) -> Option<Unknown> {
              and a token bucket.",
             100.0 * verdict.share
         ),
+        None if found.differing.is_some() => {
+            "The flood's minimum delay is not that of the other probes.".to_owned()
+        }
         None if found.limiter.is_none() => {
             "Nothing is known of how the minimum delay depends on size.".to_owned()
         }
@@ -221,7 +246,7 @@ fn burst(found: &Calibration) -> Option<Unknown> {
 }
 
 fn buffer(found: &Calibration) -> Option<Unknown> {
-    found.rate.as_ref()?;
+    found.rate.as_ref().filter(|_| found.differing.is_none())?;
     if matches!(found.limiter, Some(Limiter::Policer(_))) {
         return None;
     }
@@ -285,7 +310,7 @@ fn in_words(names: &[&str]) -> String {
 }
 
 fn discipline(found: &Calibration) -> Option<Unknown> {
-    found.rate.as_ref()?;
+    found.rate.as_ref().filter(|_| found.differing.is_none())?;
     if matches!(found.limiter, Some(Limiter::Policer(_))) {
         return None;
     }

@@ -104,6 +104,7 @@ fn found() -> Calibration {
         },
         forward: Some(line(205_000.0, 962.561, Some(0.001))),
         back: Some(line(204_000.0, 962.388, Some(0.001))),
+        differing: None,
         rate: Some(Rate {
             ns_per_byte: Estimate {
                 value: 800.0,
