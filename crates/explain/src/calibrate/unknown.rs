@@ -295,7 +295,7 @@ fn fifo_or_codel(found: &Calibration) -> Option<Unknown> {
 fn open(found: &Calibration) -> String {
     let candidates = found.candidates();
     format!(
-        "{}: not told apart by this run, and delays differ among them. The model takes {}.",
+        "Not told apart by this run: {}; delays differ among them. The model takes {}.",
         in_words(candidates),
         candidates.first().unwrap_or(&"fifo")
     )
@@ -472,7 +472,8 @@ mod tests {
         let open = discipline(&found).unwrap();
         assert!(open.assumed, "{open:?}");
         assert!(
-            open.why.contains("codel, red or pie: not told apart"),
+            open.why
+                .contains("Not told apart by this run: codel, red or pie;"),
             "{open:?}"
         );
         assert!(open.why.ends_with("The model takes codel."), "{open:?}");
