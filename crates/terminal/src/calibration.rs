@@ -2,7 +2,7 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use crate::text::paragraph;
+use crate::text::{paragraph, width, wrap};
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::overlay::Pair;
 use delaylab_explain::calibrate::prediction::Predicted;
@@ -63,30 +63,39 @@ fn found(found: &Calibration, style: &Style) -> String {
     if facts.is_empty() {
         return String::new();
     }
-    let mut table = Table::default();
-    let heads = ["", "found", "95 %", "from"].map(Cell::left);
-    table.row(heads.map(Cell::dim));
-    let with_between = facts.iter().map(|fact| row(fact, true));
-    with_between.for_each(|row| table.row(row));
-    if table.width() <= style.columns() {
-        return table.render(style);
+    let whole = facts_table(&facts, |fact| vec![fact.from.clone()]);
+    if whole.width() <= style.columns() {
+        return whole.render(style);
     }
-    // Without room for intervals they are in the page.
-    let mut table = Table::default();
-    table.row(["", "found", "from"].map(Cell::left).map(Cell::dim));
-    facts.iter().for_each(|fact| table.row(row(fact, false)));
-    table.render(style)
+    // What it is from has the room that the others leave, in as many lines as it takes.
+    let others = facts_table(&facts, |_| Vec::new()).width() - width(HEADS[3]);
+    let room = style.columns().saturating_sub(others).max(FROM);
+    facts_table(&facts, |fact| wrap(&fact.from, room)).render(style)
 }
 
-fn row(fact: &Fact, between: bool) -> Vec<Cell> {
-    let between = between.then(|| fact.between.clone());
-    let cells = [
-        Some(fact.what.to_owned()),
-        Some(fact.value.clone()),
-        between,
-        Some(fact.from.clone()),
-    ];
-    cells.into_iter().flatten().map(Cell::left).collect()
+/// Of the table of what was found.
+const HEADS: [&str; 4] = ["", "found", "95 %", "from"];
+/// Columns that the words of what it is from have at least.
+const FROM: usize = 12;
+
+/// All that was found, what it is from in these lines.
+fn facts_table(facts: &[Fact], from: impl Fn(&Fact) -> Vec<String>) -> Table {
+    let mut table = Table::default();
+    table.row(HEADS.map(Cell::left).map(Cell::dim));
+    for fact in facts {
+        let mut lines = from(fact).into_iter();
+        let first = [
+            fact.what.to_owned(),
+            fact.value.clone(),
+            fact.between.clone(),
+            lines.next().unwrap_or_default(),
+        ];
+        table.row(first.map(Cell::left));
+        for line in lines {
+            table.row([String::new(), String::new(), String::new(), line].map(Cell::left));
+        }
+    }
+    table
 }
 
 fn unknown(found: &Calibration, style: &Style) -> String {
@@ -315,6 +324,20 @@ mod tests {
         insta::assert_snapshot!("prediction_rich", prediction(&RICH));
         for plain in [calibration(&Style::PLAIN), prediction(&Style::PLAIN)] {
             crate::text::assert_plain("calibration", &plain);
+        }
+    }
+
+    #[test]
+    fn intervals_are_there_in_a_narrow_terminal() {
+        let sample = Sample::made();
+        for width in [80, 90, 100, 200] {
+            let style = Style { width, ..RICH };
+            let text = found(sample.calibrated().found, &style);
+            for words in ["95 %", "63992 B to 64010 B", "± 205 ns, ± 0.96 ns/B"] {
+                assert!(text.contains(words), "{words}:\n{text}");
+            }
+            let fits = |line: &str| crate::text::width(line) <= usize::from(width);
+            assert!(text.lines().all(fits), "{text}");
         }
     }
 
