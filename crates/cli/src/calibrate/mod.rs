@@ -33,18 +33,27 @@ pub fn run(args: &CalibrateArgs) -> Result<(), Failed> {
     };
     let model = Modelled::run(&measured, &text, &[], &args.of)?;
     let pairs = pairs(&measured, &model);
-    let shown = Calibrated {
-        run: &measured.name,
-        model: Some(&model.name),
-        found: &measured.found,
-        pairs: &pairs,
-    };
+    let shown = calibrated(&measured, &model, &pairs);
     let document = to_line(&Calibration::new(&shown));
     let files = model.write(&text, "calibration", &document, &calibration_page(&shown))?;
     show(&document, &args.of, |style| {
         calibration_text(&shown, &files, style)
     })?;
     identified(&measured, &args.of)
+}
+
+/// What is shown of a path and its model.
+fn calibrated<'a>(
+    measured: &'a Measured,
+    model: &'a Modelled,
+    pairs: &'a [Pair],
+) -> Calibrated<'a> {
+    Calibrated {
+        run: &measured.name,
+        model: Some(&model.name),
+        found: &measured.found,
+        pairs,
+    }
 }
 
 /// Prints one or the other. A program that wants both has them of one execution: each simulates, and keeps what it simulated.
@@ -92,6 +101,10 @@ pub fn predict(args: &PredictArgs) -> Result<(), Failed> {
     }
     let model = Modelled::run(&measured, &before, &[], &args.of)?;
     let pairs = pairs(&measured, &model);
+    // The folder of the unchanged model is one of `delaylab calibrate`.
+    let shown = calibrated(&measured, &model, &pairs);
+    let document = to_line(&Calibration::new(&shown));
+    model.write(&before, "calibration", &document, &calibration_page(&shown))?;
     let changed = Modelled::run(&measured, &after, &args.sets, &args.of)?;
     let again = modelled::again(&measured, &args.sets, &args.of)?;
     let groups = predicted(&measured.found, pairs, &changed.groups, &again);
