@@ -33,7 +33,8 @@ new run of the same length shows, 95 times of 100; how far the model was off bef
 Examples:
   delaylab predict latest --set path.switch.discipline=fq-codel
   delaylab predict latest --set path.rate=20Mbit/s --set path.switch.buffer=30kB
-  delaylab predict latest --set path.switch.shaper.rate=8Mbit/s
+  delaylab predict latest --set path.switch.shaper.rate=8Mbit/s \\
+      --set path.switch.shaper.burst=15kB
   delaylab predict latest --set probe.flood.pacing.load=8%")]
 pub struct PredictArgs {
     /// Which run, and how it is shown.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+/// What the source of a `--set` is called.
+pub(crate) const SET: &str = "--set";
+
 /// A text from which an experiment is read: the file, or the argument of one `--set`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
@@ -104,12 +107,28 @@ impl Diagnostic {
             source: name.to_owned(),
             line: place.line,
             column: place.column,
+            help: problem
+                .help
+                .or_else(|| goes_with(name, text, &problem.message)),
             message: problem.message,
-            help: problem.help,
             excerpt: place.excerpt.to_owned(),
             width: place.width,
         }
     }
+}
+
+/// What a `--set` has to go with, where it begins a section that needs another value too.
+fn goes_with(source: &str, text: &str, message: &str) -> Option<String> {
+    let missing = message.strip_prefix('`')?.strip_suffix("` is missing")?;
+    let (path, value) = text.split_once('=').filter(|_| source == SET)?;
+    let section = if value.trim_start().starts_with('{') {
+        path
+    } else {
+        path.rsplit_once('.')?.0
+    };
+    Some(format!(
+        "`{section}` has none yet: add --set {section}.{missing}=…"
+    ))
 }
 
 struct Place<'a> {
@@ -188,6 +207,20 @@ impl std::error::Error for Diagnostics {}
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_set_that_begins_a_section_names_what_it_needs() {
+        let help = |text: &str| goes_with(SET, text, "`burst` is missing");
+        let said = "`path.switch.shaper` has none yet: add --set path.switch.shaper.burst=…";
+        for text in [
+            "path.switch.shaper.rate=8Mbit/s",
+            "path.switch.shaper={ rate = \"8Mbit/s\" }",
+        ] {
+            assert_eq!(help(text).as_deref(), Some(said));
+        }
+        assert_eq!(goes_with("model.toml", "a.b=1", "`burst` is missing"), None);
+        assert_eq!(goes_with(SET, "a.b=1", "unknown key `b`"), None);
+    }
 
     #[test]
     fn columns_are_characters() {

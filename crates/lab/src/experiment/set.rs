@@ -3,7 +3,7 @@
 use super::address;
 use super::check::{check, overlay_keys};
 use super::choices::Choices;
-use super::diagnostic::{Origin, Problem, Source};
+use super::diagnostic::{Origin, Problem, SET, Source};
 use super::exclusive::exclusive;
 use super::factor::{CASE, Factor};
 use super::sections::TOP;
@@ -28,7 +28,7 @@ pub(super) fn apply_sets(
         };
         let (path_at, value_at) = (at(0..path.len()), at(path.len() + 1..text.len()));
         sources.push(Source {
-            name: "--set".to_owned(),
+            name: SET.to_owned(),
             text,
         });
         let places = settable(root, path, &path_at).map_err(|problem| vec![problem])?;
