@@ -89,6 +89,11 @@ fn of(sets: &[(&'static str, String)]) -> (Resolved, RunTrials, Calibration) {
     (resolved, seen, found)
 }
 
+/// Is this in the interval?
+fn has((low, high): (f64, f64), truth: f64) -> bool {
+    (low..=high).contains(&truth)
+}
+
 fn near(found: f64, truth: f64, share: f64) -> bool {
     (found - truth).abs() <= share * truth
 }
@@ -123,6 +128,7 @@ fn found_again(random_paths: usize) {
         let limit = found.buffer.unwrap();
         assert_eq!(limit.counts, Counts::Bytes, "{truth}");
         assert!(near(limit.limit(), buffer as f64, 0.02), "{truth}");
+        assert!(has(limit.interval, buffer as f64), "{truth}");
         assert_eq!(found.discipline(), Some(discipline), "{truth}");
         assert_eq!(found.ways, Ways::Apart);
     }
@@ -256,6 +262,7 @@ fn a_shaper_is_told_from_a_link() {
     assert!(near(bits(&found), 6e6, 0.002), "{found:#?}");
     let burst = found.bucket().unwrap().burst.unwrap();
     assert!(near(burst.value, 9_000.0, 0.03), "{burst:?}");
+    assert!(has(burst.interval.unwrap(), 9_000.0), "{burst:?}");
     let buffer = found.buffer.unwrap();
     assert!(near(buffer.limit(), 50_000.0, 0.01), "{buffer:?}");
     assert_eq!(found.discipline(), Some("fifo"));
@@ -275,6 +282,10 @@ fn two_rates_are_found() {
         near(bucket.burst.unwrap().value, 120_000.0, 0.03),
         "{bucket:?}"
     );
+    assert!(
+        has(bucket.burst.unwrap().interval.unwrap(), 120_000.0),
+        "{bucket:?}"
+    );
     let ceiling = bucket.ceiling.unwrap();
     assert!(near(ceiling.bits_per_second(), 9e6, 0.02), "{bucket:?}");
     assert!(near(ceiling.burst, 4_000.0, 0.4), "{bucket:?}");
@@ -291,6 +302,7 @@ fn a_policer_is_told_from_a_queue() {
     assert!(near(bits(&found), 6e6, 0.002), "{found:#?}");
     let burst = found.bucket().unwrap().burst.unwrap();
     assert!(near(burst.value, 15_000.0, 0.02), "{burst:?}");
+    assert!(has(burst.interval.unwrap(), 15_000.0), "{burst:?}");
     assert!(found.buffer.is_none() && found.queue.is_none());
     model_agrees(&resolved, &seen, &found, 0.03);
 }

@@ -333,7 +333,7 @@ mod tests {
         for width in [80, 90, 100, 200] {
             let style = Style { width, ..RICH };
             let text = found(sample.calibrated().found, &style);
-            for words in ["95 %", "63992 B to 64010 B", "± 205 ns, ± 0.96 ns/B"] {
+            for words in ["95 %", "62526 B to 65476 B", "± 205 ns, ± 0.96 ns/B"] {
                 assert!(text.contains(words), "{words}:\n{text}");
             }
             let fits = |line: &str| crate::text::width(line) <= usize::from(width);

@@ -5,6 +5,9 @@
 //! itself, is within the limit if it was taken, and beyond it if it was dropped. The limit is where fewest packets
 //! contradict it; it lies between that value and the next one seen. Where many were dropped far below it, the queue
 //! does not wait until it is full.
+//!
+//! What stood is known from stamps, so the limit is less certain than that: by as much as limits differ that hardly more
+//! packets contradict, by as much as the trials differ, and by a packet of the largest size at least.
 
 use super::backlog::Standing;
 
@@ -18,6 +21,8 @@ const EARLY: f64 = 0.1;
 const CONTRADICTED: f64 = 0.1;
 /// A limit that more than this share of what was dropped speaks against explains nothing.
 const EXPLAINED: f64 = 0.5;
+/// Half an interval of 95 % in standard deviations.
+const HALF: f64 = 1.96;
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +40,8 @@ pub struct Buffer {
     pub counts: Counts,
     /// Between these two is the limit: the most that was taken, the least that was not.
     pub between: (f64, f64),
+    /// And with 95 % confidence.
+    pub interval: (f64, f64),
     /// Packets that were taken, and dropped.
     pub packets: [usize; 2],
     /// Share of them that contradict the limit.
@@ -44,16 +51,29 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// `None` where too little was dropped. The unit is the one that fewer packets contradict.
-    pub(super) fn estimate(standing: &[Standing]) -> Option<Self> {
-        let bytes = Self::counting(standing, Counts::Bytes)?;
-        let packets = Self::counting(standing, Counts::Packets)?;
+    /// Of what stood in each trial. `None` where too little was dropped. The unit is the one that fewer packets contradict.
+    pub(super) fn estimate(trials: &[Vec<Standing>]) -> Option<Self> {
+        let standing = trials.concat();
+        let bytes = Self::counting(&standing, Counts::Bytes)?;
+        let packets = Self::counting(&standing, Counts::Packets)?;
         // Packets of one size cannot tell: bytes are usual.
-        Some(if packets.contradict < bytes.contradict {
+        let all = if packets.contradict < bytes.contradict {
             packets
         } else {
             bytes
-        })
+        };
+        let each = trials.iter();
+        Some(all.spread(each.filter_map(|trial| Self::counting(trial, all.counts))))
+    }
+
+    /// The same with an interval that has the limit of each of these trials.
+    #[must_use]
+    pub(super) fn spread(mut self, trials: impl Iterator<Item = Self>) -> Self {
+        for trial in trials {
+            let (low, high) = self.interval;
+            self.interval = (low.min(trial.limit()), high.max(trial.limit()));
+        }
+        self
     }
 
     /// What tells packets that were taken from those that were dropped, counted in this unit.
@@ -81,17 +101,21 @@ impl Buffer {
         if dropped.len() < DROPPED {
             return None;
         }
-        let (limit, next, wrong) = least_contradicted(&taken, &dropped)?;
-        let largest = standing.iter().map(|one| one.largest).fold(0.0, f64::max);
-        let two = match counts {
-            Counts::Bytes => 2.0 * largest,
-            Counts::Packets => 2.0,
+        let Limit {
+            between: (limit, next),
+            wrong,
+            hardly_worse: (low, high),
+        } = least_contradicted(&taken, &dropped)?;
+        let packet = match counts {
+            Counts::Bytes => standing.iter().map(|one| one.largest).fold(0.0, f64::max),
+            Counts::Packets => 1.0,
         };
-        let room = limit - (ROOM * limit).max(two);
+        let room = limit - (ROOM * limit).max(2.0 * packet);
         let early = dropped.partition_point(|&value| value < room);
         Some(Self {
             counts,
             between: (limit, next),
+            interval: (low.min(limit - packet).max(0.0), high.max(next + packet)),
             packets: [taken.len(), dropped.len()],
             contradict: wrong as f64 / (taken.len() + dropped.len()) as f64,
             early: early as f64 / dropped.len() as f64,
@@ -121,18 +145,34 @@ impl Buffer {
     }
 }
 
-/// The largest value that is still taken, the least beyond it, and how many packets contradict that.
-fn least_contradicted(taken: &[f64], dropped: &[f64]) -> Option<(f64, f64, usize)> {
+/// What tells values that were taken from those that were dropped.
+struct Limit {
+    /// The largest value that is still taken, and the least beyond it.
+    between: (f64, f64),
+    /// How many contradict that.
+    wrong: usize,
+    /// The least and the largest limit of those that more contradict by no more than chance.
+    hardly_worse: (f64, f64),
+}
+
+fn least_contradicted(taken: &[f64], dropped: &[f64]) -> Option<Limit> {
     let wrong = |limit: f64| {
         let beyond = taken.len() - taken.partition_point(|&value| value <= limit);
         beyond + dropped.partition_point(|&value| value <= limit)
     };
-    let (wrong, limit) = taken
-        .iter()
-        .map(|&limit| (wrong(limit), limit))
-        .min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))?;
+    let tried = || taken.iter().map(|&limit| (wrong(limit), limit));
+    let (wrong, limit) = tried().min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))?;
     let next = dropped[dropped.partition_point(|&value| value <= limit)..].first();
-    Some((limit, next.copied().unwrap_or(limit), wrong))
+    let by_chance = wrong as f64 + HALF * (wrong as f64).sqrt();
+    let near = tried().filter(|(wrong, _)| *wrong as f64 <= by_chance);
+    let hardly_worse = near.fold((limit, limit), |(low, high), (_, limit)| {
+        (low.min(limit), high.max(limit))
+    });
+    Some(Limit {
+        between: (limit, next.copied().unwrap_or(limit)),
+        wrong,
+        hardly_worse,
+    })
 }
 
 #[cfg(test)]
@@ -158,8 +198,30 @@ mod tests {
         let taken: Vec<_> = (0..100)
             .map(|at| standing(f64::from(at), 50.0, true))
             .collect();
-        assert_eq!(Buffer::estimate(&taken), None);
+        assert_eq!(Buffer::estimate(&[taken]), None);
         assert_eq!(Buffer::estimate(&[]), None);
+    }
+
+    /// Stamps that are all a little late, and trials that are so by more or less: what stood is off in all of them.
+    #[test]
+    fn an_interval_has_the_limit_where_all_stamps_are_late() {
+        let limit = 64_000.0;
+        let trial = |late: f64| -> Vec<Standing> {
+            let each = (0..2000).map(|at| {
+                let bytes = 60_000.0 + 4.0 * f64::from(at);
+                standing(bytes + late, 100.0, bytes + 100.0 <= limit)
+            });
+            each.collect()
+        };
+        let one = Buffer::estimate(&[trial(-14.0)]).unwrap();
+        assert!(one.between.1 < limit, "{one:?}");
+        assert!(
+            one.interval.0 <= limit && limit <= one.interval.1,
+            "{one:?}"
+        );
+        let trials = Buffer::estimate(&[trial(-14.0), trial(-14.0), trial(-400.0)]).unwrap();
+        assert_eq!(trials.counts, Counts::Bytes);
+        assert!(trials.interval.0 < limit - 390.0, "{trials:?}");
     }
 
     proptest! {
@@ -175,7 +237,7 @@ mod tests {
             let dropped = all.iter().filter(|one| one.waited.is_none()).count();
             let taken = all.len() - dropped;
             prop_assume!(dropped >= DROPPED && taken > 0);
-            let found = Buffer::estimate(&all).unwrap();
+            let found = Buffer::estimate(&[all]).unwrap();
             prop_assert_eq!(found.contradict, 0.0);
             if found.counts == Counts::Bytes {
                 prop_assert!(found.between.0 <= f64::from(limit) && f64::from(limit) < found.between.1);
@@ -194,7 +256,7 @@ mod tests {
                 let off = if random.uniform() < 0.1 { 1466.0 } else { 0.0 };
                 standing(bytes + off, 500.0, taken)
             });
-            let found = Buffer::estimate(&each.collect::<Vec<_>>()).unwrap();
+            let found = Buffer::estimate(&[each.collect()]).unwrap();
             prop_assert!((found.limit() - limit).abs() < 100.0, "{found:?}");
         }
     }

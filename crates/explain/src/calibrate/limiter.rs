@@ -163,9 +163,12 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
         busy: byte * bytes,
         bytes,
     };
+    let each = overflows.iter();
+    let bucket =
+        bucket.spread(each.filter_map(|overflow| bucket_of(std::slice::from_ref(overflow), byte)));
     let burst = Estimate {
         value: bucket.limit(),
-        interval: Some(bucket.between),
+        interval: Some(bucket.interval),
     };
     let bucket = Bucket {
         burst: Some(burst),
@@ -324,19 +327,26 @@ pub(super) fn shaper(overflows: &[Overflow], forward: Option<&Line>) -> Option<(
         let first = samples.iter().take(DEPARTURES).map(|one| one.missing);
         median(first.collect())
     };
-    let burst = largest(overflows.iter().filter_map(first));
+    let burst = largest(overflows.iter().filter_map(first), packet(overflows));
     let ceiling = None;
     Some((all, Bucket { burst, ceiling }))
 }
 
-/// The largest of the trials' values, and between which they are: a bucket that was not full when a trial began looks
-/// smaller, and so does one before late stamps.
-fn largest(each: impl Iterator<Item = f64>) -> Option<Estimate> {
+/// The largest packet of all trials.
+fn packet(overflows: &[Overflow]) -> f64 {
+    let all = overflows.iter().flat_map(|overflow| &overflow.passages);
+    super::largest(all)
+}
+
+/// The largest of the trials' values: a bucket that was not full when a trial began looks smaller, and so does one before
+/// late stamps. It is between them, give or take a packet, since what passes passes whole.
+fn largest(each: impl Iterator<Item = f64>, packet: f64) -> Option<Estimate> {
     let mut each: Vec<f64> = each.map(|bytes| bytes.max(0.0)).collect();
     each.sort_by(f64::total_cmp);
+    let (least, most) = (*each.first()?, *each.last()?);
     Some(Estimate {
-        value: *each.last()?,
-        interval: Some((*each.first()?, *each.last()?)),
+        value: most,
+        interval: Some(((least - packet).max(0.0), most + packet)),
     })
 }
 
@@ -365,7 +375,7 @@ fn two_rates(overflows: &[Overflow], late: &Rate, link: f64) -> Option<Bucket> {
         return None;
     }
     Some(Bucket {
-        burst: largest(rises.iter().map(|rise| rise.plateau)),
+        burst: largest(rises.iter().map(|rise| rise.plateau), packet(overflows)),
         ceiling: Some(Ceiling {
             ns_per_byte,
             burst: median(rises.iter().map(|rise| rise.burst).collect())?.max(0.0),

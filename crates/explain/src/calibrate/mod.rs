@@ -47,7 +47,7 @@ pub mod rate;
 pub mod run_trials;
 pub mod unknown;
 
-use backlog::Sends;
+use backlog::{Sends, Standing};
 use buffer::Buffer;
 use hosts::Hosts;
 use limiter::{Limiter, Verdict};
@@ -131,18 +131,19 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
     };
     let ceiling = limiter.as_ref().and_then(Limiter::ceiling);
     let ceiling = ceiling.map(|ceiling| ceiling.ns_per_byte);
-    let standing = queues.into_iter().flat_map(|rate| {
+    let standing = queues.map(|rate| {
         let each = overflows.iter();
-        each.flat_map(move |overflow| overflow.standing(rate, sends, ceiling))
+        each.map(|overflow| overflow.standing(rate, sends, ceiling))
+            .collect()
     });
-    let standing: Vec<_> = standing.collect();
+    let standing: Vec<Vec<Standing>> = standing.unwrap_or_default();
     let found = Calibration {
         ways,
         trials: [unloaded.len(), overflows.len()],
         flawed: seen.trials.iter().filter(|trial| trial.flawed).count(),
         hosts: Hosts::estimate(&unloaded, seen.framing, ways, [&forward, &back], taken),
         buffer: Buffer::estimate(&standing),
-        queue: queues.and_then(|rate| Queue::estimate(&standing, rate)),
+        queue: queues.and_then(|rate| Queue::estimate(&standing.concat(), rate)),
         forward,
         back,
         differing,

@@ -374,6 +374,7 @@ mod tests {
             buffer: Some(Buffer {
                 counts: Counts::Bytes,
                 between: (63_990.0, 64_010.0),
+                interval: (62_500.0, 65_500.0),
                 packets: [12_000, 4_000],
                 contradict,
                 early,

@@ -315,9 +315,9 @@ pub struct Buffer {
     pub counts: &'static str,
     /// How much it holds; null where it drops before it is full.
     pub limit: Option<f64>,
-    /// It held so much.
+    /// It holds so much, with 95 % confidence; where it drops before it is full, it held so much.
     pub at_least: Option<f64>,
-    /// It did not hold so much; null where it drops before it is full.
+    /// It does not hold so much, with 95 % confidence; null where it drops before it is full.
     pub below: Option<f64>,
     /// Packets that it took.
     pub taken: usize,
@@ -452,8 +452,12 @@ impl Buffer {
                 Counts::Packets => "packets",
             },
             limit: known(buffer.limit()),
-            at_least: number(buffer.between.0),
-            below: known(buffer.between.1),
+            at_least: number(if is_known {
+                buffer.interval.0
+            } else {
+                buffer.between.0
+            }),
+            below: known(buffer.interval.1),
             taken: buffer.packets[0],
             dropped: buffer.packets[1],
             contradict: number(buffer.contradict),

@@ -122,6 +122,7 @@ fn found() -> Calibration {
         buffer: Some(Buffer {
             counts: Counts::Bytes,
             between: (63_992.0, 64_010.0),
+            interval: (62_526.0, 65_476.0),
             packets: [12_104, 3_628],
             contradict: 0.035,
             early: 0.0,

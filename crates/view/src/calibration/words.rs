@@ -132,7 +132,8 @@ fn between(low: String, high: String) -> String {
 fn buffer(found: &Calibration) -> Option<Fact> {
     let buffer = found.buffer.as_ref()?;
     let Buffer {
-        between: (low, high),
+        between: (held, _),
+        interval: (low, high),
         packets: [taken, dropped],
         contradict,
         ..
@@ -144,7 +145,7 @@ fn buffer(found: &Calibration) -> Option<Fact> {
     if buffer.drops_early() {
         return Some(Fact {
             what: "buffer",
-            value: format!("{} or more", amount(low)),
+            value: format!("{} or more", amount(held)),
             between: String::new(),
             from: format!(
                 "room for {:.0} % of {dropped} dropped",
