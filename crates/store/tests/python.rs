@@ -55,7 +55,7 @@ fn polars_and_duckdb_read_a_run_as_it_is() {
 }
 
 fn check_tables(found: &Value, written: &[Record]) {
-    let rows = json!({ "records": written.len(), "trials": 6, "noise": 15, "clock_reads": 6,
+    let rows = json!({ "records": written.len(), "trials": 6, "noise": 18, "clock_reads": 6,
         "hops": 24, "series": 18 });
     assert_eq!(found["rows"], rows);
     let mut outcomes: BTreeMap<&str, u64> = BTreeMap::new();

@@ -316,7 +316,7 @@ fn what_was_planted_is_in_the_first_sentence() {
         (
             "mark",
             "probe.ef.class=be",
-            "probe.ef.class changed from ef to be: response rises, most in streams=1, probe ef: p99 from",
+            "probe.ef.class changed from ef to be: response rises, most in streams=1, probe ef: p90 from",
         ),
         (
             "nothing",

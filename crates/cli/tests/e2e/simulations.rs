@@ -171,7 +171,7 @@ fn threads_make_no_difference_and_the_report_shows_the_queue() {
     assert_eq!(report.code, 0, "{}", report.stderr);
     assert!(report.stdout.contains("backlog"), "{}", report.stdout);
     assert!(report.stdout.contains("2 true"), "{}", report.stdout);
-    let svg = fs::read_to_string(scratch.path("figures/series.svg")).unwrap();
+    let svg = fs::read_to_string(scratch.path("figures/series-backlog.svg")).unwrap();
     assert!(svg.contains("backlog (cells)"));
 }
 
