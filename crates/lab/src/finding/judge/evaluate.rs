@@ -125,8 +125,14 @@ impl<'a> Evaluation<'a> {
         })
     }
 
+    /// Where two numbers are open on the side on which their difference is, the reason is that of the first.
     pub(super) fn interval(&self, number: &Replicates) -> Result<Bounds, String> {
-        self.resampling.interval(number)
+        self.resampling.interval(number).map_err(|reason| {
+            let open = self.open_leaf().filter(|_| number.value.is_finite());
+            open.map_or(reason, |(text, why)| {
+                format!("{text} has no interval: {why}")
+            })
+        })
     }
 
     fn doubt(&self, term: &Term) -> Option<String> {
@@ -159,12 +165,18 @@ impl<'a> Evaluation<'a> {
 
     /// Why one end of a far quantile is not known, if this is so of any.
     pub(super) fn open_end(&self) -> Option<String> {
+        let (text, why) = self.open_leaf()?;
+        Some(format!(
+            "how far {text} may be beyond that is not known: {why}"
+        ))
+    }
+
+    /// The first far quantile of which one end is not known, and why.
+    fn open_leaf(&self) -> Option<(&str, String)> {
         let index = (0..self.plan.leaves.len()).find(|&index| self.is_open(index))?;
         let doubt = self.leaf_doubt(index, false)?;
-        let (text, time) = (&self.plan.leaves[index].text, self.time_lacked(index));
-        Some(format!(
-            "how far {text} may be beyond that is not known: {doubt}{time}"
-        ))
+        let time = self.time_lacked(index);
+        Some((&self.plan.leaves[index].text, format!("{doubt}{time}")))
     }
 
     /// Is any statistic an extreme, which single packets do not bound?
