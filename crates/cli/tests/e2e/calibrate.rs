@@ -114,8 +114,9 @@ fn what_is_told_reads_well(scratch: &Scratch) {
         assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
     }
     // Each model's folder is whole, also that of the model which is changed.
-    for folder in fs::read_dir(scratch.path("runs/latest/models")).unwrap() {
-        let folder = folder.unwrap().path();
+    let all = fs::read_dir(scratch.path("runs/latest/models")).unwrap();
+    let all = all.map(|entry| entry.unwrap().path());
+    for folder in all.filter(|path| path.is_dir()) {
         let has = |file: &str| folder.join(file).exists();
         let shown = has("calibration.html") && has("calibration.json");
         let shown = shown || has("prediction.html") && has("prediction.json");

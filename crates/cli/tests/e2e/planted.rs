@@ -240,6 +240,7 @@ mod alone {
     fn in_the_senders_queue() {
         const RATE: i64 = 1_000_000;
         const ETHERNET: i64 = 14;
+        const SLIP: &str = "schedule slip";
         let pair = or_skip!(Pair::new(1500));
         let _reflector = Reflector::inside_before_others(&pair.b);
         let (ip_size, burst, bursts) = (1000, 8, 6);
@@ -253,7 +254,6 @@ mod alone {
                 "{B4} --method {method} --ip-size {ip_size}B --burst {burst} -i 150ms -c {}",
                 burst * bursts
             );
-            // A machine that takes half a millisecond for a send call takes it off the next packet's wait.
             in_one_of_three(|| {
                 // A burst that another program cuts in two is none.
                 let run = measure_by(before_others(&ping(Some(&pair.a), &words)));
@@ -270,12 +270,16 @@ mod alone {
                     let planted = i64::try_from(k).unwrap() * frame * 8 * SECOND / RATE;
                     let all = kth(k).map(stages);
                     let whole: Vec<_> = all.filter(|it| it.len() == usual.len()).collect();
+                    let median_of = |stage: &str| median(whole.iter().map(|stages| stages[stage]).collect());
+                    // What the send calls before it take, packet k waits for them and not in the queue. Slow ones take half a
+                    // millisecond.
+                    let slip = median_of(SLIP) - usual[SLIP];
                     for (stage, usual) in &usual {
-                        let found = median(whole.iter().map(|stages| stages[stage]).collect());
-                        let expected = if stage == "local queue" {
-                            planted
-                        } else {
-                            *usual
+                        let found = median_of(stage);
+                        let expected = match stage.as_str() {
+                            "local queue" => planted - slip,
+                            SLIP if slip < planted / 4 => found,
+                            _ => *usual,
                         };
                         if (found - expected).abs() > planted / 20 {
                             return Err(format!(
