@@ -144,7 +144,10 @@ fn check_whole(folder: &Path) {
         .collect();
     assert_eq!(read(&run, None), all);
     assert_eq!(run.trials().len(), 2 * TRIALS as usize);
-    assert_eq!(run.noise(None).len(), NoiseKind::ALL.len() * TRIALS as usize);
+    assert_eq!(
+        run.noise(None).len(),
+        NoiseKind::ALL.len() * TRIALS as usize
+    );
     assert_eq!(run.hops(None).len(), 12 * (TRIALS as usize - 1));
     assert_eq!(run.series(None).len(), 9 * (TRIALS as usize - 1));
     assert_eq!(run.problems(), Vec::<String>::new());

@@ -270,7 +270,8 @@ mod alone {
                     let planted = i64::try_from(k).unwrap() * frame * 8 * SECOND / RATE;
                     let all = kth(k).map(stages);
                     let whole: Vec<_> = all.filter(|it| it.len() == usual.len()).collect();
-                    let median_of = |stage: &str| median(whole.iter().map(|stages| stages[stage]).collect());
+                    let median_of =
+                        |stage: &str| median(whole.iter().map(|stages| stages[stage]).collect());
                     // What the send calls before it take, packet k waits for them and not in the queue. Slow ones take half a
                     // millisecond.
                     let slip = median_of(SLIP) - usual[SLIP];
