@@ -219,7 +219,8 @@ fn an_outage_is_one_to_explain_and_to_compare() {
         carry_out(&runs.path().join(name), EXPERIMENT, 1, ("live", &mut world))
     };
     let (whole, _) = carried_out("a", |_| Outcome::Ok);
-    let cases: [(&str, fn(u64) -> Outcome, Option<u64>); 5] = [
+    type Case = (&'static str, fn(u64) -> Outcome, Option<usize>);
+    let cases: [Case; 5] = [
         ("b", |seq| gone(seq, 153), Some(247)),
         ("c", |seq| gone(seq, 390), Some(10)),
         ("d", |seq| gone(seq, 395), Some(5)),
@@ -241,14 +242,14 @@ fn an_outage_is_one_to_explain_and_to_compare() {
         let (run, resolved) = carried_out(name, ends);
         let explained = causes::explain(&run, Some(&resolved), Baseline::Best);
         let outage = explained.losses.and_then(|losses| losses.outage);
-        let found = outage.map(|outage| outage.row.packets as u64);
+        let found = outage.map(|outage| outage.row.packets);
         assert_eq!(found, packets, "{name}");
         let compared = compare(&Stored::new(&whole), &Stored::new(&run), &Asked::usual()).unwrap();
         let longest = compared
             .pairs
             .iter()
             .filter_map(|pair| pair.outages[1].longest);
-        let found = longest.map(|outage| outage.packets as u64).max();
+        let found = longest.map(|outage| outage.packets).max();
         assert_eq!(found, packets, "{name}");
     }
 }
