@@ -6,6 +6,7 @@ Each runs in a folder of its own, as for a user who has just begun.
 """
 
 import pathlib
+import re
 import sys
 import tempfile
 import time
@@ -15,6 +16,8 @@ import nbformat
 
 FOLDER = pathlib.Path("docs/notebooks")
 LONGEST = 900  # seconds for one cell
+# The file that a kernel makes of a cell, before a warning.
+CELL = re.compile(r"\S*/ipykernel_\d+/\d+\.py:\d+: ")
 
 
 def carry_out(path: pathlib.Path, write: bool) -> None:
@@ -42,7 +45,7 @@ def tidy(notebook: nbformat.NotebookNode, folder: str) -> None:
                 if isinstance(text, str):
                     output["data"][kind] = text.replace(folder + "/", "").replace(programs + "/", "")
             if "text" in output:
-                output["text"] = output["text"].replace(folder + "/", "")
+                output["text"] = CELL.sub("", output["text"].replace(folder + "/", ""))
 
 
 def main() -> None:
