@@ -5,6 +5,7 @@
 Each runs in a folder of its own, as for a user who has just begun.
 """
 
+import os
 import pathlib
 import re
 import sys
@@ -36,16 +37,22 @@ def carry_out(path: pathlib.Path, write: bool) -> None:
 
 def tidy(notebook: nbformat.NotebookNode, folder: str) -> None:
     """Without what differs from run to run and means nothing, or is of this machine: times of cells, folders, versions."""
-    programs = str(pathlib.Path(sys.executable).parent)
+    ours = [folder, *(str(pathlib.Path(program).parent) for program in (sys.executable, os.environ["DELAYLAB"]))]
+
+    def without(text: str) -> str:
+        for place in ours:
+            text = text.replace(place + "/", "")
+        return CELL.sub("", text)
+
     notebook.metadata.pop("language_info", None)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", []):
             for kind, text in output.get("data", {}).items():
                 if isinstance(text, str):
-                    output["data"][kind] = text.replace(folder + "/", "").replace(programs + "/", "")
+                    output["data"][kind] = without(text)
             if "text" in output:
-                output["text"] = CELL.sub("", output["text"].replace(folder + "/", ""))
+                output["text"] = without(output["text"])
 
 
 def main() -> None:

@@ -311,8 +311,7 @@ class Run:
             against = baseline.folder if isinstance(baseline, Run) else baseline
             words = [f"--baseline={_arguments.path('baseline', against, 'a run, its folder or its name, or text: idle')}"]
         words += ["--", str(self.folder)]
-        # The program prints one or the other: both are asked for now, while the runs are what they are.
-        return Answer(_program.document("explain", *words), _program.call("explain", *words)[0])
+        return Answer(*_program.document_and_text("explain", *words))
 
     def calibrate(self) -> Calibration:
         """The measured path as a model, whose changes can be predicted. Raises `ModelError` where none can be made."""

@@ -3,6 +3,7 @@
 use crate::args::explain::{ExplainArgs, IDLE};
 use crate::exit::Failed;
 use crate::experiment::choose;
+use crate::output;
 use crate::terminal;
 use delaylab_explain::causes;
 use delaylab_explain::causes::slow::{Baseline, Slow};
@@ -28,12 +29,16 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     for problem in run.problems() {
         terminal::say(format!("warning: {problem}"));
     }
+    let head = stored::head(&run, resolved.as_ref(), &folder);
+    let style = terminal::style(&io::stdout(), args.verbose);
+    let text = || delaylab_terminal::explain::page(&head, &found, &style);
+    if let Some(file) = &args.text_file {
+        output::write(file, text().as_bytes())?;
+    }
     if args.json {
         return terminal::document(&json::document(&folder, &found));
     }
-    let head = stored::head(&run, resolved.as_ref(), &folder);
-    let style = terminal::style(&io::stdout(), args.verbose);
-    terminal::print(delaylab_terminal::explain::page(&head, &found, &style))
+    terminal::print(text())
 }
 
 /// What the run that it is to be held against says, if it is one.

@@ -43,4 +43,8 @@ pub struct ExplainArgs {
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
+
+    /// Also write to this file what a terminal would show: for programs that show it and read the document
+    #[arg(long, value_name = "FILE", requires = "json", hide = true)]
+    pub text_file: Option<PathBuf>,
 }

@@ -1,7 +1,7 @@
 //! The measured run, and what it shows of its path.
 
 use crate::args::calibrate::OfArgs;
-use crate::exit::Failed;
+use crate::exit::{Exit, Failed};
 use crate::experiment::choose;
 use crate::terminal;
 use delaylab_explain::calibrate::run_trials::RunTrials;
@@ -34,6 +34,8 @@ impl Measured {
                 "{name} has no experiment that could be carried out again: a model needs its probes and loads"
             )));
         };
+        let no_model = |why| Failed::new(Exit::Unreachable, format!("no model of {name}: {why}"));
+        model::of_one_path(&resolved).map_err(no_model)?;
         let seen = RunTrials::of_run(&run, &resolved);
         whole(&run)?;
         for problem in run.problems() {

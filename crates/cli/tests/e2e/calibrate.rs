@@ -176,6 +176,8 @@ fn what_a_run_does_not_show_is_said() {
         "{}",
         told.stderr
     );
+    // No figure of several paths together.
+    assert_eq!(told.stdout, "");
 }
 
 #[test]

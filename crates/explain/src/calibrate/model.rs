@@ -57,11 +57,7 @@ pub fn experiment(
     run: &str,
     kind: &str,
 ) -> Result<String, ModelError> {
-    let unreadable = |error: toml::de::Error| ModelError::Unreadable(error.to_string());
-    let measured: Table = resolved.toml.parse().map_err(unreadable)?;
-    if let Some(place) = varied_path(&measured) {
-        return Err(ModelError::PathVaries(place));
-    }
+    let measured = of_one_path(resolved)?;
     let pattern = resolved.planned.first();
     let trial = &pattern
         .ok_or_else(|| ModelError::Unreadable("it has no trials".to_owned()))?
@@ -95,6 +91,20 @@ pub fn experiment(
     // Plain tables of what a TOML file held: they can be written.
     let kept = toml::to_string(&kept).unwrap_or_default();
     Ok(format!("{head}\n{path}\n{kept}"))
+}
+
+/// The run's experiment as it is written, if all of its trials have one path: what is found of several together is true of none.
+///
+/// # Errors
+///
+/// A factor or a case changes the path, or the experiment cannot be read.
+pub fn of_one_path(resolved: &Resolved) -> Result<Table, ModelError> {
+    let unreadable = |error: toml::de::Error| ModelError::Unreadable(error.to_string());
+    let experiment: Table = resolved.toml.parse().map_err(unreadable)?;
+    match varied_path(&experiment) {
+        Some(place) => Err(ModelError::PathVaries(place)),
+        None => Ok(experiment),
+    }
 }
 
 /// A factor that sets something of the path.
