@@ -23,7 +23,7 @@ const PROBER: u16 = 0;
 /// That of the reflector.
 const REFLECTOR: u16 = 1;
 
-/// A host on which these events were seen, whoever had the CPU; a packet that is due while the prober's is taken is sent once
+/// A host on which these events were seen, of any process; a packet that is due while the prober's is taken is sent once
 /// that ends.
 struct Host {
     events: Vec<NoiseEvent>,

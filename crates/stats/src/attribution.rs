@@ -435,7 +435,7 @@ mod tests {
             );
             assert_eq!(of(reflector, stop), LateCause::Reflector { here: true });
         }
-        // Too short, over before, and of another thread, which goes on later.
+        // Too short, over before, and of another thread, which continues later.
         for other in [
             stop(1_000_000_000, 1_400_000),
             stop(900_000_000, 100_000_000),

@@ -32,7 +32,7 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 pub(crate) const MIN_EFFECTIVE: f64 = 24.0;
 /// As many independent values must lie beyond a quantile for it to have an interval.
 pub(crate) const MIN_BEYOND: f64 = 5.0;
-/// Where few large values make up most of a variance, it has at least so many degrees of freedom.
+/// Where few large values make up most of a variance, it has at least this number of degrees of freedom.
 pub(crate) const LEAST_DEGREES: f64 = 3.0;
 
 pub(crate) fn refuse_few(count: u64) -> Interval {

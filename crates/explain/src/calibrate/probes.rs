@@ -9,7 +9,7 @@ use delaylab_model::MICROSECOND;
 use delaylab_model::path::Framing;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Minimum delays that differ by less are those of one path: by this share, and by so many nanoseconds.
+/// Minimum delays that differ by less than this share, or by less than this many nanoseconds, are those of one path.
 const SHARE: f64 = 0.1;
 const LEAST: f64 = 10.0 * MICROSECOND as f64;
 

@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_stop_lasts_until_the_thread_runs_again_on_any_cpu() {
         let mut stops = Stops::default();
-        // It goes on on CPU 1, which is read last, then on CPU 0, which was read before.
+        // It continues on CPU 1, which is read last, then on CPU 0, which was read before.
         stops.take(0, 10, &switch(7, 8, Why::Stopped));
         stops.take(0, 20, &switch(8, 9, Why::Waits));
         assert_eq!(ended(&mut stops, 25), []);

@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     fn judged(length: Nanos, thread: Option<u32>) -> bool {
-        judged_as(NoiseKind::Scheduled, "somebody", length, thread)
+        judged_as(NoiseKind::Scheduled, "other", length, thread)
     }
 
     fn judged_as(kind: NoiseKind, who: &'static str, length: Nanos, thread: Option<u32>) -> bool {
@@ -229,9 +229,9 @@ mod tests {
         let stopped = |who, thread| judged_as(NoiseKind::Stopped, who, 5, Some(thread));
         assert!(stopped("delaylab", u32::MAX));
         assert!(stopped("dlab-echo", u32::MAX));
-        assert!(!stopped("somebody", u32::MAX));
+        assert!(!stopped("other", u32::MAX));
         let first = std::process::id();
-        assert!(first == process::thread_id() || stopped("somebody", first));
+        assert!(first == process::thread_id() || stopped("other", first));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Minima of blocks that the floor is estimated from, at most.
 const MINIMA: usize = 32;
-/// So many equal minima are the floor itself.
+/// This number of equal minima is the floor itself.
 const EQUAL: usize = 5;
 /// Shapes of the lower end: 1 where the density does not vanish at the floor, larger the more slowly it rises. A normal
 /// law, which has no floor, looks like 8.
@@ -180,7 +180,7 @@ impl Floor {
     }
 }
 
-/// Of at most so many blocks, at least one, which are as long as each other.
+/// Of at most this number of blocks, at least one, which are as long as each other.
 fn block_minima(values: &[f64], blocks: usize) -> Vec<f64> {
     let blocks = blocks.clamp(1, values.len().max(1));
     let block = |index: usize| index * values.len() / blocks..(index + 1) * values.len() / blocks;

@@ -36,7 +36,7 @@ pub struct Statistic<'a> {
     pub count: u64,
     /// How many independent values would say as much.
     pub effective: f64,
-    /// So many packets say as much as one independent value, estimated.
+    /// The number of packets that say as much as one independent value, estimated.
     time: f64,
     pub(super) block: f64,
     pub(super) memory: f64,

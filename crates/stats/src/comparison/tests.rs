@@ -238,7 +238,7 @@ fn a_far_quantile_is_known_on_one_side() {
         let found: Vec<Bounds> = (0..RUNS).filter_map(p99).collect();
         let wrong = found.iter().filter(|bounds| bounds.low > 2.326_348);
         let share = wrong.count() as f64 / found.len() as f64;
-        // 2.5 % and two standard errors of what so many runs show of it.
+        // 2.5 % and two standard errors of what this number of runs shows of it.
         assert!(
             share <= 0.05 && found.len() as f64 > 0.5 * RUNS as f64,
             "{phi}: {share} of {}",

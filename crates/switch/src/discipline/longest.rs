@@ -23,7 +23,7 @@ pub(crate) struct Longest {
 }
 
 impl Longest {
-    /// A queue now holds so many bytes.
+    /// A queue now holds this number of bytes.
     #[inline]
     pub(crate) fn note(&mut self, queue: usize, bytes: u64) {
         if !self.nodes.is_empty() {

@@ -246,21 +246,27 @@ fn bytes(value: f64) -> String {
 mod tests {
     use super::*;
     use delaylab_model::plan::Level;
+    use delaylab_view::run::Group;
     use delaylab_view::run::samples::queues;
 
-    #[test]
-    fn combinations_are_never_put_together_and_many_are_not_all_shown() {
+    /// A run that has no combination yet, and a series and a group to make some of.
+    fn without_combinations() -> (RunData, SeriesShown, Group) {
         let mut run = queues();
-        let one = run.series[0].clone();
-        let group = run.groups[0].clone();
-        let named =
-            |number: usize| vec![("case".to_owned(), Level::named(format!("case {number:02}")))];
+        let (series, group) = (run.series[0].clone(), run.groups[0].clone());
         run.levels.clear();
         run.groups.clear();
         run.series.clear();
+        (run, series, group)
+    }
+
+    #[test]
+    fn combinations_are_never_put_together_and_many_are_not_all_shown() {
+        let (mut run, one, group) = without_combinations();
+        let named =
+            |number: usize| vec![("case".to_owned(), Level::named(format!("case {number:02}")))];
         for number in 0..50 {
             let factors = named(number);
-            run.groups.push(delaylab_view::run::Group {
+            run.groups.push(Group {
                 factors: factors.clone(),
                 ..group.clone()
             });
@@ -294,11 +300,7 @@ mod tests {
 
     #[test]
     fn levels_that_look_the_same_are_one_row() {
-        let mut run = queues();
-        let (one, group) = (run.series[0].clone(), run.groups[0].clone());
-        run.levels.clear();
-        run.groups.clear();
-        run.series.clear();
+        let (mut run, one, group) = without_combinations();
         for (streams, mean) in [("1", 100.0), ("2", 200.0)] {
             for place in ["near", "far"] {
                 let named = |name: &str, level: &str| (name.to_owned(), Level::named(level));
@@ -309,7 +311,7 @@ mod tests {
                     ..one.clone()
                 };
                 run.series.push(series);
-                run.groups.push(delaylab_view::run::Group {
+                run.groups.push(Group {
                     factors,
                     ..group.clone()
                 });
@@ -338,18 +340,14 @@ mod tests {
 
     #[test]
     fn another_port_is_marked_where_it_stands_for_the_usual_one() {
-        let mut run = queues();
-        let (one, group) = (run.series[0].clone(), run.groups[0].clone());
-        run.levels.clear();
-        run.groups.clear();
-        run.series.clear();
+        let (mut run, one, group) = without_combinations();
         for (case, of, mean) in [
             ("PFC", "leaf→spine", 600.0),
             ("tail drop", "leaf→host", 60.0),
         ] {
             let factors = vec![("case".to_owned(), Level::named(case))];
             let group = group.clone();
-            run.groups.push(delaylab_view::run::Group {
+            run.groups.push(Group {
                 factors: factors.clone(),
                 ..group
             });

@@ -66,7 +66,7 @@ impl Quantiles {
 }
 
 impl RunData {
-    /// Of at most so many rows, the worst ones; all without a limit. People are shown one quantity a row: network and host are
+    /// Of at most this number of rows, the worst ones; all without a limit. People are shown one quantity a row: network and host are
     /// parts of the response, so where stamps tell them apart p50 and p99 are the response's, too.
     pub fn digest(&self, most: Option<usize>) -> Digest {
         let digest = self.digest_of(self.shown_delay(), most);

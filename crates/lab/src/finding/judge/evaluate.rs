@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Smallest number of trials from which to estimate how much trials differ.
 const TRIALS: usize = 3;
-/// The error of a median is so many times that of a mean, of normal values: √(π/2).
+/// The error of a median over that of a mean, of normal values: √(π/2).
 const OF_A_MEDIAN: f64 = 1.253;
 /// The points of a fit need no interval each, but at least this many independent values in all.
 const MIN_EFFECTIVE_OF_FIT: f64 = 24.0;

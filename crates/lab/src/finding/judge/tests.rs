@@ -712,7 +712,7 @@ fn a_far_quantile_is_judged_on_the_side_that_is_known() {
     expect(neither, &data, Verdict::Undecided, lacks);
 }
 
-/// Two sizes, each with so many repeats that are the same simulation.
+/// Two sizes, each with this number of repeats, which are the same simulation.
 fn copies(repeats: u32) -> Samples {
     let mut samples = Samples::default();
     for trial in 0..2 * repeats {

@@ -94,7 +94,7 @@ impl Cubic {
         }
     }
 
-    /// The least growth with so many segments acknowledged.
+    /// The least growth with this number of segments acknowledged.
     fn least(&self, acked: f64) -> f64 {
         match (self.beyond, self.w_max) {
             (RenoFriendly::Linux, None) => acked / LINUX_UNTIL_LOSS,
