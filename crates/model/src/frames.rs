@@ -24,6 +24,8 @@ pub struct Frames {
     pub family: Family,
     /// The 802.1Q tag's VLAN.
     pub vlan: Option<u16>,
+    /// How long the line of its port takes for one: the next does not begin sooner. 0: not known.
+    pub line_time: Picos,
     /// The first is due so long after the trial's start.
     pub start: Nanos,
     /// Is a trial invalid whose frames were not sent at their rate? Else they go as fast as they can.
@@ -41,6 +43,7 @@ impl Frames {
             size,
             family: Family::V4,
             vlan: None,
+            line_time: 0,
             start: 0,
             paced: true,
             random_phase: false,
@@ -75,6 +78,14 @@ impl Frames {
     /// Bytes behind the UDP header.
     pub const fn payload(&self) -> u32 {
         self.ip_size().saturating_sub(self.headers())
+    }
+
+    /// The same on a port whose line has this rate in bit/s.
+    pub fn on_line(self, line_rate: u64) -> Self {
+        Self {
+            line_time: self.interval(line_rate, Share::WHOLE),
+            ..self
+        }
     }
 
     /// From first bit to first bit at this share of a line rate in bit/s (RFC 2544 §20, RFC 5180).

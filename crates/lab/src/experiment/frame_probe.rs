@@ -22,15 +22,16 @@ const CLOCK_TOLERANCE: Share = Share(1_000_000);
 /// The probe for this section. The path gives the line rate of which `pacing.load` is a share.
 pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, Refusal> {
     only_frames_have(section)?;
+    let line_rate = line_rate(section, path)?;
     let frames = Frames {
-        size: size(section)?,
         family: section.family,
         vlan: vlan(section)?,
         start: section.start.map_or(0, |start| start.0),
-        paced: true,
         random_phase: section.phase == Some(Phase::Random),
         clock_tolerance: clock_tolerance(section)?,
+        ..Frames::new(size(section)?)
     };
+    let frames = frames.on_line(line_rate);
     let mut probe = Probe::new(&section.name, Method::Frame);
     probe.payload = frames.payload();
     probe.dscp = section.class.0;
@@ -41,7 +42,7 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
     probe.from.clone_from(&section.from);
     probe.to.clone_from(&section.to);
     probe.pacing = Pacing::Frames {
-        interval_ps: frames.interval(line_rate(section, path)?, load(section)?),
+        interval_ps: frames.interval(line_rate, load(section)?),
     };
     probe.warmup = warmup(section, probe.pacing)?;
     probe.frames = Some(frames);
@@ -135,7 +136,9 @@ pub(super) fn draw(trial: &mut Trial) {
             frames.start = frames.start.saturating_add(later as Nanos);
         }
         let fast = clock * frames.clock_tolerance.as_f64();
-        *interval_ps = (*interval_ps as f64 / (1.0 + fast)).round().max(1.0) as Picos;
+        for time in [interval_ps, &mut frames.line_time] {
+            *time = (*time as f64 / (1.0 + fast)).round().max(1.0) as Picos;
+        }
     }
 }
 

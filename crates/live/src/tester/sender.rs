@@ -1,7 +1,8 @@
 //! Sends every stream of a trial, each frame at its time.
 //!
 //! One thread for all ports: frames of two streams that are due at once leave one right after the other,
-//! in any order. It sleeps to shortly before a frame is due and spins the rest, as the prober does.
+//! in any order, and those of one port as its line carries them. It sleeps to shortly before a frame is due and spins
+//! the rest, as the prober does.
 
 use super::error::TesterError;
 use super::job::{FrameStream, Job};
@@ -14,6 +15,7 @@ use delaylab_model::stop::Stop;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos, SECOND};
 use delaylab_traffic::pacing::awake::Awake;
 use delaylab_traffic::pacing::frames;
+use delaylab_traffic::pacing::line::Line;
 use delaylab_wire::test_frame::Template;
 use std::time::Duration;
 
@@ -53,6 +55,8 @@ pub(super) struct Sending {
     port: usize,
     start: Nanos,
     interval: Picos,
+    /// A frame takes the line of its port for so long.
+    line_time: Picos,
     count: u64,
     sent: Vec<Sent>,
 }
@@ -79,7 +83,7 @@ impl Sending {
 pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sending>, TesterError> {
     let ready = |(stream, number): (&FrameStream, u16)| {
         let probe = &stream.probe;
-        let Pacing::Frames { interval_ps } = probe.pacing else {
+        let (Pacing::Frames { interval_ps }, Some(frames)) = (probe.pacing, probe.frames) else {
             return Err(TesterError::NoFrames {
                 probe: probe.name.clone(),
             });
@@ -91,8 +95,10 @@ pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sendi
                 .iter()
                 .position(|port| port.is(&stream.from))
                 .unwrap_or(0),
-            start: probe.frames.map_or(0, |frames| frames.start),
+            start: frames.start,
             interval: interval_ps,
+            // A load above the line's rate is the user's to ask for.
+            line_time: frames.line_time.min(interval_ps),
             count,
             // A page fault is a stall.
             sent: touched(count as usize, UNSENT),
@@ -118,25 +124,29 @@ pub(super) fn send(
                 let _ = Scheduling::fifo(PRIORITY).apply();
             }
             let mut awake = Awake::new(EARLY, MOST_AWAKE);
-            while let Some(due) = next(&streams) {
+            let mut lines = vec![Line::default(); ports.len()];
+            while let Some((slot, at)) = next(&streams, &lines) {
                 if stop.is_asked() {
                     break;
                 }
-                if clock::monotonic() - (start + due) > GIVE_UP_BEHIND {
+                if clock::monotonic() - (start + slot) > GIVE_UP_BEHIND {
                     streams.iter_mut().for_each(Sending::give_up);
                     break;
                 }
-                wait_until(start + due, &mut awake);
+                wait_until(start + at, &mut awake);
                 for stream in &mut streams {
+                    let line = &mut lines[stream.port];
                     // In turns, so that none waits for another that has fallen behind.
                     for _ in 0..TURN {
-                        let Some(due) = stream.due().map(|due| start + due) else {
+                        let Some(slot) = stream.due() else {
                             break;
                         };
-                        if due > clock::monotonic() {
+                        let now = clock::monotonic() - start;
+                        if line.at(slot) > now {
                             break;
                         }
-                        one(stream, &ports[stream.port], due);
+                        one(stream, &ports[stream.port], start + slot);
+                        line.carries(slot, now, stream.line_time);
                     }
                 }
             }
@@ -148,8 +158,13 @@ pub(super) fn send(
     Ok(streams.into_iter().map(|stream| stream.sent).collect())
 }
 
-fn next(streams: &[Sending]) -> Option<Nanos> {
-    streams.iter().filter_map(Sending::due).min()
+/// When the next frame is due, and when its line is free for it, from the trial's start.
+fn next(streams: &[Sending], lines: &[Line]) -> Option<(Nanos, Nanos)> {
+    let due = streams.iter().filter_map(|stream| {
+        let slot = stream.due()?;
+        Some((slot, lines[stream.port].at(slot)))
+    });
+    due.min_by_key(|&(_, at)| at)
 }
 
 /// Frames a second, of all streams together.

@@ -10,6 +10,7 @@ mod closed;
 pub mod frames;
 mod grid;
 pub mod lead;
+pub mod line;
 mod poisson;
 #[cfg(test)]
 mod tests;
