@@ -137,7 +137,7 @@ pub struct Evaluated {
     pub no_interval: Option<String>,
     /// How many values it is made of.
     pub count: u64,
-    /// How many independent values would say as much; null where that makes no sense.
+    /// How many independent values would say as much; null where that makes no sense or the streams are too short to tell.
     pub effective: Option<f64>,
     /// Of how many trials.
     pub trials: usize,

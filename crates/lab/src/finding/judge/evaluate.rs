@@ -357,7 +357,9 @@ impl<'a> Evaluation<'a> {
         evidence.no_interval = doubt.or(evidence.no_interval);
         evidence.count = self.count_of(index);
         let estimate = statistic.filter(|_| !leaf.functional.is_found());
-        evidence.effective = estimate.map(|statistic| statistic.effective);
+        let effective = estimate.map(|statistic| statistic.effective);
+        // 0: the streams are too short to tell.
+        evidence.effective = effective.filter(|&effective| effective > 0.0);
         evidence.trials = trials(&[leaf]);
         let notes = leaf.note.iter().cloned();
         let notes: Vec<String> = notes.chain(self.unseen(&Term::Leaf(index))).collect();
