@@ -70,6 +70,11 @@ impl Session {
             max_duration: None,
         }
     }
+
+    /// Does the reflector hold it? An RFC 862 server knows nothing of sessions.
+    pub const fn is_held(&self) -> bool {
+        self.max_duration.is_some()
+    }
 }
 
 /// What an answer to a Hello asks for.

@@ -511,6 +511,34 @@ fn one_thread_drives_several_probes() {
     }
 }
 
+#[test]
+fn a_session_ends_with_its_probe_with_and_without_room_for_stamps() {
+    let reflector = Running::new(Method::Udp);
+    let policy = Policy {
+        max_sessions: 1,
+        ..reflector.policy
+    };
+    let over = AtomicBool::new(false);
+    let probing = Probing {
+        key: None,
+        stop: Stop::default(),
+    };
+    let ran = std::thread::scope(|scope| {
+        let bound = reflector.bound;
+        let stopped = || over.load(Ordering::Relaxed);
+        let serving = scope.spawn(move || reflect::serve(bound, policy, WaitMode::Block, &stopped));
+        let ran = [12, 12, 112, 12].map(|payload| {
+            let mut run = probe_run(Method::Udp, reflector.target, 3);
+            run.probe.payload = payload;
+            probing.run(&run, &mut Kept::default()).map(|_| ())
+        });
+        over.store(true, Ordering::Relaxed);
+        serving.join().unwrap().unwrap();
+        ran
+    });
+    assert!(ran.iter().all(Result::is_ok), "{ran:?}");
+}
+
 /// The records of a probe of a server.
 fn recorded(run: &ProbeRun) -> Vec<Record> {
     let probing = Probing {

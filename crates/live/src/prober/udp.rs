@@ -239,7 +239,7 @@ impl Format for Echo {
     }
 
     fn finish(&mut self, socket: &impl ProbeSocket, _sent: &[u8], last: u64) -> FinalReport {
-        if self.session.mode == Mode::Plain {
+        if !self.session.is_held() {
             return FinalReport::default();
         }
         let mut follow_ups = Vec::new();
