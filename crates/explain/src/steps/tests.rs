@@ -57,6 +57,14 @@ fn record(trial: u32, seq: u64, size: u32, [there, back]: [f64; 2], offset: f64)
 
 /// Sizes of 40 to 280, five packets each in random order of size, forward and return delay of each.
 fn swept(clock: ReflectorClock, delay: impl Fn(u32, &mut SplitMix) -> [f64; 2]) -> Vec<Sweep> {
+    swept_by(|_| clock, delay)
+}
+
+/// The same where a packet's size decides which stamps of the reflector it carries.
+fn swept_by(
+    clock: impl Fn(u32) -> ReflectorClock,
+    delay: impl Fn(u32, &mut SplitMix) -> [f64; 2],
+) -> Vec<Sweep> {
     let mut random = SplitMix::new(1);
     let mut sizes: Vec<u32> = (40..=280).collect();
     for index in (1..sizes.len()).rev() {
@@ -64,15 +72,21 @@ fn swept(clock: ReflectorClock, delay: impl Fn(u32, &mut SplitMix) -> [f64; 2]) 
     }
     let payload = |size: u32| level("payload", size - 28);
     let members = sizes.iter().zip(0..);
-    let members = members.map(|(&size, trial)| member(trial, vec![payload(size)], clock));
+    let members = members.map(|(&size, trial)| member(trial, vec![payload(size)], clock(size)));
     let mut gatherer = Gatherer::new(members);
-    let offset = match clock {
+    let offset = |size| match clock(size) {
         ReflectorClock::Unrelated => 1e6,
         _ => 0.0,
     };
     for (&size, trial) in sizes.iter().zip(0..) {
         for seq in 0..5 {
-            gatherer.push(&record(trial, seq, size, delay(size, &mut random), offset));
+            gatherer.push(&record(
+                trial,
+                seq,
+                size,
+                delay(size, &mut random),
+                offset(size),
+            ));
         }
     }
     gatherer.finish(1)
@@ -139,6 +153,29 @@ fn without_cells_it_says_what_would_have_been_seen() {
     );
     assert!(said.contains("would have been seen in 95 of 100"), "{said}");
     assert_eq!(way.measure, "network");
+}
+
+#[test]
+fn packets_too_small_for_the_reflectors_stamps_are_not_taken_for_slower() {
+    for least in [50, 72] {
+        let clock = |size| match size < least {
+            true => ReflectorClock::None,
+            false => ReflectorClock::Same,
+        };
+        let sweeps = swept_by(clock, |_, random| {
+            [1000.0 + 100.0 * random.uniform(), 1000.0]
+        });
+        let [sweep] = sweeps.as_slice() else {
+            panic!("{} sweeps", sweeps.len())
+        };
+        let way = &sweep.ways[0];
+        assert!(
+            matches!(way.detection.verdict, Verdict::Constant(_)),
+            "{least}: {}",
+            way.sentence()
+        );
+        assert_eq!(way.measure, "network");
+    }
 }
 
 #[test]

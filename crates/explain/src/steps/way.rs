@@ -4,7 +4,7 @@ use super::{Direction, FASTEST, Power, Way};
 use crate::one_way::{Ends, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
-use delaylab_model::trial::{RecordFacts, ReflectorClock};
+use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::steps::{
     CELL_BITS, CELL_PAYLOAD, Detection, Doubt, PerSize, Point, Settings, Verdict, detect_cells,
@@ -20,6 +20,9 @@ const MOST_OF_THEM: f64 = 0.9;
 pub(super) struct Sample {
     sent: Nanos,
     round_trip: f64,
+    /// From driver to driver, with the time in the host that answers.
+    there_and_back: f64,
+    /// Without that time, where it is known.
     network: f64,
     forward: f64,
     back: f64,
@@ -36,11 +39,14 @@ impl Sample {
     pub(super) fn from_record(record: &Record, facts: &RecordFacts) -> Option<Self> {
         let round_trip = record.answered().then(|| record.round_trip())??;
         let or_nan = |ns: Option<Nanos>| ns.map_or(f64::NAN, |ns| ns as f64);
+        let is_apart =
+            facts.reflector_clock != ReflectorClock::None && facts.residence != Residence::Unknown;
         let [forward, back] = one_way(record, facts, Ends::Kernel);
         Some(Self {
             sent: record.t_send.unwrap_or(record.t_intended),
             round_trip: round_trip as f64,
-            network: or_nan(anatomy::network(record, facts)),
+            there_and_back: or_nan(record.t_rx.zip(record.t_tx).map(|(rx, tx)| rx - tx)),
+            network: or_nan(anatomy::network(record, facts).filter(|_| is_apart)),
             forward,
             back,
         })
@@ -54,12 +60,14 @@ pub(super) fn of_samples(samples: &Samples, clock: ReflectorClock, seed: u64) ->
         let there = all().filter(|sample| of(sample).is_finite()).count();
         there > 0 && there as f64 >= MOST_OF_THEM * all().count() as f64
     };
-    let network: fn(&Sample) -> f64 = |sample| sample.network;
-    let (of, measure): (fn(&Sample) -> f64, _) = if most_have(network) {
-        (network, "network")
-    } else {
-        (|sample| sample.round_trip, "round trip")
-    };
+    // One of them for all sizes: packets too small for the reflector's stamps would seem slower than larger ones.
+    let measures: [(Of, _); 2] = [
+        (|sample| sample.network, "network"),
+        (|sample| sample.there_and_back, "network"),
+    ];
+    let round_trip: (Of, _) = (|sample| sample.round_trip, "round trip");
+    let of_most = measures.into_iter().find(|&(of, _)| most_have(of));
+    let (of, measure) = of_most.unwrap_or(round_trip);
     let plain = |of: fn(&Sample) -> f64| {
         let delays = |samples: &Vec<Sample>| samples.iter().map(of).collect();
         let of_size = samples
