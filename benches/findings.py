@@ -57,7 +57,9 @@ def run(delaylab, folder, entry, form, only_there):
     begin = time.monotonic()
     done = subprocess.run(words, capture_output=True, text=True)
     seconds = time.monotonic() - begin
-    print(f"{entry} {form}: exit {done.returncode} after {seconds:.0f} s", file=sys.stderr)
+    print(f"{entry} {form}: exit {done.returncode} after {seconds:.0f} s", file=sys.stderr, flush=True)
+    if not latest.exists():
+        print(done.stderr, file=sys.stderr, flush=True)
     return latest if latest.exists() else None
 
 
