@@ -28,9 +28,11 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
         .and_then(|n| n.strip_suffix(']'))
         .unwrap_or(name);
     let addresses = (bare, port).to_socket_addrs().map_err(|error| {
-        RunnerError::unreachable(format!(
-            "cannot resolve `{name}`: {error}. Check the name, or use an address"
-        ))
+        let remedy = port_behind(name).map_or_else(
+            || "Check the name, or use an address".to_owned(),
+            |(host, port)| format!("The port is an option: {host} --port {port}"),
+        );
+        RunnerError::unreachable(format!("cannot resolve `{name}`: {error}. {remedy}"))
     })?;
     let wanted = |address: &SocketAddr| match family {
         AddressFamily::Any => true,
@@ -53,6 +55,13 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
         return Err(RunnerError::usage(message));
     }
     Ok(found)
+}
+
+/// A host, and the port that was written behind it.
+fn port_behind(name: &str) -> Option<(&str, u16)> {
+    let (host, port) = name.rsplit_once(':')?;
+    let is_host = !host.contains(':') || (host.starts_with('[') && host.ends_with(']'));
+    port.parse().ok().filter(|_| is_host).map(|port| (host, port))
 }
 
 /// A host that takes load.
@@ -133,6 +142,19 @@ mod tests {
                 .kind,
             FailureKind::Usage
         );
+    }
+
+    #[test]
+    fn a_port_behind_the_host_is_pointed_to() {
+        for (name, remedy) in [
+            ("127.0.0.1:9911", "127.0.0.1 --port 9911"),
+            ("[::1]:9911", "[::1] --port 9911"),
+            ("no-such-host.invalid", "Check the name"),
+            ("::1::2", "Check the name"),
+        ] {
+            let error = resolve(name, 5, AddressFamily::Any).unwrap_err();
+            assert!(error.message.contains(remedy), "{}", error.message);
+        }
     }
 
     #[test]
