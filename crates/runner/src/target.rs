@@ -61,7 +61,10 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
 fn port_behind(name: &str) -> Option<(&str, u16)> {
     let (host, port) = name.rsplit_once(':')?;
     let is_host = !host.contains(':') || (host.starts_with('[') && host.ends_with(']'));
-    port.parse().ok().filter(|_| is_host).map(|port| (host, port))
+    port.parse()
+        .ok()
+        .filter(|_| is_host)
+        .map(|port| (host, port))
 }
 
 /// A host that takes load.
