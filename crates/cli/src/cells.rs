@@ -28,6 +28,8 @@ const REPEATS: u32 = 2;
 const LEAST_ICMP: u32 = 12;
 /// What a udp probe needs for all stamps, without a key and with one.
 const LEAST_UDP: [u32; 2] = [44, 60];
+/// Ethernet pads smaller IP packets to this (RFC 894): their delay does not rise with size.
+const LEAST_ON_ETHERNET: u32 = 46;
 /// Larger packets hardly any line takes.
 const LARGEST: u32 = 9188;
 
@@ -117,7 +119,8 @@ fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u3
         _ => LEAST_ICMP,
     };
     let headers = args.method.ip_size(v6, 0).unwrap_or(0);
-    let least = args.min_size.unwrap_or(headers + payload);
+    let least = (headers + payload).max(LEAST_ON_ETHERNET);
+    let least = args.min_size.unwrap_or(least);
     let most = args.max_size.unwrap_or(least + CELLS * CELL_PAYLOAD);
     if least < headers {
         return Err(Failed::usage(format!(

@@ -9,6 +9,7 @@ use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::{BindError, Bound};
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve_with_keys};
 use delaylab_model::units::write_duration;
+use delaylab_runner::target::is_this_host;
 use delaylab_traffic::reflector::{Access, Keys, Policy, Status};
 use delaylab_wire::stamp;
 use std::io;
@@ -96,17 +97,24 @@ fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed>
              send packets. Give it a key (--key-file FILE), or say to whom it is open (--open --allow 192.0.2.0/24)"
         ))),
         _ if !args.bind.is_empty() => Ok(args.bind.clone()),
-        (true, None) => Ok(with_ipv6(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST)),
-        (false, _) => Ok(with_ipv6(Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED)),
+        (true, None) => Ok(of_this_host(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST)),
+        (false, _) => Ok(of_this_host(Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED)),
     }
 }
 
-/// A default that a host without IPv6 can serve too.
-fn with_ipv6(v4: Ipv4Addr, v6: Ipv6Addr) -> Vec<IpAddr> {
-    let has_ipv6 = std::net::UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
-    let mut addresses = vec![IpAddr::V4(v4)];
-    addresses.extend(has_ipv6.then_some(IpAddr::V6(v6)));
-    addresses
+/// A default that a host with one family alone can serve too.
+fn of_this_host(v4: Ipv4Addr, v6: Ipv6Addr) -> Vec<IpAddr> {
+    let families: [(IpAddr, IpAddr); 2] = [
+        (Ipv4Addr::LOCALHOST.into(), v4.into()),
+        (Ipv6Addr::LOCALHOST.into(), v6.into()),
+    ];
+    let there = families.into_iter().filter(|(local, _)| is_this_host(*local));
+    let addresses: Vec<IpAddr> = there.map(|(_, address)| address).collect();
+    match addresses.is_empty() {
+        // The error says what lacks.
+        true => vec![v4.into()],
+        false => addresses,
+    }
 }
 
 fn policy(args: &ReflectArgs, access: Access) -> Policy {

@@ -171,10 +171,12 @@ fn of_server(anatomy: &AnatomyAt) -> (Side, f64) {
         (Side::Network, anatomy.network_ns),
     ];
     let sides = sides.into_iter().filter_map(|(side, ns)| Some((side, ns?)));
-    let others = anatomy
-        .parts
-        .iter()
-        .filter(|part| !matches!(part.stages.place(), Place::Prober | Place::Network));
+    // What is in the side's own figure, where there is one, is no part beside it.
+    let others = anatomy.parts.iter().filter(|part| match part.stages.place() {
+        Place::Prober => anatomy.host_ns.is_none(),
+        Place::Network => anatomy.network_ns.is_none(),
+        _ => true,
+    });
     let others = others.map(|part| (Side::Part(part.stages), part.ns));
     let all = sides.chain(others);
     all.max_by(|a, b| a.1.total_cmp(&b.1))
@@ -186,6 +188,7 @@ fn taken_by(stages: StageSet) -> String {
     match stages {
         StageSet::NETWORK_AND_SERVER => "the network and the server together take".to_owned(),
         _ if stages == StageSet::only(Stage::Resolve) => "looking the name up takes".to_owned(),
+        _ if stages == StageSet::only(Stage::Connect) => "the handshake of TCP takes".to_owned(),
         _ => format!("the {stages} takes"),
     }
 }
@@ -343,6 +346,23 @@ mod tests {
         );
         let text = sentence(SAME, |record| record.r_tx = None);
         assert!(text.ends_with("the reflector's stamps."), "{text}");
+    }
+
+    #[test]
+    fn connecting_takes_most_where_network_and_server_are_not_told_apart() {
+        let text = sentence(NONE, |record| {
+            record.method = Method::Http;
+            (record.r_rx, record.r_tx) = (None, None);
+            record.t_begin = Some(100);
+            record.t_connected = Some(75_000);
+            (record.t_send, record.t_sched) = (Some(75_100), Some(75_200));
+            record.t_tx = Some(75_300);
+            (record.t_first, record.t_rx) = (Some(99_000), Some(99_000));
+        });
+        assert_eq!(
+            text,
+            "At the median, the handshake of TCP takes 75 % of the 100 µs response."
+        );
     }
 
     #[test]

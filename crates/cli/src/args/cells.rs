@@ -31,7 +31,7 @@ pub struct CellsArgs {
     #[arg(long, help_heading = "What to send")]
     pub port: Option<u16>,
 
-    /// Smallest IP packet [default: 40B; udp: 72B, with a key 88B; over IPv6 20B more]
+    /// Smallest IP packet [default: 46B, over IPv6 60B; udp: 72B, with a key 88B, over IPv6 20B more]
     #[arg(long, value_name = "SIZE", value_parser = values::size, help_heading = "What to send")]
     pub min_size: Option<u32>,
 

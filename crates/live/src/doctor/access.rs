@@ -8,6 +8,8 @@ use delaylab_kernel::privilege::{self, Capability, needs};
 use delaylab_kernel::scheduling::{self, Scheduling};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, UdpSocket};
 
 /// What this user may do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
@@ -18,6 +20,8 @@ pub struct Access {
     pub icmp_raw: bool,
     /// Port 862, where STAMP is served.
     pub stamp_port: bool,
+    /// Another program has it.
+    pub stamp_port_in_use: bool,
     /// `SCHED_FIFO`.
     pub fifo: bool,
     /// Locking all memory, also what is asked for later.
@@ -45,6 +49,7 @@ impl Access {
             icmp_raw: may(Capability::CAP_NET_RAW),
             stamp_port: may(Capability::CAP_NET_BIND_SERVICE)
                 || host_info::first_unprivileged_port() <= 862,
+            stamp_port_in_use: is_stamp_port_in_use(),
             fifo: may_use_fifo(),
             lock_memory: scheduling::may_lock_memory(),
             cpu_dma_latency: DmaLatency::hold(0).is_ok(),
@@ -58,6 +63,13 @@ impl Access {
                 .collect(),
         }
     }
+}
+
+fn is_stamp_port_in_use() -> bool {
+    let bound = privilege::with(Capability::CAP_NET_BIND_SERVICE, || {
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 862))
+    });
+    bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
 }
 
 fn may_use_fifo() -> bool {

@@ -247,7 +247,9 @@ fn not_synchronised(finding: Finding) -> Finding {
 }
 
 fn cpus(checkup: &Checkup) -> Finding {
-    let count = checkup.host.cpus.unwrap_or(1);
+    let Some(count) = checkup.host.cpus else {
+        return Finding::ok(Area::Noise, "CPUs", "the kernel does not say how many");
+    };
     let finding = Finding::ok(Area::Noise, "CPUs", count.to_string());
     if count > 1 {
         finding
@@ -412,7 +414,14 @@ fn leftovers(checkup: &Checkup) -> Option<Finding> {
 }
 
 fn stamp_port(checkup: &Checkup) -> Finding {
-    if checkup.access.stamp_port {
+    if checkup.access.stamp_port_in_use {
+        Finding::ok(Area::Reflector, "STAMP port 862", "another program has it")
+            .bad(
+                FindingState::Degraded,
+                "`delaylab reflect` cannot serve STAMP there",
+            )
+            .remedy("`ss -ulnp sport = :862` names the program; or reflect with --stamp-port or --no-stamp")
+    } else if checkup.access.stamp_port {
         Finding::ok(Area::Reflector, "STAMP port 862", "can be bound")
     } else {
         Finding::ok(Area::Reflector, "STAMP port 862", "is privileged here")

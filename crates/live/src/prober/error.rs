@@ -16,14 +16,14 @@ pub enum OpenError {
     #[error(
         "no permission to send ICMP: neither is your group in net.ipv4.ping_group_range nor has \
          delaylab CAP_NET_RAW. Do one of:\n  sudo sysctl net.ipv4.ping_group_range='0 2147483647'\n  \
-         sudo setcap cap_net_raw+ep \"$(command -v delaylab)\"\nor use --method udp against `delaylab reflect`"
+         sudo setcap cap_net_raw+p \"$(command -v delaylab)\"\nor use --method udp against `delaylab reflect`"
     )]
     NoIcmpPrivilege,
     /// No privilege for raw sockets.
     #[error(
         "no permission to open raw sockets: a path trace writes its packets and reads what routers quote \
          of them, IP header and all, and delaylab has no CAP_NET_RAW. Do\n  \
-         sudo setcap cap_net_raw+ep \"$(command -v delaylab)\"\nor start it as root"
+         sudo setcap cap_net_raw+p \"$(command -v delaylab)\"\nor start it as root"
     )]
     NoRawPrivilege,
     /// The socket could not be made or set up.

@@ -36,7 +36,7 @@ fn remedy(error: &io::Error, port: u16) -> String {
             ". Another process has this port: `ss -lntup` shows which; or choose another".to_owned()
         }
         io::ErrorKind::PermissionDenied if port < 1024 => format!(
-            ". Ports below 1024 need CAP_NET_BIND_SERVICE: `sudo setcap cap_net_bind_service+ep \
+            ". Ports below 1024 need CAP_NET_BIND_SERVICE: `sudo setcap cap_net_bind_service+p \
              \"$(command -v delaylab)\"`, or choose another with --stamp-port, such as {}",
             u32::from(port) + 8000
         ),

@@ -95,7 +95,7 @@ fn a_healthy_host_has_nothing_to_do() {
 #[test]
 fn each_lack_is_one_finding_with_its_cost() {
     type Lack = (&'static str, fn(&mut Checkup));
-    let lacks: [Lack; 16] = [
+    let lacks: [Lack; 17] = [
         ("udp over IPv4", |c| c.stamps[0].result = Err("no".into())),
         ("udp over IPv4", |c| {
             c.stamps[0].result = Ok(vec![(StampPoint::TTx, Delivery::Missing)])
@@ -116,6 +116,7 @@ fn each_lack_is_one_finding_with_its_cost() {
         ("own cpuset", |c| c.access.cpuset = Some(1)),
         ("leftovers", |c| c.access.leftovers.push("/x".into())),
         ("STAMP port 862", |c| c.access.stamp_port = false),
+        ("STAMP port 862", |c| c.access.stamp_port_in_use = true),
     ];
     for (name, lack) in lacks {
         let mut checkup = healthy();
