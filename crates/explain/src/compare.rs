@@ -47,7 +47,7 @@ pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
 pub use verdict::{Kind, Verdict};
 pub use whole::Whole;
-pub use words::{percent, sign, signed_duration, signed_percent, statistic_name};
+pub use words::statistic_name;
 
 use delaylab_lab::finding::{Data, Measure};
 

@@ -129,7 +129,7 @@ fn the_queue_that_dropped_packets_is_named_for_every_probe_of_its_trial() {
     );
     assert_eq!(
         found.some_lost_answer(),
-        "40 of 800 packets were lost (5.0 %), the largest share in probe second (10.0 %): the queue of s1→s2 dropped packets (the \
+        "40 of 800 packets were lost (5.0 %), the largest share in probe second (10 %): the queue of s1→s2 dropped packets (the \
          buffer was full)."
     );
     assert_eq!(found.outage_warning(), None);
@@ -169,7 +169,7 @@ fn errors_are_named_where_most_packets_get_none() {
     let found = explain(rejected, &[]);
     assert_eq!(
         found.some_lost_answer(),
-        "225 of 800 packets were lost (28.1 %), the largest share in probe second (56.2 %), no answer to 225 in a row (from 875 ms \
+        "225 of 800 packets were lost (28 %), the largest share in probe second (56 %), no answer to 225 in a row (from 875 ms \
          to the end): 8 ICMP errors came (administratively prohibited, from 10.82.0.2)."
     );
     let warning = found.outage_warning().unwrap();

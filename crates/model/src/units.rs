@@ -222,6 +222,12 @@ pub fn format_duration_f64(ns: f64) -> String {
     format!("{} {unit}", format_in_unit(ns, scale))
 }
 
+/// As [`format_duration_f64`], with its sign: `+1.20 ms`. Less than half a nanosecond is none.
+pub fn format_signed_duration(ns: f64) -> String {
+    let ns = if ns.abs() < 0.5 { 0.0 } else { ns };
+    sign(ns).to_owned() + &format_duration_f64(ns.abs())
+}
+
 /// The unit in which a duration is written for people, and how many nanoseconds that is.
 pub fn duration_unit(ns: f64) -> (f64, &'static str) {
     const SCALES: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
@@ -248,6 +254,51 @@ pub fn with_minus(number: String) -> String {
     match number.strip_prefix('-') {
         Some(rest) => format!("−{rest}"),
         None => number,
+    }
+}
+
+/// Writes a share of 1 as a percentage for people, to two digits: `0.52 %`, `3.1 %`, `34 %`. Never 0 where something is, nor
+/// 100 where not all is: `<0.01 %`, `99.8 %`. A share of nothing is `–`.
+pub fn format_share(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = match percent.abs() {
+        p if !p.is_finite() => return "–".to_owned(),
+        0.0 => "0".to_owned(),
+        p if p < 0.00995 => "<0.01".to_owned(),
+        p if p < 0.995 => format!("{percent:.2}"),
+        p if p < 9.95 => format!("{percent:.1}"),
+        p if (99.5..100.0).contains(&p) => format!("{:.1}", (percent * 10.0).trunc() / 10.0),
+        _ => format!("{percent:.0}"),
+    };
+    with_minus(text) + " %"
+}
+
+/// As [`format_share`], with its sign: `+3.1 %`, `−34 %`.
+pub fn format_signed_share(share: f64) -> String {
+    if !share.is_finite() {
+        return format_share(share);
+    }
+    let size = format_share(share.abs());
+    // A sign before `<` would say that it is less than that, not how small it is.
+    let size = if size.starts_with('<') {
+        "0.00 %".to_owned()
+    } else {
+        size
+    };
+    sign(share).to_owned() + &size
+}
+
+/// Writes what share `part` is of `whole`, as [`format_share`] does.
+pub fn format_part(part: u64, whole: u64) -> String {
+    format_share(part as f64 / whole as f64)
+}
+
+/// `+`, `−`, or nothing.
+pub fn sign(value: f64) -> &'static str {
+    match value {
+        v if v > 0.0 => "+",
+        v if v < 0.0 => "−",
+        _ => "",
     }
 }
 
@@ -336,6 +387,47 @@ mod tests {
             parse_rate("10MB"),
             Err(UnitError::UnknownUnit { .. })
         ));
+    }
+
+    #[test]
+    fn shares_have_two_digits_and_never_round_to_none_or_all() {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (-0.0, "0 %"),
+            (1e-9, "<0.01 %"),
+            (0.00009949, "<0.01 %"),
+            (0.0000996, "0.01 %"),
+            (0.0052, "0.52 %"),
+            (0.00996, "1.0 %"),
+            (0.031, "3.1 %"),
+            (-0.031, "−3.1 %"),
+            (0.0996, "10 %"),
+            (0.597, "60 %"),
+            (0.994, "99 %"),
+            (499.0 / 500.0, "99.8 %"),
+            (0.99999, "99.9 %"),
+            (1.0, "100 %"),
+            (12.5, "1250 %"),
+            (f64::NAN, "–"),
+            (f64::INFINITY, "–"),
+        ] {
+            assert_eq!(format_share(share), text, "{share}");
+        }
+        assert_eq!(format_part(48, 14_280), "0.34 %");
+        assert_eq!(format_part(999_999, 1_000_000), "99.9 %");
+        assert_eq!(format_part(0, 0), "–");
+    }
+
+    #[test]
+    fn shares_with_a_sign_have_it_once() {
+        let shares = [0.004, -0.134, 0.0, -12.5, -1e-9, f64::NAN].map(format_signed_share);
+        assert_eq!(format_signed_duration(1_200_000.0), "+1.20 ms");
+        assert_eq!(format_signed_duration(-1_500.0), "−1.50 µs");
+        assert_eq!(format_signed_duration(-0.4), "0 ns");
+        assert_eq!(
+            shares,
+            ["+0.40 %", "−13 %", "0 %", "−1250 %", "−0.00 %", "–"]
+        );
     }
 
     #[test]

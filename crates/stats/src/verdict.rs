@@ -2,7 +2,7 @@
 
 use crate::anatomy::{Part, Place, Stage, StageSet};
 use crate::summary::{AnatomyAt, Distribution, ServerTime, Summary};
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 use std::fmt;
 
 /// A share of the response that nothing else can exceed.
@@ -142,15 +142,15 @@ impl Dominant {
             }
             Side::Network => "the network takes",
             Side::Part(stages) => &taken_by(stages),
-            Side::Unknown => return format!("{} takes {}", self.stages, percent(self.share)),
+            Side::Unknown => return format!("{} takes {}", self.stages, format_share(self.share)),
         };
         let least = if self.at_least { "at least " } else { "" };
-        format!("{who} {least}{}", percent(self.side_share))
+        format!("{who} {least}{}", format_share(self.side_share))
     }
 
     /// "; receive wake-up alone takes 61 %", where that is not what was just said.
     fn stage_clause(&self) -> String {
-        let (stages, share) = (self.stages, percent(self.share));
+        let (stages, share) = (self.stages, format_share(self.share));
         let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
         match self.side {
             Side::Unknown | Side::Part(_) => String::new(),
@@ -216,16 +216,6 @@ fn missing(parts: &[Part]) -> &'static str {
 
 fn has(parts: &[Part], stages: StageSet) -> bool {
     parts.iter().any(|part| part.stages == stages)
-}
-
-/// To whole percents, but never to all or nothing where it is not.
-fn percent(share: f64) -> String {
-    let percents = share * 100.0;
-    if percents > 99.0 && percents < 100.0 {
-        format!("{percents:.1} %")
-    } else {
-        format!("{percents:.0} %")
-    }
 }
 
 impl fmt::Display for Dominant {
@@ -389,12 +379,5 @@ mod tests {
             "{text}"
         );
         assert_eq!(verdict(SAME, 0, |_| {}), None);
-    }
-
-    #[test]
-    fn nearly_all_is_not_all() {
-        assert_eq!(percent(0.9996), "100.0 %");
-        assert_eq!(percent(0.996), "99.6 %");
-        assert_eq!(percent(1.0), "100 %");
     }
 }

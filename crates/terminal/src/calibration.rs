@@ -6,8 +6,9 @@ use crate::text::{paragraph, width, wrap};
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::overlay::Pair;
 use delaylab_explain::calibrate::prediction::Predicted;
+use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_view::calibration::words::{
-    Fact, duration, facts, in_order, levels, measure, percent, range, used, varied,
+    Fact, duration, facts, in_order, levels, measure, range, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
 
@@ -200,7 +201,9 @@ fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
             None => cells.extend((0..3).map(|_| unknown())),
             Some(distance) => {
                 let [measured, model] = distance.quantiles[at].map(duration);
-                cells.extend([measured, model, percent(distance.errors()[at])].map(Cell::new));
+                cells.extend(
+                    [measured, model, format_signed_share(distance.errors()[at])].map(Cell::new),
+                );
             }
         }
     }
@@ -216,7 +219,7 @@ fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
 }
 
 fn share(share: f64) -> Cell {
-    Cell::new(format!("{:.1} %", 100.0 * share))
+    Cell::new(format_share(share))
 }
 
 fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {

@@ -3,9 +3,10 @@
 use crate::style::{Paint, Style};
 use crate::text::paragraph;
 use delaylab_explain::steps::{Answer, Direction, Way, candidates};
+use delaylab_model::units::format_part;
 use delaylab_stats::steps::{CELL_PAYLOAD, Steps, Verdict};
 use delaylab_view::cells::{Cells, FEW};
-use delaylab_view::words::{percent, plural};
+use delaylab_view::words::plural;
 
 /// What tc counts of itself on an Ethernet interface: its header, without the check sequence.
 const ETHERNET: i64 = 14;
@@ -55,7 +56,7 @@ fn head(cells: &Cells<'_>) -> String {
         cells.target,
         cells.method.name(),
         plural(sent, "packet"),
-        percent(lost, sent)
+        format_part(lost, sent)
     )
 }
 

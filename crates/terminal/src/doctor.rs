@@ -7,7 +7,7 @@ use delaylab_live::doctor::{
     Area, Checkup, Finding, FindingState, MethodStamps, NoiseFloor, Spread, WakeUp,
 };
 use delaylab_model::trial::{Delivery, StampPoint};
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_share};
 
 /// The whole report, in lines that end in a line feed.
 pub fn render(checkup: &Checkup, style: &Style) -> String {
@@ -135,7 +135,7 @@ fn noise(checkup: &Checkup, style: &Style) -> String {
 }
 
 fn noise_cells(floor: &NoiseFloor) -> Vec<Cell> {
-    let share = floor.total as f64 / floor.length.max(1) as f64 * 100.0;
+    let share = floor.total as f64 / floor.length.max(1) as f64;
     let count = floor.gaps.map_or(0, |gaps| gaps.count);
     let of_gaps = |pick: fn(Spread) -> i64| {
         floor
@@ -144,7 +144,7 @@ fn noise_cells(floor: &NoiseFloor) -> Vec<Cell> {
     };
     vec![
         Cell::new(format!("  CPU {}", floor.cpu)),
-        Cell::new(format!("{share:.2} %")),
+        Cell::new(format_share(share)),
         Cell::new(count.to_string()),
         of_gaps(|gaps| gaps.p99),
         of_gaps(|gaps| gaps.max),

@@ -12,12 +12,12 @@ use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::QUANTILES;
 use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_explain::compare::statistic_name;
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::anatomy::in_common;
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    WITH_OWN_LOAD, asked_for_lines, clocks, difference, in_events, interval, longer_than,
-    lost_share, main, sentence, share_of_main, visible, way_name,
+    WITH_OWN_LOAD, asked_for_lines, clocks, difference, in_events, interval, longer_than, main,
+    sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::Head;
 use delaylab_view::words::{plural, short_percent};
@@ -142,7 +142,7 @@ fn row(condition: &Condition) -> [Cell; 7] {
         Cell::left(main(condition)),
         Cell::new(share_of_main(condition)),
         Cell::new(short_percent(late)),
-        Cell::new(lost_share(condition)),
+        Cell::new(format_share(condition.lost)),
     ]
 }
 

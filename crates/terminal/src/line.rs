@@ -4,11 +4,10 @@ use crate::ping::head::REFUSED;
 use crate::style::{Paint, Style};
 use delaylab_model::record::{Bounds, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::anatomy::{self, Place, StageSet};
 use delaylab_stats::summary::Refusal;
-use delaylab_view::words::percent;
 
 /// Writes one line for each packet.
 #[derive(Debug, Clone, Copy)]
@@ -184,7 +183,7 @@ impl Live {
         let mut parts = vec![
             format!("{} sent", self.sent),
             format!("{} received", self.received),
-            format!("{} lost", percent(self.lost, self.sent)),
+            format!("{} lost", format_part(self.lost, self.sent)),
         ];
         parts.extend(self.p50.map(|ns| format!("p50 {}", format_duration(ns))));
         parts.extend(

@@ -20,21 +20,6 @@ pub fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{s}")
 }
 
-/// `part` of `whole` in per cent, to about two digits: `0 %`, `0.02 %`, `3.1 %`, `100 %`; `–` of nothing.
-pub fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "–".to_owned();
-    }
-    let percent = part as f64 / whole as f64 * 100.0;
-    match percent {
-        p if p == 0.0 || p == 100.0 => format!("{p:.0} %"),
-        p if p < 0.01 => "<0.01 %".to_owned(),
-        p if p < 1.0 => format!("{p:.2} %"),
-        p if p < 99.95 => format!("{p:.1} %"),
-        _ => ">99.9 %".to_owned(),
-    }
-}
-
 /// `94.1 Mbit/s`.
 pub fn bit_rate(bits: f64) -> String {
     match bits {
@@ -89,10 +74,5 @@ mod tests {
         assert_eq!(short_percent(0.001), "<1%");
         assert_eq!(short_percent(0.998), ">99%");
         assert_eq!(short_percent(1.0), "100%");
-        assert_eq!(percent(0, 0), "–");
-        assert_eq!(percent(1, 1_000_000), "<0.01 %");
-        assert_eq!(percent(2, 1000), "0.20 %");
-        assert_eq!(percent(999_999, 1_000_000), ">99.9 %");
-        assert_eq!(percent(5, 5), "100 %");
     }
 }

@@ -2,10 +2,9 @@
 
 use super::canvas::Canvas;
 use super::view::{Progress, View};
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part};
 use delaylab_terminal::ping::rare;
 use delaylab_terminal::style::Paint;
-use delaylab_view::words::percent;
 
 /// Columns of the bar of an experiment's progress.
 const BAR: usize = 24;
@@ -67,7 +66,7 @@ fn draw_counts(view: &View, row: u16, canvas: &mut Canvas<'_>) {
     };
     let lost = match counts.lost {
         0 => "  0 lost".to_owned(),
-        lost => format!("  {lost} lost ({})", percent(lost, counts.sent)),
+        lost => format!("  {lost} lost ({})", format_part(lost, counts.sent)),
     };
     at = canvas.put(row, at, &lost, paint);
     if let Some(rate) = view.seen.rate {

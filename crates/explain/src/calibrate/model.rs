@@ -18,6 +18,7 @@ use super::queue::Order;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::path::{Framing, Path};
 use delaylab_model::probe::{Pacing, Probe};
+use delaylab_model::units::format_share;
 use std::fmt::Write;
 use toml::{Table, Value};
 
@@ -308,8 +309,8 @@ fn queue(found: &Calibration) -> String {
         return "# Discipline unknown.\ndiscipline = \"fifo\"".to_owned() + &limit(found);
     };
     let waited = format!(
-        "# Packets of other flows waited for {:.0} % of what stood before them.\n",
-        100.0 * queue.waited_for
+        "# Packets of other flows waited for {} of what stood before them.\n",
+        format_share(queue.waited_for)
     );
     let discipline = found.discipline().unwrap_or("fifo");
     format!("{waited}discipline = \"{discipline}\"{}", limit(found))

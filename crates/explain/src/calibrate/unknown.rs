@@ -7,7 +7,7 @@ use super::passage::Ways;
 use super::probes::Differing;
 use super::queue::Order;
 use super::run_trials::{RunTrials, Stream};
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -157,8 +157,8 @@ fn random_loss(seen: &RunTrials) -> Option<Unknown> {
     unknown(
         "random loss",
         format!(
-            "{:.1} % of the packets are lost, whether others wait or not. The model loses none of them.",
-            100.0 * share
+            "{} of the packets are lost, whether others wait or not. The model loses none of them.",
+            format_share(share)
         ),
         "",
     )
@@ -215,9 +215,9 @@ fn link_or_shaper(found: &Calibration) -> Option<Unknown> {
     found.rate.as_ref()?;
     let why = match found.verdict {
         Some(verdict) if verdict.is_open => format!(
-            "Without load a byte takes {:.0} % of its time at the rate, with an interval that allows for both a link \
+            "Without load a byte takes {} of its time at the rate, with an interval that allows for both a link \
              and a token bucket.",
-            100.0 * verdict.share
+            format_share(verdict.share)
         ),
         None if found.differing.is_some() => {
             "The flood's minimum delay is not that of the other probes.".to_owned()
@@ -259,8 +259,8 @@ fn buffer(found: &Calibration) -> Option<Unknown> {
         Some(buffer) if buffer.drops_early() => unknown(
             "buffer",
             format!(
-                "It drops before it is full: for {:.0} % of what was dropped there was room. It holds {:.0} B or more.",
-                100.0 * buffer.early,
+                "It drops before it is full: for {} of what was dropped there was room. It holds {:.0} B or more.",
+                format_share(buffer.early),
                 buffer.between.0
             ),
             "A flood too short for the queue's control to act: some milliseconds at several times the rate.",
@@ -276,8 +276,10 @@ fn fifo_or_codel(found: &Calibration) -> Option<Unknown> {
     let why = contradicted.map_or_else(
         || why.to_owned(),
         |buffer| {
-            let percent = 100.0 * buffer.contradict;
-            format!("{why} {percent:.0} % of the packets contradict the limit of a FIFO. The model takes fifo.")
+            let share = format_share(buffer.contradict);
+            format!(
+                "{why} {share} of the packets contradict the limit of a FIFO. The model takes fifo."
+            )
         },
     );
     let open = unknown(
@@ -337,8 +339,8 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
         (Order::Neither, _) => unknown(
             "discipline",
             format!(
-                "Packets of other flows wait for {:.0} % of what stands before them: neither one queue nor one a flow.",
-                100.0 * queue.waited_for
+                "Packets of other flows wait for {} of what stands before them: neither one queue nor one a flow.",
+                format_share(queue.waited_for)
             ),
             "",
         ),

@@ -7,7 +7,7 @@ use super::gather::Stream;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part, format_share};
 use delaylab_stats::outage;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -144,20 +144,11 @@ pub(super) fn drops<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> String {
     words.into_iter().collect::<Vec<_>>().join("; ")
 }
 
-/// A share of packets: `0.34 %`, `59.7 %`.
-fn percent(share: f64) -> String {
-    match share * 100.0 {
-        percent if percent < 0.01 => "<0.01 %".to_owned(),
-        percent if percent < 1.0 => format!("{percent:.2} %"),
-        percent => format!("{percent:.1} %"),
-    }
-}
-
 impl Losses {
     /// `48 of 14280 packets were lost (0.34 %), the largest share in case CoDel, streams 4 (2.7 %): the queue of r→s
     /// dropped packets (CoDel).`
     pub fn sentence(&self) -> String {
-        let share = percent(self.lost as f64 / self.sent.max(1) as f64);
+        let share = format_part(self.lost, self.sent);
         let were = if self.lost == 1 { "was" } else { "were" };
         let (blackouts, of_rest) = match self.in_blackouts {
             0 => (String::new(), ""),
@@ -167,7 +158,10 @@ impl Losses {
             ),
         };
         let most = self.most.as_ref().map_or_else(String::new, |(label, of)| {
-            format!(", the largest share{of_rest} in {label} ({})", percent(*of))
+            format!(
+                ", the largest share{of_rest} in {label} ({})",
+                format_share(*of)
+            )
         });
         let outage = self.outage.as_ref();
         let outage = outage.map_or_else(String::new, Outage::words);
@@ -226,7 +220,7 @@ mod tests {
         };
         assert_eq!(
             losses.sentence(),
-            "226 of 400 packets were lost (56.5 %), no answer to 226 in a row (from 870 ms to the end)."
+            "226 of 400 packets were lost (56 %), no answer to 226 in a row (from 870 ms to the end)."
         );
         losses.outage = Some(outage(Some(52), 376, 0, None));
         let says = "no answer to 376 in a row (from the beginning to the end of trial 52).";
@@ -236,7 +230,7 @@ mod tests {
             Some("7 ICMP errors came (administratively prohibited, from 10.82.0.2)".to_owned());
         assert_eq!(
             losses.sentence(),
-            "226 of 400 packets were lost (56.5 %), no answer to 20 in a row (from 500 ms to 600 ms of trial 3): 7 ICMP \
+            "226 of 400 packets were lost (56 %), no answer to 20 in a row (from 500 ms to 600 ms of trial 3): 7 ICMP \
              errors came (administratively prohibited, from 10.82.0.2)."
         );
     }
@@ -278,7 +272,7 @@ mod tests {
         };
         assert_eq!(
             with_blackouts.sentence(),
-            "2556 of 14280 packets were lost (17.9 %), 2508 of them where every packet was lost, the largest share of \
+            "2556 of 14280 packets were lost (18 %), 2508 of them where every packet was lost, the largest share of \
              the rest in case CoDel, streams 4 (2.7 %)."
         );
         let one = Losses {

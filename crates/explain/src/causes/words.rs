@@ -5,7 +5,7 @@ use super::rhythm::{Basis, Rhythm};
 use super::roles::Role;
 use super::{Cause, CauseContext, Explanation};
 use delaylab_model::noise::NoiseKind;
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_part, format_share};
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
@@ -51,7 +51,7 @@ fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
         Role::Stress => "condition stressed",
         _ => "the experiment",
     };
-    let share = share(packets, explanation.answered);
+    let share = format_part(packets, explanation.answered);
     Some(format!(
         "Not in these figures: {packets} packets ({share}) that {name} delayed, as {wanted} asks"
     ))
@@ -103,7 +103,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     };
     let mut of_place = found.iter().filter(|cause| cause.what.place() == place);
     let worst = of_place.next().unwrap_or(&worst);
-    let of_worst = percent(of_lost(worst.lost_ns));
+    let of_worst = format_share(of_lost(worst.lost_ns));
     let most = match &worst.what {
         LateCause::Ran { who, .. } if worst.driven.is_some() => {
             format!(
@@ -147,13 +147,17 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let where_most = explanation.slow.worst_in(&causes);
     let late = match where_most.filter(|(_, share)| *share >= MOST_IN_ONE) {
         Some((condition, of_all)) => {
-            format!("{late}, {} of that in {}", percent(of_all), condition.label)
+            format!(
+                "{late}, {} of that in {}",
+                format_share(of_all),
+                condition.label
+            )
         }
         None => late,
     };
     format!(
         "{late}. Of this excess delay, {} arose in {whose}{most}.",
-        percent(share)
+        format_share(share)
     )
 }
 
@@ -195,7 +199,7 @@ fn in_the_reflector(found: &[&Cause]) -> bool {
 fn late(found: &[&Cause], lost: f64, answered: u64, events: Option<u64>) -> String {
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
     let mean = format_duration_f64(lost / late.max(1) as f64);
-    let share = share(late, answered);
+    let share = format_part(late, answered);
     let packets = if answered == 1 { "packet" } else { "packets" };
     let (were, each) = match late {
         1 => ("was", ""),
@@ -209,15 +213,6 @@ fn late(found: &[&Cause], lost: f64, answered: u64, events: Option<u64>) -> Stri
         events => format!(" in {events} events"),
     };
     format!("{late} of {answered} {packets} {were} late ({share}){events}, by {mean}{each}")
-}
-
-fn share(late: u64, answered: u64) -> String {
-    let share = late as f64 / answered.max(1) as f64 * 100.0;
-    match share {
-        share if share < 0.01 => "<0.01 %".to_owned(),
-        share if share < 1.0 => format!("{share:.2} %"),
-        share => format!("{share:.1} %"),
-    }
 }
 
 /// What a cause is known from, a sentence each.
@@ -331,7 +326,7 @@ fn process(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
 /// What processes of its name took together.
 fn alike(seen: &CauseContext<'_>, gathered: &Gathered<'_>) -> Option<String> {
     let lost: f64 = gathered.tallies.values().map(|tally| tally.lost_ns).sum();
-    let share = percent(seen.alike.lost_ns / lost);
+    let share = format_share(seen.alike.lost_ns / lost);
     match seen.alike.others {
         0 => None,
         1 => Some(format!(
@@ -354,8 +349,8 @@ fn after_packets(driven: &Driven) -> String {
     format!(
         "it runs because the probe does: {} of its runs begin within a moment of {after} {side} a packet is \
          sent, and {} of the packets have such a run",
-        percent(driven.share),
-        percent(driven.packets)
+        format_share(driven.share),
+        format_share(driven.packets)
     )
 }
 
@@ -372,10 +367,7 @@ fn stages(what: &LateCause, tally: &Tally) -> String {
     let stages: Vec<String> = (tally.stages().iter().zip(of_each))
         .map(|((stages, count), of_all)| match tally.stages().len() {
             1 => stages.name(),
-            _ => format!(
-                "{stages} ({} {of_all})",
-                percent(*count as f64 / tally.packets as f64)
-            ),
+            _ => format!("{stages} ({} {of_all})", format_part(*count, tally.packets)),
         })
         .collect();
     match what {
@@ -485,7 +477,7 @@ fn every(rhythm: &Rhythm) -> String {
             let known = rhythm.matches.first().map_or_else(String::new, related);
             format!(
                 "{} of its {packets} separate events come every {period}{known}",
-                percent(share)
+                format_share(share)
             )
         }
     }
@@ -696,15 +688,6 @@ fn of_network(stages: StageSet) -> String {
         "{inside}Ask where: `delaylab trace TARGET` shows the hops, `ping --load` whether a queue grows \
          under load."
     )
-}
-
-pub(super) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent {
-        p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
-        p if p > 99.0 && p < 99.95 => ">99 %".to_owned(),
-        p => format!("{p:.0} %"),
-    }
 }
 
 impl Cause {

@@ -3,7 +3,7 @@
 //! Quantiles of stages do not add up, the means of the stages over the records around a quantile do
 //! (DESIGN.md, "Anatomy at a quantile"). Where a run cannot tell two stages apart, they are one here.
 
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::anatomy::{Part, StageSet, in_common};
 use delaylab_stats::summary::{AnatomyAt, Summary};
 
@@ -77,8 +77,7 @@ impl Carried {
             .filter(|(_, share)| *share >= WORTH)
             .take(MOST);
         let each: Vec<_> = worth
-            .map(|(stages, share)| (format!("{:.0} %", share * 100.0), stages))
-            .map(|(share, stages)| format!("{share} in the {stages}"))
+            .map(|(stages, share)| format!("{} in the {stages}", format_share(*share)))
             .collect();
         each.join(", ").replacen(" %", " % of that is", 1)
     }

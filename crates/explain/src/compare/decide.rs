@@ -7,8 +7,9 @@ use super::outage;
 use super::unsure_loss::unsure_loss;
 use super::values::Quantity;
 use super::verdict::{Kind, Verdict};
-use super::words::{capitalised, name, percent, shown, signed_percent, statistic_name};
+use super::words::{capitalised, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
+use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
@@ -129,7 +130,7 @@ fn by(measure: Measure, shift: &Shift) -> String {
     };
     let share = shift.relative.as_ref().ok().and(shift.a);
     let share = share.map_or_else(String::new, |a| {
-        format!(" ({})", percent((difference / a).abs()))
+        format!(" ({})", format_share((difference / a).abs()))
     });
     format!("{}{share} {word}", shown(measure, difference.abs()))
 }
@@ -214,8 +215,8 @@ fn shape(tests: &Tests, looks: usize) -> String {
         Ok(p) if p <= ERROR * LOOKS as f64 / looks.max(1) as f64 => format!(
             " Yet their distributions may differ in shape, by as much as {} of the packets (Kolmogorov-Smirnov, \
              p = {}).",
-            percent(distance.value),
-            percent(p)
+            format_share(distance.value),
+            format_share(p)
         ),
         _ => String::new(),
     }
@@ -239,7 +240,7 @@ fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference
     };
     let difference = shift.difference()?;
     if let (Ok(bounds), Some(a)) = (&shift.relative, shift.a) {
-        return told(far(bounds, difference / a), &percent);
+        return told(far(bounds, difference / a), &format_share);
     }
     let bounds = shift.absolute.as_ref().ok()?;
     told(far(bounds, difference), &|far| shown(measure, far))
@@ -252,13 +253,13 @@ fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
     let (a, b) = (loss.a?, loss.b?);
     match found.silent() {
         Some(Silent::B) => {
-            let lost = percent(a);
+            let lost = format_share(a);
             return Some(format!(
                 "B is never answered: all of its {sent_b} packets are lost, and {lost} of A's."
             ));
         }
         Some(Silent::A) => {
-            let lost = percent(b);
+            let lost = format_share(b);
             return Some(format!(
                 "A is never answered: all of its {sent_a} packets are lost, and {lost} of B's."
             ));
@@ -270,8 +271,8 @@ fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
     }
     let bounds = loss.absolute.as_ref().ok()?;
     is_clear(loss, looks).then(|| {
-        let [a, b] = [a, b].map(percent);
-        let [low, high] = [bounds.low, bounds.high].map(|end| signed_percent(end.clamp(-1.0, 1.0)));
+        let [a, b] = [a, b].map(format_share);
+        let [low, high] = [bounds.low, bounds.high].map(|end| format_signed_share(end.clamp(-1.0, 1.0)));
         format!(
             "B loses {b} of its packets and A {a}: the difference is at 95 % between {low} and {high} \
              of all packets."

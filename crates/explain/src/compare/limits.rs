@@ -23,7 +23,6 @@ mod silence;
 
 use super::asked::SEED;
 use super::both::{Both, RUN, RUNS};
-use super::words::percent;
 use answer::Question;
 use delaylab_lab::finding::check::{
     Beyond, Bound, Check, Claim, Comparison, LevelSet, LevelText, Limit, Number, Relation,
@@ -32,6 +31,7 @@ use delaylab_lab::finding::check::{
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{FixedLevel, Part};
 use delaylab_lab::finding::{Finding, judge};
+use delaylab_model::units::format_share;
 
 /// Is it as it must not be?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Held {
     /// Because B's losses are those of an outage, whatever an interval says.
     fn fail_by_outage(&mut self, outage: &str) {
         self.outcome = Outcome::Failed;
-        let [a, b] = self.values.map(|value| value.map(percent));
+        let [a, b] = self.values.map(|value| value.map(format_share));
         let of_a = a.map_or_else(String::new, |a| format!(", {a} in A"));
         self.reason = format!("{} in B{of_a}: {outage}", b.unwrap_or_default());
     }

@@ -1,10 +1,9 @@
 //! Trials that ended in an outage: from some packet on nothing was answered any more. Losses in a row are one event and not many, so
 //! that no interval of a share can tell them from chance; that the state changed, the row says itself.
 
-use super::words::percent;
 use delaylab_lab::finding::Data;
 use delaylab_model::Nanos;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_share};
 use delaylab_stats::outage::{self, Outage};
 
 /// It is at least this many times as long as any other row of losses in its trial.
@@ -97,7 +96,7 @@ pub(super) fn change([a, b]: &[Outages; 2], lost: [f64; 2]) -> Option<String> {
         (true, false) => ("A", "B", a, lost),
         _ => return None,
     };
-    let (own, its) = (percent(own), percent(its));
+    let (own, its) = (format_share(own), format_share(its));
     Some(format!(
         "{}: {side} loses {own} of its packets and {other} {its}.",
         found.words(side)

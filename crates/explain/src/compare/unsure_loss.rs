@@ -3,7 +3,7 @@
 
 use super::figures::PairFigures;
 use super::looks::{is_clear, towards_zero};
-use super::words::percent;
+use delaylab_model::units::format_share;
 use delaylab_stats::two_samples::Shift;
 
 /// Such a change is mentioned if it is at least this share of all packets,
@@ -41,7 +41,7 @@ impl UnsureLoss {
         let more = self.more.map_or_else(String::new, |(times, what)| {
             format!(": {times} times as many {what} would tell")
         });
-        let [a, b] = [self.a, self.b].map(percent);
+        let [a, b] = [self.a, self.b].map(format_share);
         format!("loss from {a} to {b}{place} may be chance{more}")
     }
 }

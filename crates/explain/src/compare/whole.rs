@@ -11,9 +11,10 @@ use super::looks::is_clear;
 use super::pairs::varied;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
 use super::verdict::Kind;
-use super::words::{capitalised, name, percent, shown, signed_percent, statistic_name};
+use super::words::{capitalised, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
+use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
 
@@ -198,7 +199,7 @@ impl<'a> Words<'a> {
             true => ("rises", most),
             false => ("falls", least),
         };
-        let [a, b] = [pair.loss.a?, pair.loss.b?].map(percent);
+        let [a, b] = [pair.loss.a?, pair.loss.b?].map(format_share);
         Some(format!(
             "loss {verb} from {a} to {b} in {}",
             self.label(pair)
@@ -288,7 +289,7 @@ impl<'a> Words<'a> {
             [a, b].map(|end| end.map_or_else(String::new, |x| shown(self.headline, x)));
         let share = a.zip(*b).filter(|(a, _)| *a > 0.0);
         let share = share.map_or_else(String::new, |(a, b)| {
-            format!(" ({})", signed_percent(b / a - 1.0))
+            format!(" ({})", format_signed_share(b / a - 1.0))
         });
         format!("{} from {from} to {to}{share}", statistic_name(*statistic))
     }
@@ -361,8 +362,8 @@ impl<'a> Words<'a> {
         });
         let (pair, a, b) = ends.max_by(|x, y| (x.2 - x.1).abs().total_cmp(&(y.2 - y.1).abs()))?;
         ((b - a).abs() >= WORTH_LOSS).then(|| {
-            let [a, b] = [a, b].map(|share| 100.0 * share);
-            (pair, format!("loss from {a:.0} % to {b:.0} %"))
+            let [a, b] = [a, b].map(format_share);
+            (pair, format!("loss from {a} to {b}"))
         })
     }
 }

@@ -5,7 +5,7 @@
 use super::{Checkup, MethodStamps, Setting, Spread};
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Delivery, StampPoint};
-use delaylab_model::units::format_duration as time;
+use delaylab_model::units::{format_duration as time, format_share};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -262,7 +262,7 @@ fn cpus(checkup: &Checkup) -> Finding {
 }
 
 fn gaps(checkup: &Checkup) -> Finding {
-    let share = |total: Nanos, length: Nanos| total as f64 * 100.0 / length.max(1) as f64;
+    let share = |total: Nanos, length: Nanos| total as f64 / length.max(1) as f64;
     let worst = checkup
         .noise
         .iter()
@@ -273,8 +273,9 @@ fn gaps(checkup: &Checkup) -> Finding {
     let lost = share(floor.total, floor.length);
     let largest = floor.gaps.map_or(0, |gaps| gaps.max);
     let seen = format!(
-        "CPU {}: {lost:.2} % of the time taken away, at most {} at once",
+        "CPU {}: {} of the time taken away, at most {} at once",
         floor.cpu,
+        format_share(lost),
         time(largest)
     );
     let finding = Finding::ok(Area::Noise, "noise floor", seen);
@@ -283,15 +284,15 @@ fn gaps(checkup: &Checkup) -> Finding {
     }
     let cost = format!(
         "about one packet in {:.0} meets a gap; its delay is the host's",
-        (100.0 / lost).max(1.0)
+        (1.0 / lost).max(1.0)
     );
     finding
         .bad(FindingState::Degraded, cost)
         .remedy("stop other programs, and run the doctor again")
 }
 
-/// Per cent of a CPU's time. Below it a gap moves no quantile up to p99.
-const NOISY: f64 = 1.0;
+/// A share of a CPU's time. Below it a gap moves no quantile up to p99.
+const NOISY: f64 = 0.01;
 
 /// The prober sleeps with a timer slack of 1 ns in every host condition; `quiet` adds SCHED_FIFO.
 fn wake_up(checkup: &Checkup) -> Finding {

@@ -4,9 +4,9 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_model::load::Direction;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part, format_signed_duration};
 use delaylab_stats::summary::{Distribution, Summary};
-use delaylab_view::words::{bit_rate, percent};
+use delaylab_view::words::bit_rate;
 use delaylab_view::working::{MedianGrowth, Working, on_its_own};
 
 /// The table, and what each load does to the response.
@@ -55,11 +55,14 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
             of(part.loaded.summary)
         });
     }
-    let growth = |part: &Working<'_>| part.median_growth().map(|growth| signed(growth.ns));
+    let growth = |part: &Working<'_>| {
+        part.median_growth()
+            .map(|growth| format_signed_duration(growth.ns as f64))
+    };
     line("p50 increase", String::new(), &growth);
     let interval = |part: &Working<'_>| part.median_growth().and_then(interval);
     line("  95 % interval", String::new(), &interval);
-    let lost = |summary: &Summary| percent(summary.counts.lost, summary.counts.sent);
+    let lost = |summary: &Summary| format_part(summary.counts.lost, summary.counts.sent);
     line("lost", lost(idle), &|part| Some(lost(part.loaded.summary)));
     for direction in [Direction::Up, Direction::Down] {
         let goodput = |part: &Working<'_>| part.goodput(direction).map(bit_rate);
@@ -75,11 +78,6 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
 }
 
 fn interval(growth: MedianGrowth) -> Option<String> {
-    let [low, high] = growth.interval?.map(|ns| signed(ns.round() as i64));
+    let [low, high] = growth.interval?.map(format_signed_duration);
     Some(format!("{low} to {high}"))
-}
-
-fn signed(ns: i64) -> String {
-    let sign = if ns < 0 { "−" } else { "+" };
-    format!("{sign}{}", format_duration(ns.saturating_abs()))
 }

@@ -5,10 +5,10 @@ use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
 use delaylab_model::method::Method;
 use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part};
 use delaylab_stats::summary::{Counts, Refusal, Retransmitted, answers, refusals};
 use delaylab_view::ping::Ping;
-use delaylab_view::words::{percent, plural};
+use delaylab_view::words::plural;
 
 pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     let title = format!(
@@ -59,7 +59,7 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
         format!("{} received", counts.received),
         format!(
             "{} lost{}",
-            percent(counts.lost, counts.sent),
+            format_part(counts.lost, counts.sent),
             direction(ping.facts.loss)
         ),
     ];

@@ -6,10 +6,10 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_live::load::StreamReport;
 use delaylab_model::load::{Direction, LoadKind};
-use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::summary::{AnatomyAt, Summary};
-use delaylab_view::words::{bit_rate, percent, plural, short_name};
+use delaylab_view::words::{bit_rate, plural, short_name};
 use delaylab_view::working::{Working, on_its_own};
 
 /// Quantiles at which the two are held beside each other.
@@ -66,7 +66,7 @@ fn sentence(stream: &StreamReport) -> String {
     let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
     let lost = stream.lost().map_or_else(
         || "loss not counted".to_owned(),
-        |lost| format!("{} lost", percent(lost, stream.sent.packets)),
+        |lost| format!("{} lost", format_part(lost, stream.sent.packets)),
     );
     format!(
         "{name}: {} sent in {lasted}, {goodput} arrived, {lost}",
@@ -115,7 +115,7 @@ fn table(working: &Working<'_>) -> Table {
         [label.to_owned(), value(idle), value(loaded)].map(Cell::new)
     };
     table.row(both("lost", &|summary| {
-        percent(summary.counts.lost, summary.counts.sent)
+        format_part(summary.counts.lost, summary.counts.sent)
     }));
     let rpm = |rpm: Option<f64>| rpm.map_or_else(String::new, |rpm| format!("{rpm:.0}"));
     let row = [on_its_own(idle), working.responsiveness()].map(rpm);

@@ -8,7 +8,7 @@ use delaylab_explain::calibrate::overlay::{Group, Measure};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::Expected;
 use delaylab_model::plan::{Factor, Unit};
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn limiter(found: &Calibration) -> Option<Fact> {
         Limiter::Policer(_) => "policer",
     };
     let from = match found.verdict {
-        Some(verdict) => format!("unloaded slope {:.0} % of that", 100.0 * verdict.share),
+        Some(verdict) => format!("unloaded slope {} of that", format_share(verdict.share)),
         None => "packets are lost and none waits".to_owned(),
     };
     let open = found.verdict.is_some_and(|verdict| verdict.is_open);
@@ -148,8 +148,8 @@ fn buffer(found: &Calibration) -> Option<Fact> {
             value: format!("{} or more", amount(held)),
             between: String::new(),
             from: format!(
-                "room for {:.0} % of {dropped} dropped",
-                100.0 * buffer.early
+                "room for {} of {dropped} dropped",
+                format_share(buffer.early)
             ),
         });
     }
@@ -158,9 +158,9 @@ fn buffer(found: &Calibration) -> Option<Fact> {
         value: amount(buffer.limit()),
         between: between(amount(low), amount(high)),
         from: format!(
-            "{} packets, {:.1} % contradict it",
+            "{} packets, {} contradict it",
             taken + dropped,
-            100.0 * contradict
+            format_share(contradict)
         ),
     })
 }
@@ -177,8 +177,8 @@ fn discipline(found: &Calibration) -> Option<Fact> {
         },
         between: String::new(),
         from: format!(
-            "others wait for {:.0} % of what is ahead",
-            100.0 * queue.waited_for
+            "others wait for {} of what is ahead",
+            format_share(queue.waited_for)
         ),
     })
 }
@@ -302,26 +302,4 @@ pub fn in_order<T>(all: &[T], group: impl Fn(&T) -> &Group) -> Vec<&T> {
     let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(group(one))).collect();
     shown.sort_by(|a, b| order(&group(a).factors, &group(b).factors));
     shown
-}
-
-/// `+3 %`, `−0.4 %`.
-pub fn percent(share: f64) -> String {
-    if !share.is_finite() {
-        return "–".to_owned();
-    }
-    let percent = 100.0 * share.abs();
-    let digits = usize::from(percent < 9.95);
-    let sign = if share < 0.0 { "−" } else { "+" };
-    format!("{sign}{percent:.digits$} %")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_have_a_sign_and_two_digits() {
-        let shares = [0.004, -0.134, 0.0, f64::NAN, 12.5].map(percent);
-        assert_eq!(shares, ["+0.4 %", "−13 %", "+0.0 %", "–", "+1250 %"]);
-    }
 }

@@ -3,10 +3,10 @@
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::Held;
 use delaylab_explain::compare::looks::is_clear;
-use delaylab_explain::compare::signed_duration;
 use delaylab_explain::compare::statistic_name;
-use delaylab_explain::compare::{Figures, PairFigures, Quantity, percent, sign, signed_percent};
+use delaylab_explain::compare::{Figures, PairFigures, Quantity};
 use delaylab_lab::finding::Measure;
+use delaylab_model::units::{format_share, format_signed_duration, format_signed_share, sign};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
@@ -64,15 +64,15 @@ pub fn all(pair: &PairFigures, looks: usize) -> Vec<Row> {
 /// The share of packets that were never answered.
 pub fn loss(pair: &PairFigures, looks: usize) -> Row {
     let Shift { a, b, absolute, .. } = &pair.loss;
-    let share = |share: Option<f64>| share.map_or_else(|| UNKNOWN.to_owned(), percent);
+    let share = |share: Option<f64>| share.map_or_else(|| UNKNOWN.to_owned(), format_share);
     let difference = pair.loss.difference();
     Row {
         quantity: "lost".to_owned(),
         a: share(*a),
         b: share(*b),
-        difference: difference.map_or_else(|| UNKNOWN.to_owned(), signed_percent),
+        difference: difference.map_or_else(|| UNKNOWN.to_owned(), format_signed_share),
         interval: ends(absolute.as_ref().ok(), |end| {
-            signed_percent(end.clamp(-1.0, 1.0))
+            format_signed_share(end.clamp(-1.0, 1.0))
         }),
         is_clear: is_clear(&pair.loss, looks) || pair.silent().is_some(),
         ..Row::unknown()
@@ -145,8 +145,10 @@ fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
         b: own(shift.b),
         difference: difference.map_or_else(unknown, change),
         interval: ends(shift.absolute.as_ref().ok(), change),
-        share: share.map_or_else(unknown, |(difference, a)| signed_percent(difference / a)),
-        share_interval: ends(relative, signed_percent),
+        share: share.map_or_else(unknown, |(difference, a)| {
+            format_signed_share(difference / a)
+        }),
+        share_interval: ends(relative, format_signed_share),
         is_clear: is_clear(shift, looks),
     }
 }
@@ -170,7 +172,7 @@ fn plain(quantity: Quantity, value: f64) -> String {
 /// A difference, with its sign.
 pub fn signed(quantity: Quantity, value: f64) -> String {
     if quantity.is_time() {
-        return signed_duration(value);
+        return format_signed_duration(value);
     }
     sign(value).to_owned() + &plain(quantity, value.abs())
 }
@@ -193,13 +195,15 @@ pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String
         let cell = carried.iter().map(move |carried| {
             let mut parts = carried.stages.iter();
             let found = parts.find(|[a, _]| a.stages == set);
-            found.map_or_else(String::new, |[a, b]| signed_duration(b.ns - a.ns))
+            found.map_or_else(String::new, |[a, b]| format_signed_duration(b.ns - a.ns))
         });
         cell.collect()
     };
     let sets = sets.into_iter().filter(|set| moved(*set));
     let rows = sets.map(|set| (crate::words::short_name(set), cells(set)));
-    let sum = carried.iter().map(|c| signed_duration(c.difference()));
+    let sum = carried
+        .iter()
+        .map(|c| format_signed_duration(c.difference()));
     let sum = ("response".to_owned(), sum.collect());
     (heads, rows.chain([sum]).collect())
 }
@@ -221,16 +225,16 @@ pub fn tests(pair: &PairFigures, headline: Measure) -> String {
     let quantity = Quantity::Measure(headline);
     let p = |p: &Result<f64, String>| match p {
         Ok(p) if *p < 0.001 => "p < 0.1 %".to_owned(),
-        Ok(p) => format!("p = {}", percent(*p)),
+        Ok(p) => format!("p = {}", format_share(*p)),
         Err(_) => "no p".to_owned(),
     };
     format!(
         "Mann-Whitney: B's {1} is the larger in {0} of packet pairs ({2}); Kolmogorov-Smirnov: D = {3} ({4}); \
          Wasserstein: {5} apart on average ({6})",
-        percent(tests.mann_whitney.share_less),
+        format_share(tests.mann_whitney.share_less),
         quantity.name(),
         p(&tests.mann_whitney.p),
-        percent(tests.kolmogorov_smirnov.value),
+        format_share(tests.kolmogorov_smirnov.value),
         p(&tests.kolmogorov_smirnov.p),
         plain(quantity, tests.wasserstein.value),
         p(&tests.wasserstein.p),

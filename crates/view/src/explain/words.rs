@@ -8,7 +8,7 @@ use delaylab_explain::causes::slow::{Against, Condition};
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_model::hop::Direction;
-use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::units::{format_duration, format_duration_f64, format_signed_duration};
 use delaylab_stats::comparison::Bounds;
 
 /// What it says, the gravest first: what was lost, what is slow, what else was lost, what else became of packets, what is late.
@@ -47,16 +47,6 @@ pub fn share_of_main(condition: &Condition) -> String {
     main.map_or_else(String::new, |main| {
         short_percent(condition.in_component(&main.component) / condition.usual_ns)
     })
-}
-
-/// How much was lost: half a percent is no nothing.
-pub fn lost_share(condition: &Condition) -> String {
-    match condition.lost * 100.0 {
-        none if none <= 0.0 => "0%".to_owned(),
-        percent if percent < 0.01 => "<0.01%".to_owned(),
-        percent if percent < 1.0 => format!("{percent:.2}%"),
-        percent => format!("{percent:.1}%"),
-    }
 }
 
 /// `9 in 1 event`.
@@ -117,7 +107,9 @@ pub fn clocks(way: &OneWay) -> String {
 
 /// By how much a level shifts the response.
 pub fn difference(shift: &Shift) -> String {
-    shift.difference_ns.map_or_else(|| "–".to_owned(), signed)
+    shift
+        .difference_ns
+        .map_or_else(|| "–".to_owned(), format_signed_duration)
 }
 
 /// Between which two differences that lies, with 95 % confidence.
@@ -140,11 +132,6 @@ fn interval_behind(difference: f64, bounds: &Bounds) -> String {
     };
     let ends = words::interval_behind(&evidence);
     ends.map_or_else(String::new, |ends| format!("({ends})"))
-}
-
-fn signed(ns: f64) -> String {
-    let sign = if ns > 0.0 { "+" } else { "" };
-    format!("{sign}{}", format_duration_f64(ns))
 }
 
 /// What of changes would have been seen, in a sentence; `None` where nothing was looked at.

@@ -6,9 +6,9 @@
 
 use super::groups::Apart;
 use super::{RunData, Ways};
-use crate::words::{percent, short_percent};
+use crate::words::short_percent;
 use delaylab_model::Nanos;
-use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::summary::{Counts, Distribution, Summary};
 
 /// A median or p99 that is further from that of the other measure than this share of it is another one.
@@ -144,7 +144,7 @@ impl Columns {
             shares(summary).map(|share| share.map_or_else(unknown, short_percent));
         let first = [
             sent(counts),
-            percent(counts.lost, counts.sent),
+            format_part(counts.lost, counts.sent),
             time(delays.map(|d| d.p50)),
             time(delays.and_then(Distribution::carried_p99)),
             sd.map_or_else(unknown, format_duration_f64),

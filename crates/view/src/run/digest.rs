@@ -2,9 +2,8 @@
 
 use super::groups::worst_of;
 use super::{RunData, ShownDelay, Ways};
-use crate::words::percent;
 use delaylab_model::Nanos;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part};
 use delaylab_stats::summary::{Distribution, Summary};
 use delaylab_store::frame::{Frame, Values};
 
@@ -156,7 +155,7 @@ impl DigestRow {
     pub fn cells(&self) -> Vec<String> {
         let text = |ns: Option<Nanos>| ns.map_or_else(|| "–".to_owned(), format_duration);
         let times = [self.shown.p50, self.shown.p99, self.network, self.host].map(text);
-        let lost = percent(self.lost, self.sent);
+        let lost = format_part(self.lost, self.sent);
         let levels = self.levels.iter().cloned();
         levels.chain([lost]).chain(times).collect()
     }

@@ -1,7 +1,7 @@
 //! A run of figures without packets, as another tool's report gives them: a row for each of its streams.
 
 use super::words::quantity;
-use crate::words::percent;
+use delaylab_model::units::format_part;
 use delaylab_store::trial_row::TrialRow;
 
 /// The figures of each stream, as they are shown.
@@ -50,7 +50,7 @@ impl FiguresAlone {
 /// What was lost is a share, where it is known of how many.
 fn count(row: &TrialRow, name: &str) -> String {
     match (row.figure(name), row.figure("sent")) {
-        (Some(lost), Some(sent)) if name == "lost" => percent(lost as u64, sent as u64),
+        (Some(lost), Some(sent)) if name == "lost" => format_part(lost as u64, sent as u64),
         (Some(count), _) => (count as u64).to_string(),
         (None, _) => unknown(),
     }

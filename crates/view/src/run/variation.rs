@@ -1,8 +1,7 @@
 //! Delay variation by probe, as the terminal and the page show it.
 
 use super::{Group, RunData, Ways};
-use crate::words::percent;
-use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::summary::Distribution;
 use delaylab_stats::variation::Ipdv;
 
@@ -89,7 +88,7 @@ pub fn figures(group: &Group, of: Of) -> [String; 7] {
         time(ipdv.iqr),
         time(delays.map(|d| d.p50)),
         time(delays.and_then(Distribution::carried_p99)),
-        percent(summary.counts.lost, summary.counts.sent),
+        format_part(summary.counts.lost, summary.counts.sent),
     ]
 }
 

@@ -3,6 +3,7 @@
 use super::{Traced, ecn_name};
 use crate::words::plural;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::units::format_part;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting, Missing};
 use delaylab_traffic::path_trace::hop::ClassPath;
 use delaylab_traffic::path_trace::{End, Packets, Said};
@@ -209,7 +210,7 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
 
 /// `65.0 % (13 of 20)`.
 fn missing(Missing { lost, sent }: Missing) -> String {
-    format!("{} ({lost} of {sent})", crate::words::percent(lost, sent))
+    format!("{} ({lost} of {sent})", format_part(lost, sent))
 }
 
 fn between(after: u8, at: u8) -> String {

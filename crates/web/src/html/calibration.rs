@@ -8,9 +8,10 @@ use delaylab_explain::calibrate::overlay::{Group, Pair, QUANTILES};
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_explain::compare::statistic_name;
 use delaylab_figure::overlay;
+use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_stats::functional::Functional;
 use delaylab_view::calibration::words::{
-    Fact, duration, facts, in_order, levels, measure, percent, range, used, varied,
+    Fact, duration, facts, in_order, levels, measure, range, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
 use maud::{Markup, html};
@@ -105,7 +106,7 @@ fn errors(pairs: &[Pair]) -> Markup {
         let mut cells = levels(&pair.measured, &heads);
         for (quantile, error) in distance.quantiles.iter().zip(distance.errors()) {
             cells.extend(quantile.map(duration));
-            cells.push(percent(error));
+            cells.push(format_signed_share(error));
         }
         cells.push(duration(distance.wasserstein));
         cells.extend([&pair.measured, &pair.model].map(lost));
@@ -115,9 +116,7 @@ fn errors(pairs: &[Pair]) -> Markup {
 }
 
 fn lost(group: &Group) -> String {
-    group
-        .lost()
-        .map_or_else(String::new, |lost| format!("{:.1} %", 100.0 * lost))
+    group.lost().map_or_else(String::new, format_share)
 }
 
 fn expected(groups: &[Predicted]) -> Markup {

@@ -7,11 +7,11 @@ use super::table::{Column, Table};
 use delaylab_explain::causes::Cause;
 use delaylab_explain::causes::ways::QUANTILES;
 use delaylab_explain::compare::statistic_name;
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::functional::Functional;
 use delaylab_view::explain::words::{
-    answers, asked_for_lines, clocks, difference, in_events, interval, longer_than, lost_share,
-    main, sentence, share_of_main, visible, way_name,
+    answers, asked_for_lines, clocks, difference, in_events, interval, longer_than, main, sentence,
+    share_of_main, visible, way_name,
 };
 use delaylab_view::run::{Explanation, RunData};
 use delaylab_view::words::{plural, short_percent};
@@ -71,7 +71,7 @@ fn conditions(found: &Explanation) -> Markup {
             main(condition),
             share_of_main(condition),
             short_percent(late),
-            lost_share(condition),
+            format_share(condition.lost),
         ]);
     }
     html! {

@@ -3,10 +3,10 @@
 use super::query::encode;
 use crate::html::served_frame;
 use delaylab_lab::finding::Verdict;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_part};
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;
-use delaylab_view::words::{date_and_time, percent};
+use delaylab_view::words::date_and_time;
 use maud::{Markup, html};
 
 /// The list of runs, the latest first: those that have every word of `search` in what is shown of them.
@@ -97,7 +97,7 @@ fn run_row(entry: &Entry) -> Markup {
     let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), format_duration);
     let lost = came
         .most_lost
-        .map_or_else(|| "–".to_owned(), |[lost, sent]| percent(lost, sent));
+        .map_or_else(|| "–".to_owned(), |[lost, sent]| format_part(lost, sent));
     html! {
         tr {
             td { input type="checkbox" name="run" value=(folder) aria-label={ "Compare " (folder) }; }

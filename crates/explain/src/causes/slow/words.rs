@@ -2,9 +2,8 @@
 
 use super::{Against, Condition, Slow};
 use crate::causes::spent::{Component, Spent};
-use crate::causes::words::percent;
 use crate::steps::format_rate;
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 
 /// So much of the response is worth being named where nothing is slow.
@@ -38,7 +37,7 @@ pub(super) fn answer(slow: &Slow) -> String {
     match least(first).filter(|_| !is_sending(&main.component)) {
         Some(least) => format!(
             "{of_all}{} of the response of {} is the minimum delay of its path{}.",
-            percent(least / first.usual_ns),
+            format_share(least / first.usual_ns),
             length(first, several),
             parts_of_least(first)
         ),
@@ -64,7 +63,7 @@ fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
     };
     format!(
         "{} of the response{whose} is {}: {} of {} on average",
-        percent(main.ns / condition.usual_ns),
+        format_share(main.ns / condition.usual_ns),
         phrase(condition, &main.component),
         format_duration_f64(main.ns),
         format_duration_f64(condition.usual_ns),

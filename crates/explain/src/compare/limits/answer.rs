@@ -2,11 +2,11 @@
 
 use super::{Held, Outcome};
 use crate::compare::both::{RUN, RUNS};
-use crate::compare::words::{percent, sign, signed_percent};
 use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{Compared, ComparisonScale, Evaluated, Part};
+use delaylab_model::units::{format_share, format_signed_share, sign};
 use delaylab_stats::comparison::Bounds;
 
 /// A value and the interval around it; an end that nothing bounds is infinite.
@@ -189,7 +189,7 @@ impl Question<'_> {
         let shown = |value: f64| match self.limit.bound {
             Bound::Value(_) => own(value),
             Bound::Change(_) => self.shown(value, unit, true),
-            Bound::Share(_) => signed_percent(value),
+            Bound::Share(_) => format_signed_share(value),
         };
         let [a, b] = values.map(|value| value.map(own).unwrap_or_default());
         let sides = match self.limit.bound {
@@ -227,7 +227,7 @@ impl Question<'_> {
         }
         let text = match unit {
             "ns" => Dimension::TIME.format(size),
-            "1" if share => percent(size),
+            "1" if share => format_share(size),
             "1" => Dimension::NUMBER.format(size),
             other => format!("{} {other}", Dimension::NUMBER.format(size)),
         };
