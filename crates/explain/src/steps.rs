@@ -21,7 +21,7 @@ pub use gather::{Gatherer, Member};
 pub(crate) use words::rate as format_rate;
 pub use words::{candidates, line_rate};
 
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_stats::steps::{Detection, PerSize, Point};
 
 /// Packets of several sizes that have all else in common.
@@ -139,9 +139,7 @@ impl Direction {
 impl Sweep {
     /// Its levels and its probe, for people: `condition quiet, probe echo`.
     pub fn label(&self) -> String {
-        let levels = self.factors.iter();
-        let levels = levels.map(|(name, level)| format!("{name} {level}"));
-        let probe = (!self.probe.is_empty()).then(|| format!("probe {}", self.probe));
-        levels.chain(probe).collect::<Vec<_>>().join(", ")
+        let probe = (!self.probe.is_empty()).then_some(self.probe.as_str());
+        levels_in_words(&self.factors, probe)
     }
 }

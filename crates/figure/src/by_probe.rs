@@ -3,10 +3,10 @@
 
 use super::axis;
 use super::course::{counted, course};
-use super::{Figure, Table, parse, shown_together};
+use super::{Figure, Table, line_name, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit};
-use delaylab_view::run::panels::{self, beside_probes, compare};
+use delaylab_view::run::panels::{beside_probes, compare};
 use delaylab_view::run::{Delays, Group, RunData, SeriesShown};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ pub(super) fn panels(run: &RunData) -> Vec<Shown<'_>> {
     let of_one = groups.chunk_by(|(a, _), (b, _)| a == b);
     let shown = |groups: &[(Vec<Factor>, &'_ Group)]| {
         let first = groups.first().map_or(&[][..], |(key, _)| key);
-        name(first)
+        line_name(first)
     };
     of_one
         .map(|groups| Shown {
@@ -168,14 +168,6 @@ fn series_of(run: &RunData, panel: &Shown<'_>) -> Option<(String, BTreeMap<Nanos
         *values.entry(point.mean.round() as Nanos).or_default() += 1;
     }
     Some((format!("{}: {kind}", shown.of), values))
-}
-
-/// Of cases, the level says it all.
-fn name(factors: &[Factor]) -> String {
-    match factors {
-        [(factor, level)] if factor == "case" => level.label.clone(),
-        _ => panels::label(factors),
-    }
 }
 
 fn rows(table: &mut Table, [panel, probe, measure]: [&str; 3], values: &BTreeMap<Nanos, u64>) {

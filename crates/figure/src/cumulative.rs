@@ -4,12 +4,11 @@
 use super::axis;
 use super::by_probe;
 use super::course::{counted, course};
-use super::{Figure, Table, WIDTH, even_columns, order_panels, parse, pooled_note};
+use super::{Figure, Table, WIDTH, even_columns, line_name, order_panels, parse, pooled_note};
 use delaylab_model::Nanos;
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_stats::cumulative::Cumulative as Bounds;
 use delaylab_stats::summary::{Distribution, Summary};
-use delaylab_view::run::panels::label;
 use delaylab_view::run::{Delays, Group, Panel, RunData, ShownDelay};
 use serde_json::{Value, json};
 use std::iter::once;
@@ -185,8 +184,10 @@ fn lines_of_panels(run: &RunData) -> Vec<Line<'_>> {
         let is_coloured = |factor: &&Factor| Some(&factor.0) == coloured.as_ref();
         let level = panel.factors.iter().find(is_coloured);
         let others = panel.factors.iter().filter(|factor| !is_coloured(factor));
-        let others: Vec<Factor> = others.cloned().collect();
-        (label(&others), level.map_or_else(String::new, name))
+        (
+            levels_in_words(others, None),
+            line_name(level.map_or(&[], std::slice::from_ref)),
+        )
     };
     let lines = run.panels.iter().map(|of| {
         let (panel, name) = line(of);
@@ -236,14 +237,6 @@ fn coloured(run: &RunData) -> Option<String> {
     let has = |name: &str| factors.iter().find(|(known, _)| known == name);
     let chosen = has("case").or_else(|| has("probe")).or(factors.first());
     chosen.map(|(name, _)| name.clone())
-}
-
-/// Of cases and probes the level says it all.
-fn name((factor, level): &Factor) -> String {
-    match factor.as_str() {
-        "case" | "probe" => level.label.clone(),
-        _ => label(&[(factor.clone(), level.clone())]),
-    }
 }
 
 fn distinct<'a>(lines: &'a [Line<'_>], of: impl Fn(&'a Line<'_>) -> &'a String) -> Vec<String> {

@@ -51,6 +51,7 @@ mod time_series;
 
 pub use table::Table;
 
+use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_view::run::parts::{Part, Shown};
 use delaylab_view::run::{Head, Panel, RunData};
 use serde_json::{Value, json};
@@ -306,6 +307,14 @@ fn order_panels(facet: &mut Value, labels: &[String]) {
     facet["sort"] = json!(labels);
     if labels.len() < 2 {
         facet["header"] = json!({ "labels": false });
+    }
+}
+
+/// What a line is called: of cases and probes alone the level says it all.
+fn line_name(levels: &[Factor]) -> String {
+    match levels {
+        [(factor, level)] if ["case", "probe"].contains(&factor.as_str()) => level.label.clone(),
+        _ => levels_in_words(levels, None),
     }
 }
 

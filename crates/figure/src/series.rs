@@ -3,9 +3,8 @@
 
 use super::{Drawing, Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
-use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::plan::{Factor, Unit, levels_in_words};
 use delaylab_model::units::duration_unit;
-use delaylab_view::run::panels;
 use delaylab_view::run::{RunData, SeriesShown, parts_of_time};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
@@ -260,7 +259,7 @@ fn label(varied: &[&str], shown: &SeriesShown) -> String {
         .factors
         .iter()
         .filter(|(name, _)| varied.contains(&name.as_str()));
-    let label = panels::label(&told_apart.cloned().collect::<Vec<_>>());
+    let label = levels_in_words(told_apart, None);
     match shown.is_exception {
         true => format!("{label}: {}", shown.of),
         false => label,

@@ -7,10 +7,10 @@
 
 use super::axis;
 use super::series::unit as unit_name;
-use super::{Figure, Table, WIDTH, parse, shown_together};
+use super::{Figure, Table, WIDTH, line_name, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
-use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::plan::{Factor, Unit, levels_in_words};
 use delaylab_view::run::panels::{self, all_factors, size_factor};
 use delaylab_view::run::{RunData, Stream, TrialData};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ impl Figure for Size {
         let Some(layout) = Layout::new(run) else {
             return spec;
         };
-        let groups: Vec<_> = layout.lines.iter().map(|line| name(line)).collect();
+        let groups: Vec<_> = layout.lines.iter().map(|line| line_name(line)).collect();
         spec["encoding"]["color"]["sort"] = json!(groups);
         if groups.len() < 2 {
             spec["encoding"]["color"]["legend"] = Value::Null;
@@ -225,7 +225,7 @@ fn faceted(mut chart: Value, layout: &Layout) -> Value {
     let names: Vec<_> = layout
         .panels
         .iter()
-        .map(|panel| panels::label(panel))
+        .map(|panel| levels_in_words(panel, None))
         .collect();
     let transform = chart["transform"].take();
     chart["width"] = json!(WIDTH / 2 - 60);
@@ -311,17 +311,12 @@ impl Layout {
     }
 
     fn names(&self, panel: usize, line: usize) -> [Value; 2] {
-        let panel = self.panels.get(panel).map(|factors| panels::label(factors));
-        let line = self.lines.get(line).map(|factors| name(factors));
+        let panel = self
+            .panels
+            .get(panel)
+            .map(|factors| levels_in_words(factors, None));
+        let line = self.lines.get(line).map(|factors| line_name(factors));
         [json!(panel), json!(line)]
-    }
-}
-
-/// A line's name: of cases, the level says it all.
-fn name(line: &[Factor]) -> String {
-    match line {
-        [(factor, level)] if factor == "case" => level.label.clone(),
-        _ => panels::label(line),
     }
 }
 

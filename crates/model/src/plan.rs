@@ -93,6 +93,17 @@ impl fmt::Display for Level {
 /// A factor's name and its level in one trial.
 pub type Factor = (String, Level);
 
+/// A combination of levels, with its probe where that tells it from others: `case fifo, streams 4, probe echo`.
+pub fn levels_in_words<'a>(
+    levels: impl IntoIterator<Item = &'a Factor>,
+    probe: Option<&str>,
+) -> String {
+    let levels = levels.into_iter();
+    let levels = levels.map(|(name, level)| format!("{name} {level}"));
+    let probe = probe.map(|probe| format!("probe {probe}"));
+    levels.chain(probe).collect::<Vec<_>>().join(", ")
+}
+
 /// A trial and its place in the design.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
@@ -128,4 +139,22 @@ pub trait Plan {
 
     /// What is still to come, where the plan knows.
     fn remaining(&self) -> Option<Remaining>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_combination_names_its_levels_and_its_probe() {
+        let levels = [("case", "fifo"), ("streams", "4")];
+        let levels = levels.map(|(name, level)| (name.to_owned(), Level::named(level)));
+        assert_eq!(levels_in_words(&levels, None), "case fifo, streams 4");
+        assert_eq!(
+            levels_in_words(&levels[..1], Some("echo")),
+            "case fifo, probe echo"
+        );
+        assert_eq!(levels_in_words(&[], Some("echo")), "probe echo");
+        assert_eq!(levels_in_words(&[], None), "");
+    }
 }

@@ -301,12 +301,12 @@ fn what_was_planted_is_in_the_first_sentence() {
         (
             "rate",
             "path.rate=8Mbit/s",
-            "path.rate changed from 10Mbit/s to 8Mbit/s: response rises, most in streams=1, probe be: p50 from",
+            "path.rate changed from 10Mbit/s to 8Mbit/s: response rises, most in streams 1, probe be: p50 from",
         ),
         (
             "buffer",
             "path.switch.queue_buffer=128KiB",
-            "path.switch.queue_buffer changed from 32KiB to 128KiB: response rises, most in streams=1, probe be: p50 from",
+            "path.switch.queue_buffer changed from 32KiB to 128KiB: response rises, most in streams 1, probe be: p50 from",
         ),
         (
             "loss",
@@ -316,7 +316,7 @@ fn what_was_planted_is_in_the_first_sentence() {
         (
             "mark",
             "probe.ef.class=be",
-            "probe.ef.class changed from ef to be: response rises, most in streams=1, probe ef: p90 from",
+            "probe.ef.class changed from ef to be: response rises, most in streams 1, probe ef: p90 from",
         ),
         (
             "nothing",

@@ -1,26 +1,10 @@
-//! Combinations of levels: what they are called, the rows of each, and the figures that these have together.
+//! Combinations of levels: the rows of each, and the figures that these have together.
 
 use super::slow::{LEAST_NS, SLOW};
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::levels_in_words;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
-
-/// A combination of levels, with its probe where there are several: `case fifo, streams 4, probe echo`.
-pub(super) fn label(factors: &[Factor], probe: &str, several: bool) -> String {
-    match (levels(factors), several) {
-        (levels, false) => levels,
-        (levels, true) if levels.is_empty() => format!("probe {probe}"),
-        (levels, true) => format!("{levels}, probe {probe}"),
-    }
-}
-
-/// `case fifo, streams 4`.
-pub(super) fn levels(factors: &[Factor]) -> String {
-    let levels = factors.iter();
-    let levels = levels.map(|(name, level)| format!("{name} {level}"));
-    levels.collect::<Vec<_>>().join(", ")
-}
 
 /// Are delays of several combinations, ns, so alike that none of them counts as slow against another? Then one figure serves all.
 pub(super) fn agree(delays: impl Iterator<Item = f64> + Clone) -> bool {
@@ -35,9 +19,10 @@ pub(super) fn rows_by_label(
     mut counts: impl FnMut(&TrialRow, &str) -> bool,
 ) -> Vec<(String, Vec<&TrialRow>)> {
     let probes: BTreeSet<&str> = run.trials().iter().map(|row| &*row.probe_name).collect();
+    let several = probes.len() > 1;
     let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
     for row in run.trials() {
-        let label = label(&row.factors, &row.probe_name, probes.len() > 1);
+        let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
         if !counts(row, &label) {
             continue;
         }

@@ -6,7 +6,7 @@
 
 use super::gather::Stream;
 use delaylab_model::distinct::{Distinct, originals};
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, levels_in_words};
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
@@ -167,10 +167,8 @@ fn effect(
             _ => continue,
         };
         let others = factors.iter().filter(|(known, _)| known != name);
-        let others: Vec<String> = others
-            .map(|(name, level)| format!("{name}={level}"))
-            .collect();
-        combinations.entry(others.join(" ")).or_default()[side].push(at);
+        let others = levels_in_words(others, None);
+        combinations.entry(others).or_default()[side].push(at);
     }
     // Of a combination that was never answered there is nothing to compare.
     let answered = |at: &usize| streams[*at].response.iter().any(|ns| ns.is_finite());

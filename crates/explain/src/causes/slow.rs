@@ -8,14 +8,14 @@
 
 mod words;
 
-use super::combination::{label, levels, lost_share};
+use super::combination::lost_share;
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::MICROSECOND;
 use delaylab_model::load::Load;
 use delaylab_model::method::Method;
-use delaylab_model::plan::{Factor, Planned};
+use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::Dropped;
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
@@ -324,7 +324,10 @@ pub(super) fn find(
         .collect();
     let mut alike = BTreeMap::<(String, &str), Vec<&Stream<'_>>>::new();
     for stream in &gathered.streams {
-        let key = (levels(&stream.row.factors), stream.row.probe_name.as_str());
+        let key = (
+            levels_in_words(&stream.row.factors, None),
+            stream.row.probe_name.as_str(),
+        );
         alike.entry(key).or_default().push(stream);
     }
     let mut handshakes = BTreeMap::<String, f64>::new();
@@ -436,7 +439,7 @@ fn condition(
         .cloned()
         .collect();
     let spent = usual.spent(&parts, &known);
-    let label = label(&row.factors, &row.probe_name, several);
+    let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
     let rates = known.lines.iter().flatten();
     let responses = streams.iter().flat_map(|stream| &stream.response);
     Some(Condition {
@@ -504,8 +507,8 @@ fn hold(conditions: &mut [Condition], baseline: Baseline<'_>) {
             Baseline::Run(other) => {
                 let theirs = &other.conditions;
                 let same = |other: &&Condition| {
-                    (&other.probe, levels(&other.factors))
-                        == (&condition.probe, levels(&condition.factors))
+                    let levels = |of: &Condition| levels_in_words(&of.factors, None);
+                    other.probe == condition.probe && levels(other) == levels(condition)
                 };
                 let found = best(&mut theirs.iter().filter(same))
                     .or_else(|| best(&mut theirs.iter().filter(|it| it.probe == condition.probe)))

@@ -2,8 +2,8 @@
 //! agree, else of each, because a mean over responses of 20 ms and of 562 ms is that of no packet.
 
 use super::anatomies::Anatomies;
-use super::combination::{agree, label, levels};
-use delaylab_model::plan::Factor;
+use super::combination::agree;
+use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_stats::anatomy::Part;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ impl Stages {
 
     fn both(&mut self, row: &TrialRow, add: impl Fn(&mut Sums)) {
         add(&mut self.all);
-        let key = (levels(&row.factors), row.probe_name.clone());
+        let key = (levels_in_words(&row.factors, None), row.probe_name.clone());
         let (_, sums) =
             (self.each.entry(key)).or_insert_with(|| (row.factors.clone(), Sums::default()));
         add(sums);
@@ -101,7 +101,7 @@ impl Stages {
             .each
             .iter()
             .map(|((_, probe), (factors, sums))| StageMeans {
-                label: label(factors, probe, probes.len() > 1),
+                label: levels_in_words(factors, (probes.len() > 1).then_some(probe)),
                 factors: Some(factors.clone()),
                 probe: Some(probe.clone()),
                 ..sums.means()

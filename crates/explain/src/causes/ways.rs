@@ -6,11 +6,11 @@
 //!
 //! Combinations of levels are one where they agree; where they do not, each has its own line.
 
-use super::combination::{agree, levels};
+use super::combination::agree;
 use crate::one_way::{Ends, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
-use delaylab_model::plan::Factor;
+use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::functional::Functional;
@@ -49,7 +49,8 @@ pub struct OneWay {
 impl OneWay {
     /// Its combination of levels: `case fifo, streams 4`; empty of all of them.
     pub fn levels(&self) -> String {
-        self.factors.as_deref().map_or_else(String::new, levels)
+        let factors = self.factors.as_ref();
+        factors.map_or_else(String::new, |factors| levels_in_words(factors, None))
     }
 }
 
@@ -192,7 +193,9 @@ impl Ways {
                 packets,
             };
             let of_probe = self.0.entry(row.probe_name.clone()).or_default();
-            let combination = of_probe.entry(levels(&row.factors)).or_default();
+            let combination = of_probe
+                .entry(levels_in_words(&row.factors, None))
+                .or_default();
             combination.factors.clone_from(&row.factors);
             add(&mut combination.ways[way], pooled);
         }
@@ -324,7 +327,7 @@ mod tests {
         }
         let found = ways.finish();
         let told = found.iter().map(|way| {
-            let case = way.factors.as_ref().map(|factors| levels(factors));
+            let case = way.factors.is_some().then(|| way.levels());
             (case.unwrap(), way.direction, way.packets)
         });
         let expected = [

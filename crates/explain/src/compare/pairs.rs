@@ -3,7 +3,7 @@
 
 use delaylab_lab::finding::StreamInfo;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, levels_in_words};
 use std::cmp::Ordering;
 
 /// One probe under one combination of levels, in both runs.
@@ -26,7 +26,7 @@ impl Pair {
         (&self.factors, &self.probes[0])
     }
 
-    /// `wait=1ms, probe=echo`, of the factors that vary.
+    /// `wait 1ms, probe echo`, of the factors that vary.
     pub fn label(&self, varied: &[String]) -> String {
         label(&self.factors, &self.probes[0], varied)
     }
@@ -140,13 +140,8 @@ pub(super) fn names(all: &[Named<'_>]) -> Vec<String> {
 
 fn label(factors: &[Factor], probe: &str, varied: &[String]) -> String {
     let shown = factors.iter().filter(|(name, _)| varied.contains(name));
-    let mut words: Vec<_> = shown
-        .map(|(name, level)| format!("{name}={level}"))
-        .collect();
-    if words.is_empty() || varied.iter().any(|name| name == "probe") {
-        words.push(format!("probe {probe}"));
-    }
-    words.join(", ")
+    let says_probe = varied.iter().any(|name| name == "probe") || shown.clone().next().is_none();
+    levels_in_words(shown, says_probe.then_some(probe))
 }
 
 /// The first few of these.

@@ -450,17 +450,17 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     assert_eq!(
         labels,
         [
-            "wait=1ms, probe ef",
-            "wait=1ms, probe be",
-            "wait=10ms, probe ef",
-            "wait=10ms, probe be"
+            "wait 1ms, probe ef",
+            "wait 1ms, probe be",
+            "wait 10ms, probe ef",
+            "wait 10ms, probe be"
         ]
     );
     assert_eq!(
         found.alone[0],
-        ["wait=100ms, probe ef", "wait=100ms, probe be"]
+        ["wait 100ms, probe ef", "wait 100ms, probe be"]
     );
-    assert_eq!(found.alone[1], ["wait=5ms, probe ef", "wait=5ms, probe be"]);
+    assert_eq!(found.alone[1], ["wait 5ms, probe ef", "wait 5ms, probe be"]);
     assert!(
         found
             .pairs
@@ -478,7 +478,7 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     assert!(
         whole
             .text
-            .starts_with("Response rises, most in wait=1ms, probe ef: p99 from ")
+            .starts_with("Response rises, most in wait 1ms, probe ef: p99 from ")
             && whole.text.ends_with("4 of 4 pairs differ."),
         "{}",
         whole.text
@@ -511,7 +511,7 @@ fn a_large_change_that_may_be_chance_is_named() {
         .unwrap()
         .text;
     assert!(
-        text.starts_with("No difference in response or loss is seen in any pair. 0 of 2 pairs differ. The largest change may be chance: in wait=1ms, p50 from "),
+        text.starts_with("No difference in response or loss is seen in any pair. 0 of 2 pairs differ. The largest change may be chance: in wait 1ms, p50 from "),
         "{text}"
     );
 }
@@ -606,7 +606,7 @@ fn a_combination_that_lost_everything_comes_first_and_fails() {
     assert_eq!((whole.silent, whole.differ), ([0, 1], 1));
     let text = &whole.text;
     assert!(
-        text.starts_with("B is never answered in 1 of 4 pairs, where A is (wait=4ms)"),
+        text.starts_with("B is never answered in 1 of 4 pairs, where A is (wait 4ms)"),
         "{text}"
     );
     // A mean would be of the three that hide it.
@@ -622,7 +622,7 @@ fn a_combination_that_lost_everything_comes_first_and_fails() {
     }
     let reason = &limits(&a, &b, "p99(response) > +10%")[0].reason;
     assert!(
-        reason.starts_with("nothing of B was answered with wait=4ms; of what was answered, "),
+        reason.starts_with("nothing of B was answered with wait 4ms; of what was answered, "),
         "{reason}"
     );
     let each = limits(&a, &b, "for each wait: p50(response) > +50%");

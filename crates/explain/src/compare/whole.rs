@@ -156,7 +156,7 @@ impl<'a> Words<'a> {
         pair.pair.label(&self.varied)
     }
 
-    /// `B is never answered in 2 of 12 pairs (case=FIFO, streams=4; …)`.
+    /// `B is never answered in 2 of 12 pairs (case FIFO, streams 4; …)`.
     fn silence(&self, whole: &Whole) -> Option<String> {
         let said = [Silent::B, Silent::A].into_iter().filter_map(|side| {
             let silent = self.pairs.iter().filter(|pair| pair.silent() == Some(side));
@@ -241,7 +241,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// `response rises most in case=FQ-CoDel, streams=4: p50 from 20.9 ms to 798 ms (+3720 %), …`.
+    /// `response rises most in case FQ-CoDel, streams 4: p50 from 20.9 ms to 798 ms (+3720 %), …`.
     fn delay(&self) -> Option<String> {
         let told = self.pairs.iter().flat_map(|pair| self.moves(pair, true));
         let (up, down): (Vec<_>, Vec<_>) = told.partition(|moved| moved.by > 0.0);

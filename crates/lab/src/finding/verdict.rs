@@ -120,6 +120,13 @@ pub struct FixedLevel {
     pub level: String,
 }
 
+/// As a check selects it: `wait=1ms`.
+impl fmt::Display for FixedLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.factor, self.level)
+    }
+}
+
 /// A statistic and its value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evaluated {

@@ -244,9 +244,7 @@ pub fn tests(pair: &PairFigures, headline: Measure) -> String {
 /// `wait=1ms: `, of each level that `for each` fixed.
 pub fn levels(held: &Held) -> String {
     let levels = held.levels.iter();
-    levels
-        .map(|level| format!("{}={}: ", level.factor, level.level))
-        .collect()
+    levels.map(|level| format!("{level}: ")).collect()
 }
 
 /// `what`, in A, in B.

@@ -1,14 +1,14 @@
 //! Records in, one by one; a [`RunData`] out.
 
 use super::groups::{self, Groups, OpenGroup};
-use super::panels::{self, Layout};
+use super::panels::Layout;
 use super::stream::probe_names;
 use super::{Panel, RunData, Sketch, Stream, TrialData};
 use crate::words::plural;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::noise::ClockReads;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, levels_in_words};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
@@ -276,7 +276,7 @@ impl OpenPanel {
         };
         let pooled = self.summary.map(|summary| summary.finish());
         Some(Panel {
-            label: panels::label(factors),
+            label: levels_in_words(factors, None),
             factors: factors.to_vec(),
             trials: self.streams,
             summary: pooled.or_else(only)?,

@@ -318,10 +318,7 @@ fn is_share(statistic: &str, unit: &str) -> bool {
 }
 
 fn level(part: &Part) -> String {
-    let levels = part.levels.iter();
-    let levels: Vec<_> = levels
-        .map(|fixed| format!("{}={}", fixed.factor, fixed.level))
-        .collect();
+    let levels: Vec<_> = part.levels.iter().map(ToString::to_string).collect();
     levels.join(", ")
 }
 

@@ -163,17 +163,10 @@ fn compare_levels(a: &Level, b: &Level, written: &[Level]) -> Ordering {
     }
 }
 
-/// `wait 1ms, condition quiet`.
-pub fn label(factors: &[Factor]) -> String {
-    let words = factors
-        .iter()
-        .map(|(name, level)| format!("{name} {level}"));
-    words.collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::plan::levels_in_words;
     use delaylab_model::trial::RecordFacts;
     use proptest::prelude::*;
 
@@ -213,7 +206,11 @@ mod tests {
         });
         let every: Vec<_> = every.collect();
         let layout = Layout::new(&every, &[]);
-        let labels: Vec<_> = layout.panels.iter().map(|panel| label(panel)).collect();
+        let labels: Vec<_> = layout
+            .panels
+            .iter()
+            .map(|panel| levels_in_words(panel, None))
+            .collect();
         assert_eq!(labels, ["condition normal", "condition quiet"]);
         assert_eq!(layout.pooled, ["size"]);
         assert_eq!(layout.panel_of[..4], [1, 0, 1, 0]);

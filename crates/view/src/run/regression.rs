@@ -3,7 +3,7 @@
 
 use super::{RunData, TrialData, Ways};
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, levels_in_words};
 use delaylab_stats::regression::{Model, Regression};
 use delaylab_stats::summary::Distribution;
 use std::collections::BTreeMap;
@@ -108,10 +108,8 @@ fn groups<'a>(run: &'a RunData, numeric: &[String]) -> Vec<(String, Vec<&'a Tria
             continue;
         }
         let other = |(name, _): &&Factor| !numeric.contains(name);
-        let words = trial.stream.factors.iter().filter(other);
-        let words = words.map(|(name, level)| format!("{name} {level}"));
-        let probe = several.then(|| format!("probe {}", trial.stream.name));
-        let label = words.chain(probe).collect::<Vec<_>>().join(", ");
+        let others = trial.stream.factors.iter().filter(other);
+        let label = levels_in_words(others, several.then_some(&trial.stream.name));
         match groups.iter_mut().find(|(known, _)| *known == label) {
             Some((_, trials)) => trials.push(trial),
             None => groups.push((label, vec![trial])),

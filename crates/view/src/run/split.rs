@@ -1,11 +1,11 @@
 //! What the delay of frames is made of (seed 001): forwarding in the devices, propagation on the links,
 //! and transceiving at both ends, which is what is left: with virtual ports, this host's own way.
 
-use super::panels::label;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::frames::FRAME_OVERHEAD;
 use delaylab_model::hop::Hop;
 use delaylab_model::path::Path;
+use delaylab_model::plan::levels_in_words;
 use delaylab_model::probe::Probe;
 use delaylab_model::quantity::Duration;
 use delaylab_store::run::Run;
@@ -96,7 +96,7 @@ fn split(path: &Path, probe: &Probe, row: &TrialRow, hops: &[Hop]) -> Option<Spl
         .iter()
         .find(|(name, _)| name == "round_trip_mean_ns");
     Some(Split {
-        label: label(&row.factors),
+        label: levels_in_words(&row.factors, None),
         probe: row.probe_name.clone(),
         delay: figure.and_then(|(_, mean)| *mean)?,
         forwarding: waited + last + (devices - 1.0) * between + devices * latency,

@@ -119,10 +119,7 @@ fn together(parts: &[Part]) -> (Verdict, String) {
         .filter(|part| part.verdict == verdict)
         .collect();
     let clauses = decisive.iter().map(|part| {
-        let levels = part.levels.iter();
-        let levels: Vec<_> = levels
-            .map(|l| format!("{}={}", l.factor, l.level))
-            .collect();
+        let levels: Vec<_> = part.levels.iter().map(FixedLevel::to_string).collect();
         format!("{}: {}", levels.join(", "), part.reason)
     });
     let clauses = clauses.collect::<Vec<_>>().join("; ");
@@ -141,7 +138,7 @@ struct Judging<'a> {
 
 impl<'a> Judging<'a> {
     fn new(levels: &[FixedLevel], measured: &'a Measured<'a>, seed: u64) -> Self {
-        let names = levels.iter().map(|l| format!("{}={}", l.factor, l.level));
+        let names = levels.iter().map(FixedLevel::to_string);
         let seed = names.fold(seed, |seed, name| mix(seed, name.as_bytes()));
         Self {
             fixed: Selection::at(levels),
