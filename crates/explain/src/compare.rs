@@ -39,7 +39,7 @@ mod verdict;
 pub mod whole;
 mod words;
 
-pub use asked::Asked;
+pub use asked::ComparisonRequest;
 pub use carried::Carried;
 pub use figures::{Figures, PairFigures, Point, Silent, Tests};
 pub use outage::Outages;
@@ -83,13 +83,17 @@ impl Comparison {
 ///
 /// # Errors
 /// No probe under no combination of levels is in both.
-pub fn compare(a: &dyn Data, b: &dyn Data, asked: &Asked) -> Result<Comparison, NothingInCommon> {
+pub fn compare(
+    a: &dyn Data,
+    b: &dyn Data,
+    asked: &ComparisonRequest,
+) -> Result<Comparison, NothingInCommon> {
     let Pairing {
         pairs,
         alone,
         pooled,
     } = Pairing::new(a.streams(), b.streams())?;
-    let brief = Asked {
+    let brief = ComparisonRequest {
         measures: vec![asked.headline],
         ..asked.clone()
     };

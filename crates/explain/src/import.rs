@@ -71,7 +71,7 @@ mod xml;
 
 pub use check::{Disagreement, check, shown};
 pub use error::ImportError;
-pub use figure::{Delay, Figure, Said, Statistic};
+pub use figure::{Delay, Figure, PrintedFigure, Statistic};
 pub use format::{Format, Rules};
 pub use imported::{Clock, Imported, Stream};
 pub use input::Input;

@@ -7,7 +7,7 @@ use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, change, model, overlay};
 use delaylab_lab::experiment::catalogue::Entry;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress, StopMeans};
+use delaylab_lab::run::{EndedTrial, Ending, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
 use delaylab_model::record::Outcome;
@@ -25,7 +25,7 @@ struct Silent;
 
 impl Progress for Silent {
     fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
+    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
 }
 
 fn resolve(experiment: &Experiment, sets: &[(&str, String)]) -> Resolved {

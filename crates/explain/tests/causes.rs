@@ -4,7 +4,7 @@
 use delaylab_explain::causes::rhythm::Basis;
 use delaylab_explain::causes::{self, Cause, Explanation};
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::{Ended, Laboratory, Left, Progress, StopMeans};
+use delaylab_lab::run::{EndedTrial, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_model::world::World;
@@ -23,7 +23,7 @@ struct Silent;
 
 impl Progress for Silent {
     fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
+    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
 }
 
 fn resolve(text: &str, seed: u64) -> Resolved {

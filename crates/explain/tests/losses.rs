@@ -3,7 +3,7 @@
 use crate::causes::{carry_out, explain_in};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation};
-use delaylab_explain::compare::{Asked, compare};
+use delaylab_explain::compare::{ComparisonRequest, compare};
 use delaylab_lab::stored::Stored;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -244,7 +244,12 @@ fn an_outage_is_one_to_explain_and_to_compare() {
         let outage = explained.losses.and_then(|losses| losses.outage);
         let found = outage.map(|outage| outage.row.packets);
         assert_eq!(found, packets, "{name}");
-        let compared = compare(&Stored::new(&whole), &Stored::new(&run), &Asked::usual()).unwrap();
+        let compared = compare(
+            &Stored::new(&whole),
+            &Stored::new(&run),
+            &ComparisonRequest::usual(),
+        )
+        .unwrap();
         let longest = compared
             .pairs
             .iter()

@@ -118,13 +118,13 @@ impl Figure for ByProbe {
 }
 
 /// One combination of the levels that are told apart.
-pub(super) struct Shown<'a> {
+pub(super) struct ProbePanel<'a> {
     pub(super) label: String,
     pub(super) groups: Vec<&'a Group>,
 }
 
 /// Every combination of the levels that are told apart, in order.
-pub(super) fn panels(run: &RunData) -> Vec<Shown<'_>> {
+pub(super) fn panels(run: &RunData) -> Vec<ProbePanel<'_>> {
     let (names, _) = beside_probes(&run.groups);
     let key = |group: &Group| -> Vec<Factor> {
         let own = group.factors.iter();
@@ -139,7 +139,7 @@ pub(super) fn panels(run: &RunData) -> Vec<Shown<'_>> {
         line_name(first)
     };
     of_one
-        .map(|groups| Shown {
+        .map(|groups| ProbePanel {
             label: shown(groups),
             groups: groups.iter().map(|&(_, group)| group).collect(),
         })
@@ -148,7 +148,7 @@ pub(super) fn panels(run: &RunData) -> Vec<Shown<'_>> {
 
 /// The series that is shown beside the probes, in this panel: what it is called, and in how many stretches of time it
 /// had which value.
-fn series_of(run: &RunData, panel: &Shown<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
+fn series_of(run: &RunData, panel: &ProbePanel<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
     let kind = run.beside_probes.as_ref()?;
     let is_of = |shown: &&SeriesShown| {
         let its = panel

@@ -215,7 +215,7 @@ fn lines_of_groups(run: &RunData) -> Vec<Line<'_>> {
 }
 
 /// `None` where the panel does not have this probe.
-fn line_of_groups<'a>(panel: &by_probe::Shown<'a>, probe: &str) -> Option<Line<'a>> {
+fn line_of_groups<'a>(panel: &by_probe::ProbePanel<'a>, probe: &str) -> Option<Line<'a>> {
     let groups = panel.groups.iter().filter(|group| group.probe == probe);
     let groups: Vec<&'a Group> = groups.copied().collect();
     Some(Line {

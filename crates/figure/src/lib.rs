@@ -52,7 +52,7 @@ mod time_series;
 pub use table::Table;
 
 use delaylab_model::plan::{Factor, levels_in_words};
-use delaylab_view::run::parts::{Part, Shown};
+use delaylab_view::run::parts::{Part, PartContent};
 use delaylab_view::run::{Head, Panel, RunData};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -186,7 +186,7 @@ impl Drawing {
     /// Of a part of a run, as its experiment asks for it; `None` where it is a table, or has nothing to show.
     pub fn of_part(part: &Part) -> Option<Self> {
         let asked = &part.asked;
-        let Ok(Shown::Run(run)) = &part.shown else {
+        let Ok(PartContent::Run(run)) = &part.shown else {
             return None;
         };
         let figure = all()

@@ -10,7 +10,7 @@ use delaylab_model::bench::{BufferingWay, ProcedureSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::plan::{Plan, Planned, Remaining};
 use delaylab_model::quantity::Duration;
-use delaylab_procedure::registry::{Description, Unknown};
+use delaylab_procedure::registry::{Description, UnknownProcedure};
 use delaylab_procedure::setup::{SIZES, Way};
 use delaylab_procedure::{BuildError, Effort, Options, Procedure, Report, Setup};
 use delaylab_stats::frames::FrameTrial;
@@ -29,7 +29,7 @@ pub struct ProcedurePlan {
 pub enum ProcedureError {
     /// No procedure has this name.
     #[error("design.procedure.name: {0}")]
-    Unknown(#[from] Unknown),
+    Unknown(#[from] UnknownProcedure),
     /// The experiment has no `[design.procedure]`.
     #[error("this experiment has no [design.procedure]")]
     None,

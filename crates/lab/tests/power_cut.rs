@@ -3,7 +3,7 @@
 
 use crate::faulty_disk::FaultyDisk;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Source};
-use delaylab_lab::run::{Ended, Ending, Laboratory, Left, Progress, StopMeans};
+use delaylab_lab::run::{EndedTrial, Ending, Laboratory, Left, Progress, StopMeans};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_sim::world::Simulated;
@@ -44,7 +44,7 @@ struct Silent;
 
 impl Progress for Silent {
     fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
+    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
 }
 
 fn planned() -> Vec<Planned> {

@@ -6,7 +6,7 @@ use delaylab_lab::experiment::{
     Choices, Experiment, FactorialPlan, Resolved, SequentialPlan, Source,
 };
 use delaylab_lab::run::{
-    Ended, Ending, LabError, Laboratory, Left, Progress, StopMeans, TrialOutcome,
+    EndedTrial, Ending, LabError, Laboratory, Left, Progress, StopMeans, TrialOutcome,
 };
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Plan, Planned, Unit};
@@ -127,7 +127,7 @@ struct Told(Vec<u32>);
 impl Progress for Told {
     fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
 
-    fn ended(&mut self, ended: &Ended<'_>, done: usize, left: Left) {
+    fn ended(&mut self, ended: &EndedTrial<'_>, done: usize, left: Left) {
         self.0.push(ended.planned.trial.id);
         assert!(done >= self.0.len());
         assert!(left.is_some());

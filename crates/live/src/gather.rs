@@ -21,9 +21,9 @@ pub(crate) enum Message {
 }
 
 /// Where threads put it, and where it comes out.
-pub(crate) type Gathered = (SyncSender<Message>, Receiver<Message>);
+pub(crate) type GatherChannel = (SyncSender<Message>, Receiver<Message>);
 
-pub(crate) fn channel() -> Gathered {
+pub(crate) fn channel() -> GatherChannel {
     sync_channel(BATCHES)
 }
 

@@ -1,7 +1,7 @@
 //! The live world: this host, a real path, and whatever the target is.
 
 use crate::condition::{Applied, ApplyError, Measure, Options};
-use crate::gather::{self, Forward, Gathered};
+use crate::gather::{self, Forward, GatherChannel};
 use crate::load::error::LoadError;
 use crate::load::{self, StreamReport, UnderWay};
 use crate::noise;
@@ -384,7 +384,7 @@ impl AtOnce<'_> {
     /// its own. The load ends with the last of them. Facts are in the order of the trial's probes.
     fn carry_out(
         self,
-        (sender, receiver): Gathered,
+        (sender, receiver): GatherChannel,
         sink: &mut dyn Sink,
     ) -> Result<(Vec<ProbeFacts>, Vec<StreamReport>), RunError> {
         let (runs, frames) = (self.runs, self.frames);

@@ -91,7 +91,7 @@ pub struct Process {
 
 /// CPU time of a process during a trial, as the kernel counts it for everybody: how much, not when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ran {
+pub struct CpuUse {
     /// Its name.
     pub who: String,
     /// Its process number.

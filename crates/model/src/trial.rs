@@ -3,7 +3,7 @@
 use crate::Nanos;
 use crate::load::Load;
 use crate::method::{Method, Responder};
-use crate::noise::{Process, Ran};
+use crate::noise::{CpuUse, Process};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
 use schemars::JsonSchema;
@@ -402,7 +402,7 @@ pub struct ProbeFacts {
     /// Which sources of noise were watched meanwhile. None: nobody can say what disturbed it.
     pub noise_sources: Vec<String>,
     /// CPU time of processes on the prober's host, the largest first; empty where nobody counted.
-    pub ran: Vec<Ran>,
+    pub ran: Vec<CpuUse>,
     /// Whose the threads are that had a CPU instead; empty where nobody looked.
     pub processes: Vec<Process>,
     /// What was negotiated with the server, once for all connections that have the same; empty where there is nothing to

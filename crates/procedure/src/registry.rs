@@ -29,7 +29,7 @@ pub struct Description {
 /// There is no procedure of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no procedure `{0}`: there are {names}", names = names())]
-pub struct Unknown(String);
+pub struct UnknownProcedure(String);
 
 fn names() -> String {
     let names: Vec<_> = procedures().iter().map(|known| known.name).collect();
@@ -41,9 +41,9 @@ impl Description {
     ///
     /// # Errors
     /// Names those that there are.
-    pub fn named(name: &str) -> Result<&'static Self, Unknown> {
+    pub fn named(name: &str) -> Result<&'static Self, UnknownProcedure> {
         let found = procedures().iter().find(|known| known.name == name);
-        found.ok_or_else(|| Unknown(name.to_owned()))
+        found.ok_or_else(|| UnknownProcedure(name.to_owned()))
     }
 
     /// From a set-up to its first trial.

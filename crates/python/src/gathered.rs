@@ -3,7 +3,7 @@
 use crate::error::{exception, usage};
 use crate::resolved::Resolved;
 use crate::simulate::{self, options};
-use delaylab_lab::run::{Ended, Left, Progress};
+use delaylab_lab::run::{EndedTrial, Left, Progress};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_runner::error::RunnerError;
@@ -15,17 +15,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A run that is put together of what other processes recorded.
 #[pyclass(frozen, module = "delaylab._delaylab")]
-pub struct Gathered(Mutex<Option<shard::Gathered>>);
+pub struct Gathered(Mutex<Option<shard::GatheredRun>>);
 
 impl Gathered {
-    fn inner(&self) -> MutexGuard<'_, Option<shard::Gathered>> {
+    fn inner(&self) -> MutexGuard<'_, Option<shard::GatheredRun>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut shard::Gathered) -> Result<T, RunnerError> + Send,
+        work: impl FnOnce(&mut shard::GatheredRun) -> Result<T, RunnerError> + Send,
     ) -> PyResult<T> {
         let worked = py.detach(|| self.inner().as_mut().map(work));
         match worked {
@@ -45,7 +45,7 @@ impl Gathered {
         output: PathBuf,
         supplied: Vec<String>,
     ) -> PyResult<Self> {
-        let made = shard::Gathered::create(resolved.0.clone(), supplied, &output);
+        let made = shard::GatheredRun::create(resolved.0.clone(), supplied, &output);
         let made = made.map_err(|error| exception(py, &error))?;
         Ok(Self(Mutex::new(Some(made))))
     }
@@ -84,7 +84,7 @@ impl Gathered {
     }
 }
 
-fn finish(run: shard::Gathered) -> Result<(PathBuf, Vec<String>), RunnerError> {
+fn finish(run: shard::GatheredRun) -> Result<(PathBuf, Vec<String>), RunnerError> {
     let folder = run.folder().to_owned();
     let started = run.started(&options(None, &Stop::default(), Vec::new()))?;
     match started.run(&mut Silent, None)? {
@@ -103,5 +103,5 @@ struct Silent;
 impl Progress for Silent {
     fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
 
-    fn ended(&mut self, _: &Ended<'_>, _: usize, _: Left) {}
+    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
 }

@@ -3,7 +3,7 @@
 use crate::error::{exception, usage};
 use crate::resolved::Resolved;
 use delaylab_lab::experiment::Source;
-use delaylab_lab::run::{Ended, Left, Progress};
+use delaylab_lab::run::{EndedTrial, Left, Progress};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
@@ -112,7 +112,7 @@ pub struct Telling(Sender<Done>);
 impl Progress for Telling {
     fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
 
-    fn ended(&mut self, _: &Ended<'_>, done: usize, left: Left) {
+    fn ended(&mut self, _: &EndedTrial<'_>, done: usize, left: Left) {
         let left = left.map_or(0, |(remaining, _)| remaining.trials);
         // Without a receiver the simulation is being stopped.
         let _ = self.0.send((done, done + left));

@@ -3,7 +3,7 @@
 //! ```text
 //! RunOptions { share: Some(Share::Shard(3/16)) }     a process carries out its share and leaves an unfinished run
 //! merge(&folders, &options, runs)?                   one run of all of them: the same bytes as of one process
-//! Gathered::create(…)?.next_round()?, .take(donor)?  the same, where trials are handed out as results come in
+//! GatheredRun::create(…)?.next_round()?, .take(donor)?  the same, where trials are handed out as results come in
 //! ```
 
 use crate::environment::{self, MergedPart};
@@ -39,13 +39,13 @@ pub fn of_run(folder: &Path, environment: &Value) -> Result<Option<Shard>, Runne
 }
 
 /// A run whose trials come from elsewhere.
-pub struct Gathered {
+pub struct GatheredRun {
     resolved: Resolved,
     writer: RunWriter,
     done: BTreeSet<u32>,
 }
 
-impl Gathered {
+impl GatheredRun {
     /// Makes its folder in `runs`.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ pub fn merge(
     let started = donors.iter().filter_map(Donor::started).min();
     let started = started.unwrap_or_else(SystemTime::now);
     let supplied = options.supplied.clone();
-    let mut gathered = Gathered::with_parts(resolved, supplied, started, &merged, runs)?;
+    let mut gathered = GatheredRun::with_parts(resolved, supplied, started, &merged, runs)?;
     let added = donors.iter().try_for_each(|donor| gathered.add(donor));
     if let Err(error) = added {
         // All of it is in the shards.

@@ -1,6 +1,6 @@
 //! The simulated world: one trial, from the experiment to its records.
 
-use crate::engine::{Engine, Ran, Serving};
+use crate::engine::{Engine, RunProgress, Serving};
 use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
@@ -91,10 +91,10 @@ pub fn simulate<E: EventSet>(
     let mut settling = Settling::new(trial);
     loop {
         let ran = engine.run(SLICE);
-        let over = ran != Ran::Slice || stop.is_asked();
+        let over = ran != RunProgress::Slice || stop.is_asked();
         hand_over(engine, trial, sink, &mut settling, over)?;
         if over {
-            if ran == Ran::Still {
+            if ran == RunProgress::Still {
                 return Err(SimError::Still);
             }
             break;

@@ -20,7 +20,7 @@ const EVERY: Nanos = MILLISECOND;
 
 /// What was seen of the queues of one namespace.
 #[derive(Debug)]
-pub struct Watched {
+pub struct QueuesSeen {
     /// `CLOCK_MONOTONIC` when it began: times of points are since then.
     pub began: Nanos,
     /// Each port's.
@@ -33,7 +33,7 @@ pub struct Watched {
 #[derive(Debug)]
 pub struct KernelQueues {
     stop: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<io::Result<Watched>>>,
+    threads: Vec<JoinHandle<io::Result<QueuesSeen>>>,
 }
 
 impl KernelQueues {
@@ -73,7 +73,7 @@ impl KernelQueues {
     ///
     /// # Errors
     /// Of the first thread that had one.
-    pub fn end(mut self) -> io::Result<Vec<Watched>> {
+    pub fn end(mut self) -> io::Result<Vec<QueuesSeen>> {
         self.stop.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut self.threads);
         let join = |thread: JoinHandle<_>| {
@@ -141,7 +141,7 @@ impl Watcher {
         Ok(())
     }
 
-    fn until(mut self, stop: &AtomicBool) -> io::Result<Watched> {
+    fn until(mut self, stop: &AtomicBool) -> io::Result<QueuesSeen> {
         let _ = scheduling::set_timer_slack(1);
         while !stop.load(Ordering::Relaxed) {
             let next = clock::monotonic() + EVERY;
@@ -157,7 +157,7 @@ impl Watcher {
             backlog: port.backlog.finish(end),
             utilisation: OverTime::default(),
         });
-        Ok(Watched {
+        Ok(QueuesSeen {
             began: self.began,
             dropped,
             ports: traces.collect(),

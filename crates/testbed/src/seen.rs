@@ -1,6 +1,6 @@
 //! What the switches saw, as hops and series of the trial.
 
-use crate::kernel_queues::Watched;
+use crate::kernel_queues::QueuesSeen;
 use crate::layout::Layout;
 use crate::soft_switch::device::PortTraces;
 use crate::soft_switch::driver::{MOST_MET, SwitchObservations};
@@ -104,7 +104,7 @@ fn sentence(port: &str, why: &str) -> String {
 
 /// What the kernel's queues held. Returns what a reader should know.
 pub fn hand_over_queues(
-    watched: Vec<Watched>,
+    watched: Vec<QueuesSeen>,
     trial: &Trial,
     sink: &mut dyn Sink,
 ) -> io::Result<Vec<String>> {

@@ -1,6 +1,6 @@
 //! One command that builds a part of a testbed.
 
-use crate::tool::{Missing, Tool};
+use crate::tool::{MissingTool, Tool};
 use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{offload, process};
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ pub enum Step {
 pub enum StepError {
     /// The command is not here.
     #[error(transparent)]
-    Missing(#[from] Missing),
+    Missing(#[from] MissingTool),
     /// It said no.
     #[error("`{step}` failed: {said}")]
     Failed {
@@ -78,7 +78,7 @@ const NFT: Tool = Tool {
 pub fn missing<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<StepError> {
     let needed: BTreeSet<Tool> = steps.into_iter().flat_map(Step::tools).copied().collect();
     let missing = needed.into_iter().filter(|tool| !tool.is_in_path());
-    missing.map(|tool| Missing(tool).into()).collect()
+    missing.map(|tool| MissingTool(tool).into()).collect()
 }
 
 impl Step {
@@ -132,12 +132,12 @@ impl Step {
 
     fn run(&self, tool: Tool, words: &[&str]) -> Result<String, StepError> {
         let ran = run(tool.command, words).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => Missing(tool).into(),
+            io::ErrorKind::NotFound => MissingTool(tool).into(),
             _ => self.failed(error),
         });
         match ran? {
             Ok(printed) => Ok(printed),
-            Err(said) if said.contains("exec of \"nft\" failed") => Err(Missing(NFT).into()),
+            Err(said) if said.contains("exec of \"nft\" failed") => Err(MissingTool(NFT).into()),
             Err(said) => Err(self.failed(said)),
         }
     }

@@ -18,7 +18,7 @@ pub struct Tool {
 /// A command is not here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is missing: install the package {} (`apt-get install {}`)", .0.command, .0.package, .0.package)]
-pub struct Missing(pub Tool);
+pub struct MissingTool(pub Tool);
 
 impl Tool {
     /// Is it where this process would run it from?
@@ -34,11 +34,11 @@ impl Tool {
     ///
     /// # Errors
     /// It is not here.
-    pub fn find(self) -> Result<PathBuf, Missing> {
+    pub fn find(self) -> Result<PathBuf, MissingTool> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).chain(FOR_ROOT.map(PathBuf::from));
         let mut files = folders.map(|folder| folder.join(self.command));
-        files.find(|file| file.is_file()).ok_or(Missing(self))
+        files.find(|file| file.is_file()).ok_or(MissingTool(self))
     }
 }
 

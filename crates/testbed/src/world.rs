@@ -7,7 +7,7 @@ use crate::reflectors::{ReflectorError, Reflectors};
 use crate::seen;
 use crate::servers::wanted::Wanted;
 use crate::servers::{ServerError, Servers};
-use crate::soft_switch::probes::{Probes, Watched};
+use crate::soft_switch::probes::{Probes, WatchedProbe};
 use delaylab_live::load;
 use delaylab_live::prober::error::RunError;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
@@ -208,12 +208,12 @@ fn frame_ports(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<[Port
 }
 
 /// Streams of frames, whose packets have addresses of their own.
-fn watched_frames(trial: &Trial) -> impl Iterator<Item = Watched> + '_ {
+fn watched_frames(trial: &Trial) -> impl Iterator<Item = WatchedProbe> + '_ {
     let probes = trial.probes.iter().zip(0..);
     let frames = probes.filter_map(|(probe, index)| Some((index, probe, probe.frames?)));
     frames.zip(0..).map(|((probe, of, frames), stream)| {
         let (from, to) = test_frame::addresses(frames.family == Family::V6, stream);
-        Watched {
+        WatchedProbe {
             probe,
             method: Method::Frame,
             from,
@@ -240,11 +240,11 @@ fn stream_runs(trial: &Trial, layout: &Layout, standing: &Standing) -> Vec<Place
     streams.zip(ends).map(place).collect()
 }
 
-fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<Watched> {
+fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<WatchedProbe> {
     let hosts = &layout.structure.hosts;
     let one = |placed: &Placed<ProbeRun>| {
         let [from, to] = layout.probes[usize::from(placed.run.index)];
-        Watched {
+        WatchedProbe {
             probe: placed.run.index,
             method: placed.run.probe.method,
             from: hosts[from].1.address.into(),

@@ -3,7 +3,7 @@
 //! Times are nanoseconds, shares 0 to 1; what is not known is null.
 
 use crate::json::Published;
-use delaylab_explain::import::{self, Disagreement, Imported, Said};
+use delaylab_explain::import::{self, Disagreement, Imported, PrintedFigure};
 use delaylab_model::plan::Unit;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -131,7 +131,7 @@ impl<'a> Stream<'a> {
 }
 
 impl<'a> Figure<'a> {
-    fn new(imported: &'a Imported, said: &'a Said) -> Self {
+    fn new(imported: &'a Imported, said: &'a PrintedFigure) -> Self {
         Self {
             stream: stream_name(imported, said.stream),
             what: said.what.to_string(),

@@ -4,7 +4,7 @@ use crate::packets;
 use delaylab_model::method::Method;
 use delaylab_switch::Item;
 use delaylab_testbed::soft_switch::frame::{Frame, Read};
-use delaylab_testbed::soft_switch::probes::{Probes, Watched};
+use delaylab_testbed::soft_switch::probes::{Probes, WatchedProbe};
 use etherparse::PacketBuilder;
 
 /// The ends of the probes that the switch watches.
@@ -12,7 +12,7 @@ const ENDS: [[u8; 4]; 2] = [[10, 0, 0, 1], [10, 0, 0, 2]];
 
 /// Checks one input.
 pub fn check(data: &[u8]) {
-    let watched = |probe, method| Watched {
+    let watched = |probe, method| WatchedProbe {
         probe,
         method,
         from: ENDS[0].into(),

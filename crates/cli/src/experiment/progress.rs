@@ -5,7 +5,7 @@ use crate::args::experiment::ShownArgs;
 use crate::terminal;
 use crate::tui::{Tui, Watcher};
 
-use delaylab_lab::run::{Ended, Left, Progress};
+use delaylab_lab::run::{EndedTrial, Left, Progress};
 use delaylab_model::SECOND;
 use delaylab_model::plan::{Factor, Planned};
 use delaylab_model::trial::Dropped;
@@ -143,7 +143,7 @@ impl Progress for ProgressDisplay {
         }
     }
 
-    fn ended(&mut self, ended: &Ended<'_>, done: usize, remaining: Left) {
+    fn ended(&mut self, ended: &EndedTrial<'_>, done: usize, remaining: Left) {
         let chosen = |warning: &&str| Dropped::read(warning).is_some_and(|it| it.is_chosen());
         for warning in ended.warnings().filter(|warning| !chosen(warning)) {
             if self.warns && self.warned.insert(without_numbers(warning)) {

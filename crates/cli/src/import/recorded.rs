@@ -3,7 +3,7 @@
 use super::imported_file::ImportedFile;
 use crate::args::supplied;
 use delaylab_explain::import::{
-    Clock, Delay, Figure, Imported, Records, Rules, Said, Statistic, Stream, shown,
+    Clock, Delay, Figure, Imported, PrintedFigure, Records, Rules, Statistic, Stream, shown,
 };
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
@@ -125,7 +125,7 @@ fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String
         .said
         .iter()
         .filter(|said| said.stream == index);
-    let said: Vec<&Said> = said.collect();
+    let said: Vec<&PrintedFigure> = said.collect();
     for (name, value) in &mut figures {
         let own = said
             .iter()
@@ -137,7 +137,7 @@ fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String
 }
 
 /// Some say what share was lost, and of how many.
-fn set_lost(figures: &mut [(String, Option<f64>)], said: &[&Said]) {
+fn set_lost(figures: &mut [(String, Option<f64>)], said: &[&PrintedFigure]) {
     let share = said.iter().find(|said| said.what == Figure::LossShare);
     let known = |name: &str| figures.iter().find(|(column, _)| column == name);
     let sent = known("sent").and_then(|(_, sent)| *sent);

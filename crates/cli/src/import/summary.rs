@@ -1,7 +1,7 @@
 //! What was imported, for people.
 
 use super::imported_file::ImportedFile;
-use delaylab_explain::import::{Disagreement, Said, shown};
+use delaylab_explain::import::{Disagreement, PrintedFigure, shown};
 use delaylab_terminal::style::{Paint, Style};
 use delaylab_terminal::table::{Cell, Table};
 use delaylab_terminal::text::wrap;
@@ -95,7 +95,7 @@ fn row(
     stream.into_iter().chain([figure, theirs, ours])
 }
 
-fn disagrees(found: &ImportedFile, said: &Said) -> bool {
+fn disagrees(found: &ImportedFile, said: &PrintedFigure) -> bool {
     let same = |it: &Disagreement| it.stream == said.stream && it.what == said.what;
     found.disagreements.iter().any(same)
 }

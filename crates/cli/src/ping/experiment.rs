@@ -1,6 +1,6 @@
 //! Makes an experiment of the command line: one trial, or with `--load` one for each part.
 
-use super::server::{self, Asked};
+use super::server::{self, ServerProbe};
 use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
@@ -171,7 +171,12 @@ fn run_name(target: &str) -> String {
 }
 
 /// The probe, and beside requests on connections that are kept handshakes.
-fn probes(args: &PingArgs, with_key: bool, v6: bool, asked: Asked) -> Result<Vec<Value>, Failed> {
+fn probes(
+    args: &PingArgs,
+    with_key: bool,
+    v6: bool,
+    asked: ServerProbe,
+) -> Result<Vec<Value>, Failed> {
     let beside = asked.port_of_kept.and_then(|port| handshakes(args, port));
     let probe = probe(args, with_key, v6, asked.fields)?;
     Ok(std::iter::once(probe).chain(beside).collect())

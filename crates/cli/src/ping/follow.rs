@@ -4,7 +4,7 @@ use super::output::{Part, Written};
 use crate::args::load::{self, UnderPart};
 use crate::args::ping::PingArgs;
 use delaylab_kernel::signals;
-use delaylab_lab::run::{Ended, Left, Progress, Watch};
+use delaylab_lab::run::{EndedTrial, Left, Progress, Watch};
 use delaylab_model::plan::Planned;
 use delaylab_model::record::Record;
 use delaylab_model::stream_report::StreamReport;
@@ -132,7 +132,7 @@ impl Progress for Parts<'_, '_> {
         lock(self.written).begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
     }
 
-    fn ended(&mut self, ended: &Ended<'_>, _done: usize, _left: Left) {
+    fn ended(&mut self, ended: &EndedTrial<'_>, _done: usize, _left: Left) {
         let trial = ended.planned.trial.id;
         let (Some(row), Some(summary)) = (ended.rows.first(), ended.summaries.first()) else {
             return;

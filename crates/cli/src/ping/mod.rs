@@ -37,7 +37,7 @@ use delaylab_runner::run_folder::shortest;
 use delaylab_store::writer::{Finished, RunWriter};
 use delaylab_wire::auth::Key;
 use follow::{Packets, Parts};
-use output::{Ended, Output, Shown, Written};
+use output::{Output, PingContext, PingOutcome, Written};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -104,7 +104,7 @@ fn with_flag(error: RunnerError, args: &PingArgs) -> Failed {
 /// A ping that is over, one way or the other.
 struct CarriedOut<K> {
     /// How it is judged; an error where it broke off, or its results could not be written.
-    ended: Result<Ended, Failed>,
+    ended: Result<PingOutcome, Failed>,
     /// Was any packet recorded?
     any: bool,
     /// The run, unless it broke off.
@@ -127,7 +127,7 @@ fn carry_out<K: Keep>(
         ..only_probe(&started)?
     };
     let (system_info, supplied) = (system_info(), supplied());
-    let shown = Shown {
+    let shown = PingContext {
         args,
         run: &run,
         system_info: &system_info,
@@ -182,7 +182,7 @@ fn with_what_was_measured(
 
 /// Gives a saved run its name and says what can be done with it. Of a run that broke off, the error says where its packets
 /// are; a run without a packet leaves no folder.
-fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<Ended, Failed> {
+fn keep(carried_out: CarriedOut<RunWriter>, folder: &Path) -> Result<PingOutcome, Failed> {
     let CarriedOut {
         ended,
         any,
@@ -220,7 +220,7 @@ fn remove(folder: &Path) {
 }
 
 /// How the command ends. Nothing measured is hidden by it: the summary has been printed.
-fn judge(ended: &Ended) -> Result<(), Failed> {
+fn judge(ended: &PingOutcome) -> Result<(), Failed> {
     let failed = ended.answers.iter().filter(|answer| answer.failed);
     let failed = failed.map(|answer| format!("failed: {}: {}", answer.limit, answer.reason));
     let failed = ended.broken.iter().cloned().chain(failed);

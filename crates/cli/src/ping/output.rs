@@ -32,7 +32,7 @@ const LINES_FROM: Nanos = 50 * MILLISECOND;
 
 /// What the run is, for every face.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct PingContext<'a> {
     /// What was typed.
     pub args: &'a PingArgs,
     /// What it means.
@@ -43,7 +43,7 @@ pub struct Shown<'a> {
     pub supplied: &'a [String],
 }
 
-impl<'a> Shown<'a> {
+impl<'a> PingContext<'a> {
     /// What documents say of it.
     fn head(self) -> Head<'a> {
         Head::new(
@@ -99,7 +99,7 @@ impl Output {
 
 /// What has been written so far.
 pub struct Written<'a> {
-    shown: Shown<'a>,
+    shown: PingContext<'a>,
     storage: Storage<'a>,
     conditions: Vec<LimitCheck>,
     summary_to_stdout: bool,
@@ -121,7 +121,7 @@ impl<'a> Written<'a> {
     pub fn new(
         output: Output,
         conditions: Vec<LimitCheck>,
-        shown: Shown<'a>,
+        shown: PingContext<'a>,
     ) -> Result<Self, Failed> {
         let summary_to_stdout = output.format.is_none() || !output.data_is_stdout;
         let file = shown
@@ -256,7 +256,7 @@ impl<'a> Written<'a> {
     }
 
     /// The run is over, and these are its parts: writes the rest and the summary.
-    pub fn finish(mut self, mut parts: Vec<Part>) -> io::Result<Ended> {
+    pub fn finish(mut self, mut parts: Vec<Part>) -> io::Result<PingOutcome> {
         self.leave_terminal()?;
         let shown = self.shown;
         let answers = self.answers();
@@ -296,7 +296,7 @@ impl<'a> Written<'a> {
             }
             print(&in_text(&idle, &loaded, shown.args.quiet > 1, &style))?;
         }
-        Ok(Ended {
+        Ok(PingOutcome {
             answered: self.answered > 0,
             answers,
             broken,
@@ -322,7 +322,7 @@ impl<'a> Written<'a> {
 }
 
 /// What a finished run is judged by.
-pub struct Ended {
+pub struct PingOutcome {
     /// Was anything answered?
     pub answered: bool,
     /// What came of each `--fail-if`.
@@ -356,12 +356,12 @@ pub fn conditions(args: &PingArgs) -> Result<Vec<LimitCheck>, Failed> {
     watched.collect()
 }
 
-fn live_view(shown: Shown<'_>) -> Result<Tui, Failed> {
+fn live_view(shown: PingContext<'_>) -> Result<Tui, Failed> {
     Tui::open(format!("delaylab ping {}", shown.args.target()))
 }
 
 /// The first part of a run, or one under load.
-fn begin_part(tui: &Tui, part: u32, which: &str, shown: Shown<'_>) {
+fn begin_part(tui: &Tui, part: u32, which: &str, shown: PingContext<'_>) {
     let mut detail = asked(shown.args.target(), shown.run).join(", ");
     if !shown.args.loads.is_empty() {
         detail += &format!(", {which}");
@@ -400,7 +400,7 @@ impl Default for Part {
 }
 
 impl Part {
-    fn ping<'a>(&'a self, conditions: &'a [Answer], shown: Shown<'a>) -> Ping<'a> {
+    fn ping<'a>(&'a self, conditions: &'a [Answer], shown: PingContext<'a>) -> Ping<'a> {
         Ping {
             target: shown.args.target(),
             run: shown.run,

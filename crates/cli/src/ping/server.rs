@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
 
 /// The host that packets go to, and the fields of the probe that say what it is asked.
-pub struct Asked {
+pub struct ServerProbe {
     /// Name or address.
     pub host: String,
     /// Fields of a `[[probe]]`. Null: not given.
@@ -23,7 +23,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// Flags that do not go with the target.
-pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
+pub fn asked(args: &PingArgs) -> Result<ServerProbe, Failed> {
     let target = args.target();
     let method = args.method();
     if target.contains("://") && !matches!(method, Method::Http | Method::Dns) {
@@ -60,7 +60,7 @@ pub fn asked(args: &PingArgs) -> Result<Asked, Failed> {
         ("tls_name", json!(server.tls_name)),
         ("close", json!(server.close)),
     ];
-    let mut asked = Asked {
+    let mut asked = ServerProbe {
         host: target.to_owned(),
         fields,
         port_of_kept: None,
@@ -81,7 +81,7 @@ fn no_url(flag: &str) -> Failed {
     ))
 }
 
-impl Asked {
+impl ServerProbe {
     fn set(&mut self, field: &'static str, value: Value) {
         self.fields.retain(|(name, _)| *name != field);
         self.fields.push((field, value));

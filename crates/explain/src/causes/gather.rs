@@ -11,7 +11,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::method::Method;
-use delaylab_model::noise::{NoiseKind, Ran};
+use delaylab_model::noise::{CpuUse, NoiseKind};
 use delaylab_model::path::Topology;
 use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
@@ -50,7 +50,7 @@ pub(super) struct Gathered<'a> {
     /// What said who had the CPU.
     pub(super) sources: Vec<String>,
     /// CPU time of processes over all trials, the largest first: those of one name together.
-    pub(super) ran: Vec<Ran>,
+    pub(super) ran: Vec<CpuUse>,
     /// Its hosts are simulated: what would be done to real ones is no advice.
     pub(super) simulated: bool,
     /// Another tool measured, on a host of which nothing is known.
@@ -227,12 +227,12 @@ impl<'a> Gathered<'a> {
 }
 
 /// CPU time of processes in all trials. The probes of a trial tell the same.
-fn ran(rows: &[TrialRow]) -> Vec<Ran> {
-    let mut by_name = BTreeMap::<String, Ran>::new();
+fn ran(rows: &[TrialRow]) -> Vec<CpuUse> {
+    let mut by_name = BTreeMap::<String, CpuUse>::new();
     for row in rows.iter().filter(|row| row.probe == 0) {
         for ran in &row.facts.ran {
             let who = family(&ran.who);
-            let all = by_name.entry(who.clone()).or_insert_with(|| Ran {
+            let all = by_name.entry(who.clone()).or_insert_with(|| CpuUse {
                 who,
                 pid: ran.pid,
                 ran: 0,
@@ -244,7 +244,7 @@ fn ran(rows: &[TrialRow]) -> Vec<Ran> {
             all.measures |= ran.measures;
         }
     }
-    let mut all: Vec<Ran> = by_name.into_values().collect();
+    let mut all: Vec<CpuUse> = by_name.into_values().collect();
     all.sort_by_key(|ran| std::cmp::Reverse(ran.ran));
     all
 }

@@ -12,7 +12,7 @@ use delaylab_topology::{Built, Routes, build};
 
 /// One link of a way.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Line {
+pub(super) struct Link {
     /// Its name, the same both ways: `s1–s2`.
     pub(super) name: String,
     /// Its rate, bit/s.
@@ -34,7 +34,7 @@ pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
 }
 
 /// The links that packets of this probe and of this size pass, there and back. Empty where the path cannot be built.
-pub(super) fn links(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Line>; 2] {
+pub(super) fn links(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Link>; 2] {
     let Ok(built) = build(trial) else {
         return Default::default();
     };
@@ -55,7 +55,7 @@ fn lines(
     ports: &[PortId],
     ip_size: u32,
     as_named: fn(PortId) -> PortId,
-) -> Vec<Line> {
+) -> Vec<Link> {
     let wire = wire(built.framing, ip_size);
     let ns =
         |units: u32, rate: u64| f64::from(units) * f64::from(wire.bytes) * 8e9 / rate.max(1) as f64;
@@ -66,14 +66,14 @@ fn lines(
         } else {
             wire.units
         };
-        Line {
+        Link {
             name: built.network.port_name(as_named(id)).replace('→', "–"),
             rate: port.rate,
             sending_ns: ns(units, port.rate),
             propagation_ns: port.propagation as f64 / PICOS_PER_NANO as f64,
         }
     };
-    let mut lines: Vec<Line> = ports.iter().map(of_port).collect();
+    let mut lines: Vec<Link> = ports.iter().map(of_port).collect();
     let slowest = lines.iter_mut().min_by_key(|line| line.rate);
     if let Some(line) = slowest {
         line.sending_ns = ns(wire.units, line.rate);

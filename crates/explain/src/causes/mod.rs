@@ -57,7 +57,7 @@ use delaylab_store::run::Run;
 use effects::Effect;
 use gather::Gathered;
 use losses::Losses;
-use rhythm::{Rhythm, Sending};
+use rhythm::{Rhythm, SendTimes};
 use roles::{Role, Roles};
 use slow::{Baseline, Slow};
 use stages::StageMeans;
@@ -351,7 +351,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let mut gathered = Gathered::new(run, &trains, resolved);
     let drops = losses::drops(run.trials().iter());
     let ways = std::mem::take(&mut gathered.ways).finish();
-    let sending = Sending::new(&gathered.streams);
+    let sending = SendTimes::new(&gathered.streams);
     let mut explanation = Explanation {
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(run, resolved, &gathered.streams),

@@ -58,12 +58,12 @@ pub(super) fn trains(run: &Run) -> Trains {
 
 /// When packets were sent, by trial and in order of time, and the longest of their streams' median responses.
 #[derive(Debug)]
-pub(super) struct Sending {
+pub(super) struct SendTimes {
     by_trial: BTreeMap<u32, Vec<Sent>>,
     reach: Nanos,
 }
 
-impl Sending {
+impl SendTimes {
     pub(super) fn new(streams: &[Stream<'_>]) -> Self {
         let mut by_trial = BTreeMap::<u32, Vec<Sent>>::new();
         let mut reach = 0.0;

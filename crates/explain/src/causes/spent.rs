@@ -5,7 +5,7 @@
 //! than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
 
 use super::anatomies::Anatomies;
-use super::line::{self, Line};
+use super::line::{self, Link};
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
@@ -191,7 +191,7 @@ impl Usual {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct KnownWay {
     /// Its links, there and back.
-    pub(super) lines: [Vec<Line>; 2],
+    pub(super) lines: [Vec<Link>; 2],
     /// What the shaper before it takes, ns.
     pub(super) pacing_ns: f64,
 }

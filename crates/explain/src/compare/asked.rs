@@ -8,7 +8,7 @@ pub(super) const SEED: u64 = 1;
 
 /// What a comparison is to hold.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ComparisonRequest {
     /// What is measured.
     pub measures: Vec<Measure>,
     /// What the verdict is about.
@@ -21,7 +21,7 @@ pub struct Asked {
 /// What a server takes, where one is asked.
 pub(super) const SERVER: Measure = Measure::Stage(Stage::Server);
 
-impl Asked {
+impl ComparisonRequest {
     /// Response, round trip, network, host, server and every stage; the verdict is about the response.
     pub fn usual() -> Self {
         use Measure::{Host, Network, Response, RoundTrip};

@@ -1,6 +1,6 @@
 //! Shifts, tests and loss of a pair.
 
-use super::asked::{Asked, SEED, SERVER};
+use super::asked::{ComparisonRequest, SEED, SERVER};
 use super::carried::{self, Carried};
 use super::outage::Outages;
 use super::pairs::Pair;
@@ -130,7 +130,11 @@ impl PairFigures {
 }
 
 /// All but the verdict, which allows for the other pairs.
-pub(super) fn compare_pair(pair: &Pair, data: [&dyn Data; 2], asked: &Asked) -> PairFigures {
+pub(super) fn compare_pair(
+    pair: &Pair,
+    data: [&dyn Data; 2],
+    asked: &ComparisonRequest,
+) -> PairFigures {
     let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side]));
     let carried = carried::at_every_quantile(&summaries[0], &summaries[1]);
     let packets = [0, 1].map(|side: usize| total(&summaries[side].counts));
@@ -191,7 +195,7 @@ fn loss(data: [&dyn Data; 2], pair: &Pair) -> Shift {
 }
 
 impl PairFigures {
-    fn measure(&mut self, measure: Measure, sides: &[Side<'_>; 2], asked: &Asked) {
+    fn measure(&mut self, measure: Measure, sides: &[Side<'_>; 2], asked: &ComparisonRequest) {
         let quantity = Quantity::Measure(measure);
         let [a, b] = sides.each_ref().map(|side| side.measure(measure));
         let has_some =

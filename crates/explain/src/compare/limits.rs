@@ -66,7 +66,7 @@ impl Outcome {
 
 /// A limit, and what came of it under some levels.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Held {
+pub struct LimitResult {
     /// As it would be written again.
     pub limit: String,
     /// The levels that `for each` fixed.
@@ -89,7 +89,7 @@ pub struct Held {
     pub reason: String,
 }
 
-impl Held {
+impl LimitResult {
     /// Because of this, whatever was answered.
     fn fail(&mut self, silence: &str) {
         self.outcome = Outcome::Failed;
@@ -100,7 +100,7 @@ impl Held {
     }
 }
 
-impl Held {
+impl LimitResult {
     /// Because B's losses are those of an outage, whatever an interval says.
     fn fail_by_outage(&mut self, outage: &str) {
         self.outcome = Outcome::Failed;
@@ -114,7 +114,7 @@ impl Held {
 ///
 /// # Errors
 /// Why it cannot be held against these runs at all: a factor, level or measure that they do not have.
-pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<Held>, String> {
+pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
     let check = as_check(limit);
     let finding = Finding {
         printed: None,

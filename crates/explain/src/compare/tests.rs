@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::both::Both;
-use super::limits::{Held, Outcome, held};
+use super::limits::{LimitResult, Outcome, held};
 use super::*;
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
 use delaylab_model::method::Method;
@@ -100,9 +100,9 @@ fn run(recipes: &[Recipe]) -> Samples {
 }
 
 fn compared(a: &Samples, b: &Samples) -> PairFigures {
-    let asked = Asked {
+    let asked = ComparisonRequest {
         full: true,
-        ..Asked::usual()
+        ..ComparisonRequest::usual()
     };
     let found = compare(a, b, &asked).unwrap();
     assert_eq!(found.pairs.len(), 1);
@@ -440,7 +440,7 @@ fn designed(waits: &[&str], probes: &[&str], path: f64, seed: u64) -> Samples {
 fn pairs_are_the_same_probe_under_the_same_levels() {
     let a = designed(&["1ms", "100ms", "10ms"], &["ef", "be"], 1.0, 1);
     let b = designed(&["1000us", "10ms", "5ms"], &["ef", "be"], 1.2, 2);
-    let found = compare(&a, &b, &Asked::usual()).unwrap();
+    let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
     let varied = found.varied();
     let labels: Vec<_> = found
         .pairs
@@ -505,7 +505,7 @@ fn a_large_change_that_may_be_chance_is_named() {
         samples
     };
     let (a, b) = (side([0.5, 1.0, 1.0, 3.0], 1), side([1.0, 2.0, 2.0, 5.0], 9));
-    let text = compare(&a, &b, &Asked::usual())
+    let text = compare(&a, &b, &ComparisonRequest::usual())
         .unwrap()
         .whole
         .unwrap()
@@ -556,7 +556,7 @@ fn a_loss_that_may_be_chance_is_named() {
 fn factors_of_one_run_alone_are_pooled() {
     let a = designed(&["1ms", "10ms"], &["echo"], 1.0, 1);
     let b = run(&[Recipe { seed: 9, ..PLAIN }]);
-    let found = compare(&a, &b, &Asked::usual()).unwrap();
+    let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
     assert_eq!(found.pooled, [vec!["wait".to_owned()], vec![]]);
     assert_eq!(found.pairs[0].pair.streams[0].len(), 4);
 }
@@ -565,9 +565,9 @@ fn factors_of_one_run_alone_are_pooled() {
 fn a_single_probe_needs_no_name_and_several_do() {
     let mut other = Samples::default();
     other.push(stream(0, "192.0.2.1", &[]), records(PLAIN), ONE_CLOCK);
-    assert!(compare(&run(&[PLAIN]), &other, &Asked::usual()).is_ok());
+    assert!(compare(&run(&[PLAIN]), &other, &ComparisonRequest::usual()).is_ok());
     other.push(stream(0, "192.0.2.2", &[]), records(PLAIN), ONE_CLOCK);
-    let error = compare(&run(&[PLAIN]), &other, &Asked::usual()).unwrap_err();
+    let error = compare(&run(&[PLAIN]), &other, &ComparisonRequest::usual()).unwrap_err();
     assert!(
         error
             .to_string()
@@ -601,7 +601,7 @@ fn slowest_last(lost_there: f64) -> Samples {
 #[test]
 fn a_combination_that_lost_everything_comes_first_and_fails() {
     let (a, b) = (slowest_last(0.0), slowest_last(1.1));
-    let found = compare(&a, &b, &Asked::usual()).unwrap();
+    let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
     let whole = found.whole.unwrap();
     assert_eq!((whole.silent, whole.differ), ([0, 1], 1));
     let text = &whole.text;
@@ -656,7 +656,7 @@ fn slow_changes_are_told_by_trials() {
     assert_ne!(same.verdict.kind, Kind::Differs, "{}", same.verdict.text);
 }
 
-fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<Held> {
+fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<LimitResult> {
     let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
     held(&limit, &Both::new(a, b).unwrap()).unwrap()
 }

@@ -12,7 +12,7 @@
 //! the step in which the samples were: a mean and a standard deviation move by no more than the largest
 //! error of a value.
 
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::records::without_reflector;
 use super::{Format, Imported, Records, Rules, Stream};
 use delaylab_model::Nanos;
@@ -53,7 +53,7 @@ pub fn check(imported: &Imported) -> Vec<Disagreement> {
 
 /// Puts what the packets give beside each figure that the peer said.
 pub(super) fn recompute(imported: &mut Imported) {
-    let ours = |said: &Said| {
+    let ours = |said: &PrintedFigure| {
         let stream = imported.streams.get(said.stream)?;
         Some(recomputed(imported, stream, said)?.value)
     };
@@ -70,7 +70,7 @@ struct Ours {
     above: f64,
 }
 
-fn recomputed(imported: &Imported, stream: &Stream, said: &Said) -> Option<Ours> {
+fn recomputed(imported: &Imported, stream: &Stream, said: &PrintedFigure) -> Option<Ours> {
     if stream.records.is_empty() {
         return None;
     }
@@ -251,7 +251,7 @@ impl Delays<'_> {
     }
 }
 
-fn disagreement(format: &Format, stream: &Stream, said: &Said, ours: f64) -> Disagreement {
+fn disagreement(format: &Format, stream: &Stream, said: &PrintedFigure, ours: f64) -> Disagreement {
     let show = |value| shown(value, said.unit);
     Disagreement {
         stream: said.stream,

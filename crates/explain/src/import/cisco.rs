@@ -14,7 +14,7 @@
 
 use super::by_line::by_call;
 use super::decimal;
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -161,13 +161,15 @@ impl Call {
                 let printed = format!("({received}/{sent})");
                 imported
                     .said
-                    .push(Said::count(stream, what, value, printed));
+                    .push(PrintedFigure::count(stream, what, value, printed));
             }
         }
         for (word, statistic, time) in self.times {
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ms", time.nanos / MILLISECOND);
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 }

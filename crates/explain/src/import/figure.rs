@@ -73,7 +73,7 @@ pub enum Figure {
 
 /// A figure that the peer printed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct PrintedFigure {
     /// Of which stream: an index of [`super::Imported::streams`].
     pub stream: usize,
     /// What it is.
@@ -91,7 +91,7 @@ pub struct Said {
     pub ours: Option<f64>,
 }
 
-impl Said {
+impl PrintedFigure {
     /// A time, in nanoseconds.
     pub(super) fn time(stream: usize, what: Figure, time: Time, printed: String) -> Self {
         Self {

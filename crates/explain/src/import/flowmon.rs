@@ -11,7 +11,7 @@
 //! and delays as a table.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::text::head;
 use super::xml::{Part, Parts, attribute};
 use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
@@ -79,7 +79,7 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
             let printed = format!("{key} {value}");
             imported
                 .said
-                .push(Said::count(stream, what, value, printed));
+                .push(PrintedFigure::count(stream, what, value, printed));
         }
     }
     let received = count("rxPackets").filter(|&count| count > 0);
@@ -95,7 +95,9 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
         if let Some(time) = time.filter(|_| received.is_some()) {
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ns", time.nanos);
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 }

@@ -13,7 +13,7 @@
 //! them. With `-D` a line begins with the real time at which fping read the reply.
 
 use super::decimal::{self, Number};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, after, head, leading_number, stamp};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
@@ -244,17 +244,22 @@ fn totals_said(imported: &mut Imported, stream: usize, totals: Totals) {
         let printed = format!("{word} {value}");
         imported
             .said
-            .push(Said::count(stream, what, value, printed));
+            .push(PrintedFigure::count(stream, what, value, printed));
     }
     if let Some(loss) = totals.loss {
         let printed = format!("{}% loss", loss.value);
-        imported
-            .said
-            .push(Said::percent(stream, Figure::LossShare, loss, printed));
+        imported.said.push(PrintedFigure::percent(
+            stream,
+            Figure::LossShare,
+            loss,
+            printed,
+        ));
     }
     for (statistic, time, printed) in totals.times {
         let what = Figure::Of(Delay::RoundTrip, statistic);
-        imported.said.push(Said::time(stream, what, time, printed));
+        imported
+            .said
+            .push(PrintedFigure::time(stream, what, time, printed));
     }
 }
 

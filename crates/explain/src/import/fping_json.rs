@@ -10,7 +10,7 @@
 //! Source: fping 5.5, doc/fping-json.md. What it does not name is to be ignored.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
@@ -146,7 +146,7 @@ fn said(imported: &mut Imported, stream: usize, summary: &Value) {
             let printed = format!("{key} {value}");
             imported
                 .said
-                .push(Said::count(stream, what, value, printed));
+                .push(PrintedFigure::count(stream, what, value, printed));
         }
     }
     let times = [
@@ -160,7 +160,9 @@ fn said(imported: &mut Imported, stream: usize, summary: &Value) {
             time.step = time.step.max(time.nanos / 100);
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{key} {}", json::digits(summary, key).unwrap_or_default());
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 }

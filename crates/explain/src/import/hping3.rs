@@ -16,7 +16,7 @@
 
 use super::by_line::by_line;
 use super::decimal;
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
@@ -200,14 +200,16 @@ impl Call {
             let printed = format!("{sent} packets transmitted");
             imported
                 .said
-                .push(Said::count(0, Figure::Sent, sent, printed));
+                .push(PrintedFigure::count(0, Figure::Sent, sent, printed));
         }
         for (word, statistic, time) in self.times {
             // Without a reply it prints zeros.
             if answered > 0 {
                 let what = Figure::Of(Delay::RoundTrip, statistic);
                 let printed = format!("{word} {:.1} ms", time.nanos as f64 / MILLISECOND as f64);
-                imported.said.push(Said::time(0, what, time, printed));
+                imported
+                    .said
+                    .push(PrintedFigure::time(0, what, time, printed));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What a file gives, as plain data.
 
-use super::{Format, Records, Said};
+use super::{Format, PrintedFigure, Records};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::series::SeriesPoint;
@@ -16,7 +16,7 @@ pub struct Imported {
     /// One for each target, hop or connection.
     pub streams: Vec<Stream>,
     /// The peer's own summary.
-    pub said: Vec<Said>,
+    pub said: Vec<PrintedFigure>,
     /// What the peer saw over time (iperf3's intervals).
     pub series: Vec<SeriesPoint>,
     /// Sentences the user should read before trusting the records.

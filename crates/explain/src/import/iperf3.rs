@@ -5,7 +5,7 @@
 //! These are the records of a tcp stream: samples of an average, a row an interval, not packets.
 
 use super::decimal::{LARGEST, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
@@ -77,11 +77,11 @@ struct Interval {
 #[derive(Deserialize, Default)]
 struct End {
     #[serde(default)]
-    streams: Vec<Ended>,
+    streams: Vec<EndedStream>,
 }
 
 #[derive(Deserialize)]
-struct Ended {
+struct EndedStream {
     udp: Option<Part>,
     sender: Option<Part>,
     receiver: Option<Part>,
@@ -266,7 +266,7 @@ fn series(
     }
 }
 
-fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
+fn said(imported: &mut Imported, ended: &EndedStream, connections: &[Connection]) {
     let Some(part) = ended
         .udp
         .as_ref()
@@ -286,7 +286,7 @@ fn said(imported: &mut Imported, ended: &Ended, connections: &[Connection]) {
     imported.said.extend(said_times(stream, part));
 }
 
-fn said_counts(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
+fn said_counts(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
     let lost = part.lost_packets.and_then(|lost| u64::try_from(lost).ok());
     let counts = [
         (Figure::Bytes, "bytes", part.bytes),
@@ -297,11 +297,16 @@ fn said_counts(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
     ];
     counts.into_iter().filter_map(move |(what, word, value)| {
         let value = value?;
-        Some(Said::count(stream, what, value, format!("{word} {value}")))
+        Some(PrintedFigure::count(
+            stream,
+            what,
+            value,
+            format!("{word} {value}"),
+        ))
     })
 }
 
-fn said_numbers(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
+fn said_numbers(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
     let numbers = [
         (
             Figure::LossShare,
@@ -327,7 +332,7 @@ fn said_numbers(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
     ];
     let said = move |(what, word, value, unit, scale): (_, &str, Option<f64>, _, f64)| {
         let printed = value?;
-        Some(Said {
+        Some(PrintedFigure {
             stream,
             what,
             value: printed * scale,
@@ -340,7 +345,7 @@ fn said_numbers(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
     numbers.into_iter().filter_map(said)
 }
 
-fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
+fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
     let times = [
         (Statistic::Min, "min_rtt", part.min_rtt),
         (Statistic::Mean, "mean_rtt", part.mean_rtt),
@@ -356,6 +361,11 @@ fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = Said> {
                 step: MICROSECOND,
             };
             let what = Figure::Of(Delay::RoundTrip, statistic);
-            Some(Said::time(stream, what, time, format!("{word} {value}")))
+            Some(PrintedFigure::time(
+                stream,
+                what,
+                time,
+                format!("{word} {value}"),
+            ))
         })
 }

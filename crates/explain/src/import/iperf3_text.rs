@@ -11,7 +11,7 @@
 //! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others.
 
 use super::decimal;
-use super::figure::{Figure, Said};
+use super::figure::{Figure, PrintedFigure};
 use super::text::{Strange, head, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
 use delaylab_model::method::Method;
@@ -194,7 +194,7 @@ impl Test {
 
     fn said(&self, part: &Part<'_>, stream: usize, imported: &mut Imported) {
         let mut say = |what, value, step, unit, printed| {
-            imported.said.push(Said {
+            imported.said.push(PrintedFigure {
                 stream,
                 what,
                 value,
@@ -224,9 +224,12 @@ impl Test {
             [jitter, "ms", counts, ..] if self.udp => {
                 if let Some(jitter) = decimal::time(jitter, MILLISECOND) {
                     let printed = format!("jitter {} ns", jitter.nanos);
-                    imported
-                        .said
-                        .push(Said::time(stream, Figure::Jitter, jitter, printed));
+                    imported.said.push(PrintedFigure::time(
+                        stream,
+                        Figure::Jitter,
+                        jitter,
+                        printed,
+                    ));
                 }
                 let (lost, sent) = counts.split_once('/').unwrap_or_default();
                 for (what, value) in [(Figure::Lost, lost), (Figure::Sent, sent)] {
@@ -234,14 +237,14 @@ impl Test {
                         let printed = (*counts).to_owned();
                         imported
                             .said
-                            .push(Said::count(stream, what, value, printed));
+                            .push(PrintedFigure::count(stream, what, value, printed));
                     }
                 }
             }
             [again, "sender"] => {
                 if let Ok(value) = again.parse() {
                     let printed = format!("Retr {again}");
-                    let said = Said::count(stream, Figure::Retransmits, value, printed);
+                    let said = PrintedFigure::count(stream, Figure::Retransmits, value, printed);
                     imported.said.push(said);
                 }
             }

@@ -7,7 +7,7 @@
 //! record as irtt printed them. Nobody knows how far the two clocks are apart.
 
 use super::decimal::{LARGEST, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json, order};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
@@ -239,11 +239,14 @@ fn said(imported: &mut Imported, stats: &Stats) {
         (Figure::Copies, "duplicates", stats.duplicates),
     ];
     for (what, word, value) in counts {
-        imported
-            .said
-            .push(Said::count(0, what, value, format!("{word} {value}")));
+        imported.said.push(PrintedFigure::count(
+            0,
+            what,
+            value,
+            format!("{word} {value}"),
+        ));
     }
-    imported.said.push(Said {
+    imported.said.push(PrintedFigure {
         stream: 0,
         what: Figure::LossShare,
         value: stats.packet_loss_percent / 100.0,
@@ -253,7 +256,7 @@ fn said(imported: &mut Imported, stats: &Stats) {
         ours: None,
     });
     let mut time = |what, word: String, nanos| {
-        imported.said.push(Said::time(
+        imported.said.push(PrintedFigure::time(
             0,
             what,
             Time { nanos, step: 1 },

@@ -12,7 +12,7 @@
 
 use super::by_line::by_line;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -195,7 +195,7 @@ impl Heard {
         imported.streams.push(stream);
         if let Some((sent, received)) = self.counts {
             for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
-                imported.said.push(Said::count(
+                imported.said.push(PrintedFigure::count(
                     0,
                     what,
                     value,
@@ -207,10 +207,12 @@ impl Heard {
             let printed = format!("{}% loss", loss.value);
             imported
                 .said
-                .push(Said::percent(0, Figure::LossShare, loss, printed));
+                .push(PrintedFigure::percent(0, Figure::LossShare, loss, printed));
         }
         for (what, time, printed) in self.spreads {
-            imported.said.push(Said::time(0, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(0, what, time, printed));
         }
     }
 }

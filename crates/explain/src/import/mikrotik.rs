@@ -14,7 +14,7 @@
 
 use super::by_line::by_line;
 use super::decimal::Time;
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number};
@@ -142,7 +142,7 @@ impl Call {
         for (key, value) in self.summary {
             let printed = format!("{key}={value}");
             let count = |what| {
-                Some(Said::count(
+                Some(PrintedFigure::count(
                     0,
                     what,
                     leading_number(&value)?,
@@ -151,11 +151,21 @@ impl Call {
             };
             let time = |statistic| {
                 let what = Figure::Of(Delay::RoundTrip, statistic);
-                Some(Said::time(0, what, duration(&value)?, printed.clone()))
+                Some(PrintedFigure::time(
+                    0,
+                    what,
+                    duration(&value)?,
+                    printed.clone(),
+                ))
             };
             let share = || {
                 let number = decimal::number(value.trim_end_matches('%'))?;
-                Some(Said::percent(0, Figure::LossShare, number, printed.clone()))
+                Some(PrintedFigure::percent(
+                    0,
+                    Figure::LossShare,
+                    number,
+                    printed.clone(),
+                ))
             };
             let said = match key.as_str() {
                 "sent" => count(Figure::Sent),

@@ -4,7 +4,7 @@
 //! mtr's standard deviation is by n − 1 (mtr, ui/net.c, `net_stdev`).
 
 use super::decimal;
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::{Clock, Format, Imported, Records, Stream};
 use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
@@ -67,21 +67,20 @@ pub fn say(imported: &mut Imported, column: &str, value: &str) {
     let printed = format!("{column} {value}");
     let said = match what {
         Figure::LossShare => decimal::number(value.trim_end_matches('%'))
-            .map(|share| Said::percent(stream, what, share, printed)),
-        Figure::Of(..) => {
-            decimal::time(value, MILLISECOND).map(|time| Said::time(stream, what, time, printed))
-        }
+            .map(|share| PrintedFigure::percent(stream, what, share, printed)),
+        Figure::Of(..) => decimal::time(value, MILLISECOND)
+            .map(|time| PrintedFigure::time(stream, what, time, printed)),
         _ => value
             .parse()
             .ok()
-            .map(|count| Said::count(stream, what, count, printed)),
+            .map(|count| PrintedFigure::count(stream, what, count, printed)),
     };
     imported.said.extend(said);
 }
 
 /// The report as it is read whole. Of a hop that never answered mtr prints delays of 0, which none was.
 pub fn finish(mut imported: Imported) -> Imported {
-    let never_answered = |said: &Said| match said.what {
+    let never_answered = |said: &PrintedFigure| match said.what {
         Figure::LossShare => said.value >= 1.0,
         Figure::Received => said.value == 0.0,
         _ => false,
@@ -91,7 +90,7 @@ pub fn finish(mut imported: Imported) -> Imported {
         .filter(|said| never_answered(said))
         .map(|said| said.stream)
         .collect();
-    let is_delay = |said: &Said| matches!(said.what, Figure::Of(..));
+    let is_delay = |said: &PrintedFigure| matches!(said.what, Figure::Of(..));
     imported
         .said
         .retain(|said| !(is_delay(said) && silent.contains(&said.stream)));

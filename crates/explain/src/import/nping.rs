@@ -18,7 +18,7 @@
 
 use super::by_line::by_line;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
@@ -107,7 +107,7 @@ struct Call {
     sent: Vec<Time>,
     /// Round trips of errors and the like count in what nping says.
     errors: u64,
-    said: Vec<Said>,
+    said: Vec<PrintedFigure>,
 }
 
 impl Call {
@@ -136,7 +136,8 @@ impl Call {
         {
             if let Some(sent) = leading_number(rest) {
                 let printed = format!("sent {sent}");
-                self.said.push(Said::count(0, Figure::Sent, sent, printed));
+                self.said
+                    .push(PrintedFigure::count(0, Figure::Sent, sent, printed));
             }
             return true;
         }
@@ -209,7 +210,7 @@ impl Call {
             };
             let time = decimal::time(value.trim_end_matches("ms"), MILLISECOND);
             let what = Figure::Of(Delay::RoundTrip, statistic);
-            let said = time.map(|time| Said::time(0, what, time, part.to_owned()));
+            let said = time.map(|time| PrintedFigure::time(0, what, time, part.to_owned()));
             self.said.extend(said);
         }
     }

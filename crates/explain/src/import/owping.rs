@@ -19,7 +19,7 @@
 //! s, and 0 as that of the receiver is a packet that was lost. Medians are of owping's buckets, 0.1 ms wide.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
@@ -142,7 +142,7 @@ struct Session {
     /// Do its packets have times of day?
     dated: bool,
     first: Option<Nanos>,
-    said: Vec<(Figure, Said)>,
+    said: Vec<(Figure, PrintedFigure)>,
     counts: Option<(u64, u64)>,
 }
 
@@ -242,7 +242,8 @@ impl Session {
         self.counts = Some((sent, lost));
         for (what, word, value) in [(Figure::Sent, "sent", sent), (Figure::Lost, "lost", lost)] {
             let printed = format!("{value} {word}");
-            self.said.push((what, Said::count(0, what, value, printed)));
+            self.said
+                .push((what, PrintedFigure::count(0, what, value, printed)));
         }
         true
     }
@@ -278,7 +279,7 @@ impl Session {
             let figure = Figure::Of(delay, statistic);
             let printed = format!("{what} {value}");
             self.said
-                .push((figure, Said::time(0, figure, time, printed)));
+                .push((figure, PrintedFigure::time(0, figure, time, printed)));
         }
         true
     }
@@ -326,7 +327,7 @@ impl Session {
         let said = self
             .said
             .into_iter()
-            .map(|(_, said)| Said { stream, ..said });
+            .map(|(_, said)| PrintedFigure { stream, ..said });
         imported.said.extend(said);
     }
 }

@@ -6,7 +6,7 @@ use super::decimal::Time;
 use super::imported::{Imported, Stream};
 use super::order::Extents;
 use super::packet::Packet;
-use super::placed::Placed;
+use super::placed::RecordMaker;
 use super::records::{Addresses, icmp_reason};
 use super::rows::{Row, Rows};
 use delaylab_model::icmp::IcmpReason;
@@ -310,7 +310,7 @@ impl Packets {
         };
         let (step, dated) = (self.step, self.dated);
         let (repeats, packets) = self.in_order();
-        let mut placed = Placed::new(due, first, frame.period, dated);
+        let mut placed = RecordMaker::new(due, first, frame.period, dated);
         let mut next = first;
         for (seq, packet) in packets {
             if last.is_some() {

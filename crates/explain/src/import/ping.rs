@@ -16,7 +16,7 @@
 
 use super::by_line::by_call;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -273,7 +273,9 @@ impl Run {
             }
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ms", milliseconds(time));
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 
@@ -317,15 +319,20 @@ const STATISTICS: [(&str, Statistic); 5] = [
 fn totals_said(imported: &mut Imported, stream: usize, totals: &Totals) {
     let mut say = |said| imported.said.push(said);
     for (what, value, printed) in &totals.said {
-        say(Said::count(stream, *what, *value, printed.clone()));
+        say(PrintedFigure::count(stream, *what, *value, printed.clone()));
     }
     if let Some(loss) = totals.loss {
         let printed = format!("{}% packet loss", loss.value);
-        say(Said::percent(stream, Figure::LossShare, loss, printed));
+        say(PrintedFigure::percent(
+            stream,
+            Figure::LossShare,
+            loss,
+            printed,
+        ));
     }
     if let Some(took) = totals.took {
         let printed = format!("time {} ms", milliseconds(took));
-        say(Said::time(stream, Figure::Duration, took, printed));
+        say(PrintedFigure::time(stream, Figure::Duration, took, printed));
     }
 }
 

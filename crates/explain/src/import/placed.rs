@@ -9,7 +9,7 @@ use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 
 /// Makes packets records, in the order of their numbers.
-pub struct Placed {
+pub struct RecordMaker {
     /// What all records have.
     due: Record,
     first: u64,
@@ -23,7 +23,7 @@ pub struct Placed {
     records: Records,
 }
 
-impl Placed {
+impl RecordMaker {
     pub const fn new(due: Record, first: u64, period: Nanos, dated: bool) -> Self {
         Self {
             due,

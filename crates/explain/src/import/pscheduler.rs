@@ -13,7 +13,7 @@
 //! has a histogram in ms: each of its values becomes as many records, of whose order nothing is known.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date, json, owping};
 use delaylab_model::method::Method;
@@ -164,7 +164,9 @@ fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imp
         if let Some(time) = duration(result, key) {
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{key} {}", json::text(result, key).unwrap_or_default());
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 }
@@ -175,7 +177,7 @@ fn counts(result: &Value, stream: usize, imported: &mut Imported, keys: &[(Figur
             let printed = format!("{key} {value}");
             imported
                 .said
-                .push(Said::count(stream, what, value, printed));
+                .push(PrintedFigure::count(stream, what, value, printed));
         }
     }
 }

@@ -14,7 +14,7 @@
 //! answered. paris-traceroute prints the summary of a hop instead, which becomes figures.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, after, head};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -239,7 +239,9 @@ impl Stretch {
         {
             let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {:.3} ms", time.nanos as f64 / MILLISECOND as f64);
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 }

@@ -21,7 +21,7 @@
 
 use super::by_line::by_call;
 use super::decimal::Time;
-use super::figure::{Delay, Figure, Said, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
@@ -176,7 +176,7 @@ impl Call {
                 let printed = format!("{word} = {value}");
                 imported
                     .said
-                    .push(Said::count(stream, what, value, printed));
+                    .push(PrintedFigure::count(stream, what, value, printed));
             }
         }
         let statistics = [
@@ -190,7 +190,9 @@ impl Call {
             let Some(time) = milliseconds(value) else {
                 continue;
             };
-            imported.said.push(Said::time(stream, what, time, printed));
+            imported
+                .said
+                .push(PrintedFigure::time(stream, what, time, printed));
         }
     }
 }

@@ -34,7 +34,7 @@ use trial::TrialRunner;
 
 /// A trial that is over and recorded.
 #[derive(Debug)]
-pub struct Ended<'a> {
+pub struct EndedTrial<'a> {
     /// The trial as planned.
     pub planned: &'a Planned,
     /// For each probe: the stored row of the trial.
@@ -45,7 +45,7 @@ pub struct Ended<'a> {
     pub streams: &'a [StreamReport],
 }
 
-impl Ended<'_> {
+impl EndedTrial<'_> {
     /// The factors of the trial with their levels.
     pub fn factors(&self) -> &[Factor] {
         &self.planned.factors
@@ -67,7 +67,7 @@ pub trait Progress {
     /// A trial begins.
     fn begins(&mut self, planned: &Planned, done: usize, left: Left);
     /// A trial is recorded. Trials are reported in the order of the plan.
-    fn ended(&mut self, ended: &Ended<'_>, done: usize, left: Left);
+    fn ended(&mut self, ended: &EndedTrial<'_>, done: usize, left: Left);
     /// A trial broke off. `summaries`: for each probe, what was recorded until then. The run returns the error.
     fn broke_off(&mut self, _trial: u32, _summaries: &[Summary]) {}
     /// The run is over, with or without an error.

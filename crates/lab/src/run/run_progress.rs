@@ -2,7 +2,7 @@
 
 use super::time_left::TimeLeft;
 use super::trial::BrokenOff;
-use super::{Ended, LabError, Progress, TrialOutcome};
+use super::{EndedTrial, LabError, Progress, TrialOutcome};
 use crate::experiment::estimate;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
@@ -48,7 +48,7 @@ impl<'a, P: Plan<Observation = TrialOutcome> + ?Sized> RunProgress<'a, P> {
         self.done += 1;
         self.plan.observe(planned, outcome);
         let left = self.left();
-        let ended = Ended {
+        let ended = EndedTrial {
             planned,
             rows: &outcome.rows,
             summaries: &outcome.summaries,

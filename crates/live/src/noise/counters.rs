@@ -2,7 +2,7 @@
 
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::proc_counters::{self, ByCpu, ThreadTime};
-use delaylab_model::noise::Ran;
+use delaylab_model::noise::CpuUse;
 use delaylab_model::{MILLISECOND, Nanos};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Counters {
     /// CPUs that the hypervisor took away, and for how long.
     pub stolen: Vec<Stolen>,
     /// Processes by their CPU time, on whatever CPU: most first, and those that measure.
-    pub processes: Vec<Ran>,
+    pub processes: Vec<CpuUse>,
 }
 
 /// Processes that are kept, beside those that measure.
@@ -148,11 +148,11 @@ impl Before {
     }
 
     /// What processes ran since, the first of them most.
-    fn processes(&self, measuring: &[u32]) -> Vec<Ran> {
+    fn processes(&self, measuring: &[u32]) -> Vec<CpuUse> {
         let ran = process_times().filter_map(|(pid, now)| {
             let before = self.processes.get(&pid).copied().unwrap_or_default();
             let ran = now.ran.saturating_sub(before.ran);
-            let row = |who| Ran {
+            let row = |who| CpuUse {
                 who,
                 pid,
                 ran,
@@ -161,7 +161,7 @@ impl Before {
             };
             (ran >= LEAST_RAN).then(|| proc_counters::thread_name(pid, pid).map(row))?
         });
-        let mut ran: Vec<Ran> = ran.collect();
+        let mut ran: Vec<CpuUse> = ran.collect();
         ran.sort_by_key(|row| (std::cmp::Reverse(row.ran), row.pid));
         let mut others = 0;
         ran.retain(|row| {

@@ -5,7 +5,7 @@
 //! makes no noise of its own.
 
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
-use super::error::{Ended, RunError};
+use super::error::{ConnectionEnd, RunError};
 use super::open;
 use crate::clocks::Clocks;
 use delaylab_kernel::clock;
@@ -60,7 +60,7 @@ pub struct EngineConfig {
 
 /// What a run tells besides its records.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ran {
+pub struct EngineReport {
     /// Packets that came and were not replies to the probe.
     pub rejected: u64,
     /// MTU of the path as this host knows it at the end.
@@ -184,9 +184,9 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     /// The probe is over, by itself or by an error: asks for what is outstanding and hands out the last records.
     /// The first part of the result is there also where an error ended the probe.
-    pub fn end(mut self, outcome: Result<(), RunError>) -> (Ran, Result<(), RunError>) {
+    pub fn end(mut self, outcome: Result<(), RunError>) -> (EngineReport, Result<(), RunError>) {
         let told = self.finish();
-        let ran = Ran {
+        let ran = EngineReport {
             rejected: self.rejected,
             path_mtu: self.path_mtu(),
             moved: self.moved(&told),
@@ -354,7 +354,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
         errors.count += 1;
         let hopeless = errors.count >= LOCAL_ERRORS_COUNT && now - errors.since > LOCAL_ERRORS_FOR;
-        if let Some(why) = Ended::found_in(error) {
+        if let Some(why) = ConnectionEnd::found_in(error) {
             return Err(self.ended(why));
         }
         if !errors.any_sent || hopeless {
@@ -375,7 +375,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         Ok(())
     }
 
-    fn ended(&self, why: &Ended) -> RunError {
+    fn ended(&self, why: &ConnectionEnd) -> RunError {
         RunError::Ended {
             target: self.config.target,
             why: why.clone(),
@@ -429,7 +429,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 return Ok(true);
             }
             Err(error) => {
-                return Err(match Ended::found_in(&error) {
+                return Err(match ConnectionEnd::found_in(&error) {
                     Some(why) => self.ended(why),
                     None => RunError::Receive(error),
                 });

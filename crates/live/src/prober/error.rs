@@ -182,7 +182,7 @@ pub enum RunError {
         /// Where to.
         target: SocketAddr,
         /// What ended it, and what to do.
-        why: Ended,
+        why: ConnectionEnd,
     },
     /// Its thread could not get to where its sockets belong.
     #[error("cannot enter the probe's network namespace: {0}")]
@@ -200,7 +200,7 @@ pub enum RunError {
 
 /// What ended a connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Ended {
+pub enum ConnectionEnd {
     /// Its peer closed it.
     #[error(
         "the reflector closed it. Is `delaylab reflect` still running there? It ends a session after --max-duration, and \
@@ -232,18 +232,18 @@ pub enum Ended {
     Other(String),
 }
 
-impl Ended {
+impl ConnectionEnd {
     /// From what a call on the connection returned, which may wait for `patience`.
     pub(super) fn from_error(error: &io::Error, patience: Duration) -> Self {
         use io::ErrorKind as Kind;
         match error.kind() {
-            Kind::BrokenPipe | Kind::ConnectionReset | Kind::UnexpectedEof => Ended::Closed,
-            Kind::ConnectionAborted | Kind::NotConnected => Ended::Closed,
-            Kind::WouldBlock => Ended::Stuck {
+            Kind::BrokenPipe | Kind::ConnectionReset | Kind::UnexpectedEof => ConnectionEnd::Closed,
+            Kind::ConnectionAborted | Kind::NotConnected => ConnectionEnd::Closed,
+            Kind::WouldBlock => ConnectionEnd::Stuck {
                 waited_s: patience.as_secs(),
             },
-            Kind::TimedOut => Ended::Unacknowledged,
-            _ => Ended::Other(error.to_string()),
+            Kind::TimedOut => ConnectionEnd::Unacknowledged,
+            _ => ConnectionEnd::Other(error.to_string()),
         }
     }
 

@@ -4,7 +4,7 @@
 //! blocks, the receive call itself is what it sleeps in.
 
 use super::channel::Channel;
-use super::engine::{Engine, Polled, Ran, Wait};
+use super::engine::{Engine, EngineReport, Polled, Wait};
 use super::error::RunError;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -22,7 +22,7 @@ const LONGEST_READING: Nanos = MILLISECOND;
 const LONGEST_SLEEP: Nanos = SECOND / 2;
 
 /// Runs the probe to its end, on this thread.
-pub fn run<C: Channel>(engine: Engine<'_, C>) -> (Ran, Result<(), RunError>) {
+pub fn run<C: Channel>(engine: Engine<'_, C>) -> (EngineReport, Result<(), RunError>) {
     let mut driver = OwnThread {
         blocking_receive: can_sleep_in_receive(&engine),
         engine,

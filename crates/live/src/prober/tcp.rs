@@ -6,7 +6,7 @@
 use super::arrival::ReplyArrival;
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
-use super::error::{Ended, OpenError};
+use super::error::{ConnectionEnd, OpenError};
 use super::least_payload::too_short;
 use super::open::{self, CONGESTION_CONTROL, Settings};
 use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
@@ -320,7 +320,7 @@ impl TcpChannel {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // Part of a request is out: the stream cannot be taken up again.
-                Err(error) => return Err(Ended::from_error(&error, SEND_FOR).into_error()),
+                Err(error) => return Err(ConnectionEnd::from_error(&error, SEND_FOR).into_error()),
             }
         }
         Ok(())
@@ -330,7 +330,7 @@ impl TcpChannel {
     fn readable(&self) -> io::Result<()> {
         match &self.garbled {
             None => Ok(()),
-            Some(error) => Err(Ended::Garbled(error.to_string()).into_error()),
+            Some(error) => Err(ConnectionEnd::Garbled(error.to_string()).into_error()),
         }
     }
 
@@ -424,10 +424,10 @@ impl Channel for TcpChannel {
         let received = self.socket.receive(&mut self.buffer[..most], blocking);
         let (length, beside) = received.map_err(|error| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => error,
-            _ => Ended::from_error(&error, SEND_FOR).into_error(),
+            _ => ConnectionEnd::from_error(&error, SEND_FOR).into_error(),
         })?;
         if length == 0 {
-            return Err(Ended::Closed.into_error());
+            return Err(ConnectionEnd::Closed.into_error());
         }
         self.beside = beside;
         match begins {

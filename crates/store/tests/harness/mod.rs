@@ -2,7 +2,7 @@
 
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::method::Method;
-use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind, Process, Ran};
+use delaylab_model::noise::{ClockReads, CpuUse, NoiseEvent, NoiseKind, Process};
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::{ClockEvent, Outcome, Record};
@@ -259,7 +259,7 @@ fn facts(trial: u32) -> ProbeFacts {
         strays: 4,
         rejected: 5,
         noise_sources: vec!["sentinel".into(), "scheduler".into()],
-        ran: vec![Ran {
+        ran: vec![CpuUse {
             who: "cron".to_owned(),
             pid: 77,
             ran: 5_000_000,

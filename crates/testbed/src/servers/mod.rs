@@ -24,7 +24,7 @@ mod unbound;
 pub mod wanted;
 
 use crate::build::Standing;
-use crate::tool::Missing;
+use crate::tool::MissingTool;
 use delaylab_model::path::{HostServer, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Request, Trust};
@@ -49,7 +49,7 @@ pub enum ServerError {
         /// The server.
         name: String,
         /// Which, and where it is had.
-        missing: Missing,
+        missing: MissingTool,
     },
     /// It ended before it listened.
     #[error("server `{name}`: {command} ended before it listened: {said}")]
@@ -95,7 +95,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    fn missing(name: &str, missing: Missing) -> Self {
+    fn missing(name: &str, missing: MissingTool) -> Self {
         Self::Missing {
             name: name.to_owned(),
             missing,

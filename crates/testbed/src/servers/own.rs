@@ -4,7 +4,7 @@
 //! be written. That its thread woke late or thought too long is in it.
 
 use super::ServerError;
-use super::wanted::Placed;
+use super::wanted::PlacedServer;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stamping::{self, Flags};
@@ -115,7 +115,7 @@ impl Own {
     /// # Errors
     /// It cannot have its ports.
     pub fn start(
-        placed: &Placed,
+        placed: &PlacedServer,
         enter: &Enter,
         bound: &mut Datagrams,
     ) -> Result<Self, ServerError> {
@@ -180,7 +180,7 @@ pub type Datagrams = BTreeMap<usize, UdpSocket>;
 
 /// On a thread of its own: this one stays where it is.
 fn open(
-    placed: &Placed,
+    placed: &PlacedServer,
     enter: &Enter,
     bound: &mut Datagrams,
 ) -> io::Result<(TcpListener, TcpListener, UdpSocket)> {

@@ -2,7 +2,7 @@
 
 use super::ServerError;
 use super::identity::Identity;
-use super::wanted::{Placed, Wanted};
+use super::wanted::{PlacedServer, Wanted};
 use crate::tool::Tool;
 use delaylab_live::world::Enter;
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ const LAST_WORDS: usize = 400;
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// The server.
-    pub placed: &'a Placed,
+    pub placed: &'a PlacedServer,
     /// What all servers of the trial are asked for.
     pub wanted: &'a Wanted,
     /// What it shows who asks by TLS.

@@ -10,7 +10,7 @@ use std::net::Ipv4Addr;
 
 /// A server and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedServer {
     /// What it is.
     pub server: HostServer,
     /// Its namespace.
@@ -25,7 +25,7 @@ pub struct Placed {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// Which, and where.
-    pub servers: Vec<Placed>,
+    pub servers: Vec<PlacedServer>,
     /// The last segments of the paths of all pages that are asked for, which say how large they are.
     pub pages: BTreeSet<String>,
     /// The hosts of all URLs, which certificates are for.
@@ -43,7 +43,7 @@ impl Wanted {
             let forward = server.forward.as_ref();
             let forward = forward.and_then(|name| host(&trial.path.server_named(name)?.at));
             let host = host(&server.at)?;
-            Some(Placed {
+            Some(PlacedServer {
                 server: server.clone(),
                 place: host.place,
                 address: host.address,

@@ -86,7 +86,7 @@ pub struct Met {
 
 /// What is to be done now.
 #[derive(Debug, Default)]
-pub struct Due {
+pub struct DeviceOutput {
     /// Frames to send, each with its port.
     pub send: Vec<(u16, Vec<u8>)>,
     /// What probes met.
@@ -296,7 +296,7 @@ impl Device {
     }
 
     /// Everything that happens until `now`.
-    pub fn advance(&mut self, now: Picos, due: &mut Due) {
+    pub fn advance(&mut self, now: Picos, due: &mut DeviceOutput) {
         while let Some(entry) = self.events.first_entry() {
             let (at, _) = *entry.key();
             if at > now {
@@ -336,7 +336,7 @@ impl Device {
         }
     }
 
-    fn arrives(&mut self, egress: u16, mut frame: Frame, due: &mut Due) {
+    fn arrives(&mut self, egress: u16, mut frame: Frame, due: &mut DeviceOutput) {
         let port = usize::from(egress);
         if self.now < self.up_at {
             self.drops.push(reset(frame));
@@ -352,7 +352,7 @@ impl Device {
     }
 
     /// The line is free: the next frame begins.
-    fn begin(&mut self, egress: u16, due: &mut Due) {
+    fn begin(&mut self, egress: u16, due: &mut DeviceOutput) {
         let at = usize::from(egress);
         let next = self.switch.dequeue(self.now, at, &mut self.drops);
         self.account(egress);
@@ -388,7 +388,7 @@ impl Device {
         }
     }
 
-    fn ready(&mut self, egress: u16, due: &mut Due) {
+    fn ready(&mut self, egress: u16, due: &mut DeviceOutput) {
         let at = usize::from(egress);
         let port = &mut self.ports[at];
         port.ready_at = None;
@@ -398,7 +398,7 @@ impl Device {
         self.trace(at);
     }
 
-    fn sent(&mut self, egress: u16, due: &mut Due) {
+    fn sent(&mut self, egress: u16, due: &mut DeviceOutput) {
         let at = usize::from(egress);
         let port = &mut self.ports[at];
         let propagation = port.settings.propagation;

@@ -5,7 +5,7 @@
 //! switch in hardware. It never spins for more than a share of the time: a real-time thread that does
 //! is stopped by the kernel for much longer.
 
-use super::device::{Device, Due, Met, TrialTraces};
+use super::device::{Device, DeviceOutput, Met, TrialTraces};
 use super::probes::Probes;
 use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::scheduling::{self, Scheduling};
@@ -127,7 +127,7 @@ struct Driver {
     epoch: Nanos,
     /// `CLOCK_REALTIME − CLOCK_MONOTONIC`.
     offset: Nanos,
-    due: Due,
+    due: DeviceOutput,
     seen: SwitchObservations,
     buffer: Vec<u8>,
     awake: Awake,
@@ -140,7 +140,7 @@ impl Driver {
             probes: Probes::default(),
             epoch: clock::monotonic(),
             offset: clock::realtime_offset(),
-            due: Due::default(),
+            due: DeviceOutput::default(),
             seen: SwitchObservations::default(),
             buffer: vec![0; LONGEST],
             awake: Awake::new(EARLY, MOST_AWAKE),

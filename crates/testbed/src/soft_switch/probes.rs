@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 /// A probe whose packets are to be known again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchedProbe {
     /// Which probe of the trial.
     pub probe: u16,
     /// How it asks.
@@ -24,7 +24,7 @@ pub struct Watched {
 /// Every probe of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct Probes {
-    watched: Vec<Watched>,
+    watched: Vec<WatchedProbe>,
     /// Conversations that have been seen; `None`: nobody's.
     known: HashMap<FlowKey, Option<(u16, Method)>>,
 }
@@ -37,7 +37,7 @@ const MOST: usize = 1 << 16;
 
 impl Probes {
     /// These.
-    pub fn new(watched: Vec<Watched>) -> Self {
+    pub fn new(watched: Vec<WatchedProbe>) -> Self {
         Self {
             watched,
             known: HashMap::new(),
@@ -64,7 +64,7 @@ impl Probes {
             return *known;
         }
         let code_point = read.code_point();
-        let is_of = |watched: &&Watched| {
+        let is_of = |watched: &&WatchedProbe| {
             let protocol = match watched.method.carrier() {
                 Carrier::Icmp => matches!(key.protocol, ICMP | ICMPV6),
                 Carrier::Udp => key.protocol == UDP,
@@ -128,8 +128,8 @@ mod tests {
     use etherparse::PacketBuilder;
     use proptest::prelude::*;
 
-    fn watched(probe: u16, code_point: u8) -> Watched {
-        Watched {
+    fn watched(probe: u16, code_point: u8) -> WatchedProbe {
+        WatchedProbe {
             probe,
             method: Method::Udp,
             from: [10, 0, 0, 1].into(),

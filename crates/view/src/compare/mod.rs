@@ -15,7 +15,7 @@ pub mod stored;
 
 use delaylab_explain::compare::Comparison;
 use delaylab_explain::compare::circumstances::Difference;
-use delaylab_explain::compare::limits::{Held, Outcome};
+use delaylab_explain::compare::limits::{LimitResult, Outcome};
 
 /// So many differences stand with both values in front of what came out.
 const FEW: usize = 2;
@@ -78,7 +78,7 @@ pub struct Compared {
     /// What else differs.
     pub differences: Vec<Difference>,
     /// What must not be.
-    pub limits: Vec<Held>,
+    pub limits: Vec<LimitResult>,
     /// Does a limit that cannot be told fail, too?
     pub strict: bool,
 }
@@ -117,7 +117,7 @@ impl Compared {
     }
 
     /// Does this outcome make the command fail?
-    pub fn fails(&self, held: &Held) -> bool {
+    pub fn fails(&self, held: &LimitResult) -> bool {
         match held.outcome {
             Outcome::Failed => true,
             Outcome::Undecided => self.strict,

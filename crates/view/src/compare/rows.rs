@@ -1,7 +1,7 @@
 //! What stands in the tables of a comparison, as text.
 
 use delaylab_explain::compare::circumstances::Difference;
-use delaylab_explain::compare::limits::Held;
+use delaylab_explain::compare::limits::LimitResult;
 use delaylab_explain::compare::looks::is_clear;
 use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Figures, PairFigures, Quantity};
@@ -242,7 +242,7 @@ pub fn tests(pair: &PairFigures, headline: Measure) -> String {
 }
 
 /// `wait=1ms: `, of each level that `for each` fixed.
-pub fn levels(held: &Held) -> String {
+pub fn levels(held: &LimitResult) -> String {
     let levels = held.levels.iter();
     levels.map(|level| format!("{level}: ")).collect()
 }

@@ -5,7 +5,7 @@ use super::{Compared, Side};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::held;
-use delaylab_explain::compare::{Asked, compare};
+use delaylab_explain::compare::{ComparisonRequest, compare};
 use delaylab_lab::finding::{Limit, Samples, StreamInfo};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Level;
@@ -91,9 +91,9 @@ fn side(day: u32) -> Side {
 }
 
 fn compared(a: &Samples, b: &Samples, limits: &[&str]) -> Compared {
-    let asked = Asked {
+    let asked = ComparisonRequest {
         full: true,
-        ..Asked::usual()
+        ..ComparisonRequest::usual()
     };
     let both = Both::new(a, b).unwrap();
     let each = limits.iter().map(|text| Limit::parse(text).unwrap());

@@ -3,8 +3,8 @@
 use super::{Compared, Side};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
-use delaylab_explain::compare::limits::{Held, held};
-use delaylab_explain::compare::{Asked, NothingInCommon, compare};
+use delaylab_explain::compare::limits::{LimitResult, held};
+use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
 use delaylab_model::shell::quoted;
@@ -56,7 +56,7 @@ impl<'a> TwoRuns<'a> {
     ///
     /// # Errors
     /// A sentence: what it asks for is not there.
-    pub fn held(&self, limit: &Limit) -> Result<Vec<Held>, String> {
+    pub fn held(&self, limit: &Limit) -> Result<Vec<LimitResult>, String> {
         let [a, b] = &self.data;
         let both = Both::new(a, b).map_err(|error| error.to_string())?;
         held(limit, &both)
@@ -64,17 +64,17 @@ impl<'a> TwoRuns<'a> {
 }
 
 /// What another tool measured has no schedule of its own: there the round trip is what both have.
-fn asked(chosen: &[Measure], full: bool, imported: bool) -> Asked {
-    let Asked {
+fn asked(chosen: &[Measure], full: bool, imported: bool) -> ComparisonRequest {
+    let ComparisonRequest {
         mut measures,
         headline,
         ..
-    } = Asked::usual();
+    } = ComparisonRequest::usual();
     measures.retain(|measure| !(imported && *measure == Measure::Response));
     if !chosen.is_empty() {
         measures = chosen.to_vec();
     }
-    Asked {
+    ComparisonRequest {
         headline: measures.first().copied().unwrap_or(headline),
         measures,
         full,

@@ -1,7 +1,7 @@
 //! The measured part of a run: another run. Figures and tables that ask for it show both, each by its own name.
 
 use super::RunData;
-use super::parts::{Part, Shown};
+use super::parts::{Part, PartContent};
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::plan::{Factor, Level};
@@ -31,8 +31,12 @@ pub(super) fn add(data: &mut RunData, mut measured: RunData) {
         .filter(|part| part.asked.measured.is_some());
     for (part, of_measured) in asking.zip(&mut measured.parts) {
         match (&mut part.shown, &mut of_measured.shown) {
-            (Ok(Shown::Run(own)), Ok(Shown::Run(theirs))) => put_beside(own, theirs, &names),
-            (Ok(Shown::Table(own)), Ok(Shown::Table(theirs))) => widen(own, theirs, &names[1]),
+            (Ok(PartContent::Run(own)), Ok(PartContent::Run(theirs))) => {
+                put_beside(own, theirs, &names)
+            }
+            (Ok(PartContent::Table(own)), Ok(PartContent::Table(theirs))) => {
+                widen(own, theirs, &names[1])
+            }
             (_, Err(why)) => {
                 let title = &part.asked.title;
                 let problem = format!("\"{title}\" has nothing of the measured part: {why}");

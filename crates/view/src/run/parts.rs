@@ -17,12 +17,12 @@ pub struct Part {
     /// What was asked.
     pub asked: FigureSection,
     /// What it is made from, or why the run has no such part.
-    pub shown: Result<Shown, String>,
+    pub shown: Result<PartContent, String>,
 }
 
 /// What a figure of a part is made from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shown {
+pub enum PartContent {
     /// That part alone.
     Run(Box<RunData>),
     /// Its table.
@@ -93,7 +93,7 @@ impl Parts {
         let stored = OnceCell::new();
         let table = |asked: &FigureSection| {
             let data = stored.get_or_init(|| Stored::new(run));
-            tabulate(asked, data, &whole.levels).map(Shown::Table)
+            tabulate(asked, data, &whole.levels).map(PartContent::Table)
         };
         let finish = |asked: &FigureSection, part: OpenPart| {
             let mut run = part.builder.finish(RunData {
@@ -108,7 +108,7 @@ impl Parts {
             let kind = asked.series.as_ref();
             run.series
                 .retain(|shown| kind.is_none_or(|kind| *kind == shown.series));
-            Shown::Run(Box::new(run))
+            PartContent::Run(Box::new(run))
         };
         let each = self.0.into_iter();
         each.map(|Open { asked, part }| Part {

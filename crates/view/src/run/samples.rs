@@ -1,7 +1,7 @@
 //! Runs made by hand, for the tests of figures, page and tables.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use crate::run::parts::{Part, Shown};
+use crate::run::parts::{Part, PartContent};
 use crate::run::{
     Decided, Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder,
     SeriesShown, Stream, Verdict,
@@ -168,7 +168,7 @@ fn parts(run: &RunData) -> Vec<Part> {
     vec![
         Part {
             asked: asked("wan", Draw::Distribution, "Jitter distribution <1>"),
-            shown: Ok(Shown::Run(Box::new(first))),
+            shown: Ok(PartContent::Run(Box::new(first))),
         },
         Part {
             asked: FigureSection {
@@ -176,7 +176,7 @@ fn parts(run: &RunData) -> Vec<Part> {
                 printed: [("0ms".to_owned(), vec!["20 µs".to_owned()])].into(),
                 ..asked("jitter", Draw::Table, "Jitter by wait")
             },
-            shown: Ok(Shown::Table(table)),
+            shown: Ok(PartContent::Table(table)),
         },
         Part {
             asked: asked("lan", Draw::Distribution, "Jitter distribution, LAN"),

@@ -5,7 +5,7 @@ use delaylab_explain::steps::{Direction, Way};
 
 /// A way of a sweep under its name.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'a> {
+pub struct NamedWay<'a> {
     /// Index of its sweep.
     pub sweep: usize,
     /// Which way, and what was found.
@@ -15,12 +15,12 @@ pub struct Shown<'a> {
 }
 
 /// Every way of every sweep.
-pub fn shown(run: &RunData) -> impl Iterator<Item = Shown<'_>> {
+pub fn shown(run: &RunData) -> impl Iterator<Item = NamedWay<'_>> {
     let sweeps = run.sweeps.iter().enumerate();
     sweeps.flat_map(|(sweep, of)| {
         let streams = run.trials.iter().map(|trial| &trial.stream);
         let ways = Ways::new(streams.filter(|stream| stream.name == of.probe));
-        let one = move |way| Shown { sweep, way, ways };
+        let one = move |way| NamedWay { sweep, way, ways };
         of.ways.iter().map(one)
     })
 }
@@ -42,7 +42,7 @@ pub fn labels(run: &RunData) -> Vec<String> {
     run.sweeps.iter().map(label).collect()
 }
 
-impl Shown<'_> {
+impl NamedWay<'_> {
     /// What it is of, and what was measured: `condition quiet, network`.
     pub fn name(&self, labels: &[String]) -> String {
         let label = labels.get(self.sweep).map_or("", String::as_str);

@@ -7,7 +7,7 @@ use delaylab_figure::Drawing;
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_view::run::RunData;
-use delaylab_view::run::parts::{Part, Shown};
+use delaylab_view::run::parts::{Part, PartContent};
 use maud::{Markup, html};
 
 /// All of them; where the run has no such part, why.
@@ -29,16 +29,16 @@ const COLUMNS: usize = 5;
 
 fn is_wide(part: &Part) -> bool {
     match &part.shown {
-        Ok(Shown::Table(table)) => table.heads.len() > COLUMNS,
+        Ok(PartContent::Table(table)) => table.heads.len() > COLUMNS,
         _ => false,
     }
 }
 
 fn one(part: &Part, artist: &Stills) -> Markup {
     let why = match (&part.shown, Drawing::of_part(part)) {
-        (Ok(Shown::Table(table)), _) => return tabulated(&part.asked, table),
-        (Ok(Shown::Run(_)), Some(drawing)) => return figure(&drawing, artist),
-        (Ok(Shown::Run(_)), None) => "nothing in this part of the run can be drawn so",
+        (Ok(PartContent::Table(table)), _) => return tabulated(&part.asked, table),
+        (Ok(PartContent::Run(_)), Some(drawing)) => return figure(&drawing, artist),
+        (Ok(PartContent::Run(_)), None) => "nothing in this part of the run can be drawn so",
         (Err(why), _) => why,
     };
     html! {

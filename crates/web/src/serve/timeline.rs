@@ -110,7 +110,7 @@ pub(super) struct Window {
 
 /// What is shown of a stretch of time.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct Shown {
+pub(super) struct Stretch {
     from_s: f64,
     to_s: f64,
     end_s: f64,
@@ -241,9 +241,9 @@ impl Timeline {
     }
 
     /// What is shown of this window. Of a probe that there is not, nothing.
-    pub(super) fn shown(&self, run: &Run, window: Window) -> Shown {
+    pub(super) fn shown(&self, run: &Run, window: Window) -> Stretch {
         let Some(probe) = self.probes.get(&window.probe) else {
-            return Shown::default();
+            return Stretch::default();
         };
         let end = probe
             .chunks
@@ -269,7 +269,7 @@ impl Timeline {
             }
         }
         let cells = grid.cells();
-        Shown {
+        Stretch {
             utc_s: wall_clock(run, inside, &cells.t_s),
             from_s: seconds(from),
             to_s: seconds(to),

@@ -1,6 +1,6 @@
 //! From what was judged to an answer, and its sentence.
 
-use super::{Held, Outcome};
+use super::{LimitResult, Outcome};
 use crate::compare::both::{RUN, RUNS};
 use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
@@ -38,7 +38,11 @@ pub(super) struct Question<'a> {
 
 impl Question<'_> {
     /// `tabled`: the interval of the same change in a table.
-    pub(super) fn answer(&self, part: Part, tabled: Option<&Bounds>) -> Result<Held, String> {
+    pub(super) fn answer(
+        &self,
+        part: Part,
+        tabled: Option<&Bounds>,
+    ) -> Result<LimitResult, String> {
         // B is evaluated first, then A; fits behind what they go through.
         let mut latest = part.statistics.iter().rev();
         let a = match self.limit.bound {
@@ -61,7 +65,7 @@ impl Question<'_> {
             }
             None => (Outcome::Undecided, self.doubt(&part.reason)),
         };
-        Ok(Held {
+        Ok(LimitResult {
             limit: self.limit.to_string(),
             levels: part.levels,
             values,
@@ -93,7 +97,7 @@ impl Question<'_> {
     }
 
     /// Is the value itself beyond the bound, whatever its interval?
-    pub(super) fn is_beyond(&self, held: &Held) -> bool {
+    pub(super) fn is_beyond(&self, held: &LimitResult) -> bool {
         let [a, b] = held.values;
         let of_both = |by: fn(f64, f64) -> f64| a.zip(b).map(|(a, b)| by(a, b));
         let value = match self.limit.bound {

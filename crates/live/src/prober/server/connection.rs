@@ -4,7 +4,7 @@
 
 mod set_up;
 
-use super::dialogue::{Conversation, Dialogue, Said};
+use super::dialogue::{Conversation, Dialogue, WholeReply};
 use super::failure::{Failed, refused_by_tls};
 use super::stamps::RequestStamps;
 use super::tls::{Secured, Tls};
@@ -381,7 +381,7 @@ impl Connection {
     }
 
     /// What came of a reply.
-    fn take(&mut self, bytes: &[u8]) -> Result<Option<Said>, Failed> {
+    fn take(&mut self, bytes: &[u8]) -> Result<Option<WholeReply>, Failed> {
         let plain = match &mut self.tls {
             None => {
                 let said = self.conversation.take(bytes, self.beside.software);
@@ -406,12 +406,12 @@ impl Connection {
         said.map_err(Failed::broken)
     }
 
-    fn closed(&mut self) -> Result<Said, Failed> {
+    fn closed(&mut self) -> Result<WholeReply, Failed> {
         self.state = State::Over;
         self.conversation.closed().map_err(Failed::broken)
     }
 
-    fn replied(&mut self, said: Said) -> Reply {
+    fn replied(&mut self, said: WholeReply) -> Reply {
         self.unasked = 0;
         self.resolved = said.addresses;
         let reusable = said.reusable && self.state == State::Asked;

@@ -55,7 +55,7 @@ enum Protocol {
 
 /// A reply that has come whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct WholeReply {
     pub answer: Answer,
     pub bytes: u64,
     /// dns: how long the answer may be kept, in seconds, and the addresses in it.
@@ -212,7 +212,7 @@ impl Conversation {
     }
 
     /// Takes what came at this time; `Some` once the reply is whole.
-    pub fn take(&mut self, bytes: &[u8], at: Option<Nanos>) -> Result<Option<Said>, Broken> {
+    pub fn take(&mut self, bytes: &[u8], at: Option<Nanos>) -> Result<Option<WholeReply>, Broken> {
         if let Protocol::Http2(session) = &mut self.protocol {
             let whole = session.take(bytes, at);
             (self.begun, self.first) = (session.has_begun(), session.first());
@@ -286,7 +286,7 @@ impl Conversation {
     }
 
     /// The peer has closed the connection.
-    pub fn closed(&mut self) -> Result<Said, Broken> {
+    pub fn closed(&mut self) -> Result<WholeReply, Broken> {
         const WITHOUT: &str = "the server closed the connection without a reply";
         let begun = self.begun;
         match &mut self.protocol {
@@ -315,7 +315,7 @@ impl Conversation {
 }
 
 /// The answer to a question, with its length in front (RFC 1035 §4.2.2).
-fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<Said>, &'static str> {
+fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<WholeReply>, &'static str> {
     let Some((length, message)) = kept.split_first_chunk::<{ dns::LENGTH }>() else {
         return Ok(None);
     };
@@ -325,7 +325,7 @@ fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<Said>, &'stat
     };
     let answered = dns::answer(message, asked).filter(|answered| answered.id == id);
     let answered = answered.ok_or("what came is no answer to the question")?;
-    Ok(Some(Said {
+    Ok(Some(WholeReply {
         answer: Answer::Code(answered.code),
         bytes: kept.len() as u64,
         ttl: answered.ttl,
@@ -335,8 +335,8 @@ fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<Said>, &'stat
     }))
 }
 
-fn said(whole: http::Whole) -> Said {
-    Said {
+fn said(whole: http::Whole) -> WholeReply {
+    WholeReply {
         answer: Answer::Status(whole.status),
         bytes: whole.bytes,
         ttl: None,

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::soft_switch::probes::Watched;
+use crate::soft_switch::probes::WatchedProbe;
 use delaylab_model::method::Method;
 use delaylab_model::path;
 use delaylab_model::quantity::{Rate, Size};
@@ -60,7 +60,7 @@ fn on_the_line(payload: usize) -> Picos {
 }
 
 fn watching() -> Probes {
-    Probes::new(vec![Watched {
+    Probes::new(vec![WatchedProbe {
         probe: 0,
         method: Method::Udp,
         from: [10, 0, 0, 0].into(),
@@ -70,7 +70,7 @@ fn watching() -> Probes {
 }
 
 /// Everything until nothing is left to do.
-fn finish(device: &mut Device, due: &mut Due) {
+fn finish(device: &mut Device, due: &mut DeviceOutput) {
     while let Some(next) = device.next() {
         device.advance(next, due);
     }
@@ -83,7 +83,7 @@ fn a_lone_packet_crosses_two_lines_one_after_the_other() {
     all.ports[0].propagation = 5 * MICRO;
     all.ports[1].propagation = 5 * MICRO;
     let mut device = Device::new(all, 1);
-    let mut due = Due::default();
+    let mut due = DeviceOutput::default();
     device.receive(MICRO, 0, &packet(0, 1, 0, 100), &mut watching());
     let whole = MICRO + on_the_line(100) + 5 * MICRO + 12 * MICRO;
     assert_eq!(device.next(), Some(whole));
@@ -103,7 +103,7 @@ fn a_lone_packet_crosses_two_lines_one_after_the_other() {
 #[test]
 fn after_a_short_reset_the_line_begins_anew() {
     let mut device = Device::new(settings(2, |_| ()), 1);
-    let (mut probes, mut due) = (watching(), Due::default());
+    let (mut probes, mut due) = (watching(), DeviceOutput::default());
     let (first, second) = (on_the_line(1400), on_the_line(800));
     device.receive(0, 0, &packet(0, 1, 0, 1400), &mut probes);
     device.receive(0, 0, &packet(0, 1, 1, 800), &mut probes);
@@ -131,7 +131,7 @@ fn a_shaper_holds_frames_until_their_tokens_are_there() {
         header: None,
     };
     let mut device = Device::new(settings(2, |section| section.shaper = Some(shaper)), 1);
-    let (mut probes, mut due) = (watching(), Due::default());
+    let (mut probes, mut due) = (watching(), DeviceOutput::default());
     for seq in 0..3 {
         device.receive(0, 0, &packet(0, 1, seq, 1000), &mut probes);
     }
@@ -148,7 +148,7 @@ fn a_shaper_holds_frames_until_their_tokens_are_there() {
 #[test]
 fn what_waits_waits_for_what_is_before_it() {
     let mut device = Device::new(settings(3, |_| ()), 1);
-    let (mut probes, mut due) = (watching(), Due::default());
+    let (mut probes, mut due) = (watching(), DeviceOutput::default());
     // Two hosts send to one: its line is the bottleneck.
     for seq in 0..20 {
         device.receive(0, 0, &packet(0, 1, seq, 500), &mut probes);
@@ -178,7 +178,7 @@ fn what_waits_waits_for_what_is_before_it() {
 #[test]
 fn whoever_is_not_known_is_looked_for_everywhere() {
     let mut device = Device::new(settings(3, |_| ()), 1);
-    let mut due = Due::default();
+    let mut due = DeviceOutput::default();
     device.receive(0, 0, &packet(0, 9, 0, 100), &mut Probes::default());
     finish(&mut device, &mut due);
     let ports: Vec<_> = due.send.iter().map(|(port, _)| *port).collect();
@@ -187,7 +187,7 @@ fn whoever_is_not_known_is_looked_for_everywhere() {
     let mut in_a_loop = settings(3, |_| ());
     in_a_loop.floods = false;
     let mut device = Device::new(in_a_loop, 1);
-    let mut due = Due::default();
+    let mut due = DeviceOutput::default();
     device.receive(0, 0, &packet(0, 9, 0, 100), &mut Probes::default());
     finish(&mut device, &mut due);
     assert!(due.send.is_empty());
@@ -198,7 +198,7 @@ fn whoever_is_not_known_is_looked_for_everywhere() {
 fn impaired(impair: Impair) -> Vec<(u16, Vec<u8>)> {
     let set = |section: &mut path::Switch| section.impair = Some(impair);
     let mut device = Device::new(settings(3, set), 7);
-    let mut due = Due::default();
+    let mut due = DeviceOutput::default();
     for seq in 0..1000 {
         let at = Picos::from(seq) * 1_000 * MICRO;
         device.receive(at, 0, &packet(0, 1, seq, 100), &mut Probes::default());
@@ -258,7 +258,7 @@ fn cells_are_charged_where_links_carry_cells() {
     let mut all = settings(2, |_| ());
     all.framing = Framing::Aal5;
     let mut device = Device::new(all, 1);
-    let (mut probes, mut due) = (watching(), Due::default());
+    let (mut probes, mut due) = (watching(), DeviceOutput::default());
     // 64 bytes of payload are 3 cells (atm.md), on each of two lines.
     device.receive(0, 0, &packet(0, 1, 0, 64), &mut probes);
     finish(&mut device, &mut due);
@@ -282,7 +282,7 @@ proptest! {
         }).collect();
         let run = |step: Picos| {
             let mut device = Device::new(settings(3, |_| ()), 1);
-            let (mut probes, mut due) = (watching(), Due::default());
+            let (mut probes, mut due) = (watching(), DeviceOutput::default());
             let mut arrivals = arrivals.iter().peekable();
             let mut now = 0;
             while arrivals.peek().is_some() || device.next().is_some() {

@@ -10,7 +10,7 @@ pub use pair::{Anatomy, Apart, AtQuantile, Compares, Missing, Moved, Packets, Pa
 use super::Compared;
 use crate::json::{Interval, Published};
 use delaylab_explain::compare::Whole;
-use delaylab_explain::compare::limits::Held;
+use delaylab_explain::compare::limits::LimitResult;
 use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::whole::{Estimate, MeanShift};
 use schemars::JsonSchema;
@@ -195,7 +195,7 @@ impl<'a> Run<'a> {
 }
 
 impl<'a> Condition<'a> {
-    fn new(held: &'a Held) -> Self {
+    fn new(held: &'a LimitResult) -> Self {
         let fixed = held.levels.iter();
         let [a, b] = held.values;
         Self {
