@@ -4,7 +4,7 @@ use crate::args;
 use crate::exit::{Exit, Failed};
 use crate::terminal::write;
 use clap_complete::Shell;
-use delaylab_view::json::Listed;
+use delaylab_view::published::Listed;
 
 /// Prints a completion script.
 pub fn completions(shell: Shell) -> Result<(), Failed> {

@@ -8,6 +8,7 @@
 //! | [`pipeline`] | takes records off the measuring thread |
 //! | [`procedure`] | runs a device benchmark as the plan of a run |
 //! | `exact_limit` | how many delays of a probe are kept exactly |
+//! | `suggest` | what a name that is not known may have meant |
 //! | `frames_seen` | gathers the results of a trial's frame streams |
 //! | [`finding`] | judges the claims of an experiment by confidence intervals |
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod procedure;
 pub mod run;
 #[cfg(feature = "runs")]
 pub mod stored;
+mod suggest;
 
 #[cfg(feature = "runs")]
 pub use exact_limit::EXACT_LIMIT;

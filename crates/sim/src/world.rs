@@ -1,6 +1,6 @@
 //! The simulated world: one trial, from the experiment to its records.
 
-use crate::engine::{Engine, RunProgress, Serving};
+use crate::engine::{Engine, EngineProgress, Serving};
 use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
@@ -9,9 +9,7 @@ use delaylab_model::refusal::Refusal;
 use delaylab_model::rows::Rows;
 use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
-use delaylab_model::trial::{
-    Delivery, ProbeFacts, RecordFacts, ReflectorClock, Residence, StampPoint, Trial,
-};
+use delaylab_model::trial::{Delivery, ProbeFacts, RecordFacts, ReflectorClock, StampPoint, Trial};
 use delaylab_model::world::{Clock, FailureKind, Sink, TrialFacts, World, WorldError};
 use std::io;
 
@@ -91,10 +89,10 @@ pub fn simulate<E: EventSet>(
     let mut settling = Settling::new(trial);
     loop {
         let ran = engine.run(SLICE);
-        let over = ran != RunProgress::Slice || stop.is_asked();
+        let over = ran != EngineProgress::Slice || stop.is_asked();
         hand_over(engine, trial, sink, &mut settling, over)?;
         if over {
-            if ran == RunProgress::Still {
+            if ran == EngineProgress::Still {
                 return Err(SimError::Still);
             }
             break;
@@ -209,16 +207,4 @@ fn stamps(facts: &RecordFacts, frames: bool) -> Vec<(StampPoint, Delivery)> {
     StampPoint::ALL
         .map(|point| (point, delivered(point)))
         .to_vec()
-}
-
-/// How to read the records of a probe that comes back by itself, or from a reflector.
-pub(crate) fn record_facts(alone: bool) -> RecordFacts {
-    if alone {
-        RecordFacts::default()
-    } else {
-        RecordFacts {
-            reflector_clock: ReflectorClock::Same,
-            residence: Residence::ToDriver,
-        }
-    }
 }

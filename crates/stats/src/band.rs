@@ -3,14 +3,63 @@
 //! Quantiles of stages do not add up; the means of the stages over the same records do. They are scaled to the
 //! quantile itself, so that every table has the same response at it: the records say how it divides.
 
+use crate::anatomy::{Part, StageSet};
 use crate::loglinear;
 use crate::passage::{Known, Passage, PassageSum};
 use crate::quantile::{self, Ranked};
-use crate::summary::AnatomyAt;
 use delaylab_model::Nanos;
 use delaylab_model::trial::RecordFacts;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
+
+/// The anatomy of the response at one quantile: it divides as the responses around it do on average (DESIGN: "Anatomy
+/// at a quantile").
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnatomyAt {
+    /// `p50`, `p90`, `p99`, `p99.9` or `max`; `mean` of all.
+    pub label: &'static str,
+    /// How many records were averaged.
+    pub records: u64,
+    /// Records in the band that were left out because they lack a stamp that most have.
+    pub left_out: u64,
+    /// The response at the quantile, as in its distribution; the parts add up to it.
+    pub response_ns: f64,
+    /// Each part: its mean, scaled as the mean response is to the quantile.
+    pub parts: Vec<Part>,
+    /// Network likewise; `None` without the stamps for it.
+    pub network_ns: Option<f64>,
+    /// Host likewise, both ends.
+    pub host_ns: Option<f64>,
+}
+
+impl AnatomyAt {
+    /// All stages that it has.
+    pub fn stages(&self) -> StageSet {
+        self.parts
+            .iter()
+            .flat_map(|part| part.stages.iter())
+            .collect()
+    }
+
+    /// Divides this response as it divides its own.
+    pub(crate) fn scaled_to(mut self, response: Nanos) -> Self {
+        let response = response as f64;
+        if self.response_ns <= 0.0 || response <= 0.0 {
+            return self;
+        }
+        let factor = response / self.response_ns;
+        self.parts.iter_mut().for_each(|part| part.ns *= factor);
+        self.response_ns = response;
+        // Of a packet to a reflector both ends are all that is not network; a server is neither.
+        let of_server = StageSet::OF_SERVERS.touches(self.stages());
+        self.network_ns = self.network_ns.map(|network| network * factor);
+        self.host_ns = match of_server {
+            true => self.host_ns.map(|host| host * factor),
+            false => self.network_ns.map(|network| response - network),
+        };
+        self
+    }
+}
 
 /// Where the anatomy is taken, besides the largest response.
 pub(crate) const QUANTILES: [(&str, f64); 4] =

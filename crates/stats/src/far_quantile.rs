@@ -7,9 +7,11 @@
 //! Both ways to an interval ([`crate::interval`] of one series, [`crate::comparison`] of several) ask here how many
 //! independent values lie beyond, and how well these few tell what the quantile varies by.
 
-use crate::interval::LEAST_DEGREES;
 use crate::tail;
 use std::f64::consts::{FRAC_PI_2, TAU};
+
+/// Where few large values make up most of a variance, it has at least this number of degrees of freedom.
+pub(crate) const LEAST_DEGREES: f64 = 3.0;
 
 /// How flags at a quantile depend on each other where those at the median do, in a normal series or any that
 /// increases with one.

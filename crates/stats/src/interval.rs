@@ -25,15 +25,28 @@ pub use batches::BatchMeans;
 pub(crate) use blocks::block_length;
 pub use blocks::of_quantile;
 
-use crate::summary::Interval;
-
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.
 pub(crate) const MIN_EFFECTIVE: f64 = 24.0;
 /// As many independent values must lie beyond a quantile for it to have an interval.
 pub(crate) const MIN_BEYOND: f64 = 5.0;
-/// Where few large values make up most of a variance, it has at least this number of degrees of freedom.
-pub(crate) const LEAST_DEGREES: f64 = 3.0;
+
+/// A mean, an interval around it, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Interval {
+    /// The true value lies inside with the stated confidence.
+    Known {
+        /// Lower end.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+    /// No honest interval can be given.
+    Refused {
+        /// A clause for people: why, and how many packets more would settle it.
+        reason: String,
+    },
+}
 
 pub(crate) fn refuse_few(count: u64) -> Interval {
     let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);

@@ -1,11 +1,59 @@
 //! The values of one measure: moments and batches always, the values themselves while they fit.
 
-use crate::interval::{self, BatchMeans};
+use crate::interval::{self, BatchMeans, Interval};
 use crate::loglinear::LogLinear;
 use crate::moments::Moments;
-use crate::quantile::{Ranked, trimmed_mean};
-use crate::summary::{Distribution, Interval};
+use crate::quantile::{Ranked, carries, trimmed_mean};
 use delaylab_model::Nanos;
+
+/// The distribution of one measure. Times in nanoseconds; sd with ddof 1; quantiles by the inverted
+/// distribution function (nearest rank: the smallest value with at least q·n values at or below it).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Distribution {
+    /// How many values.
+    pub count: u64,
+    /// Smallest.
+    pub min: Nanos,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Interval of the mean at 95 %, made for correlated data.
+    pub mean_interval: Interval,
+    /// Standard deviation; `None` under two values.
+    pub sd: Option<f64>,
+    /// p75 − p25.
+    pub iqr: Nanos,
+    /// Median.
+    pub p50: Nanos,
+    /// 90th percentile.
+    pub p90: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+    /// 99.9th percentile.
+    pub p999: Nanos,
+    /// Largest.
+    pub max: Nanos,
+    /// Interval of the median at 95 %.
+    pub p50_interval: Interval,
+    /// Interval of p99 at 95 %.
+    pub p99_interval: Interval,
+}
+
+impl Distribution {
+    /// p90, where there are enough values for one ([`carries`]).
+    pub fn carried_p90(&self) -> Option<Nanos> {
+        carries(self.count, 0.9).then_some(self.p90)
+    }
+
+    /// p99, where there are enough values for one.
+    pub fn carried_p99(&self) -> Option<Nanos> {
+        carries(self.count, 0.99).then_some(self.p99)
+    }
+
+    /// p99.9, where there are enough values for one.
+    pub fn carried_p999(&self) -> Option<Nanos> {
+        carries(self.count, 0.999).then_some(self.p999)
+    }
+}
 
 /// What one pass keeps of a measure, exact and in flat memory.
 #[derive(Debug, Clone, Default)]
@@ -131,7 +179,7 @@ impl Order<'_> {
         }
     }
 
-    fn interval(&mut self, q: f64) -> crate::summary::Interval {
+    fn interval(&mut self, q: f64) -> Interval {
         match self {
             Order::Exact(series, ranked) => interval::of_quantile(series, ranked, q),
             Order::Spilled(_) => interval::refuse_spilled(),

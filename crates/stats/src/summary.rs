@@ -12,7 +12,10 @@ pub mod refusals;
 mod rows;
 mod server;
 
+pub use crate::band::AnatomyAt;
 pub use crate::histogram::Histogram;
+pub use crate::interval::Interval;
+pub use crate::sample::Distribution;
 pub use crate::variation::Variation;
 pub use answers::Retransmitted;
 pub use builder::SummaryBuilder;
@@ -21,27 +24,9 @@ pub use irregular::Irregular;
 pub use refusals::Refusal;
 pub use server::ServerTime;
 
-use crate::anatomy::{self, Part, StageSet};
-use crate::quantile::carries;
+use crate::anatomy::{self, Part};
 use delaylab_model::Nanos;
 use delaylab_model::record::{Answer, Record};
-
-/// A mean, an interval around it, or why there is none.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Interval {
-    /// The true value lies inside with the stated confidence.
-    Known {
-        /// Lower end.
-        low: f64,
-        /// Upper end.
-        high: f64,
-    },
-    /// No honest interval can be given.
-    Refused {
-        /// A clause for people: why, and how many packets more would settle it.
-        reason: String,
-    },
-}
 
 /// How packets ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,104 +59,6 @@ impl Counts {
     /// Answered with what was sent, in time or after the time-out.
     pub const fn answered(&self) -> u64 {
         self.received + self.late
-    }
-}
-
-/// The distribution of one measure. Times in nanoseconds; sd with ddof 1; quantiles by the inverted
-/// distribution function (nearest rank: the smallest value with at least q·n values at or below it).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Distribution {
-    /// How many values.
-    pub count: u64,
-    /// Smallest.
-    pub min: Nanos,
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Interval of the mean at 95 %, made for correlated data.
-    pub mean_interval: Interval,
-    /// Standard deviation; `None` under two values.
-    pub sd: Option<f64>,
-    /// p75 − p25.
-    pub iqr: Nanos,
-    /// Median.
-    pub p50: Nanos,
-    /// 90th percentile.
-    pub p90: Nanos,
-    /// 99th percentile.
-    pub p99: Nanos,
-    /// 99.9th percentile.
-    pub p999: Nanos,
-    /// Largest.
-    pub max: Nanos,
-    /// Interval of the median at 95 %.
-    pub p50_interval: Interval,
-    /// Interval of p99 at 95 %.
-    pub p99_interval: Interval,
-}
-
-impl Distribution {
-    /// p90, where there are enough values for one ([`carries`]).
-    pub fn carried_p90(&self) -> Option<Nanos> {
-        carries(self.count, 0.9).then_some(self.p90)
-    }
-
-    /// p99, where there are enough values for one.
-    pub fn carried_p99(&self) -> Option<Nanos> {
-        carries(self.count, 0.99).then_some(self.p99)
-    }
-
-    /// p99.9, where there are enough values for one.
-    pub fn carried_p999(&self) -> Option<Nanos> {
-        carries(self.count, 0.999).then_some(self.p999)
-    }
-}
-
-/// The anatomy of the response at one quantile: it divides as the responses around it do on average (DESIGN: "Anatomy
-/// at a quantile").
-#[derive(Debug, Clone, PartialEq)]
-pub struct AnatomyAt {
-    /// `p50`, `p90`, `p99`, `p99.9` or `max`; `mean` of all.
-    pub label: &'static str,
-    /// How many records were averaged.
-    pub records: u64,
-    /// Records in the band that were left out because they lack a stamp that most have.
-    pub left_out: u64,
-    /// The response at the quantile, as in its distribution; the parts add up to it.
-    pub response_ns: f64,
-    /// Each part: its mean, scaled as the mean response is to the quantile.
-    pub parts: Vec<Part>,
-    /// Network likewise; `None` without the stamps for it.
-    pub network_ns: Option<f64>,
-    /// Host likewise, both ends.
-    pub host_ns: Option<f64>,
-}
-
-impl AnatomyAt {
-    /// All stages that it has.
-    pub fn stages(&self) -> StageSet {
-        self.parts
-            .iter()
-            .flat_map(|part| part.stages.iter())
-            .collect()
-    }
-
-    /// Divides this response as it divides its own.
-    pub(crate) fn scaled_to(mut self, response: Nanos) -> Self {
-        let response = response as f64;
-        if self.response_ns <= 0.0 || response <= 0.0 {
-            return self;
-        }
-        let factor = response / self.response_ns;
-        self.parts.iter_mut().for_each(|part| part.ns *= factor);
-        self.response_ns = response;
-        // Of a packet to a reflector both ends are all that is not network; a server is neither.
-        let of_server = StageSet::OF_SERVERS.touches(self.stages());
-        self.network_ns = self.network_ns.map(|network| network * factor);
-        self.host_ns = match of_server {
-            true => self.host_ns.map(|host| host * factor),
-            false => self.network_ns.map(|network| response - network),
-        };
-        self
     }
 }
 

@@ -7,6 +7,7 @@
 //! | [`arrival`] | when a load sends a packet |
 //! | [`pacing`] | when the next packet is due |
 //! | [`path_trace`] | which hop of a path is asked next, by class, and where classes differ |
+//! | [`prefix`] | which addresses belong together |
 //! | [`prober`] | what came of each packet: answered, lost, late, duplicated, reordered |
 //! | [`reflector`] | which packets are answered, and with what |
 //! | [`tester`] | what came of each frame of a tester, and whether it was sent as asked |
@@ -18,6 +19,7 @@ pub mod admission;
 pub mod arrival;
 pub mod pacing;
 pub mod path_trace;
+pub mod prefix;
 pub mod prober;
 pub mod reflector;
 pub mod tcp;

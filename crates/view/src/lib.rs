@@ -14,6 +14,7 @@
 //! | [`benchmark`] | what a procedure of the device benchmark found, as words and as Markdown |
 //! | [`cells`], [`check`], [`import`], [`list`], [`verify`] | what these commands found |
 //! | [`json`] | one JSON document at the end, and its JSON Schema |
+//! | [`published`] | **the** list of all documents, with their schemas |
 //! | [`columns`] | **the** list of a record's columns: JSON, NDJSON and CSV all read it |
 //! | [`stream`] | NDJSON: one line a packet as soon as its record is whole |
 //! | [`csv`] | one CSV row a packet |
@@ -43,6 +44,7 @@ pub mod latex;
 pub mod list;
 pub mod missing;
 pub mod ping;
+pub mod published;
 pub mod run;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;

@@ -2,7 +2,7 @@
 //! written and read again as the same, and contains its own address.
 
 use crate::text::{self, text};
-use delaylab_traffic::reflector::prefix::Prefix;
+use delaylab_traffic::prefix::Prefix;
 use delaylab_wire::auth::Key;
 use std::net::IpAddr;
 

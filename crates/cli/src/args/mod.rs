@@ -24,7 +24,7 @@ pub mod verify;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use delaylab_view::json::{Listed, PUBLISHED};
+use delaylab_view::published::{Listed, PUBLISHED};
 use std::ffi::OsString;
 
 /// A laboratory for network delay: measure it, divide it into stages, attribute it to causes.

@@ -1,10 +1,16 @@
 //! Combinations of levels: the rows of each, and the figures that these have together.
 
-use super::slow::{LEAST_NS, SLOW};
+use delaylab_model::MICROSECOND;
 use delaylab_model::plan::levels_in_words;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
+
+/// So much longer than its reference a condition takes that is slow: a quarter, beyond what one repeat
+/// differs from the next on an undisturbed host.
+pub(super) const SLOW: f64 = 1.25;
+/// What is less than that is no slowness.
+pub(super) const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
 
 /// Are delays of several combinations, ns, so alike that none of them counts as slow against another? Then one figure serves all.
 pub(super) fn agree(delays: impl Iterator<Item = f64> + Clone) -> bool {

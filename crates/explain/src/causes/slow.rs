@@ -8,11 +8,10 @@
 
 mod words;
 
-use super::combination::lost_share;
+use super::combination::{LEAST_NS, SLOW, lost_share};
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
-use delaylab_model::MICROSECOND;
 use delaylab_model::load::Load;
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Planned, levels_in_words};
@@ -23,11 +22,6 @@ use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// So much longer than its reference a condition takes that is slow: a quarter, beyond what one repeat
-/// differs from the next on an undisturbed host.
-pub(super) const SLOW: f64 = 1.25;
-/// What is less than that is no slowness.
-pub(super) const LEAST_NS: f64 = 10.0 * MICROSECOND as f64;
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.

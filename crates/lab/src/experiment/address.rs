@@ -4,8 +4,8 @@
 //! is quoted: `probe."10.0.0.1".count`.
 
 use super::diagnostic::{Origin, Problem};
-use super::suggest::choices;
 use super::tree::{Key, Node, Table, Value, name_of, names};
+use crate::suggest::choices;
 
 /// One step of a dotted path: a name, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]

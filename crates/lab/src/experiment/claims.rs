@@ -3,11 +3,11 @@
 use super::diagnostic::{Origin, Problem, Source};
 use super::literal::within;
 use super::sections::{Common, PLAIN_NAMES, is_plain_name};
-use super::suggest::choices;
 use super::tree::{Key, Node};
 use crate::finding::check::{LevelText, Name, NameKind, Value};
 use crate::finding::dimension::Dimension;
 use crate::finding::{Finding, Measure, ParseError, Selection};
+use crate::suggest::choices;
 use delaylab_model::experiment::{Draw, FigureSection};
 
 /// A name used in a finding or figure, and where it is written.

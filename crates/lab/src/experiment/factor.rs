@@ -4,8 +4,8 @@ use super::address::{expand, written};
 use super::diagnostic::{Origin, Problem};
 use super::level;
 use super::sections::{keep, known_keys, same_names};
-use super::suggest::choices;
 use super::tree::{Entry, Key, Node, Table, Value};
+use crate::suggest::choices;
 use delaylab_model::plan::Level;
 use std::collections::BTreeMap;
 

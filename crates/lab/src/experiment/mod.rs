@@ -30,7 +30,7 @@
 //! | [`plan`] | the factorial design as a plan |
 //! | [`stop`], [`sequential`] | the stop rule, and a plan that repeats trials until the rule is met |
 //! | `write` | the resolved experiment as text |
-//! | `diagnostic`, `suggest` | errors with their place in the file, and suggestions |
+//! | `diagnostic` | errors with their place in the file |
 //! | [`schema`](fn@schema) | the file's JSON Schema |
 
 mod address;
@@ -64,10 +64,10 @@ mod sections;
 pub mod sequential;
 mod set;
 pub mod stop;
-pub(crate) mod suggest;
 mod tree;
 mod write;
 
+pub use crate::suggest::closest;
 pub use choices::Choices;
 pub use combine::SkippedCase;
 pub use diagnostic::{Diagnostic, Diagnostics, Source};
@@ -79,4 +79,3 @@ pub use resolve::Resolved;
 pub use schema::schema;
 #[cfg(feature = "runs")]
 pub use sequential::SequentialPlan;
-pub use suggest::closest;

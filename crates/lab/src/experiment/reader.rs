@@ -1,8 +1,8 @@
 //! Deserializes types from the tree with serde. Errors keep the place of the value that caused them.
 
 use super::diagnostic::{Origin, Problem};
-use super::suggest::choices;
 use super::tree::{Entry, Node, Value};
+use crate::suggest::choices;
 use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess, SeqAccess,
     Unexpected, VariantAccess, Visitor,

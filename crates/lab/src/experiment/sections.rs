@@ -2,8 +2,8 @@
 
 use super::diagnostic::{Origin, Problem};
 use super::reader::read;
-use super::suggest::choices;
 use super::tree::{Node, Table, Value, name_of};
+use crate::suggest::choices;
 use delaylab_model::experiment::{
     Design, FigureSection, FindingSection, HostSection, MeasuredSection, ProbeSection,
     ResolvedSection, WorldName,

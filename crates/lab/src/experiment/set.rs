@@ -7,8 +7,8 @@ use super::diagnostic::{Origin, Problem, SET, Source};
 use super::exclusive::exclusive;
 use super::factor::{CASE, Factor};
 use super::sections::TOP;
-use super::suggest::choices;
 use super::tree::{Key, Node, parse_value};
+use crate::suggest::choices;
 
 /// Each place that was set, and where its path was written.
 pub(super) type Set = Vec<(Vec<Key>, Origin)>;

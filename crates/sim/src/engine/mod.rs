@@ -411,7 +411,7 @@ pub struct Engine<E> {
 
 /// How far [`Engine::run`] got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunProgress {
+pub enum EngineProgress {
     /// So many events as it was allowed.
     Slice,
     /// Every probe is done.
@@ -435,14 +435,14 @@ pub struct Noise {
 
 impl<E: EventSet> Engine<E> {
     /// Until every probe is done, or for so many events.
-    pub fn run(&mut self, events: u64) -> RunProgress {
+    pub fn run(&mut self, events: u64) -> EngineProgress {
         for _ in 0..events {
             if self.probes_left == 0 {
-                return RunProgress::Done;
+                return EngineProgress::Done;
             }
             let (at, slot) = self.events.next();
             if at == NEVER {
-                return RunProgress::Still;
+                return EngineProgress::Still;
             }
             debug_assert!(at >= self.now, "time goes back");
             self.now = at;
@@ -462,7 +462,7 @@ impl<E: EventSet> Engine<E> {
                 Event::Server(server) => self.server_replies(server),
             }
         }
-        RunProgress::Slice
+        EngineProgress::Slice
     }
 
     /// The time of the last event.

@@ -10,7 +10,7 @@ use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
 use delaylab_model::probe::HostCondition;
 use delaylab_model::series::{KeptSeries, SeriesPoint, SeriesValue};
-use delaylab_model::trial::{Dropped, RecordFacts};
+use delaylab_model::trial::{Dropped, RecordFacts, ReflectorClock, Residence};
 use delaylab_switch::Cause;
 use std::sync::Arc;
 
@@ -27,7 +27,14 @@ impl<E: EventSet> Engine<E> {
             Flow::Probe(probe) => probe.loopback,
             flow => matches!(flow, Flow::Frames(_)),
         };
-        crate::world::record_facts(alone)
+        // What comes back by itself meets no reflector.
+        match alone {
+            true => RecordFacts::default(),
+            false => RecordFacts {
+                reflector_clock: ReflectorClock::Same,
+                residence: Residence::ToDriver,
+            },
+        }
     }
 
     /// Does a tester send it?

@@ -4,7 +4,7 @@
 //! account, a small error of that.
 
 use super::resample::PartSums;
-use crate::interval::LEAST_DEGREES;
+use crate::far_quantile::LEAST_DEGREES;
 use std::collections::BTreeMap;
 
 /// The law of what each block adds to a variance beyond its share.

@@ -1,9 +1,9 @@
 //! The interval of a mean from batch means, in one pass and flat memory.
 
+use super::Interval;
 use super::{CONFIDENCE, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_unsettled};
 use crate::moments::Moments;
 use crate::student;
-use crate::summary::Interval;
 use delaylab_model::Nanos;
 
 /// Batches are merged in pairs when there are this many.

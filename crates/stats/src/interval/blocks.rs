@@ -1,5 +1,6 @@
 //! The interval of a quantile from a moving-block bootstrap.
 
+use super::Interval;
 use super::{
     CONFIDENCE, MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_open, refuse_tail,
 };
@@ -7,7 +8,6 @@ use crate::far_quantile::{self, Beyond, JointTail};
 use crate::quantile::Ranked;
 use crate::random::SplitMix;
 use crate::student;
-use crate::summary::Interval;
 use delaylab_model::Nanos;
 
 /// The interval at 95 % of the quantile `q` of a series in order of time, whose values `ranked`

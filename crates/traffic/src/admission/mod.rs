@@ -14,7 +14,7 @@
 //! - an entrant gives way only to one whose address or network holds less, to one of its own address, or
 //!   once its time to prove itself is over.
 
-use crate::reflector::prefix::{is_loopback, masked};
+use crate::prefix::{is_loopback, masked};
 use delaylab_model::Nanos;
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -6,7 +6,7 @@
 use super::DropReason;
 use super::hash::Seed;
 use super::policy::{Limits, Rate};
-use super::prefix::{is_loopback, masked};
+use crate::prefix::{is_loopback, masked};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::collections::HashMap;
 use std::net::IpAddr;

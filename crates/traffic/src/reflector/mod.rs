@@ -6,7 +6,6 @@
 //! | module | decides |
 //! |---|---|
 //! | [`policy`] | who is answered, how much, how long |
-//! | [`prefix`] | which addresses belong together |
 //! | `session`, `setup` | udp and tcp sessions: their packets; how they begin and end |
 //! | `stamp`, `stamp_session`, `stamp_tlvs` | STAMP and TWAMP-Light |
 //! | [`load`] | the sink of loads: sessions that are counted and not answered |
@@ -33,7 +32,6 @@ mod limiter;
 pub mod load;
 mod loops;
 pub mod policy;
-pub mod prefix;
 mod replay;
 mod session;
 mod setup;
@@ -45,10 +43,10 @@ mod tags;
 #[cfg(test)]
 mod tests;
 
+pub use crate::prefix::{Prefix, PrefixError};
 pub use counters::{DropReason, Status};
 pub use keys::Keys;
 pub use policy::{Access, DEFAULT_PORT, LOAD_PORT, Limits, Policy, Rate};
-pub use prefix::{Prefix, PrefixError};
 
 use crate::admission::Admission;
 use counters::Counters;

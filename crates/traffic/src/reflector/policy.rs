@@ -2,8 +2,8 @@
 
 use super::DropReason;
 use super::keys::Keys;
-use super::prefix::{Prefix, is_loopback};
 use crate::admission::{self, Share};
+use crate::prefix::{Prefix, is_loopback};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::auth::Key;
 use delaylab_wire::control::ClockFacts;

@@ -3,7 +3,6 @@
 //! | module | holds |
 //! |---|---|
 //! | `document.rs` | what all have in common: their envelope, intervals, levels of factors |
-//! | `published.rs` | **the** list of them, with their schemas |
 //! | [`ping`], [`run`] | of a ping, of a run |
 //! | `results.rs`, `stats.rs` | what came of the packets of one probe, in a ping as in a trial of a run |
 //! | `working.rs` | what came of them under load |
@@ -16,7 +15,6 @@
 mod config;
 mod document;
 pub mod ping;
-mod published;
 mod results;
 pub mod run;
 mod stats;
@@ -29,7 +27,6 @@ pub use document::{
 pub(crate) use document::{schema_of, seed, some_seed};
 #[cfg(test)]
 pub(crate) use document::{valid, validator};
-pub use published::{Listed, PUBLISHED};
 pub use results::{Condition, Facts, Results};
 pub use stats::Stats;
 pub use working::UnderLoad;

@@ -4,8 +4,8 @@
 //! length, whatever they hold. Time stamps are read here: their unit is the interface's (`if_tsresol`,
 //! microseconds without it; draft-ietf-opsawg-pcapng §4.2). A packet longer than the snapshot is not an error.
 
-use super::super::ImportError;
-use super::super::decimal::LARGEST;
+use crate::import::ImportError;
+use crate::import::decimal::LARGEST;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 use pcap_parser::{
     EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock, OptionCode, PcapNGOption,

@@ -1,9 +1,9 @@
 //! ICMP echo: a reply has its request's identifier and sequence number (RFC 792, RFC 4443).
 
-use super::super::Imported;
-use super::super::order::{Unwrap, latest};
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{Icmp, Kind, Packet};
+use crate::import::Imported;
+use crate::import::order::{Unwrap, latest};
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use std::collections::BTreeMap;

@@ -4,9 +4,9 @@
 //! that of its last byte's first transmission, its answer's time is that of the last byte before the
 //! next request. Segments of the client that carry nothing new are counted as retransmitted.
 
-use super::super::Imported;
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{Packet, Tcp};
+use crate::import::Imported;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use std::collections::BTreeMap;

@@ -6,9 +6,9 @@
 //!   delaylab's token and sequence number, sockperf's sequence number, any RFC 862 echo;
 //! - by order: the oldest open request where all were answered, else the newest one.
 
-use super::super::Imported;
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{Packet, Udp};
+use crate::import::Imported;
 use delaylab_model::method::Method;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;

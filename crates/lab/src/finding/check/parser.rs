@@ -8,9 +8,9 @@ mod limit;
 mod statistics;
 mod values;
 
-use super::super::dimension::Dimension;
 use super::lexer::{Token, tokens};
 use super::syntax::{Check, Claim, Comparison, Each, ParseError, Relation, Selector, Span, Value};
+use crate::finding::dimension::Dimension;
 use delaylab_stats::functional::Beyond;
 use values::constant;
 

@@ -99,7 +99,7 @@ impl Cobalt {
 
 /// from + interval/√count, rounded down.
 fn next_drop(from: Picos, interval: Picos, count: u64) -> Picos {
-    super::super::codel::next_drop(from, interval, count)
+    crate::discipline::codel::next_drop(from, interval, count)
 }
 
 #[cfg(test)]

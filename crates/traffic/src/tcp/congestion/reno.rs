@@ -1,8 +1,8 @@
 //! Slow start and congestion avoidance (RFC 5681 §3.1), the window halved at a loss.
 
-use super::super::settings::Growth;
 use super::slow_start::SlowStart;
 use super::{Acked, Window};
+use crate::tcp::settings::Growth;
 use delaylab_model::Picos;
 use delaylab_model::tcp::HyStart;
 

@@ -2,12 +2,12 @@
 
 use super::agree::{dimension, is_zero};
 use super::{Parsed, Parser};
-use crate::experiment::suggest::choices;
 use crate::finding::check::lexer::Token;
 use crate::finding::check::syntax::{
     Fit, Kind, LevelSet, LevelText, Number, ParseError, Selector, Span, Statistic, Value,
 };
 use crate::finding::measure::Measure;
+use crate::suggest::choices;
 use delaylab_stats::functional::{Beyond, Functional};
 
 const FITS: [(&str, Fit); 3] = [

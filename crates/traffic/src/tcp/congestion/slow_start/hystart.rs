@@ -2,7 +2,7 @@
 //! `tcp_cubic.c`): slow start ends at once where ACKs that follow each other closely take half the round trip, or where
 //! the round-trip time grows.
 
-use super::super::{Acked, Window};
+use crate::tcp::congestion::{Acked, Window};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 const US: Picos = PICOS_PER_SECOND / 1_000_000;

@@ -1,6 +1,6 @@
 //! HyStart++ (RFC 9406): slow start grows by less when the round-trip time grows, and ends five round trips later.
 
-use super::super::Acked;
+use crate::tcp::congestion::Acked;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 const MS: Picos = PICOS_PER_SECOND / 1000;

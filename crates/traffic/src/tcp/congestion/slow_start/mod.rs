@@ -4,8 +4,8 @@
 mod hystart;
 mod hystart_plus;
 
-use super::super::settings::Growth;
 use super::{Acked, Window};
+use crate::tcp::settings::Growth;
 use delaylab_model::Picos;
 use delaylab_model::tcp::HyStart;
 

@@ -1,6 +1,6 @@
 //! **The** list of what is published: every shape that a command prints for programs.
 
-use super::{document, ping, run};
+use crate::json::{ping, run, schema};
 use crate::{calibration, cells, check, compare, explain, import, list, stream, trace, verify};
 use delaylab_live::doctor::Checkup;
 use serde_json::Value;
@@ -26,73 +26,45 @@ const fn listed(name: &'static str, printed_by: &'static str, schema: fn() -> Va
 
 /// Every shape. A new one is a line here.
 pub const PUBLISHED: &[Listed] = &[
-    listed(
-        "ping",
-        "ping --json",
-        document::schema::<ping::Document<'_>>,
-    ),
+    listed("ping", "ping --json", schema::<ping::Document<'_>>),
     listed(
         "ping-stream",
         "a line of ping --json-stream",
         stream::schema,
     ),
-    listed(
-        "run",
-        "a line of run --json",
-        document::schema::<run::Line<'_>>,
-    ),
-    listed(
-        "trace",
-        "trace --json",
-        document::schema::<trace::json::Document<'_>>,
-    ),
+    listed("run", "a line of run --json", schema::<run::Line<'_>>),
+    listed("trace", "trace --json", schema::<trace::json::Document<'_>>),
     listed(
         "explain",
         "explain --json",
-        document::schema::<explain::json::Document<'_>>,
+        schema::<explain::json::Document<'_>>,
     ),
     listed(
         "compare",
         "compare --json",
-        document::schema::<compare::json::Document<'_>>,
+        schema::<compare::json::Document<'_>>,
     ),
     listed(
         "calibration",
         "calibrate --json",
-        document::schema::<calibration::Calibration<'_>>,
+        schema::<calibration::Calibration<'_>>,
     ),
     listed(
         "prediction",
         "predict --json",
-        document::schema::<calibration::Predictions<'_>>,
+        schema::<calibration::Predictions<'_>>,
     ),
-    listed(
-        "cells",
-        "cells --json",
-        document::schema::<cells::Document<'_>>,
-    ),
-    listed(
-        "import",
-        "import --json",
-        document::schema::<import::Document<'_>>,
-    ),
-    listed(
-        "check",
-        "check --json",
-        document::schema::<check::Document<'_>>,
-    ),
-    listed("list", "list --json", document::schema::<list::Document>),
+    listed("cells", "cells --json", schema::<cells::Document<'_>>),
+    listed("import", "import --json", schema::<import::Document<'_>>),
+    listed("check", "check --json", schema::<check::Document<'_>>),
+    listed("list", "list --json", schema::<list::Document>),
     listed(
         "procedures",
         "bench list --json",
-        document::schema::<list::Procedures>,
+        schema::<list::Procedures>,
     ),
-    listed("doctor", "doctor --json", document::schema::<Checkup>),
-    listed(
-        "verify",
-        "verify --json",
-        document::schema::<verify::Document<'_>>,
-    ),
+    listed("doctor", "doctor --json", schema::<Checkup>),
+    listed("verify", "verify --json", schema::<verify::Document<'_>>),
 ];
 
 #[cfg(test)]
