@@ -22,7 +22,7 @@
 //! | [`stages`] | how packets spend their time, and late ones more, by condition where these differ |
 //! | [`ways`] | the way there and the way back, where the stamps tell them apart |
 //! | [`unknown`] | what the run does not show, and what would |
-//! | `words.rs` | evidence and remedies as sentences |
+//! | `words.rs` | headlines, the answer, evidence and remedies as sentences |
 
 mod anatomies;
 pub mod blackouts;

@@ -1,0 +1,192 @@
+//! Whose fault late packets are, in a sentence or two.
+
+use super::{is_mostly_stopped, is_stall, waited_for_a_cpu};
+use crate::causes::roles::Role;
+use crate::causes::{Cause, Explanation};
+use delaylab_model::units::{format_duration_f64, format_part, format_share};
+use delaylab_stats::anatomy::{Place, StageSet};
+use delaylab_stats::attribution::LateCause;
+
+/// So much of the excess delay in one condition is worth a word.
+const MOST_IN_ONE: f64 = 0.5;
+
+/// Whose fault late packets are, in a sentence or two. What the run's own load did is no finding, and is said apart.
+pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
+    if explanation.sent == 0 {
+        return "No complete trial has a packet: there is nothing to explain.".to_owned();
+    }
+    if explanation.answered == 0 {
+        return "No packet was answered: there is nothing to explain.".to_owned();
+    }
+    let found: Vec<&Cause> = explanation.found().collect();
+    let asked_for: Vec<&Cause> = explanation.asked_for().collect();
+    let own = own_load(explanation, &asked_for);
+    let Some(worst) = found.first() else {
+        return match own {
+            Some(own) => format!("No packet was late but for this: {own}."),
+            None => {
+                "No packet was late: none took far longer than the others of its stream.".to_owned()
+            }
+        };
+    };
+    let own = own.map_or_else(String::new, |own| format!(" {own}."));
+    whose(explanation, &found, worst) + &own
+}
+
+/// `Not in these figures: 312 packets (1.2 %) that delaylab's own load delayed, as condition stressed asks`.
+fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
+    let packets: u64 = asked_for.iter().map(|cause| cause.packets).sum();
+    let first = asked_for.first()?;
+    let name = match &first.what {
+        LateCause::Ran { who, .. } => first.role.named(&who.name),
+        _ => return None,
+    };
+    let wanted = match first.role {
+        Role::Stress => "condition stressed",
+        _ => "the experiment",
+    };
+    let share = format_part(packets, explanation.answered);
+    Some(format!(
+        "Not in these figures: {packets} packets ({share}) that {name} delayed, as {wanted} asks"
+    ))
+}
+
+/// `12 of 3000 packets were late (…). Of this excess delay, 66 % arose in the prober's host, 63 % while cron had its CPU.`
+fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
+    let lost: f64 = found.iter().map(|cause| cause.lost_ns).sum();
+    let of_lost = |ns: f64| if lost > 0.0 { ns / lost } else { 0.0 };
+    let places = [
+        Place::Prober,
+        Place::Reflector,
+        Place::Network,
+        Place::Server,
+        Place::Resolver,
+        Place::Unclear,
+    ];
+    let share_of = |place: Place| {
+        let causes = found.iter().filter(|cause| cause.what.place() == place);
+        of_lost(causes.map(|cause| cause.lost_ns).sum())
+    };
+    let shares = places.map(|place| (share_of(place), place));
+    let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    let (share, place) = most.unwrap_or((0.0, Place::Unclear));
+    let own = found.len() < explanation.causes.len();
+    let events = Some(explanation.events).filter(|_| !own);
+    let late = late(found, lost, explanation.answered, events);
+    let whose = match place {
+        Place::Prober if in_the_reflector(found) => "this host (prober and reflector)",
+        Place::Prober => "the prober's host",
+        Place::Reflector if explanation.answers_here() => "the reflector on this host",
+        Place::Reflector => "the reflector's host",
+        Place::Network => "the network",
+        Place::Server => "the server",
+        Place::Resolver => "the resolver",
+        Place::Unclear if worst.what == LateCause::Clock => {
+            return format!(
+                "{late}; the clock was set or the host suspended under way: these are no delays."
+            );
+        }
+        Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) =>
+        {
+            return format!(
+                "{late}; the stamps do not say whether the network or the server is why."
+            );
+        }
+        Place::Unclear => {
+            return format!("{late}; the stamps do not say whether a host or the network is why.");
+        }
+    };
+    let mut of_place = found.iter().filter(|cause| cause.what.place() == place);
+    let worst = of_place.next().unwrap_or(&worst);
+    let of_worst = format_share(of_lost(worst.lost_ns));
+    let most = what_most(worst, &of_worst, explanation);
+    let causes: Vec<&LateCause> = found.iter().map(|cause| &cause.what).collect();
+    let where_most = explanation.slow.worst_in(&causes);
+    let late = match where_most.filter(|(_, share)| *share >= MOST_IN_ONE) {
+        Some((condition, of_all)) => {
+            format!(
+                "{late}, {} of that in {}",
+                format_share(of_all),
+                condition.label
+            )
+        }
+        None => late,
+    };
+    format!(
+        "{late}. Of this excess delay, {} arose in {whose}{most}.",
+        format_share(share)
+    )
+}
+
+/// `, 63 % while cron had its CPU`: what the worst cause of a place is, and its share of the excess delay.
+fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
+    match &worst.what {
+        LateCause::Ran { who, .. } if worst.driven.is_some() => {
+            format!(
+                ", {share} while {} handled the probe's own packets",
+                who.name
+            )
+        }
+        LateCause::Ran { who, .. } => {
+            let name = worst.role.named(&worst.name_of(who));
+            format!(", {share} while {name} had its CPU")
+        }
+        LateCause::Others => format!(", {share} while several other processes had its CPU"),
+        LateCause::Prober { .. } if is_mostly_stopped(worst.stopped, worst.packets) => {
+            format!(", {share} while the prober was stopped")
+        }
+        LateCause::Reflector { here: true } if is_mostly_stopped(worst.stopped, worst.packets) => {
+            format!(", {share} while the reflector was stopped")
+        }
+        LateCause::Prober { stages }
+            if is_stall(worst, explanation) && waited_for_a_cpu(*stages) =>
+        {
+            format!(", {share} while the prober did not run (stopped or blocked)")
+        }
+        LateCause::Reflector { here: true } if is_stall(worst, explanation) => {
+            format!(", {share} while the reflector did not run (stopped or blocked)")
+        }
+        LateCause::SentAgain => {
+            format!(", {share} because segments were lost and TCP sent them again")
+        }
+        LateCause::Queue { port } => {
+            let load = explanation.slow.load_beside(&worst.what);
+            let load = match load.as_str() {
+                "" => String::new(),
+                load => format!(", which the run's own load ({load}) goes through"),
+            };
+            format!(", {share} in the queue of {port}{load}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Did what ran on the prober's host delay the reflector there, too?
+fn in_the_reflector(found: &[&Cause]) -> bool {
+    let of_host = found.iter();
+    let mut of_host = of_host.filter(|cause| cause.what.place() == Place::Prober);
+    of_host.any(|cause| {
+        let mut stages = cause.stages.iter();
+        stages.any(|(stages, _)| stages.place() == Place::Reflector)
+    })
+}
+
+/// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
+fn late(found: &[&Cause], lost: f64, answered: u64, events: Option<u64>) -> String {
+    let late: u64 = found.iter().map(|cause| cause.packets).sum();
+    let mean = format_duration_f64(lost / late.max(1) as f64);
+    let share = format_part(late, answered);
+    let packets = if answered == 1 { "packet" } else { "packets" };
+    let (were, each) = match late {
+        1 => ("was", ""),
+        _ => ("were", " on average"),
+    };
+    // What delayed some packets of an event may be the run's own: then only those of each cause are known.
+    let events = events.unwrap_or_else(|| found.iter().map(|cause| cause.events).sum());
+    let events = match events {
+        events if events == late => String::new(),
+        1 => " in one event".to_owned(),
+        events => format!(" in {events} events"),
+    };
+    format!("{late} of {answered} {packets} {were} late ({share}){events}, by {mean}{each}")
+}

@@ -1,0 +1,181 @@
+//! What to do about causes of late packets.
+
+use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu};
+use crate::causes::CauseContext;
+use crate::causes::gather::{Gathered, Tally};
+use crate::causes::rhythm::Rhythm;
+use crate::causes::roles::Role;
+use delaylab_model::noise::NoiseKind;
+use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::attribution::LateCause;
+
+/// What to do about segments that TCP sent again.
+const SENT_AGAIN: &str = "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
+     nothing is sent again, show the delay of the path itself.";
+
+/// What to do about a cause.
+pub(in crate::causes) fn remedy(
+    what: &LateCause,
+    seen: &CauseContext<'_>,
+    tally: &Tally,
+    gathered: &Gathered<'_>,
+) -> String {
+    let over_tcp = tally.over_tcp == tally.packets;
+    let simulated = gathered.simulated;
+    let stalled = is_stalled(tally, gathered);
+    match what {
+        LateCause::SentAgain => SENT_AGAIN.to_owned(),
+        LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => SENT_AGAIN.to_owned(),
+        LateCause::Prober { stages } if over_tcp && !waited_for_a_cpu(*stages) => {
+            "TCP on the prober's host kept the segment back: its window was full, or an earlier segment was not \
+             acknowledged yet."
+                .to_owned()
+        }
+        LateCause::Ran { who, .. } if seen.driven.is_some() => format!(
+            "{} works on the probe's own packets: its time is part of the measurement, and no disturbance \
+             from outside. A CPU of its own (taskset) keeps it from the prober's.",
+            who.name
+        ),
+        LateCause::Ran { .. } if seen.role.is_asked_for() => {
+            "The run asks for it: it is part of the measurement, and no disturbance from outside.".to_owned()
+        }
+        _ if simulated && !matches!(what, LateCause::Queue { .. } | LateCause::Clock) => in_simulation(what),
+        LateCause::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
+        LateCause::Others => "Measure on a CPU that has less to do (taskset, cpuset), or in quiet condition \
+             (`--set host.condition=quiet`), which gives the prober real-time priority."
+            .to_owned(),
+        LateCause::Prober { stages } => of_prober(*stages, seen.rhythm, stalled),
+        LateCause::Reflector { here: true } if stalled => {
+            "The other end is this host: see what stopped the reflector or kept it waiting (a signal, a debugger, a frozen \
+             cgroup, a disk, a lock)."
+                .to_owned()
+        }
+        LateCause::Reflector { here: true } => {
+            "The other end is this host: the reflector was ready and did not run. Look at what else runs here \
+             (as root, the scheduler's events name it), and give the reflector a CPU of its own (taskset) or a \
+             higher priority (chrt)."
+                .to_owned()
+        }
+        LateCause::Reflector { here: false } => {
+            "Look there: `delaylab doctor` at the other end, and what else runs on it; \
+             its own time is no fault of the network."
+                .to_owned()
+        }
+        LateCause::Queue { port } if !seen.load.is_empty() => format!(
+            "The run's own load ({}) goes through {port}, which is what the experiment asks for. The effect of another \
+             discipline: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
+            seen.load
+        ),
+        LateCause::Queue { port } => format!(
+            "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
+             that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
+        ),
+        LateCause::Network { .. } if 2 * tally.overtaken >= tally.packets => {
+            "Later packets overtook these, so that no single queue held them: look for a path that differs from packet to packet \
+             (several links or paths at once, a radio link that sends again, an emulated delay). `delaylab trace TARGET` shows the hops."
+                .to_owned()
+        }
+        LateCause::Network { stages } => of_network(*stages),
+        LateCause::Server => {
+            "The request had arrived and been acknowledged: look at the server, and at what it asks in its turn. Where a proxy or \
+             load balancer answers for it, that is what acknowledges, and all behind it is the server here."
+                .to_owned()
+        }
+        LateCause::Resolver => {
+            "Look at the name server of this host: `delaylab ping SERVER --method dns --question NAME` measures it by itself."
+                .to_owned()
+        }
+        LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => {
+            "The server acknowledges with its reply. On a connection for each request (--fresh) it acknowledges at once, which tells the \
+             two apart; handshakes beside the requests show what the network takes."
+                .to_owned()
+        }
+        LateCause::Unclear { stages } if StageSet::OF_SERVERS.covers(*stages) => {
+            "It takes the network and the server: a path that loses packets, many round trips, or a server that is busy.".to_owned()
+        }
+        LateCause::Unclear { .. } if gathered.imported => {
+            "What the other tool recorded does not tell hosts from the network. `delaylab ping TARGET` does, where the kernel stamps \
+             its packets."
+                .to_owned()
+        }
+        LateCause::Unclear { .. } => {
+            "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
+                .to_owned()
+        }
+        LateCause::Clock => "Leave these packets out: their times are not delays.".to_owned(),
+    }
+}
+
+/// What there is to change of hosts and of a path that are a model's.
+fn in_simulation(what: &LateCause) -> String {
+    match what {
+        LateCause::Ran { .. } => "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
+             quiet condition (`--set host.condition=quiet`), which gives the prober real-time priority.",
+        LateCause::Prober { .. } | LateCause::Reflector { .. } => {
+            "It is what the model of that host draws (`path.host`, or `host` of its node): costs of packets, ticks \
+             and daemons."
+        }
+        LateCause::Network { .. } => {
+            "No single queue held these packets for half of that time: the run's table `hops` has how long each \
+             packet waited in each."
+        }
+        _ => {
+            "Test frames have no stamps in hosts: their time is the path's, and the run's table `hops` has each queue's share. Of other \
+             probes, choose a method whose packets the reflector stamps, udp or stamp: then each way has a time of its own."
+        }
+    }
+    .to_owned()
+}
+
+fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
+    match kind {
+        NoiseKind::Interrupt => format!(
+            "Move the interrupt to another CPU (/proc/irq/…/smp_affinity), or the measurement \
+             (taskset); {who} is a device's."
+        ),
+        NoiseKind::Softirq => format!(
+            "{who} is the kernel's own work after interrupts: move the device's interrupts to another \
+             CPU, or the measurement."
+        ),
+        NoiseKind::Stopped => "See what stopped it (a signal, a debugger).".to_owned(),
+        NoiseKind::SentinelGap | NoiseKind::SlowClockRead => {
+            "Run as root or with access to tracefs: then what ran has a name.".to_owned()
+        }
+        NoiseKind::Scheduled if role != Role::Other => {
+            format!("It is delaylab's own: give {who} a CPU of its own (taskset).")
+        }
+        NoiseKind::Scheduled => format!(
+            "Keep {who} off this CPU (taskset, cpuset), or measure in quiet condition \
+             (`--set host.condition=quiet`), which gives the prober real-time priority."
+        ),
+    }
+}
+
+fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>, stalled: bool) -> String {
+    if let Some(found) = rhythm.and_then(|rhythm| rhythm.matches.first()) {
+        return format!("See whether it ends where {} does.", found.name);
+    }
+    match waited_for_a_cpu(stages) {
+        true if stalled => "See what stopped the prober or kept it waiting: a signal, a debugger, a frozen cgroup, a full terminal \
+             or disk."
+            .to_owned(),
+        true => "The prober was ready and did not run: measure in quiet condition \
+             (`--set host.condition=quiet`), or as root, so that the scheduler's events name what ran."
+            .to_owned(),
+        false => "The packet waited in this host's own stack or queue: look at `tc -s qdisc`, at the \
+             device's queue lengths, and at what else this host sends."
+            .to_owned(),
+    }
+}
+
+fn of_network(stages: StageSet) -> String {
+    let inside = if stages == StageSet::NETWORK_AND_REFLECTOR {
+        "This includes the host that answers: a reflector (`delaylab reflect`) tells the two apart. "
+    } else {
+        ""
+    };
+    format!(
+        "{inside}Ask where: `delaylab trace TARGET` shows the hops, `ping --load` whether a queue grows \
+         under load."
+    )
+}
