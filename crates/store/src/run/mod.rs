@@ -7,6 +7,7 @@ mod ahead;
 mod batches;
 mod export;
 mod export_error;
+mod reading;
 mod recent;
 mod table_reader;
 pub mod tail;
@@ -18,34 +19,21 @@ use crate::folder::{
 use crate::join;
 use crate::manifest;
 use crate::mismatch::Mismatch;
-use crate::part::{self, NOISE_NS, NOISE_WHO};
 pub use crate::regular::READ_AS_OWNER;
 use crate::regular::{self, MAY_NOT_READ};
-use crate::table::{self, Row, every_table};
+use crate::table::{Row, every_table};
 use crate::trial_row::TrialRow;
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::SchemaRef;
 pub use batches::Batches;
-use batches::Step;
-use delaylab_model::Nanos;
-use delaylab_model::hop::Hop;
-use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
-use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::transfer::Transfer;
 pub use export::write_batch;
 pub use export_error::ExportError;
+pub use reading::{Noised, SeriesName};
 use recent::Recent;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 pub use table_reader::TableReader;
 
@@ -130,69 +118,6 @@ fn remedy(run: &Path, mismatch: &Mismatch) -> String {
     format!(
         "{remedy}. To read it as it is, move {MANIFEST} out of the run; `delaylab verify` looks at every file"
     )
-}
-
-/// A record and the noise that it met.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Noised<'a> {
-    /// The record.
-    pub record: &'a Record,
-    /// For how long noise held its CPU while it was under way; `None` where no source of noise ran.
-    pub noise_ns: Option<Nanos>,
-    /// Who held it longest.
-    pub noise_who: Option<&'a str>,
-}
-
-/// The rows of a run, by trial and probe.
-struct Rows<'a> {
-    by_stream: BTreeMap<(u32, u16), &'a TrialRow>,
-    /// Packets of no row.
-    strangers: u64,
-}
-
-impl<'a> Rows<'a> {
-    fn new(rows: &'a [TrialRow]) -> Self {
-        let by_stream = rows.iter().map(|row| ((row.trial, row.probe), row));
-        Self {
-            by_stream: by_stream.collect(),
-            strangers: 0,
-        }
-    }
-
-    /// The row of this packet, if it has one in which it counts.
-    fn counting(&mut self, record: &Record) -> Option<&'a TrialRow> {
-        let row = self.by_stream.get(&(record.trial, record.probe)).copied();
-        self.strangers += u64::from(row.is_none());
-        row.filter(|row| row.counts(record.seq))
-    }
-}
-
-/// A series of a trial.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeriesName {
-    /// Which trial of the run.
-    pub trial: u32,
-    /// What it is.
-    pub series: Arc<str>,
-    /// Of which port or flow.
-    pub of: Arc<str>,
-    /// What its values count.
-    pub unit: Unit,
-}
-
-impl SeriesName {
-    fn from_point(point: &SeriesPoint) -> Self {
-        Self {
-            trial: point.trial,
-            series: point.series.clone(),
-            of: point.of.clone(),
-            unit: point.unit,
-        }
-    }
-
-    fn is_of(&self, point: &SeriesPoint) -> bool {
-        (self.trial, &self.series, &self.of) == (point.trial, &point.series, &point.of)
-    }
 }
 
 impl Run {
@@ -385,26 +310,6 @@ impl Run {
         self.is_joined().then_some(&self.recent)
     }
 
-    /// The files that hold a table, or one trial of it: the table itself, or its parts of the recorded trials.
-    fn parquet_files(&self, table: &str, trial: Option<u32>) -> Vec<PathBuf> {
-        if self.is_joined() {
-            return vec![self.folder.table(table)];
-        }
-        if let Some(trial) = trial {
-            // Without looking through thousands of others.
-            let is_recorded = self.folder.part(TRIALS, trial).exists();
-            return is_recorded
-                .then(|| self.folder.part(table, trial))
-                .into_iter()
-                .collect();
-        }
-        let recorded = self.folder.parts_of(TRIALS);
-        let recorded =
-            recorded.map_err(|error| self.note(&self.folder.parts(), &error.to_string()));
-        let trials = recorded.unwrap_or_default().into_keys();
-        trials.map(|trial| self.folder.part(table, trial)).collect()
-    }
-
     /// Where the run is.
     pub fn folder(&self) -> &Path {
         &self.folder.0
@@ -511,243 +416,6 @@ impl Run {
     fn name_of(&self, path: &Path) -> String {
         let name = path.strip_prefix(&self.folder.0).unwrap_or(path);
         name.display().to_string()
-    }
-
-    /// How many records it holds, without those of interrupted trials.
-    pub fn record_count(&self) -> u64 {
-        self.steps::<Record>(None).map(|step| step.rows()).sum()
-    }
-
-    /// Records of one trial, or of all in their order, with these columns (none named: all), as Arrow
-    /// batches. A pass over all trials is faster than one for each. The column `trial` is always
-    /// there if a trial is asked for.
-    pub fn records(&self, trial: Option<u32>, columns: &[&str]) -> Batches<'_> {
-        self.batches::<Record>(trial, columns)
-    }
-
-    fn batches<R: Row>(&self, trial: Option<u32>, columns: &[&str]) -> Batches<'_> {
-        Batches::new(self, self.steps::<R>(trial), trial, columns)
-    }
-
-    /// Hands over every record of one trial, or of all in their order.
-    pub fn for_each_record(&self, trial: Option<u32>, mut take: impl FnMut(&Record)) {
-        let columns = table::schema::<Record>();
-        let columns: Vec<&str> = columns.fields().iter().map(|f| f.name().as_str()).collect();
-        self.each_batch(self.records(trial, &columns), |_, rows| {
-            rows.iter().for_each(&mut take);
-        });
-    }
-
-    /// The same of these rows of the table only, and with these columns only: others are blank. Rows are
-    /// counted in the order of all records; of trials that are being recorded, there is none.
-    pub fn for_each_record_in(
-        &self,
-        rows: Range<u64>,
-        columns: &[&str],
-        mut take: impl FnMut(&Record),
-    ) {
-        let recorded = self.steps::<Record>(None);
-        let recorded = recorded.filter(|step| !matches!(step, Step::Journal(_)));
-        let steps = recorded.scan(0, move |first, step| {
-            let count = step.rows();
-            let from = rows.start.max(*first);
-            let to = rows.end.min(*first + count);
-            let part = (from < to).then(|| step.part(from - *first..to - *first));
-            let is_wanted = *first < rows.end;
-            *first += count;
-            is_wanted.then_some(part)
-        });
-        let steps = steps.flatten();
-        let batches = Batches::new(self, steps, None, columns);
-        self.each_batch(batches, |_, rows| rows.iter().for_each(&mut take));
-    }
-
-    /// The same, with the noise that each met.
-    pub fn for_each_noised(&self, trial: Option<u32>, mut take: impl FnMut(Noised<'_>)) {
-        self.each_batch(self.records(trial, &[]), |batch, rows| {
-            let column = |name| batch.column_by_name(name);
-            let ns = column(NOISE_NS).and_then(|column| column.as_primitive_opt::<Int64Type>());
-            let who = column(NOISE_WHO).and_then(|column| column.as_string_opt::<i32>());
-            for (at, record) in rows.iter().enumerate() {
-                take(Noised {
-                    record,
-                    noise_ns: ns.filter(|ns| ns.is_valid(at)).map(|ns| ns.value(at)),
-                    noise_who: who.filter(|who| who.is_valid(at)).map(|who| who.value(at)),
-                });
-            }
-        });
-    }
-
-    /// Hands over every packet that counts, of one trial or of all in their order, with the row of its trial and probe:
-    /// without those that warm a stream up. How many packets are of trials that are under way or were interrupted, and so of
-    /// no row.
-    pub fn scan(&self, trial: Option<u32>, mut take: impl FnMut(&TrialRow, &Record)) -> u64 {
-        let mut rows = Rows::new(&self.trials);
-        self.for_each_record(trial, |record| {
-            if let Some(row) = rows.counting(record) {
-                take(row, record);
-            }
-        });
-        rows.strangers
-    }
-
-    /// The same, with the noise that each met: two columns more are read.
-    pub fn scan_noised(
-        &self,
-        trial: Option<u32>,
-        mut take: impl FnMut(&TrialRow, Noised<'_>),
-    ) -> u64 {
-        let mut rows = Rows::new(&self.trials);
-        self.for_each_noised(trial, |noised| {
-            if let Some(row) = rows.counting(noised.record) {
-                take(row, noised);
-            }
-        });
-        rows.strangers
-    }
-
-    /// Hands over the records of interrupted trials.
-    pub fn for_each_interrupted(&self, take: impl FnMut(&Record)) {
-        let batches = Batches::new(self, self.interrupted_steps(), None, &[]);
-        let mut take = take;
-        self.each_batch(batches, |_, rows| rows.iter().for_each(&mut take));
-    }
-
-    /// What disturbed the host during one trial, or during all.
-    pub fn noise(&self, trial: Option<u32>) -> Vec<NoiseEvent> {
-        self.all(trial)
-    }
-
-    /// Hands over every event of [`Self::noise`], one by one.
-    pub fn for_each_noise(&self, trial: Option<u32>, take: impl FnMut(&NoiseEvent)) {
-        self.for_each(trial, take);
-    }
-
-    /// What clock reads cost during one trial, or during all.
-    pub fn clock_reads(&self, trial: Option<u32>) -> Vec<ClockReads> {
-        self.all(trial)
-    }
-
-    /// What packets of one trial, or of all, met in the queues of their path: by probe, packet and way.
-    /// Empty where the world does not see into its path.
-    pub fn hops(&self, trial: Option<u32>) -> Vec<Hop> {
-        self.all(trial)
-    }
-
-    /// Hands over every packet of [`Self::hops`], one by one.
-    pub fn for_each_hop(&self, trial: Option<u32>, take: impl FnMut(&Hop)) {
-        self.for_each(trial, take);
-    }
-
-    /// The series of one trial, or of all: by name, by what they are of, and in time.
-    pub fn series(&self, trial: Option<u32>) -> Vec<SeriesPoint> {
-        self.all(trial)
-    }
-
-    /// Hands over every point of the series of one trial, or of all in their order.
-    pub fn for_each_series_point(&self, trial: Option<u32>, take: impl FnMut(&SeriesPoint)) {
-        self.for_each(trial, take);
-    }
-
-    /// For how long the series of one trial, or of all, had which values. Empty where the world does not keep it.
-    pub fn series_values(&self, trial: Option<u32>) -> Vec<SeriesValue> {
-        self.all(trial)
-    }
-
-    /// The finite transfers of loads in one trial, or in all: by stream, and in their order. Empty where there were none.
-    pub fn transfers(&self, trial: Option<u32>) -> Vec<Transfer> {
-        self.all(trial)
-    }
-
-    /// Every series of every trial, without its points, in their order.
-    pub fn series_names(&self) -> Vec<SeriesName> {
-        let columns = ["trial", "series", "of", "unit"];
-        let mut names: Vec<SeriesName> = Vec::new();
-        self.each_batch(
-            self.batches::<SeriesPoint>(None, &columns),
-            |_, rows: &[SeriesPoint]| {
-                for row in rows {
-                    if !names.last().is_some_and(|last| last.is_of(row)) {
-                        names.push(SeriesName::from_point(row));
-                    }
-                }
-            },
-        );
-        names
-    }
-
-    /// The rows of any table beside the trials, of one trial or of all in their order. Empty where there are none.
-    pub fn all<R: Row>(&self, trial: Option<u32>) -> Vec<R> {
-        let mut all = Vec::new();
-        self.for_each(trial, |row: &R| all.push(row.clone()));
-        all
-    }
-
-    fn for_each<R: Row>(&self, trial: Option<u32>, mut take: impl FnMut(&R)) {
-        self.each_batch(self.batches::<R>(trial, &[]), |_, rows| {
-            rows.iter().for_each(&mut take);
-        });
-    }
-
-    fn each_batch<R: Row>(
-        &self,
-        mut batches: Batches<'_>,
-        mut take: impl FnMut(&RecordBatch, &[R]),
-    ) {
-        let mut rows = Vec::new();
-        while let Some(batch) = batches.next() {
-            match table::read_into(&batch, &mut rows) {
-                Ok(()) => take(&batch, &rows),
-                Err(error) => self.note(batches.path(), &error.to_string()),
-            }
-        }
-    }
-
-    /// The row groups and journals that may have rows of this trial, in the order of the trials. A file is opened when
-    /// its turn comes: a run under way may have more of them than a process may hold open.
-    fn steps<R: Row>(&self, trial: Option<u32>) -> impl Iterator<Item = Step> + Send + use<'_, R> {
-        let known = part::schema::<R>();
-        let files = self.parquet_files(R::TABLE, trial);
-        let journals = match self.is_joined() {
-            true => Vec::new(),
-            false => self.journal_steps::<R>(trial),
-        };
-        let row_groups = files
-            .into_iter()
-            .flat_map(move |path| self.row_groups::<R>(&path, &known, trial));
-        row_groups.chain(journals)
-    }
-
-    /// Those of one file; what is wrong with it is noted.
-    fn row_groups<R: Row>(&self, path: &Path, known: &SchemaRef, trial: Option<u32>) -> Vec<Step> {
-        let what = match Step::row_groups(path, known, trial, self.recent()) {
-            Ok(steps) => return steps,
-            Err(_) if !regular::exists(path) && R::IS_OPTIONAL => return Vec::new(),
-            Err(_) if !regular::exists(path) => "missing".to_owned(),
-            Err(error) => error.to_string(),
-        };
-        self.note(path, &what);
-        Vec::new()
-    }
-
-    /// Trials that are being recorded.
-    fn journal_steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
-        let journals = self.folder.journals::<R>().unwrap_or_default();
-        let running = journals.into_iter().filter(|(running, _)| {
-            trial.is_none_or(|trial| trial == *running)
-                && !self.folder.part(TRIALS, *running).exists()
-        });
-        running.map(|(_, path)| Step::Journal(path)).collect()
-    }
-
-    fn interrupted_steps(&self) -> Vec<Step> {
-        let joined = self.folder.interrupted::<Record>();
-        if regular::exists(&joined) {
-            return vec![Step::Journal(joined)];
-        }
-        let parts = self.folder.interrupted_parts::<Record>();
-        let parts = parts.unwrap_or_default().into_values();
-        parts.map(Step::Journal).collect()
     }
 }
 
