@@ -1,0 +1,127 @@
+//! Every statistic and fit of a check with its interval, as `findings.json` has them.
+
+use super::{Evaluation, finite, nothing};
+use crate::finding::dimension::{Dimension, format_number};
+use crate::finding::judge::plan::{Leaf, Term};
+use crate::finding::judge::steps;
+use crate::finding::verdict::Evaluated;
+use delaylab_stats::comparison::Bounds;
+
+impl Evaluation<'_> {
+    /// Every statistic and fit, for `findings.json`.
+    pub(in crate::finding::judge) fn evidence(&self) -> Vec<Evaluated> {
+        let leaves = (0..self.plan.leaves.len()).map(|index| self.leaf_evidence(index));
+        let fits = (0..self.plan.fits.len()).map(|index| self.fit_evidence(index));
+        leaves.chain(fits).collect()
+    }
+
+    fn leaf_evidence(&self, index: usize) -> Evaluated {
+        let leaf = &self.plan.leaves[index];
+        let statistic = self.statistics[index].as_ref();
+        let doubt = self.leaf_doubt(index, false);
+        let interval = match (doubt.clone(), &self.leaves[index]) {
+            (Some(_), Some(number)) if self.is_open(index) => self.interval(number),
+            (Some(doubt), _) => Err(doubt),
+            (None, Some(number)) => self.interval(number),
+            (None, None) => Err(nothing()),
+        };
+        let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
+        // Intervals are widened for few blocks or repeats: clip them to the possible range.
+        evidence.low = evidence.low.map(|low| low.max(leaf.least()));
+        evidence.high = evidence.high.map(|high| high.min(leaf.most()));
+        evidence.no_interval = doubt.or(evidence.no_interval);
+        evidence.count = self.count_of(index);
+        let estimate = statistic.filter(|_| !leaf.functional.is_found());
+        let effective = estimate.map(|statistic| statistic.effective);
+        // 0: the streams are too short to tell.
+        evidence.effective = effective.filter(|&effective| effective > 0.0);
+        evidence.trials = trials(&[leaf]);
+        let notes = leaf.note.iter().cloned();
+        let notes: Vec<String> = notes.chain(self.unseen(&Term::Leaf(index))).collect();
+        evidence.note = (!notes.is_empty()).then(|| notes.join("; "));
+        evidence
+    }
+
+    /// How many values a leaf is made of.
+    pub(super) fn count_of(&self, index: usize) -> u64 {
+        let leaf = &self.plan.leaves[index];
+        match (&self.statistics[index], leaf.counted()) {
+            _ if leaf.held().is_some() => leaf.values.len() as u64,
+            (Some(statistic), _) => statistic.count,
+            (None, Some(bins)) => bins.iter().map(|bin| bin.1).sum(),
+            (None, None) => leaf.numbers_of_trials().len() as u64,
+        }
+    }
+
+    fn fit_evidence(&self, index: usize) -> Evaluated {
+        let fit = &self.plan.fits[index];
+        let value = self.fits[index].as_ref().map(|number| number.value);
+        let detection = self.detections[index].as_ref();
+        let interval = match (self.fit_doubt(fit), &self.fits[index]) {
+            (_, None) if detection.is_some() => Err("there is no width".to_owned()),
+            (Some(doubt), _) => Err(doubt),
+            (None, Some(number)) => self.interval(number),
+            (None, None) => Err(nothing()),
+        };
+        let mut evidence = evaluated(&fit.text, fit.dimension, value, interval);
+        let leaves: Vec<&Leaf> = fit
+            .leaves
+            .iter()
+            .map(|&leaf| &self.plan.leaves[leaf])
+            .collect();
+        let statistics = fit
+            .leaves
+            .iter()
+            .filter_map(|&leaf| self.statistics[leaf].as_ref());
+        evidence.count = statistics.map(|statistic| statistic.count).sum();
+        evidence.trials = trials(&leaves);
+        if let Some(detection) = detection {
+            evidence.note = Some(steps::says(detection));
+            return evidence;
+        }
+        let points = fit.x.iter().zip(&leaves);
+        let points: Vec<String> = points
+            .map(|(x, leaf)| {
+                let y = leaf
+                    .point()
+                    .map_or("nothing".to_owned(), |y| leaf.dimension.format(y));
+                format!("{} → {y}", format_number(*x))
+            })
+            .collect();
+        evidence.note = Some(format!("through {}", points.join(", ")));
+        evidence
+    }
+}
+
+fn trials(leaves: &[&Leaf]) -> usize {
+    let all = leaves
+        .iter()
+        .flat_map(|leaf| leaf.values.iter().map(|(trial, _)| *trial));
+    all.collect::<std::collections::BTreeSet<_>>().len()
+}
+
+fn evaluated(
+    text: &str,
+    dimension: Dimension,
+    value: Option<f64>,
+    interval: Result<Bounds, String>,
+) -> Evaluated {
+    let (low, high, no_interval) = match interval {
+        Ok(bounds) => (finite(bounds.low), finite(bounds.high), None),
+        Err(reason) => (None, None, Some(reason)),
+    };
+    let unbounded = no_interval.is_none() && (low.is_none() || high.is_none());
+    let open = || "a more extreme one may come at any time; repeats would bound it".to_owned();
+    Evaluated {
+        statistic: text.to_owned(),
+        value: value.and_then(finite),
+        unit: dimension.to_string(),
+        low,
+        high,
+        no_interval: no_interval.or_else(|| unbounded.then(open)),
+        count: 0,
+        effective: None,
+        trials: 0,
+        note: None,
+    }
+}
