@@ -32,6 +32,7 @@
 //! | [`tcp`] | what the ends of a simulated TCP load do |
 //! | [`transfer`] | finite transfers of loads |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
+//! | [`words`] | counts and lists of names as they stand in sentences |
 //! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
 //!
 //! Nothing here reads a clock, opens a socket or sleeps.
@@ -67,6 +68,7 @@ pub mod tcp;
 pub mod transfer;
 pub mod trial;
 pub mod units;
+pub mod words;
 pub mod world;
 
 /// A time or a duration in nanoseconds.

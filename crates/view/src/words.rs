@@ -1,5 +1,7 @@
 //! Numbers and names in words, the same on the terminal, on a page and in a figure.
 
+pub use delaylab_model::words::{either, plural};
+
 use delaylab_stats::anatomy::StageSet;
 
 /// A share of 1 in per cent, in four columns at most: `0%`, `<1%`, `4%`, `>99%`, `100%`.
@@ -12,12 +14,6 @@ pub fn short_percent(share: f64) -> String {
         p if p.abs() < 0.5 => "0%".to_owned(), // never "-0%"
         p => format!("{p:.0}%"),
     }
-}
-
-/// `1 packet`, `2 packets`.
-pub fn plural(count: u64, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{s}")
 }
 
 /// `94.1 Mbit/s`.
@@ -51,14 +47,6 @@ pub fn short_name(stages: StageSet) -> String {
             format!("{} to {}", first.name(), last.name())
         }
         _ => name,
-    }
-}
-
-/// `udp, tcp or stamp`.
-pub fn either(names: &[&str]) -> String {
-    match names {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        _ => names.concat(),
     }
 }
 

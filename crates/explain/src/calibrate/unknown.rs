@@ -8,6 +8,7 @@ use super::probes::Differing;
 use super::queue::Order;
 use super::run_trials::{RunTrials, Stream};
 use delaylab_model::units::{format_duration_f64, format_share};
+use delaylab_model::words::either;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -298,17 +299,9 @@ fn open(found: &Calibration) -> String {
     let candidates = found.candidates();
     format!(
         "Not told apart by this run: {}; delays differ among them. The model takes {}.",
-        in_words(candidates),
+        either(candidates),
         candidates.first().unwrap_or(&"fifo")
     )
-}
-
-/// `a, b or c`.
-fn in_words(names: &[&str]) -> String {
-    match names {
-        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
-        _ => names.concat(),
-    }
 }
 
 fn discipline(found: &Calibration) -> Option<Unknown> {

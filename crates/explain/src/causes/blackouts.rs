@@ -7,6 +7,7 @@ use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::words::{a_few, plural};
 use delaylab_stats::summary::refusals::{self, Refusals};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -76,14 +77,9 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
         let late: u64 = all.iter().map(|blackout| blackout.late).sum();
         let labels = all.iter().map(|blackout| blackout.label.as_str());
         let labels: Vec<&str> = labels.filter(|label| !label.is_empty()).collect();
-        let of = match labels.len() {
-            0 => String::new(),
-            count if count <= NAMED => format!(" of {}", labels.join("; ")),
-            count => format!(
-                " of {} and {} more",
-                labels[..NAMED].join("; "),
-                count - NAMED
-            ),
+        let of = match labels.as_slice() {
+            [] => String::new(),
+            some => format!(" of {}", a_few(some, NAMED)),
         };
         let (every, ended) = match late {
             0 => ("every", "was lost"),
@@ -208,8 +204,7 @@ pub(super) fn counted_errors(run: &Run, rows: &[&TrialRow]) -> Option<String> {
         let were = if refused == 1 { "was" } else { "were" };
         return (refused > 0).then(|| format!("{refused} {were} refused"));
     };
-    let s = if count == 1 { "" } else { "s" };
-    Some(format!("{count} {what}{s} came ({why})"))
+    Some(format!("{} came ({why})", plural(count, what)))
 }
 
 fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> {

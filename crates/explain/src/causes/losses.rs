@@ -8,6 +8,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_part, format_share};
+use delaylab_model::words::a_few;
 use delaylab_stats::outage;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -86,14 +87,7 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
     let largest = shares.max_by(f64::total_cmp)?;
     let all = alike.iter().filter(|(_, rows)| lost_share(rows) >= largest);
     let labels: Vec<&str> = all.map(|(label, _)| label.as_str()).collect();
-    let named = match labels.len() {
-        count if count == alike.len() => return None,
-        count if count > NAMED => {
-            format!("{} and {} more", labels[..NAMED].join("; "), count - NAMED)
-        }
-        _ => labels.join("; "),
-    };
-    Some((named, largest))
+    (labels.len() < alike.len()).then(|| (a_few(&labels, NAMED), largest))
 }
 
 /// What the run's tables tell of why packets of these rows were lost.

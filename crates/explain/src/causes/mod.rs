@@ -48,6 +48,7 @@ use changes::Changes;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
+use delaylab_model::words::capitalised;
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
@@ -219,16 +220,12 @@ impl Explanation {
 
     /// What lost everything and why, a sentence each.
     pub fn lost_answer(&self) -> String {
-        let sentences = blackouts::warnings(&self.blackouts).into_iter();
-        let sentences: Vec<String> = sentences.map(|sentence| capitalised(&sentence)).collect();
-        sentences.join(" ")
+        sentences(&blackouts::warnings(&self.blackouts))
     }
 
     /// Answers that are not what was asked for, copies, another order and other marks, a sentence each; empty where there were none.
     pub fn irregular_answer(&self) -> String {
-        let sentences = self.irregular.iter();
-        let sentences: Vec<String> = sentences.map(|sentence| capitalised(sentence)).collect();
-        sentences.join(" ")
+        sentences(&self.irregular)
     }
 
     /// How many packets were lost, and where most of those that were not all lost; empty where none of these was.
@@ -261,15 +258,10 @@ impl Explanation {
     }
 }
 
-fn capitalised(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    let first = letters.next().map(|first| first.to_uppercase());
-    first
-        .into_iter()
-        .flatten()
-        .chain(letters)
-        .chain(['.'])
-        .collect()
+/// Each with its capital and its full stop.
+fn sentences(said: &[String]) -> String {
+    let each: Vec<String> = said.iter().map(|said| capitalised(said) + ".").collect();
+    each.join(" ")
 }
 
 /// Processes of one name.

@@ -4,6 +4,7 @@
 use delaylab_lab::finding::StreamInfo;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, levels_in_words};
+use delaylab_model::words::a_few;
 use std::cmp::Ordering;
 
 /// One probe under one combination of levels, in both runs.
@@ -147,10 +148,9 @@ fn label(factors: &[Factor], probe: &str, varied: &[String]) -> String {
 /// The first few of these.
 fn listed(words: &[String]) -> String {
     const FEW: usize = 4;
-    match words.len() {
-        0 => "none at all".to_owned(),
-        1..=FEW => words.join("; "),
-        more => format!("{}; and {} more", words[..FEW].join("; "), more - FEW),
+    match words {
+        [] => "none at all".to_owned(),
+        _ => a_few(words, FEW),
     }
 }
 

@@ -11,10 +11,11 @@ use super::looks::is_clear;
 use super::pairs::varied;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
 use super::verdict::Kind;
-use super::words::{capitalised, name, shown, statistic_name};
+use super::words::{name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
 use delaylab_model::units::{format_share, format_signed_share};
+use delaylab_model::words::{a_few, capitalised};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
 
@@ -161,11 +162,10 @@ impl<'a> Words<'a> {
         let said = [Silent::B, Silent::A].into_iter().filter_map(|side| {
             let silent = self.pairs.iter().filter(|pair| pair.silent() == Some(side));
             let silent: Vec<_> = silent.map(|pair| self.label(pair)).collect();
-            let named = match silent.len() {
-                0 => return None,
-                some if some <= NAMED => silent.join("; "),
-                more => format!("{}; and {} more", silent[..NAMED].join("; "), more - NAMED),
-            };
+            if silent.is_empty() {
+                return None;
+            }
+            let named = a_few(&silent, NAMED);
             let (letter, other) = match side {
                 Silent::A => ("A", "B"),
                 Silent::B => ("B", "A"),

@@ -4,13 +4,6 @@ use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_stats::functional::Functional;
 
-/// The beginning of a sentence.
-pub(super) fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(letters).collect()
-}
-
 /// The name of a statistic: `mean`, `p50`, `p99.9`.
 pub fn statistic_name(statistic: Functional) -> String {
     match statistic {

@@ -9,6 +9,7 @@ use delaylab_kernel::datagram::DatagramSocket;
 use delaylab_kernel::stamping::Flags;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{Question, Request};
+use delaylab_model::words::plural;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::prober::FromServer;
 use delaylab_traffic::prober::sequence::widen;
@@ -131,8 +132,7 @@ impl Heard {
                         .to_owned(),
                 );
             }
-            1 => "1 packet".to_owned(),
-            rejected => format!("{rejected} packets"),
+            rejected => plural(rejected, "packet"),
         };
         Some(format!(
             "what came is no answer to the question ({packets} in 7 s): malformed, or to another question. Is it a name server?"

@@ -9,6 +9,7 @@ use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::Expected;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::units::{format_duration_f64, format_share};
+use delaylab_model::words::plural;
 
 /// Something that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -222,13 +223,7 @@ pub fn range(expected: &Expected) -> String {
 /// What was left out, in a sentence; nothing where nothing was.
 pub fn used(found: &Calibration) -> String {
     let [unloaded, overflow] = found.trials;
-    let trials = |count: usize| {
-        if count == 1 {
-            "1 trial".to_owned()
-        } else {
-            format!("{count} trials")
-        }
-    };
+    let trials = |count: usize| plural(count as u64, "trial");
     let flawed = match found.flawed {
         0 => String::new(),
         flawed => format!("; {} left out as flawed", trials(flawed)),

@@ -16,6 +16,7 @@ pub mod stored;
 use delaylab_explain::compare::Comparison;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{LimitResult, Outcome};
+use delaylab_model::words::all_of;
 
 /// So many differences stand with both values in front of what came out.
 const FEW: usize = 2;
@@ -53,8 +54,7 @@ fn setup(differences: &[Difference]) -> String {
         0 => {}
         more => names.push(format!("{more} more")),
     }
-    let last = names.pop().unwrap_or_default();
-    format!("The runs differ in {} and {last}: ", names.join(", "))
+    format!("The runs differ in {}: ", all_of(&names))
 }
 
 /// As the names of the two runs stay.

@@ -4,6 +4,7 @@ use super::{Traced, ecn_name};
 use crate::words::plural;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::units::format_part;
+use delaylab_model::words::all_of;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting, Missing};
 use delaylab_traffic::path_trace::hop::ClassPath;
 use delaylab_traffic::path_trace::{End, Packets, Said};
@@ -109,7 +110,7 @@ fn put_class(finding: &mut Finding, other: Dscp) {
 
 fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String {
     let names: Vec<String> = classes.iter().map(Dscp::to_string).collect();
-    let who = listed(&names);
+    let who = all_of(&names);
     let many = classes.len() > 1;
     let (is, s) = if many { ("are", "") } else { ("is", "s") };
     match finding {
@@ -245,7 +246,7 @@ fn limited(some: &[u8], none: &[u8]) -> String {
     let hops = |ttls: &[u8]| {
         let names: Vec<String> = ttls.iter().map(u8::to_string).collect();
         let s = if ttls.len() == 1 { "" } else { "s" };
-        format!("hop{s} {}", listed(&names))
+        format!("hop{s} {}", all_of(&names))
     };
     let some_part = || {
         format!(
@@ -322,7 +323,7 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
         )
     });
     let names: Vec<String> = traced.paths.iter().map(|p| p.class.to_string()).collect();
-    let (who, many) = (listed(&names), names.len() > 1);
+    let (who, many) = (all_of(&names), names.len() > 1);
     let hops: BTreeSet<u8> = traced.paths.iter().map(|p| p.end.last_hop()).collect();
     let last = hops.iter().next().copied().unwrap_or(0);
     let (is, s) = if many { ("are", "") } else { ("is", "s") };
@@ -371,7 +372,7 @@ fn at_the_port(traced: &Traced<'_>) -> Vec<String> {
         let words = port_words(said, traced)?;
         let classes: Vec<String> = classes.iter().map(Dscp::to_string).collect();
         Some(match several {
-            true => format!("{words} for {}", listed(&classes)),
+            true => format!("{words} for {}", all_of(&classes)),
             false => words,
         })
     });
@@ -410,15 +411,6 @@ fn told_until(traced: &Traced<'_>) -> Option<u8> {
     };
     let all: Option<Vec<u8>> = traced.paths.iter().map(last).collect();
     all?.into_iter().min()
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// The names of classes stay as they are written.

@@ -8,6 +8,7 @@ use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Data, Measure, Selection, StreamInfo, Values};
 use delaylab_model::plan::Factor;
+use delaylab_model::words::a_few;
 
 /// Combinations that are named.
 const NAMED: usize = 3;
@@ -49,12 +50,7 @@ pub(super) fn unanswered(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) 
     match silent.len() {
         0 => String::new(),
         _ if silent.len() == all.len() => "nothing of B was answered".to_owned(),
-        some if some <= NAMED => format!("nothing of B was answered with {}", silent.join("; ")),
-        more => format!(
-            "nothing of B was answered with {}; and {} more",
-            silent[..NAMED].join("; "),
-            more - NAMED
-        ),
+        _ => format!("nothing of B was answered with {}", a_few(&silent, NAMED)),
     }
 }
 
