@@ -10,8 +10,6 @@ use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_SECOND, SECOND};
 
 /// Sizes of frames on Ethernet (RFC 2544 §9.1).
 pub const SIZES: [u32; 7] = [64, 128, 256, 512, 1024, 1280, 1518];
-/// Sizes that RFC 8239 §2.3 adds.
-pub const JUMBO_SIZES: [u32; 3] = [4096, 8000, 9216];
 
 /// The device, the ports of the tester, and what to offer.
 #[derive(Debug, Clone, PartialEq)]

@@ -58,7 +58,6 @@ pub struct SummaryBuilder {
     without_network: (Tally, Values),
     answers: Answers,
     worst: Vec<Record>,
-    histogram: Option<Histogram>,
 }
 
 impl SummaryBuilder {
@@ -83,16 +82,7 @@ impl SummaryBuilder {
             without_network: (Tally::default(), Values::Exact(Vec::new())),
             answers: Answers::default(),
             worst: Vec::new(),
-            histogram: None,
         }
-    }
-
-    /// Fills this empty histogram of the round trip, exactly in both modes, instead of one whose
-    /// bins are fitted from the least round trip to p99.
-    #[must_use]
-    pub fn with_histogram(mut self, histogram: Histogram) -> Self {
-        self.histogram = Some(histogram);
-        self
     }
 
     /// Takes one record, in any order of completion.
@@ -162,9 +152,6 @@ impl SummaryBuilder {
             tally.push(passage.response());
             values.push(passage.response(), self.exact_limit);
         }
-        if let (Some(histogram), Some(delay)) = (&mut self.histogram, passage.round_trip()) {
-            histogram.push(delay);
-        }
         match &mut self.rows {
             Rows::Exact(rows) if rows.len() < self.exact_limit => rows.push(*passage),
             Rows::Exact(rows) => {
@@ -216,7 +203,7 @@ impl SummaryBuilder {
         let round_trips = &measured[Measure::RoundTrip as usize];
         let round_trip = distribution(Measure::RoundTrip);
         Summary {
-            histogram: self.histogram(round_trips, round_trip.as_ref()),
+            histogram: round_trip.as_ref().map(|own| histogram(round_trips, own)),
             counts: self.counts,
             refusals: self.refusals.listed(),
             irregular: self.irregular.clone(),
@@ -362,26 +349,6 @@ impl SummaryBuilder {
         }
     }
 
-    fn histogram(
-        &self,
-        round_trips: &Values,
-        distribution: Option<&Distribution>,
-    ) -> Option<Histogram> {
-        if self.histogram.is_some() {
-            return self.histogram.clone();
-        }
-        let &Distribution { min, max, p99, .. } = distribution?;
-        let mut histogram = Histogram::fitting(min, p99);
-        match round_trips {
-            Values::Exact(values) => values.iter().for_each(|&value| histogram.push(value)),
-            Values::Spilled(counts) => counts
-                .iter()
-                .for_each(|(middle, times)| histogram.push_many(middle.clamp(min, max), times)),
-        }
-        histogram.max = max;
-        Some(histogram)
-    }
-
     /// Share of round trips that are no further than `bound` from their mean.
     fn within(&self, round_trips: &Values, bound: Nanos) -> Option<f64> {
         let mean = self.measures[Measure::RoundTrip as usize].moments.mean()?;
@@ -393,6 +360,20 @@ impl SummaryBuilder {
             Values::Spilled(_) => None,
         }
     }
+}
+
+/// Of round trips with this distribution: bins from the least of them to p99.
+fn histogram(round_trips: &Values, of: &Distribution) -> Histogram {
+    let &Distribution { min, max, p99, .. } = of;
+    let mut histogram = Histogram::fitting(min, p99);
+    match round_trips {
+        Values::Exact(values) => values.iter().for_each(|&value| histogram.push(value)),
+        Values::Spilled(counts) => counts
+            .iter()
+            .for_each(|(middle, times)| histogram.push_many(middle.clamp(min, max), times)),
+    }
+    histogram.max = max;
+    histogram
 }
 
 /// Of a record that was answered.

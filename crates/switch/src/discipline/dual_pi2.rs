@@ -184,11 +184,6 @@ impl<T: Item> DualPi2<T> {
         }
     }
 
-    /// p′: Classic items are dropped by its square.
-    pub const fn base_probability(&self) -> f64 {
-        self.control.base
-    }
-
     #[inline]
     fn catch_up(&mut self, now: Picos) {
         if now >= self.next_update {

@@ -149,7 +149,7 @@ fn updates_that_were_missed_are_made_up_for() {
         let mut queue = queue();
         (0..50).for_each(|_| put(&mut queue, 5 * MS, classic()));
         calls.iter().for_each(|at| queue.catch_up(*at));
-        (queue.base_probability(), queue.next_update)
+        (queue.control.base, queue.next_update)
     };
     let each: Vec<Picos> = (6..300).map(|ms| ms * MS).collect();
     assert_eq!(of(&each), of(&[299 * MS]));
