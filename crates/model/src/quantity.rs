@@ -3,9 +3,9 @@
 //! They are read by [`crate::units`]: a bare number is refused where a unit is owed. A traffic class
 //! is beside them because a file has its name, where records have its code point.
 
-use crate::Nanos;
 use crate::dscp::Dscp;
 use crate::units::{UnitError, format_duration, parse_duration, parse_rate, parse_size};
+use crate::{Nanos, PICOS_PER_NANO, Picos};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::borrow::Cow;
@@ -15,6 +15,13 @@ use std::marker::PhantomData;
 /// A duration in nanoseconds: `"20ms"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(pub Nanos);
+
+impl Duration {
+    /// In picoseconds; what is below zero is zero.
+    pub fn picos(self) -> Picos {
+        self.0.max(0).unsigned_abs().saturating_mul(PICOS_PER_NANO)
+    }
+}
 
 /// A size in bytes: `"64B"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -2,7 +2,7 @@
 
 use delaylab_model::quantity::Duration;
 use delaylab_model::refusal::{Refusal, refuse};
-use delaylab_model::{Nanos, PICOS_PER_NANO, Picos, SECOND};
+use delaylab_model::{Nanos, Picos, SECOND};
 
 /// A clock in picoseconds lasts 213 days; nothing in an experiment may last half as long.
 const LONGEST: Nanos = 100 * 86_400 * SECOND;
@@ -21,8 +21,5 @@ pub fn in_time(field: impl Into<String>, length: Option<Duration>) -> Result<(),
 
 /// In picoseconds; nothing is zero.
 pub fn picos(length: Option<Duration>) -> Picos {
-    let nanos = length.map_or(0, |length| length.0);
-    Picos::try_from(nanos)
-        .unwrap_or(0)
-        .saturating_mul(PICOS_PER_NANO)
+    length.map_or(0, Duration::picos)
 }

@@ -1,7 +1,7 @@
 //! Pauses of a switch: when what arrives goes on.
 
+use crate::Picos;
 use crate::quantity::Duration;
-use crate::{PICOS_PER_NANO, Picos};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,8 +19,7 @@ pub struct Pause {
 impl Pause {
     /// When something goes on that arrives then, both since the start of the trial.
     pub fn goes_on(&self, at: Picos) -> Picos {
-        let [every, lasts] =
-            [self.every, self.lasts].map(|time| time.0.max(0).cast_unsigned() * PICOS_PER_NANO);
+        let [every, lasts] = [self.every, self.lasts].map(Duration::picos);
         if every == 0 {
             return at;
         }
@@ -40,6 +39,7 @@ impl Pause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PICOS_PER_NANO;
 
     #[test]
     fn what_arrives_in_a_pause_goes_on_when_it_ends() {

@@ -14,9 +14,9 @@
 
 use super::frame::{FlowKey, Frame, Mac, Read, Whose};
 use super::probes::Probes;
+use delaylab_model::Picos;
 use delaylab_model::path::{Framing, Impair, Pause, Reset};
 use delaylab_model::quantity::{Duration, Share};
-use delaylab_model::{PICOS_PER_NANO, Picos};
 use delaylab_sim::trace::{OverTime, Trace};
 use delaylab_sim::transmitter::Transmitter;
 use delaylab_stats::random::SplitMix;
@@ -276,9 +276,7 @@ impl Device {
         {
             *last ^= 1;
         }
-        let by = impair
-            .reorder_by
-            .map_or(REORDER_BY, |by| by.0.max(0) as Picos * 1_000);
+        let by = impair.reorder_by.map_or(REORDER_BY, Duration::picos);
         let late = if self.by_chance(impair.reorder) {
             by
         } else {
@@ -439,9 +437,8 @@ impl Device {
         self.traced_from = self.now;
         self.counts = Counts::default();
         if let Some(reset) = self.settings.reset {
-            let picos = |time: Duration| time.0.max(0).cast_unsigned() * PICOS_PER_NANO;
-            let at = self.now + picos(reset.at);
-            self.at(at, Event::Resets(at + picos(reset.lasts)));
+            let at = self.now + reset.at.picos();
+            self.at(at, Event::Resets(at + reset.lasts.picos()));
         }
         for at in 0..self.ports.len() {
             let backlog = self.counted(self.switch.backlog(at).bytes);

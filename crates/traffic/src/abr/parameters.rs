@@ -3,7 +3,7 @@
 use delaylab_model::path::{AbrDecrease, AbrIdle, AbrMark, AbrParameters, AbrPreset};
 use delaylab_model::quantity::{Duration, Rate, Share};
 use delaylab_model::refusal::{Refusal, refuse};
-use delaylab_model::{PICOS_PER_NANO, PICOS_PER_SECOND, Picos};
+use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 /// Bits of a cell.
 pub const CELL_BITS: f64 = 424.0;
@@ -105,12 +105,12 @@ impl Parameters {
             rdf: file.rdf.map_or(preset.rdf, f64::from),
             nrm: file.nrm.unwrap_or(preset.nrm),
             mrm: file.mrm.unwrap_or(preset.mrm),
-            trm: file.trm.map_or(preset.trm, picos),
+            trm: file.trm.map_or(preset.trm, Duration::picos),
             tcr: file.tcr.map_or(preset.tcr, f64::from),
             tof: file.tof.map_or(preset.tof, f64::from),
             xrm: file.xrm.unwrap_or(preset.xrm),
             xdf: file.xdf.map_or(preset.xdf, Share::as_f64),
-            adtf: file.adtf.map_or(preset.adtf, picos),
+            adtf: file.adtf.map_or(preset.adtf, Duration::picos),
             mark: file.mark.unwrap_or(preset.mark),
             decrease: file.decrease.unwrap_or(preset.decrease),
             idle: file.idle.unwrap_or(preset.idle),
@@ -164,12 +164,4 @@ impl Parameters {
 
 fn cells(rate: Rate) -> f64 {
     rate.0 as f64 / CELL_BITS
-}
-
-fn picos(duration: Duration) -> Picos {
-    duration
-        .0
-        .max(0)
-        .unsigned_abs()
-        .saturating_mul(PICOS_PER_NANO)
 }

@@ -5,10 +5,10 @@ use super::cbr::Cbr;
 use super::on_off::{OnOff, Periods};
 use super::poisson::Poisson;
 use super::replay::Replay;
+use delaylab_model::Picos;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::quantity::Duration;
 use delaylab_model::refusal::{Refusal, refuse};
-use delaylab_model::{PICOS_PER_NANO, Picos};
 
 /// Bytes of UDP payload when the experiment does not say.
 pub const PAYLOAD: u64 = 1024;
@@ -31,7 +31,7 @@ pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Ar
     let Some(bytes) = bytes else {
         return refuse("payload", "more than any packet holds");
     };
-    let period = |given: Option<Duration>, name| match picos(given) {
+    let period = |given: Option<Duration>, name| match given.map_or(0, Duration::picos) {
         0 => Err(Refusal::new(name, "how long?").remedy("write it like \"10ms\"")),
         period => Ok(period),
     };
@@ -51,9 +51,4 @@ pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Ar
             return refuse("kind", "TCP has no times of its own");
         }
     })
-}
-
-fn picos(time: Option<Duration>) -> Picos {
-    let nanos = time.map_or(0, |time| time.0.unsigned_abs());
-    nanos.saturating_mul(PICOS_PER_NANO)
 }
