@@ -5,8 +5,8 @@ use super::axis;
 use super::course::{counted, course};
 use super::{Figure, Table, line_name, parse, shown_together};
 use delaylab_model::Nanos;
-use delaylab_model::plan::{Factor, Unit};
-use delaylab_view::run::panels::{beside_probes, compare};
+use delaylab_model::plan::{Factor, Unit, compare_combinations};
+use delaylab_view::run::panels::beside_probes;
 use delaylab_view::run::{Delays, Group, RunData, SeriesShown};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ pub(super) fn panels(run: &RunData) -> Vec<ProbePanel<'_>> {
         shown.cloned().collect()
     };
     let mut groups: Vec<_> = run.groups.iter().map(|group| (key(group), group)).collect();
-    groups.sort_by(|(a, _), (b, _)| compare(a, b, &run.levels));
+    groups.sort_by(|(a, _), (b, _)| compare_combinations(a, b, &run.levels));
     let of_one = groups.chunk_by(|(a, _), (b, _)| a == b);
     let shown = |groups: &[(Vec<Factor>, &'_ Group)]| {
         let first = groups.first().map_or(&[][..], |(key, _)| key);

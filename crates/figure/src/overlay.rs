@@ -4,7 +4,8 @@
 use super::{Drawing, Table, axis, parse};
 use delaylab_explain::calibrate::overlay::{Distribution, Group, Pair};
 use delaylab_explain::calibrate::prediction::Predicted;
-use delaylab_view::calibration::words::{is_shown, measure, name, order, varied};
+use delaylab_model::plan::compare_combinations;
+use delaylab_view::calibration::words::{is_shown, measure, name, varied};
 use serde_json::json;
 
 const COLUMNS: [&str; 5] = ["panel", "which", "value_ns", "at_or_below", "packets"];
@@ -54,7 +55,7 @@ fn drawing(
     mut rows: Vec<Vec<&Group>>,
 ) -> Option<Drawing> {
     rows.retain(|row| is_shown(row[0]));
-    rows.sort_by(|a, b| order(&a[0].factors, &b[0].factors));
+    rows.sort_by(|a, b| compare_combinations(&a[0].factors, &b[0].factors, &[]));
     let heads = varied(rows.iter().map(|row| row[0]));
     let mut table = Table::new(&COLUMNS);
     let mut panels = Vec::new();

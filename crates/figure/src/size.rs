@@ -10,8 +10,8 @@ use super::series::unit as unit_name;
 use super::{Figure, Table, WIDTH, line_name, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
-use delaylab_model::plan::{Factor, Unit, levels_in_words};
-use delaylab_view::run::panels::{self, all_factors, size_factor};
+use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
+use delaylab_view::run::panels::{all_factors, size_factor};
 use delaylab_view::run::{RunData, Stream, TrialData};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -346,7 +346,7 @@ fn of_names(stream: &Stream, names: &[String]) -> Vec<Factor> {
 fn distinct(run: &RunData, names: &[String]) -> Vec<Vec<Factor>> {
     let streams = run.trials.iter().map(|trial| &trial.stream);
     let mut all: Vec<_> = streams.map(|stream| of_names(stream, names)).collect();
-    all.sort_by(|a, b| panels::compare(a, b, &run.levels));
+    all.sort_by(|a, b| compare_combinations(a, b, &run.levels));
     all.dedup();
     all
 }

@@ -4,6 +4,7 @@ use crate::Nanos;
 use crate::trial::Trial;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
 
 /// What a level of a factor counts.
@@ -92,6 +93,54 @@ impl fmt::Display for Level {
 
 /// A factor's name and its level in one trial.
 pub type Factor = (String, Level);
+
+/// This factor's level.
+pub fn level_of<'a>(levels: &'a [Factor], name: &str) -> Option<&'a Level> {
+    let mut levels = levels.iter();
+    levels
+        .find(|(known, _)| known == name)
+        .map(|(_, level)| level)
+}
+
+/// The levels of a factor among these combinations, each once: numbers by value, names in the order in which `written` has
+/// them, or else as they came.
+pub fn levels_of(name: &str, all: &[Vec<Factor>], written: &[(String, Vec<Level>)]) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for level in all.iter().filter_map(|levels| level_of(levels, name)) {
+        if !levels.contains(level) {
+            levels.push(level.clone());
+        }
+    }
+    let written = order_of(name, written);
+    levels.sort_by(|a, b| compare_levels(a, b, written));
+    levels
+}
+
+/// Level by level: numbers by value, names in the order in which `written` has them, or else by their letters.
+pub fn compare_combinations(
+    a: &[Factor],
+    b: &[Factor],
+    written: &[(String, Vec<Level>)],
+) -> Ordering {
+    let unequal = a.iter().zip(b).map(|((name, a), (_, b))| {
+        compare_levels(a, b, order_of(name, written)).then_with(|| a.label.cmp(&b.label))
+    });
+    let unequal = unequal.into_iter().find(|order| order.is_ne());
+    unequal.unwrap_or(a.len().cmp(&b.len()))
+}
+
+fn order_of<'a>(name: &str, written: &'a [(String, Vec<Level>)]) -> &'a [Level] {
+    let written = written.iter().find(|(known, _)| known == name);
+    written.map_or(&[], |(_, levels)| levels)
+}
+
+fn compare_levels(a: &Level, b: &Level, written: &[Level]) -> Ordering {
+    let place = |level: &Level| written.iter().position(|known| known.label == level.label);
+    match (a.value, b.value) {
+        (Some(a), Some(b)) if a != b => a.total_cmp(&b),
+        _ => place(a).cmp(&place(b)),
+    }
+}
 
 /// A combination of levels, with its probe where that tells it from others: `case fifo, streams 4, probe echo`.
 pub fn levels_in_words<'a>(

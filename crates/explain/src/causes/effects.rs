@@ -6,7 +6,7 @@
 
 use super::gather::Stream;
 use delaylab_model::distinct::{Distinct, originals};
-use delaylab_model::plan::{Factor, Level, levels_in_words};
+use delaylab_model::plan::{Factor, Level, level_of, levels_in_words, levels_of};
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
@@ -99,7 +99,7 @@ pub(super) fn find(streams: &[&Stream<'_>], order: &[(String, Vec<Level>)]) -> V
         }
     }
     let effects = names.into_iter().flat_map(|name| {
-        let levels = levels(name, &all, order);
+        let levels = levels_of(name, &all, order);
         pairs(&levels)
             .into_iter()
             .map(|(from, to)| effect(name, from, to, streams, &all))
@@ -112,26 +112,6 @@ pub(super) fn find(streams: &[&Stream<'_>], order: &[(String, Vec<Level>)]) -> V
 fn factors(stream: &Stream<'_>) -> Vec<Factor> {
     let probe = ("probe".to_owned(), Level::named(&stream.row.probe_name));
     stream.row.factors.iter().cloned().chain([probe]).collect()
-}
-
-/// The levels of a factor: as the experiment has them, else by value, else as they came.
-fn levels(name: &str, all: &[Vec<Factor>], order: &[(String, Vec<Level>)]) -> Vec<Level> {
-    let mut levels: Vec<Level> = Vec::new();
-    for (_, level) in all.iter().flatten().filter(|(known, _)| known == name) {
-        if !levels.contains(level) {
-            levels.push(level.clone());
-        }
-    }
-    let written = order.iter().find(|(known, _)| known == name);
-    let place = |level: &Level| {
-        let mut known = written.into_iter().flat_map(|(_, levels)| levels);
-        known.position(|known| known.label == level.label)
-    };
-    levels.sort_by(|a, b| match (a.value, b.value) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        _ => place(a).cmp(&place(b)),
-    });
-    levels
 }
 
 fn pairs(levels: &[Level]) -> Vec<(Level, Level)> {
@@ -160,10 +140,9 @@ fn effect(
 ) -> Effect {
     let mut combinations = Combinations::new();
     for (at, factors) in all.iter().enumerate() {
-        let level = factors.iter().find(|(known, _)| known == name);
-        let side = match level {
-            Some((_, level)) if *level == from => 0,
-            Some((_, level)) if *level == to => 1,
+        let side = match level_of(factors, name) {
+            Some(level) if *level == from => 0,
+            Some(level) if *level == to => 1,
             _ => continue,
         };
         let others = factors.iter().filter(|(known, _)| known != name);

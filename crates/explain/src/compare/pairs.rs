@@ -3,9 +3,8 @@
 
 use delaylab_lab::finding::StreamInfo;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Level, levels_in_words};
+use delaylab_model::plan::{Factor, Level, compare_combinations, levels_in_words};
 use delaylab_model::words::a_few;
-use std::cmp::Ordering;
 
 /// One probe under one combination of levels, in both runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,17 +192,8 @@ fn cells(streams: &[StreamInfo], shared: &[String]) -> Vec<Cell> {
         }
     }
     // Trials may have run in any order; probes stay in that of the experiment.
-    cells.sort_by(|a, b| in_order(&a.factors, &b.factors));
+    cells.sort_by(|a, b| compare_combinations(&a.factors, &b.factors, &[]));
     cells
-}
-
-fn in_order(a: &[Factor], b: &[Factor]) -> Ordering {
-    let levels = a.iter().zip(b).map(|((_, a), (_, b))| {
-        let values = a.value.zip(b.value);
-        values.map_or_else(|| a.label.cmp(&b.label), |(a, b)| a.total_cmp(&b))
-    });
-    let mut levels = levels.filter(|order| order.is_ne());
-    levels.next().unwrap_or(Ordering::Equal)
 }
 
 fn pair(a: Cell, b: Cell) -> Pair {

@@ -6,7 +6,7 @@ use super::periodic::{self, HostActivity};
 use super::series::Stretches;
 use super::values::{MeasureUnavailable, Values};
 use delaylab_model::noise::ClockReads;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, level_of};
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
@@ -34,10 +34,9 @@ impl StreamInfo {
     /// The stream's level of a factor. Two factors always exist: `probe`, the name of the probe, and for series
     /// `of`, the name of the port or flow.
     pub fn level(&self, factor: &str) -> Option<Level> {
-        let level = self.factors.iter().find(|(name, _)| name == factor);
         let own = if self.series.is_some() { OF } else { PROBE };
         let named = || (factor == own).then(|| Level::named(&self.probe));
-        level.map(|(_, level)| level.clone()).or_else(named)
+        level_of(&self.factors, factor).cloned().or_else(named)
     }
 
     /// Can the stream have values of this measure?

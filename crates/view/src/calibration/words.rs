@@ -7,7 +7,7 @@ use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Group, Measure};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::Expected;
-use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::plan::{compare_combinations, level_of};
 use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_model::words::plural;
 
@@ -244,8 +244,7 @@ pub fn varied<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Vec<String
 /// A group's level of each of these factors, and its probe.
 pub fn levels(group: &Group, heads: &[String]) -> Vec<String> {
     let level = |head: &String| {
-        let own = group.factors.iter().find(|(name, _)| name == head);
-        own.map_or_else(String::new, |(_, level)| level.label.clone())
+        level_of(&group.factors, head).map_or_else(String::new, |level| level.label.clone())
     };
     heads
         .iter()
@@ -257,23 +256,6 @@ pub fn levels(group: &Group, heads: &[String]) -> Vec<String> {
 /// `unloaded, 64B, echo`.
 pub fn name(group: &Group, heads: &[String]) -> String {
     levels(group, heads).join(", ")
-}
-
-/// Groups in the order of their levels' numbers, then as they are written.
-pub fn order(a: &[Factor], b: &[Factor]) -> std::cmp::Ordering {
-    let key = |factors: &[Factor]| -> Vec<(String, Option<f64>, Option<Unit>)> {
-        let each = factors
-            .iter()
-            .map(|(_, level)| (level.label.clone(), level.value, level.unit));
-        each.collect()
-    };
-    let pairs = key(a).into_iter().zip(key(b));
-    let mut each = pairs.map(|((a, x, _), (b, y, _))| match (x, y) {
-        (Some(x), Some(y)) => x.total_cmp(&y),
-        _ => a.cmp(&b),
-    });
-    each.find(|order| order.is_ne())
-        .unwrap_or(std::cmp::Ordering::Equal)
 }
 
 /// What is shown of a group: what the user waits, or for frames, which nobody waits for, the network.
@@ -295,6 +277,6 @@ pub fn is_shown(group: &Group) -> bool {
 /// Those whose measured group has a distribution, in the order of its levels.
 pub fn in_order<T>(all: &[T], group: impl Fn(&T) -> &Group) -> Vec<&T> {
     let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(group(one))).collect();
-    shown.sort_by(|a, b| order(&group(a).factors, &group(b).factors));
+    shown.sort_by(|a, b| compare_combinations(&group(a).factors, &group(b).factors, &[]));
     shown
 }

@@ -1,12 +1,12 @@
 //! Which streams are one *group*: one probe under one combination of levels, its repeats together. What
 //! a probe met is told from what another met beside it.
 
-use super::panels::{self, compare};
+use super::panels;
 use super::stream::probe_names;
 use super::{Delays, Group, RunData, Stream, TrialData};
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Factor, Level, compare_combinations, level_of};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy;
@@ -47,7 +47,8 @@ impl Groups {
         let of_streams: Vec<_> = streams.iter().map(Key::new).collect();
         let mut keys = of_streams.clone();
         keys.sort_by(|a, b| {
-            compare(&a.factors, &b.factors, order).then_with(|| place(a).cmp(&place(b)))
+            compare_combinations(&a.factors, &b.factors, order)
+                .then_with(|| place(a).cmp(&place(b)))
         });
         keys.dedup();
         let at = |key: &Key| keys.iter().position(|known| known == key).unwrap_or(0);
@@ -247,8 +248,7 @@ pub(super) fn worst_of(summaries: &[&Summary], most: usize) -> Vec<usize> {
 impl Group {
     /// Its level of a factor; empty without.
     pub fn level(&self, factor: &str) -> &str {
-        let level = self.factors.iter().find(|(name, _)| name == factor);
-        level.map_or("", |(_, level)| &level.label)
+        level_of(&self.factors, factor).map_or("", |level| &level.label)
     }
 }
 

@@ -3,8 +3,7 @@
 
 use super::stream::probe_names;
 use super::{Group, Stream};
-use delaylab_model::plan::{Factor, Level, Unit};
-use std::cmp::Ordering;
+use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 
 /// Panels at most.
 const MOST: usize = 12;
@@ -43,7 +42,7 @@ impl Layout {
         };
         let keys: Vec<_> = streams.iter().map(key).collect();
         let mut panels = keys.clone();
-        panels.sort_by(|a, b| compare(a, b, order));
+        panels.sort_by(|a, b| compare_combinations(a, b, order));
         panels.dedup();
         let place = |key: &Vec<Factor>| panels.iter().position(|panel| panel == key);
         Self {
@@ -143,24 +142,6 @@ pub fn size_factor(streams: &[&Stream]) -> Option<String> {
     };
     let names = streams.first()?.factors.iter().map(|(name, _)| name);
     names.into_iter().find(|name| sizes(name) >= 3).cloned()
-}
-
-/// Level by level: numbers by value, names in the order of the experiment or else by their letters.
-pub fn compare(a: &[Factor], b: &[Factor], order: &[(String, Vec<Level>)]) -> Ordering {
-    let unequal = a.iter().zip(b).map(|((name, a), (_, b))| {
-        let written = order.iter().find(|(known, _)| known == name);
-        compare_levels(a, b, written.map_or(&[], |(_, levels)| levels))
-    });
-    let unequal = unequal.into_iter().find(|order| order.is_ne());
-    unequal.unwrap_or(a.len().cmp(&b.len()))
-}
-
-fn compare_levels(a: &Level, b: &Level, written: &[Level]) -> Ordering {
-    let place = |level: &Level| written.iter().position(|known| known.label == level.label);
-    match (a.value, b.value) {
-        (Some(a), Some(b)) if a != b => a.total_cmp(&b),
-        _ => (place(a).cmp(&place(b))).then_with(|| a.label.cmp(&b.label)),
-    }
 }
 
 #[cfg(test)]

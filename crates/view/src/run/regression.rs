@@ -3,7 +3,7 @@
 
 use super::{RunData, TrialData, Ways};
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Level, levels_in_words};
+use delaylab_model::plan::{Factor, level_of, levels_in_words};
 use delaylab_stats::regression::{Model, Regression};
 use delaylab_stats::summary::Distribution;
 use std::collections::BTreeMap;
@@ -162,8 +162,7 @@ fn fit(
 }
 
 fn value(trial: &TrialData, name: &str) -> Option<f64> {
-    let level = trial.stream.factors.iter().find(|(known, _)| known == name);
-    level.and_then(|(_, Level { value, .. })| *value)
+    level_of(&trial.stream.factors, name)?.value
 }
 
 /// A constant, each factor, and each pair of them.

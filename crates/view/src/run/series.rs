@@ -4,13 +4,12 @@
 //! A run has series of every port and flow. Of each kind the one that matters is shown: a probe's own
 //! (its rate), else the one with the most of it, and where another has far more under some levels that one.
 
-use super::panels::compare;
 use super::{TrialData, limits};
 use crate::words::either;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Switch;
-use delaylab_model::plan::{Factor, Level, Unit};
+use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 use delaylab_model::series::{COUNTS, SeriesPoint};
 use delaylab_store::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +81,7 @@ impl SeriesShown {
         order: &[(String, Vec<Level>)],
     ) -> Vec<&'a [Factor]> {
         let mut combinations: Vec<_> = these.map(|shown| shown.factors.as_slice()).collect();
-        combinations.sort_by(|a, b| compare(a, b, order));
+        combinations.sort_by(|a, b| compare_combinations(a, b, order));
         combinations.dedup();
         combinations
     }
@@ -175,7 +174,7 @@ impl<'a> Everything<'a> {
     pub(super) fn by_combination(&self, trials: &[TrialData]) -> Vec<SeriesShown> {
         let order = self.resolved.map_or(&[][..], |it| &it.factors);
         let mut combinations: Vec<&[Factor]> = trials.iter().map(factors).collect();
-        combinations.sort_by(|a, b| compare(a, b, order));
+        combinations.sort_by(|a, b| compare_combinations(a, b, order));
         combinations.dedup();
         let of_trial = |trial: &TrialData| combinations.iter().position(|it| *it == factors(trial));
         let mut combination_of = BTreeMap::<u32, usize>::new();

@@ -5,7 +5,6 @@ use super::figures_alone::FiguresAlone;
 use super::findings::shown;
 use super::measured;
 use super::noise_totals::NoiseTotals;
-use super::panels;
 use super::parts::Parts;
 use super::series::Everything;
 use super::split::splits;
@@ -20,6 +19,7 @@ use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
+use delaylab_model::plan::compare_combinations;
 use delaylab_model::request::Request;
 use delaylab_model::shell::quoted;
 use delaylab_model::trial::Dropped;
@@ -162,7 +162,7 @@ fn sweeps(gatherer: Gatherer, resolved: Option<&Resolved>) -> Vec<Sweep> {
     let mut sweeps = gatherer.finish(resolved.map_or(0, |resolved| resolved.seed));
     let enough = |way: &Way| way.points.len() >= LEAST_SIZES;
     sweeps.retain(|sweep| sweep.ways.iter().any(enough));
-    sweeps.sort_by(|a, b| panels::compare(&a.factors, &b.factors, levels));
+    sweeps.sort_by(|a, b| compare_combinations(&a.factors, &b.factors, levels));
     sweeps
 }
 

@@ -1,9 +1,9 @@
 //! The filter of a page: a box for each level of each factor. Unchecked, the level is left out of every
 //! figure and table. The script shows it; without one it stays hidden.
 
-use delaylab_model::plan::{Factor, Level};
+use delaylab_model::plan::{Level, levels_in_words, levels_of};
 use delaylab_view::run::RunData;
-use delaylab_view::run::panels::{all_factors, label, varied};
+use delaylab_view::run::panels::{all_factors, varied};
 use maud::{Markup, html};
 
 /// More levels than this wait behind a click.
@@ -18,25 +18,10 @@ pub(super) fn form(run: &RunData) -> Markup {
     }
     html! {
         form id="filter" aria-label="Levels that are shown" hidden {
-            @for name in &names { (set(name, &levels(run, &factors, name))) }
+            @for name in &names { (set(name, &levels_of(name, &factors, &run.levels))) }
             button type="reset" { "Show all" }
         }
     }
-}
-
-/// Its levels, in the order of the experiment where that is known.
-fn levels(run: &RunData, all: &[Vec<Factor>], name: &str) -> Vec<Level> {
-    let mut found: Vec<Level> = Vec::new();
-    for (_, level) in all.iter().flatten().filter(|(other, _)| other == name) {
-        if !found.contains(level) {
-            found.push(level.clone());
-        }
-    }
-    let known = run.levels.iter().find(|(other, _)| other == name);
-    if let Some((_, order)) = known {
-        found.sort_by_key(|level| order.iter().position(|other| other == level));
-    }
-    found
 }
 
 fn set(name: &str, levels: &[Level]) -> Markup {
@@ -57,7 +42,7 @@ fn set(name: &str, levels: &[Level]) -> Markup {
 }
 
 fn checkbox(name: &str, level: &Level) -> Markup {
-    let part = label(&[(name.to_owned(), level.clone())]);
+    let part = levels_in_words(&[(name.to_owned(), level.clone())], None);
     html! {
         label {
             input type="checkbox" checked data-factor=(name) data-level=(level.label) data-part=(part);
