@@ -14,12 +14,12 @@
 
 use super::by_line::by_call;
 use super::decimal;
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic, min_avg_max};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, SECOND};
 
 pub static FORMAT: Format = Format {
     name: "ping of Cisco",
@@ -119,18 +119,14 @@ impl Call {
         let counts = word_after(rest, "(").and_then(|counts| counts.split_once('/'));
         let counts = counts.and_then(|(got, of)| Some((of.parse().ok()?, got.parse().ok()?)));
         self.counts = counts;
-        let names = [
-            ("min", Statistic::Min),
-            ("avg", Statistic::Mean),
-            ("max", Statistic::Max),
-        ];
         if let Some(values) = word_after(rest, "min/avg/max = ") {
-            for ((word, statistic), value) in names.into_iter().zip(values.split('/')) {
-                let Some(time) = decimal::time(value, MILLISECOND) else {
-                    return false;
-                };
-                self.times.push((word, statistic, time));
-            }
+            let Some(times) = min_avg_max(values) else {
+                return false;
+            };
+            let times = times
+                .into_iter()
+                .map(|(word, of, time, _)| (word, of, time));
+            self.times.extend(times);
         }
         counts.is_some()
     }
@@ -148,28 +144,21 @@ impl Call {
         imported.warn("ping of Cisco prints no times of day: absolute times are made up from sequence numbers, a second apart");
         let stream = imported.streams.len();
         let frame = Frame {
-            target: self.target.clone(),
             size: self.size,
             first: Some(0),
-            period: SECOND,
-            ..Frame::new(stream, self.target, Method::Icmp)
+            ..Frame::of_target(stream, self.target, Method::Icmp)
         };
         let packets = self.packets.finish(frame, imported);
         imported.streams.push(packets);
         if let Some((sent, received)) = self.counts {
             for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
                 let printed = format!("({received}/{sent})");
-                imported
-                    .said
-                    .push(PrintedFigure::count(stream, what, value, printed));
+                imported.say_count(stream, what, value, printed);
             }
         }
         for (word, statistic, time) in self.times {
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ms", time.nanos / MILLISECOND);
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            imported.say_round_trip(stream, statistic, time, printed);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a peer's summary can say, in names of one meaning whatever the peer calls it.
 
-use super::decimal::{Number, Time};
+use super::decimal::{self, Number, Time};
+use delaylab_model::MILLISECOND;
 use delaylab_model::plan::Unit;
 use std::fmt;
 
@@ -38,6 +39,20 @@ pub enum Statistic {
     Deviation,
     /// The last one.
     Last,
+}
+
+/// `0.1/0.6/1.0`, as peers print min/avg/max in milliseconds: each with its word and as printed. `None` where one is no time.
+pub(super) fn min_avg_max(values: &str) -> Option<Vec<(&'static str, Statistic, Time, &str)>> {
+    let words = [
+        ("min", Statistic::Min),
+        ("avg", Statistic::Mean),
+        ("max", Statistic::Max),
+    ];
+    let each = words.into_iter().zip(values.split('/'));
+    let each = each.map(|((word, statistic), value)| {
+        Some((word, statistic, decimal::time(value, MILLISECOND)?, value))
+    });
+    each.collect()
 }
 
 /// What a figure is about.

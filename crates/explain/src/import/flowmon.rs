@@ -11,7 +11,7 @@
 //! and delays as a table.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic};
 use super::text::head;
 use super::xml::{Part, Parts, attribute};
 use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
@@ -77,9 +77,7 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
     for (what, key) in counts {
         if let Some(value) = count(key) {
             let printed = format!("{key} {value}");
-            imported
-                .said
-                .push(PrintedFigure::count(stream, what, value, printed));
+            imported.say_count(stream, what, value, printed);
         }
     }
     let received = count("rxPackets").filter(|&count| count > 0);
@@ -93,11 +91,8 @@ fn flow(id: &str, attributes: &str, imported: &mut Imported) {
     ];
     for (word, statistic, time) in times {
         if let Some(time) = time.filter(|_| received.is_some()) {
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ns", time.nanos);
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            imported.say_round_trip(stream, statistic, time, printed);
         }
     }
 }

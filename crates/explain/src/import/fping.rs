@@ -13,12 +13,12 @@
 //! them. With `-D` a line begins with the real time at which fping read the reply.
 
 use super::decimal::{self, Number};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic, min_avg_max};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, after, head, leading_number, stamp};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_model::{MILLISECOND, Nanos};
 
 pub static FORMAT: Format = Format {
     name: "fping",
@@ -131,17 +131,10 @@ impl Totals {
             times: Vec::new(),
         };
         if let Some(values) = parts.find_map(|part| part.strip_prefix("min/avg/max = ")) {
-            let names = [
-                ("min", Statistic::Min),
-                ("avg", Statistic::Mean),
-                ("max", Statistic::Max),
-            ];
-            for ((word, statistic), value) in names.into_iter().zip(values.split('/')) {
-                let time = decimal::time(value, MILLISECOND)?;
-                totals
-                    .times
-                    .push((statistic, time, format!("{word} {value} ms")));
-            }
+            let times = min_avg_max(values)?.into_iter();
+            let times =
+                times.map(|(word, of, time, value)| (of, time, format!("{word} {value} ms")));
+            totals.times.extend(times);
         }
         Some(totals)
     }
@@ -215,15 +208,9 @@ impl Target {
             );
         }
         let frame = Frame {
-            stream,
-            name: self.name.clone(),
-            method: Method::Icmp,
-            target: self.name,
-            size: None,
             first: (!silent).then_some(0),
-            sent: None,
             fill: !silent,
-            period: SECOND,
+            ..Frame::of_target(stream, self.name, Method::Icmp)
         };
         let packets = self.packets.finish(frame, imported);
         if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
@@ -242,24 +229,14 @@ fn totals_said(imported: &mut Imported, stream: usize, totals: Totals) {
         (Figure::Received, "rcv", totals.received),
     ] {
         let printed = format!("{word} {value}");
-        imported
-            .said
-            .push(PrintedFigure::count(stream, what, value, printed));
+        imported.say_count(stream, what, value, printed);
     }
     if let Some(loss) = totals.loss {
         let printed = format!("{}% loss", loss.value);
-        imported.said.push(PrintedFigure::percent(
-            stream,
-            Figure::LossShare,
-            loss,
-            printed,
-        ));
+        imported.say_percent(stream, Figure::LossShare, loss, printed);
     }
     for (statistic, time, printed) in totals.times {
-        let what = Figure::Of(Delay::RoundTrip, statistic);
-        imported
-            .said
-            .push(PrintedFigure::time(stream, what, time, printed));
+        imported.say_round_trip(stream, statistic, time, printed);
     }
 }
 

@@ -10,12 +10,12 @@
 //! Source: fping 5.5, doc/fping-json.md. What it does not name is to be ignored.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
+use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, SECOND};
 use serde_json::Value;
 
 pub static FORMAT: Format = Format {
@@ -122,11 +122,9 @@ impl Target {
         }
         let stream = imported.streams.len();
         let frame = Frame {
-            target: self.name.clone(),
             first: (!self.packets.is_empty()).then_some(0),
             fill: true,
-            period: SECOND,
-            ..Frame::new(stream, self.name, Method::Icmp)
+            ..Frame::of_target(stream, self.name, Method::Icmp)
         };
         let packets = self.packets.finish(frame, imported);
         imported.streams.push(packets);
@@ -144,9 +142,7 @@ fn said(imported: &mut Imported, stream: usize, summary: &Value) {
     for (what, key) in [(Figure::Sent, "xmt"), (Figure::Received, "rcv")] {
         if let Some(value) = summary.get(key).and_then(Value::as_u64) {
             let printed = format!("{key} {value}");
-            imported
-                .said
-                .push(PrintedFigure::count(stream, what, value, printed));
+            imported.say_count(stream, what, value, printed);
         }
     }
     let times = [
@@ -158,11 +154,8 @@ fn said(imported: &mut Imported, stream: usize, summary: &Value) {
         if let Some(mut time) = milliseconds(summary, key) {
             // It prints three digits that count, and no zeros behind them.
             time.step = time.step.max(time.nanos / 100);
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{key} {}", json::digits(summary, key).unwrap_or_default());
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            imported.say_round_trip(stream, statistic, time, printed);
         }
     }
 }

@@ -16,13 +16,13 @@
 
 use super::by_line::by_line;
 use super::decimal;
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic, min_avg_max};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, SECOND};
 use std::net::IpAddr;
 
 pub static FORMAT: Format = Format {
@@ -156,18 +156,12 @@ impl Call {
     }
 
     fn summary(&mut self, text: &str) -> bool {
-        let values = text.trim_end_matches(" ms").split('/');
-        let names = [
-            ("min", Statistic::Min),
-            ("avg", Statistic::Mean),
-            ("max", Statistic::Max),
-        ];
-        for ((word, statistic), value) in names.into_iter().zip(values) {
-            let Some(time) = decimal::time(value, MILLISECOND) else {
-                return false;
-            };
-            self.times.push((word, statistic, time));
-        }
+        let Some(times) = min_avg_max(text.trim_end_matches(" ms")) else {
+            return false;
+        };
+        let times = times.into_iter();
+        self.times
+            .extend(times.map(|(word, of, time, _)| (word, of, time)));
         true
     }
 
@@ -183,13 +177,11 @@ impl Call {
         }
         let (answered, _) = self.packets.answered();
         let frame = Frame {
-            target: self.target.clone(),
             size: self.size,
             first: Some(0),
             sent: self.sent,
             fill: true,
-            period: SECOND,
-            ..Frame::new(0, self.target, self.method)
+            ..Frame::of_target(0, self.target, self.method)
         };
         let stream = self.packets.finish(frame, imported);
         if stream.clock == Clock::MadeUp && !stream.records.is_empty() {
@@ -198,18 +190,13 @@ impl Call {
         imported.streams.push(stream);
         if let Some(sent) = self.sent {
             let printed = format!("{sent} packets transmitted");
-            imported
-                .said
-                .push(PrintedFigure::count(0, Figure::Sent, sent, printed));
+            imported.say_count(0, Figure::Sent, sent, printed);
         }
         for (word, statistic, time) in self.times {
             // Without a reply it prints zeros.
             if answered > 0 {
-                let what = Figure::Of(Delay::RoundTrip, statistic);
                 let printed = format!("{word} {:.1} ms", time.nanos as f64 / MILLISECOND as f64);
-                imported
-                    .said
-                    .push(PrintedFigure::time(0, what, time, printed));
+                imported.say_round_trip(0, statistic, time, printed);
             }
         }
     }

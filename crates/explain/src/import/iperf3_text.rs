@@ -224,28 +224,20 @@ impl Test {
             [jitter, "ms", counts, ..] if self.udp => {
                 if let Some(jitter) = decimal::time(jitter, MILLISECOND) {
                     let printed = format!("jitter {} ns", jitter.nanos);
-                    imported.said.push(PrintedFigure::time(
-                        stream,
-                        Figure::Jitter,
-                        jitter,
-                        printed,
-                    ));
+                    imported.say_time(stream, Figure::Jitter, jitter, printed);
                 }
                 let (lost, sent) = counts.split_once('/').unwrap_or_default();
                 for (what, value) in [(Figure::Lost, lost), (Figure::Sent, sent)] {
                     if let Ok(value) = value.parse() {
                         let printed = (*counts).to_owned();
-                        imported
-                            .said
-                            .push(PrintedFigure::count(stream, what, value, printed));
+                        imported.say_count(stream, what, value, printed);
                     }
                 }
             }
             [again, "sender"] => {
                 if let Ok(value) = again.parse() {
                     let printed = format!("Retr {again}");
-                    let said = PrintedFigure::count(stream, Figure::Retransmits, value, printed);
-                    imported.said.push(said);
+                    imported.say_count(stream, Figure::Retransmits, value, printed);
                 }
             }
             _ => {}

@@ -239,12 +239,7 @@ fn said(imported: &mut Imported, stats: &Stats) {
         (Figure::Copies, "duplicates", stats.duplicates),
     ];
     for (what, word, value) in counts {
-        imported.said.push(PrintedFigure::count(
-            0,
-            what,
-            value,
-            format!("{word} {value}"),
-        ));
+        imported.say_count(0, what, value, format!("{word} {value}"));
     }
     imported.said.push(PrintedFigure {
         stream: 0,
@@ -256,12 +251,7 @@ fn said(imported: &mut Imported, stats: &Stats) {
         ours: None,
     });
     let mut time = |what, word: String, nanos| {
-        imported.said.push(PrintedFigure::time(
-            0,
-            what,
-            Time { nanos, step: 1 },
-            format!("{word} {nanos}"),
-        ));
+        imported.say_time(0, what, Time { nanos, step: 1 }, format!("{word} {nanos}"));
     };
     time(Figure::Duration, "duration".to_owned(), stats.duration);
     let spreads = [

@@ -12,7 +12,7 @@
 
 use super::by_line::by_line;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Delay, Figure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
@@ -181,38 +181,26 @@ impl Heard {
         let headers = if self.target.starts_with('[') { 48 } else { 28 };
         let size = self.length.and_then(|length| length.checked_add(headers));
         let frame = Frame {
-            stream: 0,
-            name: self.target.clone(),
-            method: Method::Udp,
-            target: self.target,
             size,
             first: Some(0),
             sent,
             fill: complete,
             period: period.unwrap_or(SECOND),
+            ..Frame::of_target(0, self.target, Method::Udp)
         };
         let stream = packets.finish(frame, imported);
         imported.streams.push(stream);
         if let Some((sent, received)) = self.counts {
             for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
-                imported.said.push(PrintedFigure::count(
-                    0,
-                    what,
-                    value,
-                    format!("packets {what} {value}"),
-                ));
+                imported.say_count(0, what, value, format!("packets {what} {value}"));
             }
         }
         if let Some(loss) = self.loss {
             let printed = format!("{}% loss", loss.value);
-            imported
-                .said
-                .push(PrintedFigure::percent(0, Figure::LossShare, loss, printed));
+            imported.say_percent(0, Figure::LossShare, loss, printed);
         }
         for (what, time, printed) in self.spreads {
-            imported
-                .said
-                .push(PrintedFigure::time(0, what, time, printed));
+            imported.say_time(0, what, time, printed);
         }
     }
 }

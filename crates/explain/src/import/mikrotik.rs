@@ -132,10 +132,8 @@ impl Call {
         }
         imported.warn("ping of MikroTik prints no times of day: absolute times are made up from sequence numbers, a second apart");
         let frame = Frame {
-            target: self.target.clone(),
             size: self.size,
-            period: SECOND,
-            ..Frame::new(0, self.target, Method::Icmp)
+            ..Frame::of_target(0, self.target, Method::Icmp)
         };
         let stream = self.packets.finish(frame, imported);
         imported.streams.push(stream);

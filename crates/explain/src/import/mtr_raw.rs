@@ -13,8 +13,8 @@ use super::decimal;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::MICROSECOND;
 use delaylab_model::method::Method;
-use delaylab_model::{MICROSECOND, SECOND};
 use std::collections::BTreeMap;
 
 pub static FORMAT: Format = Format {
@@ -137,16 +137,11 @@ impl Hop {
         if self.packets.is_empty() {
             return;
         }
+        let name = format!("hop {}", u16::from(number) + 1);
         let frame = Frame {
-            stream: imported.streams.len(),
-            name: format!("hop {}", u16::from(number) + 1),
-            method: Method::Icmp,
             target: self.address,
-            size: None,
             first: Some(0),
-            sent: None,
-            fill: false,
-            period: SECOND,
+            ..Frame::new(imported.streams.len(), name, Method::Icmp)
         };
         let stream = self.packets.finish(frame, imported);
         imported.streams.push(stream);

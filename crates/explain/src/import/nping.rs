@@ -23,7 +23,7 @@ use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_model::{MILLISECOND, SECOND};
 use std::collections::HashMap;
 
 pub static FORMAT: Format = Format {
@@ -216,12 +216,9 @@ impl Call {
     }
 
     fn finish(self, imported: &mut Imported) {
-        let period: Nanos = SECOND;
         let frame = Frame {
-            target: self.target.clone(),
             size: self.size,
-            period,
-            ..Frame::new(0, self.target, self.method)
+            ..Frame::of_target(0, self.target, self.method)
         };
         let mut stream = self.packets.finish(frame, imported);
         stream.clock = Clock::Own {

@@ -137,6 +137,14 @@ impl Frame {
             period: SECOND,
         }
     }
+
+    /// The same, called as its target is.
+    pub fn of_target(stream: usize, target: String, method: Method) -> Self {
+        Self {
+            target: target.clone(),
+            ..Self::new(stream, target, method)
+        }
+    }
 }
 
 impl Packets {

@@ -16,7 +16,7 @@
 
 use super::by_line::by_call;
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, PrintedFigure, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -251,15 +251,12 @@ impl Run {
             took.nanos / Nanos::try_from(gaps).unwrap_or(1)
         });
         let frame = Frame {
-            stream,
-            name: self.target.clone(),
-            method: Method::Icmp,
-            target: self.target,
             size: self.size,
             first: self.first,
             sent: (totals.sent > 0).then_some(totals.sent),
             fill: complete,
             period,
+            ..Frame::of_target(stream, self.target, Method::Icmp)
         };
         let packets = self.packets.finish(frame, imported);
         if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
@@ -271,11 +268,8 @@ impl Run {
             if self.whole_milliseconds {
                 time.step = time.step.max(MILLISECOND);
             }
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {} ms", milliseconds(time));
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            imported.say_round_trip(stream, statistic, time, printed);
         }
     }
 

@@ -13,7 +13,7 @@
 //! has a histogram in ms: each of its values becomes as many records, of whose order nothing is known.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date, json, owping};
 use delaylab_model::method::Method;
@@ -162,11 +162,8 @@ fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imp
     ];
     for (key, statistic) in times {
         if let Some(time) = duration(result, key) {
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{key} {}", json::text(result, key).unwrap_or_default());
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            imported.say_round_trip(stream, statistic, time, printed);
         }
     }
 }
@@ -175,9 +172,7 @@ fn counts(result: &Value, stream: usize, imported: &mut Imported, keys: &[(Figur
     for &(what, key) in keys {
         if let Some(value) = count(result, key) {
             let printed = format!("{key} {value}");
-            imported
-                .said
-                .push(PrintedFigure::count(stream, what, value, printed));
+            imported.say_count(stream, what, value, printed);
         }
     }
 }
@@ -247,9 +242,8 @@ fn latency(result: &Value, target: &str, imported: &mut Imported) {
     imported.warn("delays are one way, by the clocks of two hosts: they are as good as those are synchronised");
     let stream = imported.streams.len();
     let frame = Frame {
-        target: target.to_owned(),
         period: SECOND / 10,
-        ..Frame::new(stream, target.to_owned(), Method::Frame)
+        ..Frame::of_target(stream, target.to_owned(), Method::Frame)
     };
     let packets = packets.finish(frame, imported);
     imported.streams.push(packets);

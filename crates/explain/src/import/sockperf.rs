@@ -16,7 +16,7 @@
 
 use super::by_line::by_line;
 use super::decimal::{self, LARGEST};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Delay, Figure, Statistic};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
 use delaylab_model::method::Method;
@@ -94,12 +94,7 @@ impl Heard {
                 (Figure::Received, "ReceivedMessages", received),
             ] {
                 if let Some(value) = value {
-                    imported.said.push(PrintedFigure::count(
-                        0,
-                        what,
-                        value,
-                        format!("{word}={value}"),
-                    ));
+                    imported.say_count(0, what, value, format!("{word}={value}"));
                 }
             }
         } else if let Some(rest) = after(text, "avg-latency=") {
@@ -157,12 +152,7 @@ impl Heard {
         ];
         for (what, word, rest) in counts {
             if let Some(value) = rest.and_then(leading_number) {
-                imported.said.push(PrintedFigure::count(
-                    0,
-                    what,
-                    value,
-                    format!("{word} messages = {value}"),
-                ));
+                imported.say_count(0, what, value, format!("{word} messages = {value}"));
             }
         }
     }
@@ -207,9 +197,7 @@ impl Heard {
         if let Some(time) = decimal::time(value, MICROSECOND) {
             let what = Figure::Of(delay, statistic);
             let printed = format!("{word} {value} usec");
-            imported
-                .said
-                .push(PrintedFigure::time(0, what, time, printed));
+            imported.say_time(0, what, time, printed);
         }
     }
 

@@ -14,12 +14,12 @@
 //! answered. paris-traceroute prints the summary of a hop instead, which becomes figures.
 
 use super::decimal::{self, Time};
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::Statistic;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, after, head};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, SECOND};
 
 pub static FORMAT: Format = Format {
     name: "traceroute",
@@ -221,7 +221,6 @@ impl Stretch {
         };
         let frame = Frame {
             target: self.by,
-            period: SECOND,
             ..Frame::new(stream, name, method)
         };
         let packets = self.packets.finish(frame, imported);
@@ -237,11 +236,8 @@ impl Stretch {
             .into_iter()
             .zip(self.summary.into_iter().flatten())
         {
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} {:.3} ms", time.nanos as f64 / MILLISECOND as f64);
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            imported.say_round_trip(stream, statistic, time, printed);
         }
     }
 }

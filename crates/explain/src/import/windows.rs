@@ -21,13 +21,13 @@
 
 use super::by_line::by_call;
 use super::decimal::Time;
-use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::figure::{Figure, Statistic};
 use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, SECOND};
 use std::net::IpAddr;
 
 pub static FORMAT: Format = Format {
@@ -158,11 +158,9 @@ impl Call {
         }
         let stream = imported.streams.len();
         let frame = Frame {
-            target: self.target.clone(),
             size: self.size,
             first: Some(0),
-            period: SECOND,
-            ..Frame::new(stream, self.target, Method::Icmp)
+            ..Frame::of_target(stream, self.target, Method::Icmp)
         };
         let packets = self.packets.finish(frame, imported);
         imported.streams.push(packets);
@@ -174,9 +172,7 @@ impl Call {
             ];
             for (what, word, value) in said {
                 let printed = format!("{word} = {value}");
-                imported
-                    .said
-                    .push(PrintedFigure::count(stream, what, value, printed));
+                imported.say_count(stream, what, value, printed);
             }
         }
         let statistics = [
@@ -185,14 +181,10 @@ impl Call {
             ("mean", Statistic::Mean),
         ];
         for ((word, statistic), value) in statistics.into_iter().zip(self.times) {
-            let what = Figure::Of(Delay::RoundTrip, statistic);
             let printed = format!("{word} = {value}ms");
-            let Some(time) = milliseconds(value) else {
-                continue;
-            };
-            imported
-                .said
-                .push(PrintedFigure::time(stream, what, time, printed));
+            if let Some(time) = milliseconds(value) {
+                imported.say_round_trip(stream, statistic, time, printed);
+            }
         }
     }
 }
