@@ -146,11 +146,7 @@ fn overlay(pairs: &[Pair], style: &Style) -> String {
         return String::new();
     }
     let tables = NARROWER.map(|shown| overlay_table(&rows, shown));
-    let fits = |table: &&Table| table.width() <= style.columns();
-    let table = tables
-        .iter()
-        .find(fits)
-        .unwrap_or(&tables[NARROWER.len() - 1]);
+    let table = Table::first_that_fits(tables, style);
     let note = "response, for frames one way, with the noise of the unloaded trials added to the model; off: model \
          less measured; W1: Wasserstein distance of the two distributions";
     table.render(style) + &paragraph(note, Paint::Dim, style)

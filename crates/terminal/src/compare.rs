@@ -108,8 +108,7 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
     let rows = rows::most(pair, looks);
     if !rows.is_empty() {
         let tables = [true, false].map(|wide| figures(&rows, wide));
-        let fits = |table: &&Table| table.width() <= style.columns();
-        let table = tables.iter().find(fits).unwrap_or(&tables[1]);
+        let table = Table::first_that_fits(tables, style);
         text += &format!("\n{}", table.render(style));
         text += &paragraph(
             "95 % intervals, each for its figure alone; * differs from zero, allowing for how many figures are compared",
@@ -204,12 +203,8 @@ fn stages(pair: &PairFigures, style: &Style) -> String {
 fn overview(compared: &Compared, style: &Style) -> String {
     let comparison = &compared.comparison;
     let varied = comparison.varied();
-    let full = overview_table(compared, &varied, true);
-    let table = if full.width() <= style.columns() {
-        full
-    } else {
-        overview_table(compared, &varied, false)
-    };
+    let tables = [true, false].map(|full| overview_table(compared, &varied, full));
+    let table = Table::first_that_fits(tables, style);
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
         "p50, p99: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; no difference: \

@@ -8,7 +8,6 @@ use crate::text::wrap;
 use delaylab_explain::causes::effects::Effect;
 use delaylab_explain::causes::slow::Condition;
 use delaylab_explain::causes::stages::StageMeans;
-use delaylab_explain::causes::unknown::Unknown;
 use delaylab_explain::causes::ways::QUANTILES;
 use delaylab_explain::causes::{Cause, Explanation};
 use delaylab_explain::compare::statistic_name;
@@ -134,14 +133,13 @@ fn increase_note(conditions: &[Condition]) -> String {
 fn row(condition: &Condition) -> [Cell; 7] {
     let longer = longer_than(condition);
     let [longer, _] = longer.unwrap_or_default();
-    let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
     [
         Cell::left(condition.label.clone()),
         Cell::new(whole(condition.usual_ns)),
         Cell::new(longer),
         Cell::left(main(condition)),
         Cell::new(share_of_main(condition)),
-        Cell::new(short_percent(late)),
+        Cell::new(short_percent(condition.late_share())),
         Cell::new(format_share(condition.lost)),
     ]
 }
@@ -302,8 +300,11 @@ fn effects(found: &Explanation, style: &Style) -> String {
     let heads = ["What was varied", "median response", "", "p99", ""];
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     for effect in &found.effects {
-        let label = format!("{} {} → {}", effect.factor, effect.from, effect.to);
-        table.row([Cell::new(label)].into_iter().chain(shifts(effect)));
+        table.row(
+            [Cell::new(effect.label())]
+                .into_iter()
+                .chain(shifts(effect)),
+        );
     }
     table.render(style)
 }
@@ -340,11 +341,8 @@ fn unknown(found: &Explanation, style: &Style) -> String {
     if found.unknown.is_empty() {
         return String::new();
     }
-    let line = |unknown: &Unknown| {
-        let Unknown { what, why, remedy } = unknown;
-        indented("- ", &format!("{what}: {why}; {remedy}"), style)
-    };
-    let lines = found.unknown.iter().map(line);
+    let lines = found.unknown.iter();
+    let lines = lines.map(|unknown| indented("- ", &unknown.to_string(), style));
     paragraph("Not known from this run", Paint::Dim, style) + &lines.collect::<String>()
 }
 

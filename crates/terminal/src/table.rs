@@ -70,6 +70,18 @@ pub struct Table {
 }
 
 impl Table {
+    /// The first of these for which the terminal has room, or else the last.
+    pub fn first_that_fits(tables: impl IntoIterator<Item = Self>, style: &Style) -> Self {
+        let mut last = Self::default();
+        for table in tables {
+            if table.width() <= style.columns() {
+                return table;
+            }
+            last = table;
+        }
+        last
+    }
+
     /// Adds a row.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());

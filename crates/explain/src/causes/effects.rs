@@ -82,6 +82,11 @@ impl Shift {
 }
 
 impl Effect {
+    /// `wait 0ms → 100ms`.
+    pub fn label(&self) -> String {
+        format!("{} {} → {}", self.factor, self.from, self.to)
+    }
+
     /// Is there anything to compare?
     fn is_known(&self) -> bool {
         let mut shifts = self.shifts.iter();

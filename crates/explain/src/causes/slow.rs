@@ -203,6 +203,11 @@ impl Condition {
         self.late.iter().map(|(_, packets, _)| packets).sum()
     }
 
+    /// The share of answered packets that were.
+    pub fn late_share(&self) -> f64 {
+        self.late_packets() as f64 / self.answered.max(1) as f64
+    }
+
     /// Where packets spend their time, in the stages that another one tells apart as well.
     fn spent_as(&self, other: &Condition) -> Vec<Spent> {
         let common = in_common(&self.likeness.usual, &other.likeness.usual);

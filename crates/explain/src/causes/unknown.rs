@@ -6,6 +6,7 @@ use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt;
 
 /// Something that the run does not show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -25,6 +26,12 @@ impl Unknown {
             why: why.into(),
             remedy: remedy.to_owned(),
         }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.what, self.why, self.remedy)
     }
 }
 

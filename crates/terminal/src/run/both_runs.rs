@@ -5,7 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use crate::text::width;
 use delaylab_model::Nanos;
-use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_model::units::{format_duration, format_signed_duration};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_view::both_runs::{BothRuns, Row, ratio};
 use delaylab_view::run::{RunData, Ways};
@@ -40,12 +40,7 @@ pub fn both_runs(first: &RunData, second: &RunData, style: &Style) -> String {
     let head = [first, second].into_iter().zip(&both.names);
     let head = head.zip(columns(&both));
     let head = head.map(|((run, name), column)| one(run, name, &column, style));
-    let tables = NARROWER.map(|shown| table(&both, shown));
-    let fits = |table: &&Table| table.width() <= style.columns();
-    let table = tables
-        .iter()
-        .find(fits)
-        .unwrap_or(&tables[NARROWER.len() - 1]);
+    let table = Table::first_that_fits(NARROWER.map(|shown| table(&both, shown)), style);
     let sections = [
         head.collect::<String>(),
         table.render(style),
@@ -120,11 +115,9 @@ fn cells(row: &Row, shown: Shown) -> Vec<Cell> {
         cells.extend(quantile(row.p99));
     }
     if let (true, Some(difference)) = (shown.stage, row.difference) {
-        let sign = if difference.ns < 0.0 { "−" } else { "+" };
-        let ns = format_duration_f64(difference.ns.abs());
         cells.push(Cell::default());
         cells.push(Cell::left(stage_name(difference.stages)));
-        cells.push(Cell::new(format!("{sign}{ns}")));
+        cells.push(Cell::new(format_signed_duration(difference.ns)));
     }
     cells
 }

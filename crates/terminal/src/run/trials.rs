@@ -23,10 +23,7 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
     };
     let narrower = 0..=EXPENDABLE.len();
     let narrower = narrower.map(|expendable| table(&apart, columns, &left_out(expendable)));
-    let mut tables = narrower.skip_while(|table| table.width() > style.columns());
-    let table = tables
-        .next()
-        .unwrap_or_else(|| table(&apart, columns, &left_out(EXPENDABLE.len())));
+    let table = Table::first_that_fits(narrower, style);
     let note = note(&apart, columns, empty);
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }

@@ -114,8 +114,7 @@ fn cell(group: Option<&Group>, of: Of, head: &str) -> String {
 /// A row for each probe of each combination, and how many there was no room for.
 fn below_each_other(run: &RunData, of: Of, style: &Style) -> (Table, usize) {
     let narrower = (0..=EXPENDABLE.len()).map(|left_out| plain(run, of, &EXPENDABLE[..left_out]));
-    let mut tables = narrower.skip_while(|table| table.width() > style.columns());
-    let table = tables.next().unwrap_or_else(|| plain(run, of, &EXPENDABLE));
+    let table = Table::first_that_fits(narrower, style);
     (table, run.groups.len().saturating_sub(MOST_GROUPS))
 }
 

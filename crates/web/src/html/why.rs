@@ -62,7 +62,6 @@ fn conditions(found: &Explanation) -> Markup {
     ]);
     for condition in conditions.iter().take(CONDITIONS) {
         let [longer, than] = longer_than(condition).unwrap_or_default();
-        let late = condition.late_packets() as f64 / condition.answered.max(1) as f64;
         table.row(vec![
             condition.label.clone(),
             format_duration_f64(condition.usual_ns.round()),
@@ -70,7 +69,7 @@ fn conditions(found: &Explanation) -> Markup {
             than,
             main(condition),
             share_of_main(condition),
-            short_percent(late),
+            short_percent(condition.late_share()),
             format_share(condition.lost),
         ]);
     }
@@ -159,10 +158,9 @@ fn effects(found: &Explanation) -> Markup {
         ("95 %", Words),
     ]);
     for effect in &found.effects {
-        let label = format!("{} {} → {}", effect.factor, effect.from, effect.to);
         let shifts = effect.shifts.iter();
         let shifts = shifts.flat_map(|shift| [difference(shift), interval(shift)]);
-        table.row([label].into_iter().chain(shifts).collect());
+        table.row([effect.label()].into_iter().chain(shifts).collect());
     }
     table.render()
 }
@@ -178,9 +176,7 @@ fn changes(found: &Explanation) -> Markup {
 }
 
 fn unknown(found: &Explanation) -> Markup {
-    let lines = found.unknown.iter();
-    let lines =
-        lines.map(|unknown| format!("{}: {}; {}", unknown.what, unknown.why, unknown.remedy));
+    let lines = found.unknown.iter().map(ToString::to_string);
     list("Not known from this run", lines.collect())
 }
 
