@@ -18,7 +18,6 @@ mod way;
 mod words;
 
 pub use gather::{Gatherer, Member};
-pub(crate) use words::rate as format_rate;
 pub use words::{candidates, line_rate};
 
 use delaylab_model::plan::{Factor, levels_in_words};

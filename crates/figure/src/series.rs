@@ -4,7 +4,7 @@
 use super::{Drawing, Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, levels_in_words};
-use delaylab_model::units::duration_unit;
+use delaylab_model::units::{duration_unit, rate_unit};
 use delaylab_view::run::{RunData, SeriesShown, parts_of_time};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
@@ -357,9 +357,7 @@ fn axis(of: Unit, largest: f64) -> (f64, &'static str) {
         Unit::Bytes => (1_024.0, "KiB"),
         Unit::Share => (0.01, "%"),
         Unit::Nanoseconds => duration_unit(largest),
-        Unit::BitsPerSecond if largest >= 1e9 => (1e9, "Gbit/s"),
-        Unit::BitsPerSecond if largest >= 1e6 => (1e6, "Mbit/s"),
-        Unit::BitsPerSecond if largest >= 1e3 => (1e3, "kbit/s"),
+        Unit::BitsPerSecond => rate_unit(largest),
         of => (1.0, unit(of)),
     }
 }

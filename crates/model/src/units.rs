@@ -236,7 +236,20 @@ pub fn duration_unit(ns: f64) -> (f64, &'static str) {
     SCALES.into_iter().find(fits).unwrap_or((1.0, "ns"))
 }
 
-/// A duration in a unit of so many nanoseconds, to about three digits and without the unit's name.
+/// Writes a rate in bits a second for people, to about three digits: `94.1 Mbit/s`.
+pub fn format_rate(bits: f64) -> String {
+    let (scale, unit) = rate_unit(bits);
+    format!("{} {unit}", format_in_unit(bits, scale))
+}
+
+/// The unit in which a rate is written for people, and how many bits a second that is.
+pub fn rate_unit(bits: f64) -> (f64, &'static str) {
+    const SCALES: [(f64, &str); 3] = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
+    let fits = |(scale, _): &(f64, &str)| bits.abs() >= scale * 0.9995;
+    SCALES.into_iter().find(fits).unwrap_or((1.0, "bit/s"))
+}
+
+/// A duration or rate in a unit of so many nanoseconds or bits a second, to about three digits and without the unit's name.
 pub fn format_in_unit(ns: f64, scale: f64) -> String {
     let value = ns / scale;
     let digits = match value.abs() {
@@ -387,6 +400,19 @@ mod tests {
             parse_rate("10MB"),
             Err(UnitError::UnknownUnit { .. })
         ));
+    }
+
+    #[test]
+    fn rates_have_three_digits() {
+        for (bits, text) in [
+            (0.0, "0 bit/s"),
+            (640.0, "640 bit/s"),
+            (999_600.0, "1.00 Mbit/s"),
+            (12_500_000.0, "12.5 Mbit/s"),
+            (-2e9, "−2.00 Gbit/s"),
+        ] {
+            assert_eq!(format_rate(bits), text, "{bits}");
+        }
     }
 
     #[test]

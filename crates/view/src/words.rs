@@ -16,15 +16,6 @@ pub fn short_percent(share: f64) -> String {
     }
 }
 
-/// `94.1 Mbit/s`.
-pub fn bit_rate(bits: f64) -> String {
-    match bits {
-        b if b >= 1e9 => format!("{:.2} Gbit/s", b / 1e9),
-        b if b >= 1e6 => format!("{:.1} Mbit/s", b / 1e6),
-        b => format!("{:.1} kbit/s", b / 1e3),
-    }
-}
-
 /// When something began, to the second: `2026-01-02T03:04:05Z` of `2026-01-02T03:04:05.678901234Z`.
 pub fn to_the_second(utc: &str) -> String {
     match utc.split_once('.') {

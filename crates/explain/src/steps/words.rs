@@ -1,7 +1,7 @@
 //! What was found, in sentences.
 
 use super::{Answer, Direction, Way};
-use delaylab_model::units::format_duration_f64;
+use delaylab_model::units::{format_duration_f64, format_rate};
 use delaylab_stats::steps::{
     CELL_BITS, CELL_PAYLOAD, Detection, ENOUGH_OF_100, Framing, Steps, Verdict, rate_of_equal_links,
 };
@@ -70,7 +70,7 @@ impl Way {
     /// Of a line, the same each way, whose cells make steps this high.
     fn rate_of(&self, step_ns: f64) -> String {
         let directions = self.direction.count();
-        rate(rate_of_equal_links(
+        format_rate(rate_of_equal_links(
             step_ns.max(1e-3),
             CELL_BITS,
             directions,
@@ -179,7 +179,7 @@ pub fn line_rate(found: &Steps, direction: Direction) -> Option<String> {
     if found.width != CELL_PAYLOAD || found.step_ns <= 0.0 {
         return None;
     }
-    let alike = rate(rate_of_equal_links(
+    let alike = format_rate(rate_of_equal_links(
         found.step_ns,
         CELL_BITS,
         direction.count(),
@@ -189,22 +189,6 @@ pub fn line_rate(found: &Steps, direction: Direction) -> Option<String> {
         Direction::Forward => format!("{alike} to the target"),
         Direction::Return => format!("{alike} from the target"),
     })
-}
-
-/// A rate for people: `12.5 Mbit/s`.
-pub(crate) fn rate(bits: f64) -> String {
-    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
-    let fits = scales.into_iter().find(|(scale, _)| bits >= *scale);
-    let (scale, unit) = fits.unwrap_or((1.0, "bit/s"));
-    let value = bits / scale;
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.digits$} {unit}")
 }
 
 /// The known encapsulations that the overhead allows for: `PPPoA, VC-mux (10)`.

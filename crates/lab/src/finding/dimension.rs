@@ -1,7 +1,7 @@
 //! Physical dimensions of numbers, so that a duration is never compared with a size.
 
 use delaylab_model::plan::Unit;
-use delaylab_model::units::{format_duration_f64, with_minus};
+use delaylab_model::units::{format_duration_f64, rate_unit, with_minus};
 use std::fmt;
 
 /// Exponent of each base unit (see `UNITS`). All are 0 for a plain number.
@@ -60,7 +60,8 @@ impl Dimension {
             return format_duration_f64(value);
         }
         if self == Self::RATE && value.is_finite() {
-            return format_rate(value);
+            let (scale, unit) = rate_unit(value);
+            return format!("{} {unit}", format_number(value / scale));
         }
         let number = format_number(value);
         match self {
@@ -69,19 +70,6 @@ impl Dimension {
             _ => format!("{number} {self}"),
         }
     }
-}
-
-/// A rate for people, such as `10.6 Mbit/s`.
-fn format_rate(value: f64) -> String {
-    let (scale, unit) = rate_unit(value);
-    format!("{} {unit}", format_number(value / scale))
-}
-
-/// The unit in which to show a rate: its size in bit/s, and its name.
-pub fn rate_unit(value: f64) -> (f64, &'static str) {
-    let scales = [(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")];
-    let fits = scales.into_iter().find(|(scale, _)| value.abs() >= *scale);
-    fits.unwrap_or((1.0, "bit/s"))
 }
 
 /// A number with three significant digits, but with all digits before the point, and a typographic minus sign.

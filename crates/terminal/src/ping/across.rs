@@ -4,9 +4,8 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_model::load::Direction;
-use delaylab_model::units::{format_duration, format_part, format_signed_duration};
+use delaylab_model::units::{format_duration, format_part, format_rate, format_signed_duration};
 use delaylab_stats::summary::{Distribution, Summary};
-use delaylab_view::words::bit_rate;
 use delaylab_view::working::{MedianGrowth, Working, on_its_own};
 
 /// The table, and what each load does to the response.
@@ -65,7 +64,7 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
     let lost = |summary: &Summary| format_part(summary.counts.lost, summary.counts.sent);
     line("lost", lost(idle), &|part| Some(lost(part.loaded.summary)));
     for direction in [Direction::Up, Direction::Down] {
-        let goodput = |part: &Working<'_>| part.goodput(direction).map(bit_rate);
+        let goodput = |part: &Working<'_>| part.goodput(direction).map(format_rate);
         let label = format!("goodput {}", direction.name());
         line(&label, String::new(), &goodput);
     }

@@ -6,10 +6,10 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_live::load::StreamReport;
 use delaylab_model::load::{Direction, LoadKind};
-use delaylab_model::units::{format_duration, format_duration_f64, format_part};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_rate};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::summary::{AnatomyAt, Summary};
-use delaylab_view::words::{bit_rate, plural, short_name};
+use delaylab_view::words::{plural, short_name};
 use delaylab_view::working::{Working, on_its_own};
 
 /// Quantiles at which the two are held beside each other.
@@ -52,7 +52,7 @@ fn section(working: &Working<'_>, style: &Style) -> String {
 
 /// `bulk 1 (cubic): goodput up 94.1 Mbit/s over 10.0 s, 12 segments retransmitted`.
 fn sentence(stream: &StreamReport) -> String {
-    let goodput = stream.goodput().map(bit_rate).unwrap_or_default();
+    let goodput = stream.goodput().map(format_rate).unwrap_or_default();
     let lasted = format_duration(stream.lasted.unwrap_or(0));
     let name = &stream.name;
     if stream.kind == LoadKind::Tcp {
@@ -70,7 +70,7 @@ fn sentence(stream: &StreamReport) -> String {
     );
     format!(
         "{name}: {} sent in {lasted}, {goodput} arrived, {lost}",
-        bit_rate(sent)
+        format_rate(sent)
     )
 }
 
@@ -124,7 +124,7 @@ fn table(working: &Working<'_>) -> Table {
     for direction in [Direction::Up, Direction::Down] {
         if let Some(goodput) = working.goodput(direction) {
             let label = format!("goodput {}", direction.name());
-            table.row([label, String::new(), bit_rate(goodput)].map(Cell::new));
+            table.row([label, String::new(), format_rate(goodput)].map(Cell::new));
         }
     }
     table

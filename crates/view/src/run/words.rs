@@ -1,8 +1,8 @@
 //! How a run's figures read, the same on the page and on the terminal.
 
 use super::{Evidence, RunData, Verdict};
-use delaylab_lab::finding::dimension::{format_number, rate_unit};
-use delaylab_model::units::{duration_unit, format_in_unit, with_minus};
+use delaylab_lab::finding::dimension::format_number;
+use delaylab_model::units::{duration_unit, format_in_unit, rate_unit, with_minus};
 
 fn unknown() -> String {
     "–".to_owned()

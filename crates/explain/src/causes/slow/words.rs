@@ -2,8 +2,7 @@
 
 use super::{Against, Condition, Slow};
 use crate::causes::spent::{Component, Spent};
-use crate::steps::format_rate;
-use delaylab_model::units::{format_duration_f64, format_share};
+use delaylab_model::units::{format_duration_f64, format_rate, format_share};
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 
 /// So much of the response is worth being named where nothing is slow.
