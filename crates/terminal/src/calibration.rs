@@ -4,7 +4,7 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::{paragraph, width, wrap};
 use delaylab_explain::calibrate::Calibration;
-use delaylab_explain::calibrate::overlay::Pair;
+use delaylab_explain::calibrate::overlay::{Group, Pair};
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_view::calibration::words::{
@@ -171,12 +171,7 @@ fn overlay_table(rows: &[&Pair], shown: Shown) -> Table {
     };
     let lead = (0..=heads.len()).map(|_| Cell::default());
     table.row(lead.chain(columns(["p50", "", "", "p99", "", ""], "", ["lost", ""])));
-    let names = heads
-        .iter()
-        .map(String::as_str)
-        .chain(["probe"])
-        .map(Cell::left)
-        .map(Cell::dim);
+    let names = names(&heads).map(Cell::dim);
     let each = ["measured", "model", "off", "measured", "model", "off"];
     table.row(names.chain(columns(each, "W1", ["measured", "model"])));
     for pair in rows {
@@ -188,10 +183,7 @@ fn overlay_table(rows: &[&Pair], shown: Shown) -> Table {
 fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
     let unknown = || Cell::new("–");
     let distance = pair.distance(measure(&pair.measured));
-    let mut cells: Vec<Cell> = levels(&pair.measured, heads)
-        .into_iter()
-        .map(Cell::left)
-        .collect();
+    let mut cells: Vec<Cell> = own_levels(&pair.measured, heads).collect();
     for at in [0, 2] {
         match &distance {
             None => cells.extend((0..3).map(|_| unknown())),
@@ -214,6 +206,17 @@ fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
     cells
 }
 
+/// Heads of the columns of levels and of the probe.
+fn names(heads: &[String]) -> impl Iterator<Item = Cell> {
+    let heads = heads.iter().map(String::as_str);
+    heads.chain(["probe"]).map(Cell::left)
+}
+
+/// What stands below them.
+fn own_levels(group: &Group, heads: &[String]) -> impl Iterator<Item = Cell> {
+    levels(group, heads).into_iter().map(Cell::left)
+}
+
 fn share(share: f64) -> Cell {
     Cell::new(format_share(share))
 }
@@ -222,22 +225,14 @@ fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
-    let names = heads
-        .iter()
-        .map(String::as_str)
-        .chain(["probe"])
-        .map(Cell::left);
     let each = BEFORE_AND_AFTER
         .map(Cell::new)
         .into_iter()
         .chain([Cell::left("expected")]);
-    table.row(names.chain(each).map(Cell::dim));
+    table.row(names(&heads).chain(each).map(Cell::dim));
     for group in shown {
         let kind = measure(&group.before.measured);
-        let mut cells: Vec<_> = levels(&group.before.measured, &heads)
-            .into_iter()
-            .map(Cell::left)
-            .collect();
+        let mut cells: Vec<_> = own_levels(&group.before.measured, &heads).collect();
         match group
             .before
             .distance(kind)
@@ -272,18 +267,15 @@ fn lost(groups: &[Predicted], style: &Style) -> String {
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
-    let names = heads
-        .iter()
-        .map(String::as_str)
-        .chain(["probe"])
-        .map(Cell::left);
-    table.row(names.chain(BEFORE_AND_AFTER.map(Cell::new)).map(Cell::dim));
+    table.row(
+        names(&heads)
+            .chain(BEFORE_AND_AFTER.map(Cell::new))
+            .map(Cell::dim),
+    );
     let mut any = false;
     for group in shown.into_iter().filter(loses) {
         any = true;
-        let cells = levels(&group.before.measured, &heads)
-            .into_iter()
-            .map(Cell::left);
+        let cells = own_levels(&group.before.measured, &heads);
         let each = [&group.before.measured, &group.before.model, &group.after];
         let each = each.map(|group| group.lost().map_or_else(|| Cell::new("–"), share));
         table.row(cells.chain(each));
