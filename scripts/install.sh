@@ -23,20 +23,26 @@ needs() { # purpose: command=package of each that it needs
             haproxy=haproxy apache2=apache2
         # Without windows it starts sooner.
         command -v chromium >/dev/null || echo chromium-headless-shell=chromium-headless-shell
-        # Debian keeps what makes virtual environments apart.
-        python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
+        needs_venv
         ;;
     accept) printf '%s\n' ip=iproute2 ping=iputils-ping irtt=irtt sockperf=sockperf tcpdump=tcpdump python3=python3 \
         iperf3=iperf3 trafgen=netsniff-ng chromium=chromium nginx=nginx-light unbound=unbound curl=curl \
         httping=httping wrk=wrk hey=hey dnsperf=dnsperf pg_createcluster=postgresql \
         prometheus-blackbox-exporter=prometheus-blackbox-exporter ;;
     # umoci puts a container image together, without a daemon.
-    release) printf '%s\n' cc=build-essential python3=python3 umoci=umoci ;;
+    release)
+        printf '%s\n' cc=build-essential python3=python3 git=git umoci=umoci
+        needs_venv
+        ;;
     *)
         say "usage: scripts/install.sh [demo|test|accept|release]"
         exit 2
         ;;
     esac
+}
+
+needs_venv() { # Debian keeps what makes virtual environments apart.
+    python3 -c 'import ensurepip' 2>/dev/null || echo no-such-command=python3-venv
 }
 
 require_rust() {

@@ -32,6 +32,15 @@ cargo_tool() { # name version
     export PATH="$tools/bin:$PATH"
 }
 
+need_target() { # triple: the standard library for it
+    [ -d "$(rustc --print target-libdir --target "$1")" ] && return
+    if ! command -v rustup >/dev/null; then
+        echo "release: this Rust has no standard library for $1, and rustup, which would add it, is missing: install Rust with rustup" >&2
+        exit 3
+    fi
+    rustup target add "$1"
+}
+
 # For Debian 12 and later, and whatever has glibc 2.36.
 program() {
     say "target/dist/delaylab"
@@ -50,14 +59,17 @@ static() {
     for architecture in $architectures; do
         say "a static program for $architecture"
         local target=$architecture-unknown-linux-musl
-        rustup target add "$target" 2>/dev/null
+        need_target "$target"
         cargo zigbuild --profile dist --package delaylab-cli --target "$target"
         install -m 755 "target/$target/dist/delaylab" "$(static_program "$architecture")"
+        built="$built$architecture "
     done
 }
 
+# What an earlier call left may be of another commit: cargo knows what there is to do.
+built=" "
 need_static() { # architecture
-    [ -e "$(static_program "$1")" ] || architectures=$1 static
+    [[ $built == *" $1 "* ]] || architectures=$1 static
 }
 
 # The program is the static one: a wheel is for any Linux.
@@ -68,7 +80,7 @@ wheel() {
         need_static "$architecture"
         say "a wheel for $architecture"
         local target=$architecture-unknown-linux-gnu
-        rustup target add "$target" 2>/dev/null
+        need_target "$target"
         rm -rf "$data"
         mkdir -p "$data/scripts"
         cp "$(static_program "$architecture")" "$data/scripts/delaylab"
