@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets what only `make test-all` needs of others; does nothing where it is there:
 #
-# - Ray and pyright, into the Python environment that scripts/python.sh made (half a GB).
+# - Ray, into the Python environment that scripts/python.sh made (a quarter of a GB).
 # - The STAMP implementation that is not ours, for the interworking tests: stamp-suite from crates.io, into target/peers.
 #
 # stamp-suite:
@@ -21,11 +21,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-python="ray==2.60.0 pyright==1.1.414"
+python="ray==2.60.0"
 [ "$(cat target/python/peers 2>/dev/null)" = "$python" ] || {
     echo "peers: installing $python" >&2
-    # shellcheck disable=SC2086 # words
-    target/python/bin/pip install --quiet --disable-pip-version-check $python
+    target/python/bin/pip install --quiet --disable-pip-version-check "$python"
     echo "$python" >target/python/peers
 }
 

@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import delaylab
 
 SCRIPT = """
@@ -42,7 +40,6 @@ def test_mypy(tmp_path):
 
 
 def test_pyright(tmp_path):
-    pytest.importorskip("pyright", reason="pyright is not there: scripts/peers.sh installs it")
     (tmp_path / "script.py").write_text(SCRIPT)
     of_python = {"venvPath": str(Path(sys.prefix).parent), "venv": Path(sys.prefix).name, "extraPaths": [str(PACKAGE.parent)]}
     for checks in [
