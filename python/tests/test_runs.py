@@ -203,6 +203,16 @@ def test_what_to_know_before_trusting_a_run_is_a_warning(small, tmp_path):
     assert {one.filename for one in warned} == {__file__}
 
 
+def test_problems_are_the_same_whether_all_of_the_run_was_read_or_none(small, tmp_path):
+    with pytest.warns(dl.RunWarning):
+        made = dl.run(small.set("path.switch.buffer", "2KiB"), output=tmp_path)
+    read = dl.open(made.folder)
+    # All of it is read for its summary.
+    read.summary()
+    assert dl.open(made.folder).problems == read.problems == made.problems
+    assert any("packets were dropped" in problem for problem in made.problems)
+
+
 def test_a_notebook_shows_the_run(run):
     shown = run._repr_html_()
     assert "small (sim)" in shown and "<table>" in shown

@@ -2,7 +2,7 @@
 
 use crate::causes::{carry_out, explain_in};
 use delaylab_explain::causes::slow::Baseline;
-use delaylab_explain::causes::{self, Explanation};
+use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::compare::{ComparisonRequest, compare};
 use delaylab_lab::stored::Stored;
 use delaylab_model::icmp::IcmpReason;
@@ -12,6 +12,8 @@ use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
 use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
+use delaylab_store::run::Run;
+use std::fs;
 
 const FACTS: RecordFacts = RecordFacts {
     reflector_clock: ReflectorClock::Unrelated,
@@ -49,6 +51,8 @@ struct Lossy {
     ends: fn(u64) -> Outcome,
     warnings: Vec<String>,
     answers: fn(u64) -> Option<Answer>,
+    /// When packets are due.
+    due: fn(u64) -> Nanos,
 }
 
 impl Default for Lossy {
@@ -58,6 +62,7 @@ impl Default for Lossy {
             ends: |_| Outcome::Ok,
             warnings: Vec::new(),
             answers: |_| None,
+            due: |seq| seq as Nanos * 5 * MILLISECOND,
         }
     }
 }
@@ -72,7 +77,7 @@ impl World for Lossy {
         sink.begin(1, &FACTS).unwrap();
         for seq in 0..400 {
             for probe in 0..2 {
-                let due = seq as Nanos * 5 * MILLISECOND;
+                let due = (self.due)(seq);
                 let mut record = Record::due(0, probe, seq, Method::Udp, due);
                 record.outcome = if probe == 0 {
                     self.first
@@ -174,6 +179,88 @@ fn errors_are_named_where_most_packets_get_none() {
     );
     let warning = found.outage_warning().unwrap();
     assert_eq!(format!("{warning}."), found.some_lost_answer());
+}
+
+/// What to know of losses before trusting a run is kept with its trials.
+#[test]
+fn no_record_is_read_to_know_of_outages_and_errors() {
+    let runs = tempfile::tempdir().unwrap();
+    let known = |name: &str, mut world: Lossy| {
+        let runs = runs.path().join(name);
+        let (run, resolved) = carry_out(&runs, EXPERIMENT, 1, ("live", &mut world));
+        let explained = causes::explain(&run, Some(&resolved), Baseline::Best);
+        let records = run.folder().join("records.parquet");
+        let whole = fs::read(&records).unwrap();
+        fs::write(
+            &records,
+            [&whole[..4], &[0xff; 400], &whole[404..]].concat(),
+        )
+        .unwrap();
+        let run = Run::open_as_it_is(run.folder()).unwrap();
+        assert_eq!(
+            losses::outage_warning(&run, Some(&resolved)),
+            explained.outage_warning()
+        );
+        let blackouts = blackouts::find(&run, Some(&resolved));
+        assert_eq!(blackouts, explained.blackouts);
+        assert_eq!(run.problems(), Vec::<String>::new());
+        // It says so when they are read.
+        run.for_each_record(None, |_| {});
+        assert_eq!(run.problems().len(), 1);
+        (explained.outage_warning(), blackouts::warnings(&blackouts))
+    };
+    let ends: fn(u64) -> Outcome = |seq| match seq {
+        0..175 => Outcome::Ok,
+        seq if seq % 30 == 1 => Outcome::Refused,
+        _ => Outcome::Lost,
+    };
+    let some = Lossy {
+        ends,
+        ..Lossy::default()
+    };
+    let (outage, lost) = known("some", some);
+    assert!(
+        outage
+            .unwrap()
+            .contains("no answer to 225 in a row (from 875 ms to the end): 8 ICMP errors")
+    );
+    assert_eq!(lost, Vec::<String>::new());
+    let refused = Lossy {
+        ends: |_| Outcome::Refused,
+        ..Lossy::default()
+    };
+    let (outage, lost) = known("refused", refused);
+    let says = "every packet of probe second was lost (400): ICMP errors came instead of replies (administratively \
+                prohibited, from 10.82.0.2)";
+    assert_eq!((outage, lost), (None, vec![says.to_owned()]));
+}
+
+/// As of runs of older versions, which kept less.
+#[test]
+fn an_outage_that_was_not_kept_is_found_in_the_records() {
+    let runs = tempfile::tempdir().unwrap();
+    // Packets are not in the order in which they are due: what came one after the other is not known at once.
+    let mut world = Lossy {
+        ends: |seq| gone(seq, 153),
+        due: |seq| match seq {
+            0 => 7 * MILLISECOND,
+            seq => seq as Nanos * 5 * MILLISECOND,
+        },
+        ..Lossy::default()
+    };
+    let (run, resolved) = carry_out(runs.path(), EXPERIMENT, 1, ("live", &mut world));
+    let kept = run
+        .trials()
+        .iter()
+        .map(|row| row.facts.unanswered.is_some());
+    assert_eq!(kept.collect::<Vec<_>>(), [false, false]);
+    let warning = losses::outage_warning(&run, Some(&resolved)).unwrap();
+    assert!(
+        warning.contains("no answer to 247 in a row (from 760 ms to the end)"),
+        "{warning}"
+    );
+    let explained = causes::explain(&run, Some(&resolved), Baseline::Best);
+    assert_eq!(explained.outage_warning(), Some(warning));
 }
 
 /// A ping counts answers that came too late apart.

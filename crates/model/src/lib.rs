@@ -32,6 +32,7 @@
 //! | [`tcp`] | what the ends of a simulated TCP load do |
 //! | [`transfer`] | finite transfers of loads |
 //! | [`trial`] | one run of some probes, and the facts a reader needs to interpret its records |
+//! | [`unanswered`] | packets that were not answered: what is known of them together |
 //! | [`words`] | counts and lists of names as they stand in sentences |
 //! | [`world`] | the trait that carries a trial out, and the sink it hands records to |
 //!
@@ -67,6 +68,7 @@ pub mod stream_report;
 pub mod tcp;
 pub mod transfer;
 pub mod trial;
+pub mod unanswered;
 pub mod units;
 pub mod words;
 pub mod world;

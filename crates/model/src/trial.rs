@@ -6,6 +6,7 @@ use crate::method::{Method, Responder};
 use crate::noise::{CpuUse, Process};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
+use crate::unanswered::Unanswered;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -393,6 +394,9 @@ pub struct ProbeFacts {
     pub realtime_offset: Nanos,
     /// Direction of loss, where the reflector counts.
     pub loss: Option<LossDirection>,
+    /// What became of the packets that were not answered; `None` where all were, or where it was not kept. Worlds leave it to
+    /// what records the trial.
+    pub unanswered: Option<Unanswered>,
     /// MTU of the path as this host knew it at the end, in bytes of an IP packet; `None` where nobody asked.
     pub path_mtu: Option<u32>,
     /// Replies that came after their record had been closed, or that belong to no packet.

@@ -24,8 +24,12 @@ impl Stored {
     fn data(&self) -> &RunData {
         self.data.get_or_init(|| {
             let resolved = resolve::of_run(&self.run);
-            stored::in_full(&self.run, resolved.as_ref(), &shortest(self.run.folder()))
+            stored::in_full(&self.run, resolved.as_ref(), &self.shown_folder())
         })
+    }
+
+    fn shown_folder(&self) -> String {
+        shortest(self.run.folder())
     }
 
     fn drawings(&self) -> &[Drawing] {
@@ -96,7 +100,17 @@ impl Stored {
 
     /// What to know before trusting what is shown of it.
     fn problems(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.data().problems.clone())
+        py.detach(|| {
+            // What was read for something else says it, too.
+            let alone = || match self.data.get() {
+                Some(_) => None,
+                None => {
+                    let resolved = resolve::of_run(&self.run);
+                    stored::problems_alone(&self.run, resolved.as_ref(), &self.shown_folder())
+                }
+            };
+            alone().unwrap_or_else(|| self.data().problems.clone())
+        })
     }
 
     /// The names of the tables that were recorded.

@@ -12,6 +12,7 @@
 //! | [`variation`] | every definition of delay variation side by side |
 //! | [`voice`] | a mean opinion score of the worse direction |
 //! | [`outage`] | packets in a row without an answer, more than chance makes |
+//! | [`unanswered`] | what became of the packets that were not answered |
 //! | [`remarks`] | classes that do not arrive as they were sent |
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
 //! | [`frames`] | a stream of frames through a device: counts, one-way delay, loss, silence |
@@ -107,6 +108,7 @@ pub mod tail;
 mod testing;
 pub mod trains;
 pub mod two_samples;
+pub mod unanswered;
 pub mod variation;
 pub mod verdict;
 pub mod voice;

@@ -5,24 +5,12 @@
 
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
+pub use delaylab_model::unanswered::Outage;
 
 /// How likely packets that are lost independently of each other may be to be lost in so long a row.
 const RARE: f64 = 0.01;
 /// A row of fewer is a moment.
 const LEAST: usize = 5;
-
-/// Packets one after the other that were not answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outage {
-    /// How many.
-    pub packets: usize,
-    /// When the first of them was due, since the first packet of its stream was.
-    pub from: Nanos,
-    /// When the next one was due that was answered; `None`: none was.
-    pub to: Option<Nanos>,
-    /// The longest of the other rows of packets that were not answered.
-    pub other: usize,
-}
 
 /// When a packet was due, and whether it was answered; `None` of one that was never sent.
 pub fn packet(record: &Record) -> Option<(Nanos, bool)> {
@@ -32,31 +20,101 @@ pub fn packet(record: &Record) -> Option<(Nanos, bool)> {
 
 /// The longest outage of a stream, of whose packets this says when each was due and whether it was answered.
 pub fn longest(mut packets: Vec<(Nanos, bool)>) -> Option<Outage> {
-    packets.sort_unstable();
-    let (mut rows, mut at) = (Vec::new(), 0);
-    for row in packets.chunk_by(|a, b| a.1 == b.1) {
-        if !row[0].1 {
-            rows.push(at..at + row.len());
+    packets.sort_by_key(|packet| packet.0);
+    let mut rows = Rows::default();
+    packets.into_iter().for_each(|packet| rows.push(packet));
+    rows.longest_outage()
+}
+
+/// Rows of packets that were not answered, of packets in the order in which they were due.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    /// When the first packet was due, and the last one so far.
+    ends: Option<(Nanos, Nanos)>,
+    packets: usize,
+    lost: usize,
+    /// The row that goes on.
+    open: Option<Row>,
+    /// The first of the longest that are over.
+    longest: Option<Row>,
+    /// Packets of the longest of the others.
+    other: usize,
+    is_out_of_order: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    packets: usize,
+    from: Nanos,
+    /// When the answered packet behind it was due.
+    to: Option<Nanos>,
+}
+
+impl Rows {
+    pub(crate) fn push(&mut self, (due, answered): (Nanos, bool)) {
+        let (first, last) = self.ends.unwrap_or((due, due));
+        self.is_out_of_order |= due < last;
+        self.ends = Some((first, due));
+        self.packets += 1;
+        self.lost += usize::from(!answered);
+        match &mut self.open {
+            Some(row) if answered => {
+                let to = Some(due);
+                let over = Row { to, ..*row };
+                self.open = None;
+                self.end(over);
+            }
+            Some(row) => row.packets += 1,
+            None if answered => {}
+            None => {
+                self.open = Some(Row {
+                    packets: 1,
+                    from: due,
+                    to: None,
+                });
+            }
         }
-        at += row.len();
     }
-    // The first of those that are alike.
-    rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
-    let row = rows.first()?;
-    let lost: usize = rows.iter().map(ExactSizeIterator::len).sum();
-    let share = lost as f64 / packets.len() as f64;
-    let expected = packets.len() as f64 * (1.0 - share) * share.powf(row.len() as f64);
-    if row.len() < LEAST || expected >= RARE {
-        return None;
+
+    fn end(&mut self, row: Row) {
+        let longest = self.longest.map_or(0, |longest| longest.packets);
+        if row.packets > longest {
+            self.other = longest;
+            self.longest = Some(row);
+        } else {
+            self.other = self.other.max(row.packets);
+        }
     }
-    let first = packets.first()?.0;
-    let since = |at: usize| packets.get(at).map(|packet| packet.0.saturating_sub(first));
-    Some(Outage {
-        packets: row.len(),
-        from: since(row.start)?,
-        to: since(row.end),
-        other: rows.get(1).map_or(0, ExactSizeIterator::len),
-    })
+
+    /// Was there a packet that was not answered?
+    pub(crate) const fn any(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Did a packet come after one that was due later? Then rows are not what they seem.
+    pub(crate) const fn is_out_of_order(&self) -> bool {
+        self.is_out_of_order
+    }
+
+    /// The longest outage, where the longest row is one.
+    pub(crate) fn longest_outage(mut self) -> Option<Outage> {
+        if let Some(row) = self.open.take() {
+            self.end(row);
+        }
+        let (row, (first, _)) = self.longest.zip(self.ends)?;
+        let share = self.lost as f64 / self.packets as f64;
+        let expected = self.packets as f64 * (1.0 - share) * share.powf(row.packets as f64);
+        if row.packets < LEAST || expected >= RARE {
+            return None;
+        }
+        let since = |due: Nanos| due.saturating_sub(first);
+        Some(Outage {
+            packets: row.packets,
+            from: since(row.from),
+            to: row.to.map(since),
+            other: self.other,
+        })
+    }
 }
 
 #[cfg(test)]

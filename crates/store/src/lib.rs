@@ -23,10 +23,10 @@
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial, `seal` finds what is torn of one,
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
-//! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts, `interrupted` keeps what was cut short apart,
-//! `folder` knows the names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds,
-//! `mismatch` is a file that holds something else, `regular` says which files are read at all, `temporary` names what is not
-//! whole yet.
+//! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts,
+//! `interrupted` keeps what was cut short apart, `unanswered` is what rows of trials keep of lost packets, `folder` knows the
+//! names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `mismatch` is a file
+//! that holds something else, `regular` says which files are read at all, `temporary` names what is not whole yet.
 #![forbid(unsafe_code)]
 
 pub mod adopt;
@@ -61,6 +61,7 @@ mod stamps;
 mod table;
 mod temporary;
 pub mod trial_row;
+mod unanswered;
 pub mod verify;
 pub mod whole_file;
 pub mod writer;

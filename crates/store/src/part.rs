@@ -11,6 +11,7 @@ use crate::parquet_file::ParquetFile;
 use crate::sorter::Sorter;
 use crate::table::{self, Row};
 use crate::trial_row::{self, TrialRow};
+use crate::unanswered::KeptUnanswered;
 use arrow_array::builder::{Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -93,17 +94,21 @@ impl RecordsPart {
     }
 }
 
-/// Writes a trial's part of the records.
+/// Writes a trial's part of the records. `unanswered` sees all of them.
 pub(crate) fn write_records(
     disk: &SharedDisk,
     folder: &Folder,
     trial: u32,
     journal: &mut Journal<Record>,
+    unanswered: &mut KeptUnanswered<'_>,
     noise_of: &NoiseOf<'_>,
     parts: &mut Manifest,
 ) -> Result<(), StoreError> {
     let mut part = RecordsPart::create(disk, folder, trial, journal.rows())?;
-    sorted(journal, |rows| part.write(rows, noise_of))?;
+    sorted(journal, |rows| {
+        unanswered.see(rows);
+        part.write(rows, noise_of)
+    })?;
     part.finish(parts)
 }
 

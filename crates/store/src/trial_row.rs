@@ -104,6 +104,8 @@ struct Fixed {
     lost_reflector_buffer: Option<u64>,
     lost_reflector_limit: Option<u64>,
     lost_own_buffer: Option<u64>,
+    /// JSON.
+    unanswered: Option<String>,
     path_mtu: Option<u32>,
     strays: u64,
     rejected: u64,
@@ -117,7 +119,7 @@ impl Row for Fixed {
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
         host_condition seed valid warmup noise_sources ran processes negotiated resolved warnings flaws record_facts stamps
-        lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer path_mtu strays rejected lost_load trace_hash
+        lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer unanswered path_mtu strays rejected lost_load trace_hash
     };
     type Key = (u32, u16);
 
@@ -152,6 +154,7 @@ impl Row for Fixed {
             lost_reflector_buffer: None,
             lost_reflector_limit: None,
             lost_own_buffer: None,
+            unanswered: None,
             path_mtu: None,
             strays: 0,
             rejected: 0,
@@ -198,6 +201,7 @@ impl From<&TrialRow> for Fixed {
             lost_reflector_buffer: facts.loss.map(|loss| loss.in_host.reflector_buffer),
             lost_reflector_limit: facts.loss.map(|loss| loss.in_host.reflector_limit),
             lost_own_buffer: facts.loss.map(|loss| loss.in_host.own_buffer),
+            unanswered: facts.unanswered.as_ref().map(json),
             path_mtu: facts.path_mtu,
             strays: facts.strays,
             rejected: facts.rejected,
@@ -241,6 +245,7 @@ impl Fixed {
                 stamps: from_json(&self.stamps)?,
                 realtime_offset: self.realtime_offset.unwrap_or(0),
                 loss: self.lost_forward.and_then(loss),
+                unanswered: from_json(self.unanswered.as_deref().unwrap_or("null"))?,
                 path_mtu: self.path_mtu,
                 strays: self.strays,
                 rejected: self.rejected,

@@ -14,6 +14,7 @@ use crate::part::{self, NoiseOf};
 use crate::table::Row;
 use crate::temporary;
 use crate::trial_row::TrialRow;
+use crate::unanswered::KeptUnanswered;
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
@@ -390,10 +391,11 @@ impl TrialWriter {
         let (disk, folder, trial) = (self.disk.clone(), self.folder.clone(), self.trial);
         // What the journals have is not synced: the parts are, before the journals go.
         let mut parts = Manifest::new();
-        let records = &mut self.records;
-        part::write_records(&disk, &folder, trial, records, noise_of, &mut parts)?;
+        let mut unanswered = KeptUnanswered::new(rows);
+        let (records, kept) = (&mut self.records, &mut unanswered);
+        part::write_records(&disk, &folder, trial, records, kept, noise_of, &mut parts)?;
         self.beside.write_parts(&disk, &folder, trial, &mut parts)?;
-        part::write_trial(&disk, &folder, trial, rows, parts)?;
+        part::write_trial(&disk, &folder, trial, &unanswered.rows(), parts)?;
         durable::sync_folder(&*disk, &folder.parts())?;
         self.records.remove()?;
         self.beside.remove()

@@ -5,10 +5,12 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt32Type};
 use delaylab_model::noise::{ClockReads, NoiseEvent};
-use delaylab_model::record::Record;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::rows::Rows;
+use delaylab_model::unanswered::{Outage, Unanswered};
 use delaylab_store::error::StoreError;
 use delaylab_store::run::{Run, State, write_batch};
+use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -148,6 +150,47 @@ fn what_warms_a_stream_up_does_not_count() {
     // `row` has ten packets warm up.
     let counted: Vec<u64> = (10..30).collect();
     assert_eq!((seen, of_no_row), (vec![counted.clone(), counted], 0));
+}
+
+#[test]
+fn a_row_keeps_what_became_of_packets_that_were_not_answered() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let mut trial = run.begin_trial(0).unwrap();
+    // Of the first probe the packets from 40 on are lost, and one of those that warm it up; of the second, none.
+    let records = records(0, 90).into_iter().map(|record| {
+        let answered = record.probe == 1 || (record.seq != 3 && record.seq < 40);
+        let (outcome, t_recv) = match answered {
+            true => (Outcome::Ok, record.t_send.map(|t_send| t_send + 100)),
+            false => (Outcome::Lost, None),
+        };
+        Record {
+            outcome,
+            t_recv,
+            ..record
+        }
+    });
+    trial.records(&records.collect::<Vec<_>>()).unwrap();
+    let rows = [0, 1].map(|probe| {
+        let mut row = row(0, probe);
+        row.facts.unanswered = None;
+        row
+    });
+    trial.finish(&rows, &noise_of).unwrap();
+    let run = Run::open(&run.finish(&findings()).unwrap().folder).unwrap();
+    let kept = |row: &TrialRow| row.facts.unanswered.clone();
+    let outage = Outage {
+        packets: 50,
+        from: 30_000_000,
+        to: None,
+        other: 0,
+    };
+    let of_first = Unanswered {
+        outage: Some(outage),
+        refusals: Vec::new(),
+    };
+    let found: Vec<_> = run.trials().iter().map(kept).collect();
+    assert_eq!(found, [Some(of_first), None]);
 }
 
 #[test]

@@ -210,11 +210,19 @@ pub(super) fn counted_errors(run: &Run, rows: &[&TrialRow]) -> Option<String> {
 fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> {
     let mut came = Refusals::default();
     for row in rows.iter().filter(|row| row.figure("refused") > Some(0.0)) {
-        run.for_each_record(Some(row.trial), |record| {
-            if record.probe == row.probe {
-                came.push(record);
+        match &row.facts.unanswered {
+            Some(kept) => {
+                let refusals = kept.refusals.iter();
+                refusals.for_each(|&(refusal, count)| came.add(refusal, count));
             }
-        });
+            None => {
+                run.scan(Some(row.trial), |of, record| {
+                    if of.probe == row.probe {
+                        came.push(record);
+                    }
+                });
+            }
+        }
     }
     let came = came.listed();
     let by_icmp = came.iter().all(|(refusal, _)| refusal.reason.is_some());

@@ -44,11 +44,18 @@ pub struct Outage {
     pub row: outage::Outage,
 }
 
-/// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose.
+/// What `Explanation::outage_warning` says of this run, by what its trials kept: records are read only of those that older
+/// versions recorded.
+pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> {
+    find(run, resolved, |row| read_outage(run, row))?.outage_warning()
+}
+
+/// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose. `outage` says the
+/// longest outage of a row that has not kept it.
 pub(super) fn find(
     run: &Run,
     resolved: Option<&Resolved>,
-    streams: &[Stream<'_>],
+    outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
 ) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
@@ -76,7 +83,7 @@ pub(super) fn find(
         sent,
         in_blackouts,
         most: most(&alike),
-        outage: longest_outage(streams, &rows),
+        outage: longest_outage(run, &rows, outage),
         reason: reason(run, &rows),
     })
 }
@@ -106,21 +113,43 @@ fn reason(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// The longest outage of these rows' streams.
-fn longest_outage(streams: &[Stream<'_>], rows: &[&TrialRow]) -> Option<Outage> {
-    let of_rows = |stream: &&Stream<'_>| {
-        let is = |row: &&TrialRow| (row.trial, row.probe) == (stream.row.trial, stream.row.probe);
-        rows.iter().any(is)
+/// The longest outage of these rows.
+fn longest_outage(
+    run: &Run,
+    rows: &[&TrialRow],
+    outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
+) -> Option<Outage> {
+    let of = |row: &TrialRow| match &row.facts.unanswered {
+        Some(kept) => kept.outage,
+        None => outage(row),
     };
-    let trials: BTreeSet<u32> = streams.iter().map(|stream| stream.row.trial).collect();
-    let each = streams.iter().filter(of_rows);
-    let each = each.filter_map(|stream| Some((stream.row.trial, in_stream(stream)?)));
-    let (trial, row) = each.max_by_key(|(_, row)| row.packets)?;
-    let trial = (trials.len() > 1).then_some(trial);
-    Some(Outage { trial, row })
+    let each = rows.iter().filter_map(|row| Some((row, of(row)?)));
+    // Of those that are alike, the last one of the run.
+    let place = |row: &TrialRow| (row.trial, row.probe);
+    let (row, longest) = each.max_by_key(|(row, outage)| (outage.packets, place(row)))?;
+    let trials: BTreeSet<u32> = run.trials().iter().map(|row| row.trial).collect();
+    Some(Outage {
+        trial: (trials.len() > 1).then_some(row.trial),
+        row: longest,
+    })
 }
 
-fn in_stream(stream: &Stream<'_>) -> Option<outage::Outage> {
+/// The longest outage of a row, from its records.
+fn read_outage(run: &Run, row: &TrialRow) -> Option<outage::Outage> {
+    let mut packets = Vec::new();
+    run.scan(Some(row.trial), |of, record| {
+        if of.probe == row.probe {
+            packets.extend(outage::packet(record));
+        }
+    });
+    outage::longest(packets)
+}
+
+/// The longest outage of a row, from its stream.
+pub(super) fn outage_of(streams: &[Stream<'_>], row: &TrialRow) -> Option<outage::Outage> {
+    let place = |row: &TrialRow| (row.trial, row.probe);
+    let mut streams = streams.iter();
+    let stream = streams.find(|stream| place(stream.row) == place(row))?;
     let packets = stream.due.iter().zip(&stream.response).zip(0..);
     let sent = packets.filter(|(_, at)| stream.unsent.binary_search(at).is_err());
     outage::longest(
@@ -139,6 +168,13 @@ pub(super) fn drops<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> String {
 }
 
 impl Losses {
+    /// What was lost, where some of it was lost in a row: figures are then of the time in which packets were answered. Without
+    /// its full stop.
+    pub fn outage_warning(&self) -> Option<String> {
+        self.outage.as_ref()?;
+        Some(self.sentence().trim_end_matches('.').to_owned())
+    }
+
     /// `48 of 14280 packets were lost (0.34 %), the largest share in case CoDel, streams 4 (2.7 %): the queue of r→s
     /// dropped packets (CoDel).`
     pub fn sentence(&self) -> String {

@@ -237,11 +237,7 @@ impl Explanation {
     /// What was lost, where some of it was lost in a row: figures are then of the time in which packets were answered. Without its
     /// full stop.
     pub fn outage_warning(&self) -> Option<String> {
-        let losses = self
-            .losses
-            .as_ref()
-            .filter(|losses| losses.outage.is_some())?;
-        Some(losses.sentence().trim_end_matches('.').to_owned())
+        self.losses.as_ref()?.outage_warning()
     }
 
     /// What lost everything, what is slow, what else was lost, then whose fault the late packets are.
@@ -346,7 +342,9 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let sending = SendTimes::new(&gathered.streams);
     let mut explanation = Explanation {
         blackouts: blackouts::find(run, resolved),
-        losses: losses::find(run, resolved, &gathered.streams),
+        losses: losses::find(run, resolved, |row| {
+            losses::outage_of(&gathered.streams, row)
+        }),
         irregular: bad_answers(&gathered)
             .into_iter()
             .chain(gathered.irregular.sentences())

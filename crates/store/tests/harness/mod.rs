@@ -1,6 +1,7 @@
 //! What the tests share: rows of every shape, a run written from them, a run read back.
 
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::noise::{ClockReads, CpuUse, NoiseEvent, NoiseKind, Process};
 use delaylab_model::plan::{Level, Unit};
@@ -13,6 +14,7 @@ use delaylab_model::trial::{
     Delivery, LossDirection, LostInHost, Negotiated, ProbeFacts, RecordFacts, ReflectorClock,
     Residence, StampPoint,
 };
+use delaylab_model::unanswered::{Outage, Refusal, Unanswered};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{Finished, NewRun, RunWriter, TrialWriter};
@@ -254,6 +256,23 @@ fn facts(trial: u32) -> ProbeFacts {
                 reflector_limit: 7,
                 own_buffer: 8,
             },
+        }),
+        unanswered: Some(Unanswered {
+            outage: (trial == 0).then_some(Outage {
+                packets: 12,
+                from: 5_000_000,
+                to: Some(65_000_000),
+                other: 2,
+            }),
+            refusals: vec![(
+                Refusal {
+                    reason: Some(IcmpReason::NoRoute),
+                    code: Some((3, 0)),
+                    by: Some("192.0.2.1".parse().unwrap()),
+                    path_mtu: None,
+                },
+                7,
+            )],
         }),
         path_mtu: Some(1500 + trial),
         strays: 4,

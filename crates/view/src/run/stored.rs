@@ -11,7 +11,7 @@ use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
 use crate::words::{plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
-use delaylab_explain::causes::{self, Explanation, blackouts};
+use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::steps::{Gatherer, Member, Way};
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::experiment::Resolved;
@@ -66,6 +66,23 @@ fn add_measured(data: &mut RunData, folder: &str) {
             data.problems.push(problem);
         }
     }
+}
+
+/// The problems of [`in_full`], of a run that is complete and whose files were held against its manifest: by what was kept of
+/// its trials, so that no record of this version is read. `None` where only reading all of it tells.
+pub fn problems_alone(run: &Run, resolved: Option<&Resolved>, folder: &str) -> Option<Vec<String>> {
+    let asks_for_measured = resolved.is_some_and(|resolved| {
+        let mut figures = resolved.figures.iter();
+        resolved.measured.is_some() && figures.any(|figure| figure.measured.is_some())
+    });
+    if run.state() == State::Partial || !run.is_checked() || asks_for_measured {
+        return None;
+    }
+    let rows = in_order_of_running(run);
+    let originals = originals(rows.iter().map(|row| (row.trial, row.facts.trace_hash)));
+    let outage = losses::outage_warning(run, resolved);
+    let others = problems(run, resolved, &rows, folder, 0, &originals);
+    Some(outage.into_iter().chain(others).collect())
 }
 
 /// What is shown of it beside another one. What cannot be read is among the problems.

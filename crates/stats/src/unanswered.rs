@@ -1,0 +1,107 @@
+//! What became of the packets of a probe that were not answered, in one pass over its records and in flat memory.
+
+use crate::outage::{self, Rows};
+use crate::summary::refusals::Refusals;
+use delaylab_model::record::Record;
+use delaylab_model::unanswered::Unanswered;
+
+/// Takes the records of a probe in the order of their numbers.
+#[derive(Debug, Clone, Default)]
+pub struct UnansweredTally {
+    rows: Rows,
+    refusals: Refusals,
+}
+
+impl UnansweredTally {
+    /// Takes one.
+    pub fn push(&mut self, record: &Record) {
+        if let Some(packet) = outage::packet(record) {
+            self.rows.push(packet);
+        }
+        self.refusals.push(record);
+    }
+
+    /// What became of them; `None` where all were answered, or where records came out of the order in which they were due.
+    pub fn finish(self) -> Option<Unanswered> {
+        let is_known = self.rows.any() && !self.rows.is_out_of_order();
+        is_known.then(|| Unanswered {
+            refusals: self.refusals.listed(),
+            outage: self.rows.longest_outage(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
+    use delaylab_model::{MILLISECOND, Nanos};
+    use proptest::prelude::*;
+
+    fn record(seq: u64, due: Nanos, outcome: Outcome) -> Record {
+        let mut record = Record::due(0, 0, seq, Method::Udp, due);
+        record.outcome = outcome;
+        record.t_send = (outcome != Outcome::LocalError).then_some(due + 1);
+        record.t_recv = (outcome == Outcome::Ok).then_some(due + MILLISECOND);
+        record
+    }
+
+    fn kept(records: &[Record]) -> Option<Unanswered> {
+        let mut tally = UnansweredTally::default();
+        records.iter().for_each(|record| tally.push(record));
+        tally.finish()
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_what_all_records_together_say(
+            rows in prop::collection::vec((0..4_u8, 1..30_usize), 0..20),
+        ) {
+            let outcome = |kind| match kind {
+                0 | 1 => Outcome::Ok,
+                2 => Outcome::Lost,
+                _ => Outcome::LocalError,
+            };
+            let outcomes = rows.iter().flat_map(|&(kind, count)| std::iter::repeat_n(outcome(kind), count));
+            // Three of them are due at the same time.
+            let records = outcomes.zip(0..).map(|(outcome, seq)| record(seq, (seq / 3) as Nanos, outcome));
+            let records: Vec<Record> = records.collect();
+            let packets: Vec<_> = records.iter().filter_map(outage::packet).collect();
+            let lost = packets.iter().any(|(_, answered)| !answered);
+            let found = kept(&records);
+            prop_assert_eq!(found.is_some(), lost);
+            prop_assert_eq!(found.and_then(|kept| kept.outage), outage::longest(packets));
+        }
+    }
+
+    #[test]
+    fn errors_that_came_are_counted() {
+        let mut records: Vec<Record> = (0..10)
+            .map(|seq| record(seq, seq as Nanos, Outcome::Refused))
+            .collect();
+        records[3].icmp = Some(delaylab_model::icmp::IcmpReason::NoRoute);
+        let counts = |kept: Unanswered| -> Vec<_> {
+            let refusals = kept.refusals.into_iter();
+            refusals
+                .map(|(refusal, count)| (refusal.reason.is_some(), count))
+                .collect()
+        };
+        assert_eq!(
+            kept(&records).map(counts),
+            Some(vec![(false, 9), (true, 1)])
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_where_all_were_answered_or_the_order_is_not_known() {
+        let mut records: Vec<Record> = (0..10)
+            .map(|seq| record(seq, seq as Nanos, Outcome::Ok))
+            .collect();
+        assert_eq!(kept(&records), None);
+        records[4] = record(4, 4, Outcome::Lost);
+        assert_eq!(kept(&records), Some(Unanswered::default()));
+        records.swap(4, 6);
+        assert_eq!(kept(&records), None);
+    }
+}
