@@ -1,5 +1,6 @@
 //! What ten million records of a live run take: `ten_million record RUN FOLDER [RECORDS]` writes a run
-//! into FOLDER, `ten_million summarise RUN` reads and summarises one. Each prints one line of JSON.
+//! into FOLDER, `ten_million summarise RUN` reads and summarises one, `ten_million tabulate RUN` reads one as Arrow tables
+//! and keeps them, as libraries of data frames do. Each prints one line of JSON.
 //! `make accept ONLY=records` calls it.
 //!
 //! What is written are RUN's own records, of its first trial and probe, with the noise that they met,
@@ -8,6 +9,7 @@
 //! encoding, as long as RUN has more than the few ten thousand records of a page.
 #![forbid(unsafe_code)]
 
+use arrow_array::RecordBatch;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_stats::summary::SummaryBuilder;
@@ -37,7 +39,12 @@ fn main() -> Outcome<()> {
         ["record", run, folder] => record(run.as_ref(), folder.as_ref(), 10_000_000)?,
         ["record", run, folder, count] => record(run.as_ref(), folder.as_ref(), count.parse()?)?,
         ["summarise", run] => summarise(run.as_ref())?,
-        _ => return Err("ten_million record RUN FOLDER [RECORDS] | summarise RUN".into()),
+        ["tabulate", run] => tabulate(run.as_ref())?,
+        _ => {
+            return Err(
+                "ten_million record RUN FOLDER [RECORDS] | summarise RUN | tabulate RUN".into(),
+            );
+        }
     };
     figures["wall_s"] = json!(start.elapsed().as_secs_f64());
     figures["cpu_s"] = json!(cpu_seconds());
@@ -175,6 +182,15 @@ fn summarise(folder: &Path) -> Outcome<Value> {
         })),
         _ => Err(run.problems().join("; ").into()),
     }
+}
+
+fn tabulate(folder: &Path) -> Outcome<Value> {
+    let run = Run::open_as_it_is(folder)?;
+    let start = Instant::now();
+    let batches = run.table("records", &[])?.collect::<Result<Vec<_>, _>>()?;
+    let read_s = start.elapsed().as_secs_f64();
+    let records: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    Ok(json!({ "records": records, "batches": batches.len(), "read_s": read_s }))
 }
 
 /// What the process has used.

@@ -121,7 +121,7 @@ fn along_the_chain(
     batch: &RecordBatch,
     schema: SchemaRef,
     names: [&str; CHAIN.len()],
-    cell: fn(&mut Nanos, Nanos) -> Nanos,
+    cell: impl Fn(&mut Nanos, Nanos) -> Nanos + Copy,
 ) -> Result<RecordBatch, ArrowError> {
     let mut columns = batch.columns().to_vec();
     let mut last = numbers(batch, ANCHOR)?.values().to_vec();
@@ -135,14 +135,23 @@ fn along_the_chain(
 fn each_that_is_there(
     column: &Int64Array,
     last: &mut [Nanos],
-    cell: fn(&mut Nanos, Nanos) -> Nanos,
+    cell: impl Fn(&mut Nanos, Nanos) -> Nanos,
 ) -> ArrayRef {
-    let values = column.values().iter().zip(last).enumerate();
-    let made = values.map(|(row, (value, last))| match column.is_valid(row) {
-        true => cell(last, *value),
-        false => 0,
-    });
-    Arc::new(Int64Array::new(made.collect(), column.nulls().cloned()))
+    let values = column.values().iter().zip(last);
+    let made = match column.nulls() {
+        // Without a look at each whether it is there, many are made at once.
+        None => values.map(|(value, last)| cell(last, *value)).collect(),
+        Some(nulls) => {
+            let made = values
+                .zip(nulls)
+                .map(|((value, last), is_there)| match is_there {
+                    true => cell(last, *value),
+                    false => 0,
+                });
+            made.collect()
+        }
+    };
+    Arc::new(Int64Array::new(made, column.nulls().cloned()))
 }
 
 fn numbers<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a Int64Array, ArrowError> {

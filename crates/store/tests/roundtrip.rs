@@ -260,15 +260,17 @@ fn a_table_of_many_files_is_read_in_their_order_up_to_what_cannot_be_read() {
     assert!(error.unwrap().contains("records-5.parquet"));
 }
 
-/// A column of words that has none is there, all null and in its place.
+/// A column that has no value is there, all null and in its place; so are the stamps that are counted from one without.
 #[test]
-fn a_column_without_words_is_there() {
+fn a_column_without_a_value_is_there() {
     let runs = tempfile::tempdir().unwrap();
     let run = create(runs.path());
     let mut trial = run.begin_trial(0).unwrap();
     let count = 20_000;
     let without = |seq| Record {
         icmp: None,
+        t_tx_hw: None,
+        r_tx: None,
         ..record(0, 0, seq)
     };
     let all: Vec<Record> = (0..count).map(without).collect();
@@ -276,13 +278,37 @@ fn a_column_without_words_is_there() {
     trial.finish(&[row(0, 0)], &noise_of).unwrap();
     let finished = run.finish(&findings()).unwrap();
     let run = Run::open(&finished.folder).unwrap();
-    for columns in [vec![], vec!["icmp".to_owned()]] {
+    let empty = ["icmp", "t_tx_hw", "r_tx"];
+    for columns in [
+        &[][..],
+        &empty[..1],
+        &empty[1..2],
+        &empty,
+        &["r_tx", "t_recv"],
+    ] {
+        let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         let table = run.table("records", &columns).unwrap();
         let schema = arrow_array::RecordBatchReader::schema(&table);
         let batches: Vec<RecordBatch> = table.map(Result::unwrap).collect();
         assert!(batches.iter().all(|batch| batch.schema() == schema));
-        let nulls: usize = batches.iter().map(|batch| batch["icmp"].null_count()).sum();
-        assert_eq!(nulls as u64, count, "{columns:?}");
+        for name in empty {
+            let found = batches
+                .iter()
+                .filter_map(|batch| batch.column_by_name(name));
+            let nulls: usize = found.map(|column| column.null_count()).sum();
+            let is_asked = columns.is_empty() || columns.iter().any(|column| column == name);
+            assert_eq!(
+                nulls as u64,
+                u64::from(is_asked) * count,
+                "{name} of {columns:?}"
+            );
+        }
+        if schema.column_with_name("t_recv").is_some() {
+            let received = batches
+                .iter()
+                .flat_map(|batch| batch["t_recv"].as_primitive::<Int64Type>());
+            assert!(received.eq(all.iter().map(|record| record.t_recv)));
+        }
         let mut text = Vec::new();
         write_batch(&batches[0], &mut text).unwrap();
         let lines = text.iter().filter(|byte| **byte == b'\n').count();

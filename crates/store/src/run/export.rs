@@ -2,8 +2,8 @@
 //! (RFC 4180), or a Parquet file of the same columns and values.
 
 use super::Run;
+use super::all_columns::AllColumns;
 use super::export_error::ExportError;
-use super::table_reader::with_all;
 use crate::folder::TRIALS;
 use crate::part;
 use crate::table::{Row, every_table};
@@ -59,11 +59,10 @@ impl Run {
     }
 
     fn write_rows_of<R: Row>(&self, out: &mut Csv<'_>) -> Result<(), ExportError> {
-        let schema = part::schema::<R>();
-        write_heads(&schema, out)?;
-        // Rows of a trial under way have no noise yet.
+        let mut all = AllColumns::of(part::schema::<R>());
+        write_heads(all.schema(), out)?;
         let mut batches = self.batches::<R>(None, &[]);
-        batches.try_for_each(|rows| write_rows(&with_all(&schema, &rows)?, out))
+        batches.try_for_each(|rows| write_rows(&all.complete(&rows)?, out))
     }
 
     /// Writes the same table as a Parquet file. The one in the run's folder has stamps as differences, and is there once the

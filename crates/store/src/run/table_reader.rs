@@ -2,6 +2,7 @@
 
 use super::Run;
 use super::ahead::Ahead;
+use super::all_columns::AllColumns;
 use super::batches::{Reader, Step};
 use super::export_error::ExportError;
 use crate::error::StoreError;
@@ -9,7 +10,7 @@ use crate::folder::TRIALS;
 use crate::part;
 use crate::table::{Row, every_table};
 use crate::trial_row;
-use arrow_array::{RecordBatch, RecordBatchReader, new_null_array};
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::{iter, vec};
 /// Batches of a table, with stamps as times. What cannot be read is an error: code that computes with a table does not
 /// look at a run's problems.
 pub struct TableReader {
-    schema: SchemaRef,
+    all: AllColumns,
     /// What was read already.
     first: Option<RecordBatch>,
     columns: Option<Vec<String>>,
@@ -65,7 +66,7 @@ impl TableReader {
             }
         };
         Ok(Self {
-            schema: batch.schema(),
+            all: AllColumns::of(batch.schema()),
             first: Some(batch),
             columns: None,
             reader: Box::new(iter::empty()),
@@ -84,7 +85,7 @@ impl TableReader {
         let wanted = |field: &&FieldRef| columns.is_empty() || columns.contains(field.name());
         let fields: Vec<_> = schema.fields().iter().filter(wanted).cloned().collect();
         let mut reader = Self {
-            schema: Arc::new(Schema::new(fields)),
+            all: AllColumns::of(Arc::new(Schema::new(fields))),
             first: None,
             columns: (!columns.is_empty()).then(|| columns.to_vec()),
             reader: Box::new(iter::empty()),
@@ -110,7 +111,7 @@ impl TableReader {
         loop {
             match self.reader.next()? {
                 Ok(batch) if batch.num_rows() == 0 => {}
-                Ok(batch) => return Some(with_all(&self.schema, &batch)),
+                Ok(batch) => return Some(self.all.complete(&batch)),
                 Err(why) => return Some(Err(self.failed(why))),
             }
         }
@@ -143,19 +144,6 @@ impl TableReader {
     }
 }
 
-/// Rows with every column of the table: those that have not been written yet have no noise, older versions wrote fewer
-/// columns, and a column of words that has none is not read.
-pub(super) fn with_all(schema: &SchemaRef, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-    if rows.schema_ref() == schema {
-        return Ok(rows.clone());
-    }
-    let columns = schema.fields().iter().map(|field| {
-        let column = rows.column_by_name(field.name()).cloned();
-        column.unwrap_or_else(|| new_null_array(field.data_type(), rows.num_rows()))
-    });
-    RecordBatch::try_new(schema.clone(), columns.collect())
-}
-
 fn known(schema: &SchemaRef, columns: &[String]) -> Result<(), ExportError> {
     let unknown = columns.iter().find(|name| schema.index_of(name).is_err());
     match unknown {
@@ -183,6 +171,6 @@ impl Iterator for TableReader {
 
 impl RecordBatchReader for TableReader {
     fn schema(&self) -> SchemaRef {
-        self.schema.clone()
+        self.all.schema().clone()
     }
 }
