@@ -257,17 +257,21 @@ impl Recorded {
     /// # Errors
     /// What was recorded cannot be read, or the rest cannot be written.
     pub fn finish(self) -> Result<(Finished, Vec<Judged>), RunnerError> {
-        let partial = run_folder::open(self.keep.folder())?;
-        let Resolved { findings, seed, .. } = &self.resolved;
-        // What is measured is read for findings alone.
-        let judged = match findings.is_empty() {
-            true => Vec::new(),
-            false => judge(findings, &Stored::new(&partial), *seed),
-        };
-        run_folder::whole(&partial)?;
-        drop(partial);
+        let judged = self.judged()?;
         let finished = self.keep.finish(&json!(judged))?;
         Ok((finished, judged))
+    }
+
+    /// What is measured is read for findings alone: where its tables are joined, each part is held against what was recorded.
+    fn judged(&self) -> Result<Vec<Judged>, RunnerError> {
+        let Resolved { findings, seed, .. } = &self.resolved;
+        if findings.is_empty() {
+            return Ok(Vec::new());
+        }
+        let partial = run_folder::open(self.keep.folder())?;
+        let judged = judge(findings, &Stored::new(&partial), *seed);
+        run_folder::whole(&partial)?;
+        Ok(judged)
     }
 
     /// The same without findings, for a run that is only a step of something else.

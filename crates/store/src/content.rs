@@ -30,7 +30,7 @@ impl Content {
         if length > SMALL {
             return Ok(Self::OnDisk(Arc::new(file), length));
         }
-        let mut whole = Vec::new();
+        let mut whole = Vec::with_capacity(length as usize + 1);
         file.take(SMALL).read_to_end(&mut whole)?;
         Ok(Self::Whole(whole.into()))
     }

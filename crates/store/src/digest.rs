@@ -4,7 +4,7 @@ use crate::regular;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -42,13 +42,20 @@ impl FileFacts {
 
     /// Of this regular file.
     pub(crate) fn of_file(path: &Path) -> io::Result<Self> {
-        let mut file = regular::open(path)?;
-        let before = Identity::from_metadata(&file.metadata()?);
+        Self::of_open_file(regular::open(path)?)
+    }
+
+    /// Of this file, from where it is to its end.
+    pub(crate) fn of_open_file(mut file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let before = Identity::from_metadata(&metadata);
         if let Some(known) = before.as_ref().and_then(Identity::known) {
             return Ok(known);
         }
         let mut hashing = Hashing::new(io::sink());
-        let mut piece = vec![0; PIECE];
+        // A run that is not finished has thousands of small files.
+        let length = usize::try_from(metadata.len()).unwrap_or(PIECE);
+        let mut piece = vec![0; length.clamp(1, PIECE)];
         loop {
             match file.read(&mut piece)? {
                 0 => break,

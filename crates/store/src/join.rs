@@ -4,7 +4,8 @@ use crate::digest::{FileFacts, Hashing};
 use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
-use crate::folder::{FINDINGS, Folder, MANIFEST, TRIALS};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
+use crate::in_order::in_order;
 use crate::interrupted;
 use crate::journal::JournalReader;
 use crate::manifest::{self, Manifest};
@@ -15,17 +16,26 @@ use crate::part;
 use crate::regular;
 use crate::table::{self, Row, every_table};
 use crate::trial_row::{self, TrialRow};
+use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a part at most that is read as a whole, before its turn comes.
+const SMALL_PART: u64 = 1 << 18;
 
 /// Joins the parts, writes the manifest and the findings, removes the parts. It can be stopped anywhere and done again.
 pub(crate) fn join(disk: &SharedDisk, folder: &Folder, findings: &Value) -> Result<(), StoreError> {
     let known = manifest::of_run(folder).map_err(StoreError::changed(&folder.0))?;
     let mut all = known.unwrap_or_else(Manifest::new);
+    for text in [EXPERIMENT, ENVIRONMENT] {
+        let changed = all.mismatch(&folder.0, text);
+        changed.map_or(Ok(()), |it| Err(StoreError::changed(&folder.0)(it)))?;
+    }
     if !regular::exists(&folder.file(FINDINGS)) {
         tables(disk, folder, &mut all)?;
         durable::sync_folder(&**disk, &folder.0)?;
@@ -61,11 +71,14 @@ fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), 
     let recorded = folder.parts_of(TRIALS);
     let recorded = recorded.map_err(StoreError::at(&folder.parts()))?;
     // A part that is no longer what was recorded must not become one of the tables.
-    let parts: BTreeMap<u32, Option<Manifest>> = recorded
-        .into_keys()
-        .map(|trial| Ok((trial, manifest::of_trial(folder, trial)?)))
-        .collect::<Result<_, Mismatch>>()
-        .map_err(StoreError::changed(&folder.0))?;
+    let trials_recorded: Vec<u32> = recorded.into_keys().collect();
+    let mut parts = BTreeMap::new();
+    let of_trial = |trial: &u32| manifest::of_trial(folder, *trial);
+    in_order(&trials_recorded, of_trial, |trial, listed| {
+        parts.insert(*trial, listed?);
+        Ok::<(), Mismatch>(())
+    })
+    .map_err(StoreError::changed(&folder.0))?;
     every_table!(R => table::<R>(disk, folder, &part::schema::<R>(), &parts, all)?);
     trials(disk, folder, all)?;
     every_table!(R => interrupted_rows::<R>(disk, folder, all)?);
@@ -100,10 +113,18 @@ fn table<R: Row>(
         return Ok(());
     }
     let mut file = ParquetFile::create(disk, &all, schema)?;
-    for path in parts.values() {
-        copy(path, schema, &mut file)?;
-        file.end_trial()?;
-    }
+    let parts: Vec<PathBuf> = parts.into_values().collect();
+    in_order(
+        &parts,
+        |path| small_part(path, schema),
+        |path, read| {
+            match read {
+                Some(batches) => batches?.iter().try_for_each(|batch| file.write(batch))?,
+                None => copy(path, schema, &mut file)?,
+            }
+            file.end_trial()
+        },
+    )?;
     manifest.add(&all, file.finish()?);
     Ok(())
 }
@@ -117,12 +138,34 @@ fn is_table(part: &Path, schema: &SchemaRef) -> Result<bool, StoreError> {
     ))
 }
 
+/// All of a part that is small; `None` of another.
+fn small_part(path: &Path, schema: &SchemaRef) -> Option<Result<Vec<RecordBatch>, StoreError>> {
+    let length = fs::symlink_metadata(path).ok()?.len();
+    (length <= SMALL_PART).then(|| {
+        let mut batches = Vec::new();
+        each_batch(path, schema, |batch| {
+            batches.push(batch);
+            Ok(())
+        })?;
+        Ok(batches)
+    })
+}
+
+/// A part, however large it is.
 fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), StoreError> {
+    each_batch(path, schema, |batch| file.write(&batch))
+}
+
+fn each_batch(
+    path: &Path,
+    schema: &SchemaRef,
+    mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
     let source = ParquetSource::open(path, schema).map_err(StoreError::parquet(path))?;
     for group in source.row_groups(None) {
         let batches = source.batches(group, None);
         for batch in batches.map_err(StoreError::parquet(path))? {
-            file.write(&batch.map_err(StoreError::parquet(path))?)?;
+            take(batch.map_err(StoreError::parquet(path))?)?;
         }
     }
     Ok(())
@@ -130,10 +173,17 @@ fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), S
 
 fn trials(disk: &SharedDisk, folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
     let parts = folder.parts_of(TRIALS);
+    let parts = parts.map_err(StoreError::at(&folder.parts()))?;
+    let parts: Vec<PathBuf> = parts.into_values().collect();
     let mut rows = Vec::new();
-    for path in parts.map_err(StoreError::at(&folder.parts()))?.values() {
-        rows.extend(trial_rows(path)?);
-    }
+    in_order(
+        &parts,
+        |path| trial_rows(path),
+        |_, read| {
+            rows.extend(read?);
+            Ok::<(), StoreError>(())
+        },
+    )?;
     let all = folder.table(TRIALS);
     manifest.add(&all, part::write_trials(disk, &all, &rows)?);
     Ok(())
@@ -141,16 +191,11 @@ fn trials(disk: &SharedDisk, folder: &Folder, manifest: &mut Manifest) -> Result
 
 /// Every row of a file of trials.
 pub(crate) fn trial_rows(path: &Path) -> Result<Vec<TrialRow>, StoreError> {
-    let known = trial_row::known_schema();
-    let source = ParquetSource::open(path, &known).map_err(StoreError::parquet(path))?;
     let mut rows = Vec::new();
-    for group in source.row_groups(None) {
-        let batches = source.batches(group, None);
-        for batch in batches.map_err(StoreError::parquet(path))? {
-            let batch = batch.map_err(StoreError::parquet(path))?;
-            rows.extend(trial_row::rows(&batch).map_err(StoreError::table(path))?);
-        }
-    }
+    each_batch(path, &trial_row::known_schema(), |batch| {
+        rows.extend(trial_row::rows(&batch).map_err(StoreError::table(path))?);
+        Ok(())
+    })?;
     Ok(rows)
 }
 

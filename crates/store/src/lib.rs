@@ -23,7 +23,7 @@
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial, `seal` finds what is torn of one,
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
-//! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts,
+//! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts, `in_order` works on many of them at once,
 //! `interrupted` keeps what was cut short apart, `unanswered` is what rows of trials keep of lost packets, `folder` knows the
 //! names, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `mismatch` is a file
 //! that holds something else, `regular` says which files are read at all, `temporary` names what is not whole yet.
@@ -37,6 +37,7 @@ mod durable;
 pub mod error;
 mod folder;
 pub mod frame;
+mod in_order;
 pub mod index;
 mod interrupted;
 mod join;

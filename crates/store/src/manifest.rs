@@ -9,11 +9,13 @@ use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
+use crate::in_order::in_order;
 use crate::mismatch::Mismatch;
 use crate::regular;
 use crate::table::{Row, every_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
@@ -151,14 +153,15 @@ pub(crate) fn read_by_name(folder: &Folder) -> Vec<String> {
 
 /// How a file's content differs from what was recorded.
 fn differs(path: &Path, recorded: &FileFacts) -> io::Result<Option<String>> {
-    let bytes = regular::open(path)?.metadata()?.len();
+    let file = regular::open(path)?;
+    let bytes = file.metadata()?.len();
     if bytes != recorded.bytes {
         return Ok(Some(format!(
             "has {bytes} bytes of {} that were recorded",
             recorded.bytes
         )));
     }
-    let found = FileFacts::of_file(path)?;
+    let found = FileFacts::of_open_file(file)?;
     let changed = !found.is_same(recorded);
     Ok(changed.then(|| "its content has changed since it was recorded (SHA-256)".to_owned()))
 }
@@ -186,9 +189,13 @@ pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mi
         let names = names.filter(|name| recorded.is_final(name));
         names.filter_map(|name| manifest.mismatch(&folder.0, name))
     });
-    let parts = recorded.trials.iter();
-    let parts = parts.filter_map(|&trial| of_trial(folder, trial).err());
-    listed.chain(parts).collect()
+    let mut wrong: Vec<Mismatch> = listed.collect();
+    let of_trial = |trial: &u32| of_trial(folder, *trial).err();
+    let Ok(()) = in_order(&recorded.trials, of_trial, |_, of_trial| {
+        wrong.extend(of_trial);
+        Ok::<(), Infallible>(())
+    });
+    wrong
 }
 
 /// What is listed of a run that is not finished: its texts, and the parts of its recorded trials.

@@ -43,7 +43,8 @@ fn in_words(error: io::Error) -> io::Error {
 /// Reads a text.
 pub(crate) fn text(path: &Path) -> io::Result<String> {
     let file = open(path)?;
-    let mut text = String::new();
+    let length = file.metadata()?.len().min(TEXT);
+    let mut text = String::with_capacity(length as usize + 1);
     // One more than is allowed: a file that grows meanwhile is too long, too.
     file.take(TEXT + 1).read_to_string(&mut text)?;
     if text.len() as u64 > TEXT {
