@@ -347,7 +347,7 @@ fn a_stopped_reflector_is_not_the_fault_of_who_had_the_cpu() {
     );
     let evidence = first.evidence.join("\n");
     assert!(
-        evidence.contains("stopped by a signal or a debugger, for 120 ms"),
+        evidence.contains("stopped by a signal, a debugger or the freezer, for 120 ms"),
         "{evidence}"
     );
     assert!(

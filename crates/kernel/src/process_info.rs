@@ -24,6 +24,13 @@ pub fn of_thread(thread: u32) -> Option<Process> {
     })
 }
 
+/// The path of a process in cgroup 2, as this process sees it. `None` where it is gone, or in none.
+pub fn cgroup(process: u32) -> Option<String> {
+    let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
+    let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
+    own.map(str::to_owned)
+}
+
 /// `Tgid:` and a number.
 fn process_of(status: &str) -> Option<u32> {
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
@@ -73,7 +80,8 @@ mod tests {
         let found = of_thread(thread).unwrap();
         assert_eq!((found.thread, found.pid), (thread, std::process::id()));
         assert!(found.started > 0 && !found.command.is_empty(), "{found:?}");
-        assert_eq!(of_thread(u32::MAX), None);
+        assert_eq!((of_thread(u32::MAX), cgroup(u32::MAX)), (None, None));
+        assert!(cgroup(found.pid).is_none_or(|path| path.starts_with('/')));
     }
 
     #[test]

@@ -19,13 +19,16 @@ use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_stats::noise_join::Join;
 use delaylab_traffic::reflector::{Access, Policy};
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const PLANTED: &str = "planted-noise";
+const DOZING: &str = "dlab-doze";
 const PERIOD: Nanos = 100 * MILLISECOND;
 const BURST: Nanos = 3 * MILLISECOND;
 
@@ -34,6 +37,7 @@ pub fn role(args: &[&str]) -> Option<Outcome> {
     match args {
         ["plant", cpu] => Some(plant(cpu)),
         ["hold-watch"] => Some(hold_watch()),
+        ["doze"] => Some(doze()),
         ["cost"] => Some(cost()),
         _ => None,
     }
@@ -49,9 +53,12 @@ pub const TESTS: [(&str, Test); 2] = [
 ];
 
 /// For hosts whose kernel may be traced.
-pub const TRACED: [(&str, Test); 3] = [
+pub const TRACED: [(&str, Test); 4] = [
     ("planted_noise_is_named", || {
         traced_only(planted_noise_is_named)
+    }),
+    ("a_frozen_process_is_stopped", || {
+        traced_only(a_frozen_process_is_stopped)
     }),
     ("a_watcher_leaves_nothing", || {
         traced_only(a_watcher_leaves_nothing)
@@ -172,6 +179,66 @@ fn traced(event: &&NoiseEvent) -> bool {
         event.kind,
         NoiseKind::SlowClockRead | NoiseKind::SentinelGap
     )
+}
+
+const FROZEN: Nanos = 100 * MILLISECOND;
+
+/// A process that answers is frozen with its cgroup,: that is a stop, of that length.
+fn a_frozen_process_is_stopped() -> Outcome {
+    let group = match own_group() {
+        Ok(group) => group,
+        Err(error) => {
+            println!("skipped: no cgroup 2 to make a group in: {error}");
+            return Ok(());
+        }
+    };
+    let seen = frozen_in(&group);
+    // Its process is gone by now.
+    fs::remove_dir(&group)?;
+    let (seen, process) = seen?;
+    let stops = seen.events.iter();
+    let stops = stops.filter(|event| event.kind == NoiseKind::Stopped);
+    let stops: Vec<&NoiseEvent> = stops.filter(|stop| stop.pid == Some(process)).collect();
+    ensure(stops.len() == 1, &format!("{stops:?}: {:?}", seen.sources))?;
+    let length = stops[0].length;
+    let near = (FROZEN * 8 / 10..FROZEN * 2).contains(&length);
+    ensure(near, &format!("it was frozen for {length} ns"))?;
+    ensure(stops[0].who.as_deref() == Some(DOZING), "by its name")
+}
+
+/// What is seen while a process of this group is frozen, and which that is.
+fn frozen_in(group: &Path) -> Result<(TrialNoise, u32), Failure> {
+    let mut watcher = Watcher::start(Options::default())?;
+    let mut process = start(&["doze"])?.0;
+    let watch = watcher.watch(3);
+    let freeze = || -> io::Result<()> {
+        let freezer = group.join("cgroup.freeze");
+        fs::write(group.join("cgroup.procs"), process.id().to_string())?;
+        clock::sleep_until(clock::monotonic() + FROZEN / 2)?;
+        fs::write(&freezer, "1")?;
+        clock::sleep_until(clock::monotonic() + FROZEN)?;
+        fs::write(&freezer, "0")?;
+        clock::sleep_until(clock::monotonic() + FROZEN / 2)
+    };
+    let frozen = freeze();
+    let seen = watch.finish();
+    process.kill()?;
+    process.wait()?;
+    frozen?;
+    Ok((seen, process.id()))
+}
+
+/// A cgroup of this test.
+fn own_group() -> io::Result<PathBuf> {
+    let mounts = fs::read_to_string("/proc/mounts")?;
+    let mut mounts = mounts
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>());
+    let mount = mounts.find(|mount| mount.get(2) == Some(&"cgroup2"));
+    let mount = mount.ok_or(io::ErrorKind::NotFound)?;
+    let group = Path::new(mount[1]).join(format!("delaylab-test-{}", std::process::id()));
+    fs::create_dir(&group)?;
+    Ok(group)
 }
 
 fn a_watcher_leaves_nothing() -> Outcome {
@@ -388,6 +455,16 @@ fn plant(cpu: &str) -> Outcome {
         }
         due += PERIOD;
         clock::sleep_until(due)?;
+    }
+}
+
+/// The process that is frozen: it runs a little each millisecond, under a name of ours.
+fn doze() -> Outcome {
+    process::die_with_parent()?;
+    process::set_name(c"dlab-doze")?;
+    println!("dozes");
+    loop {
+        clock::sleep_until(clock::monotonic() + MILLISECOND)?;
     }
 }
 

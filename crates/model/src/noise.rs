@@ -20,8 +20,8 @@ pub enum NoiseKind {
     Softirq,
     /// Reading the clock itself took this long (seed 002, finding 5).
     SlowClockRead,
-    /// A thread that measures or answers was stopped by a signal or a debugger. Others may have had the CPU meanwhile; it did
-    /// not wait for that.
+    /// A thread that measures or answers was stopped by a signal or a debugger, or frozen with its cgroup. Others may have had
+    /// the CPU meanwhile; it did not wait for that.
     Stopped,
 }
 

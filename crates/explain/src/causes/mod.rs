@@ -130,7 +130,7 @@ pub struct Cause {
     pub worst: Worst,
     /// Stages in which they were late, the most frequent first.
     pub stages: Vec<(StageSet, u64)>,
-    /// Packets for which the prober or the reflector was stopped, by a signal or a debugger.
+    /// Packets for which the prober or the reflector was stopped, by a signal, a debugger or the freezer.
     pub stopped: u64,
     /// What part the process has in the measurement.
     pub role: Role,

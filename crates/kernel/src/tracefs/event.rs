@@ -5,12 +5,13 @@ use super::page::u32_at;
 use std::borrow::Cow;
 
 /// Every event that is understood here.
-pub const ALL: [&str; 5] = [
+pub const ALL: [&str; 6] = [
     "sched/sched_switch",
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
     "irq/softirq_entry",
     "irq/softirq_exit",
+    "cgroup/cgroup_notify_frozen",
 ];
 
 /// A thread, as the scheduler knows it.
@@ -48,6 +49,13 @@ pub enum Event<'a> {
     },
     /// It ended.
     SoftirqEnd,
+    /// All threads of a cgroup are frozen, or the first of them is no longer (cgroup 2).
+    Freezer {
+        /// Its path, from the root of the hierarchy.
+        group: Cow<'a, str>,
+        /// Is it frozen from now on?
+        frozen: bool,
+    },
 }
 
 /// Why a thread no longer runs.
@@ -75,7 +83,7 @@ pub fn softirq_name(vector: u32) -> Cow<'static, str> {
 /// What a thread may wait for, as the bits of `prev_state` (`TASK_REPORT` in linux/sched.h; the bit above
 /// them says that it was preempted).
 const WAITS: u64 = 0xff;
-/// Those of them that say that it was stopped: `TASK_STOPPED`, `TASK_TRACED`.
+/// Those of them that say that it was stopped: `TASK_STOPPED`, `TASK_TRACED`. A frozen thread is shown as one that waits.
 const STOPPED: u64 = 0x04 | 0x08;
 
 /// Reads events, by the formats that this kernel says they have.
@@ -99,6 +107,10 @@ enum Layout {
         vector: Field,
     },
     SoftirqEnd,
+    Freezer {
+        group: Field,
+        frozen: Field,
+    },
 }
 
 impl Decoder {
@@ -132,6 +144,10 @@ impl Decoder {
                 vector: u32_at(payload, vector.offset)?,
             },
             Layout::SoftirqEnd => Event::SoftirqEnd,
+            Layout::Freezer { group, frozen } => Event::Freezer {
+                group: text(located(payload, group)?),
+                frozen: u32_at(payload, frozen.offset)? != 0,
+            },
         })
     }
 }
@@ -152,6 +168,10 @@ fn layout(event: &str, format: &Format) -> Option<Layout> {
             vector: number("vec")?,
         },
         "irq/softirq_exit" => Layout::SoftirqEnd,
+        "cgroup/cgroup_notify_frozen" => Layout::Freezer {
+            group: number("path")?,
+            frozen: number("val")?,
+        },
         _ => return None,
     })
 }
@@ -221,6 +241,8 @@ mod tests {
             "ID: 224\nfield:int irq;offset:8;size:4;",
             "ID: 223\nfield:unsigned int vec;offset:8;size:4;",
             "ID: 222\nfield:unsigned int vec;offset:8;size:4;",
+            "ID: 535\nfield:u64 id;offset:16;size:8;\nfield:__data_loc char[] path;offset:24;size:4;\n\
+                 field:int val;offset:28;size:4;",
         ];
         let mut decoder = Decoder::default();
         for (name, text) in ALL.iter().zip(formats) {
@@ -289,6 +311,26 @@ mod tests {
     }
 
     #[test]
+    fn a_frozen_cgroup_has_its_path() {
+        let entry = |val: u32| {
+            let mut entry = vec![0; 16];
+            entry[..2].copy_from_slice(&535_u16.to_ne_bytes());
+            entry.extend(9_u64.to_ne_bytes());
+            // Six bytes with the zero at the end, behind the fields.
+            entry.extend((6_u32 << 16 | 32).to_ne_bytes());
+            entry.extend(val.to_ne_bytes());
+            entry.extend(b"/a/bc\0\0\0");
+            entry
+        };
+        for (val, frozen) in [(1, true), (0, false)] {
+            let group = "/a/bc".into();
+            let expected = Event::Freezer { group, frozen };
+            assert_eq!(decoder().decode(&entry(val)), Some(expected));
+        }
+        assert_eq!(decoder().decode(&entry(1)[..33]), None);
+    }
+
+    #[test]
     fn what_was_not_learned_is_left_out() {
         assert_eq!(decoder().decode(&[0xff, 0xff, 0, 0]), None);
         assert_eq!(decoder().decode(&[]), None);
@@ -312,6 +354,7 @@ mod tests {
             let decoder = decoder();
             decoder.decode(&payload);
             decoder.decode(&[&372_u16.to_ne_bytes()[..], &rest].concat());
+            decoder.decode(&[&535_u16.to_ne_bytes()[..], &rest].concat());
         }
     }
 }

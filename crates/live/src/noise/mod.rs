@@ -12,6 +12,7 @@
 //! | `tracer` | the kernel's own events: who had the CPU |
 //! | `occupancy` | from those events, who had a CPU from when to when: sans-IO |
 //! | `stops` | from those events, when threads were stopped: sans-IO |
+//! | `freezes` | from those events, when groups of processes were frozen: sans-IO |
 //! | [`counters`] | what the kernel counts: interrupts, waiting for a CPU, stolen time |
 //! | `events` | what was seen, within bounds |
 //! | `processes` | whose the threads are that were seen |
@@ -20,6 +21,7 @@
 mod clock_cost;
 pub mod counters;
 mod events;
+mod freezes;
 pub mod gaps;
 mod occupancy;
 mod processes;

@@ -67,6 +67,8 @@ impl Occupancy {
                 let (start, vector) = self.softirq.take()?;
                 spell(NoiseKind::Softirq, start, now, softirq_name(vector), None)
             }
+            // Who is frozen has no CPU.
+            Event::Freezer { .. } => None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The kernel's own events of the watched CPUs: which thread had the CPU, which handler.
 
 use super::events::Events;
+use super::freezes::Freezes;
 use super::occupancy::{Occupancy, Spell};
 use super::stops::Stops;
 use crate::condition::guardian::Guardian;
@@ -9,7 +10,7 @@ use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::tracefs::event::{self, Decoder};
 use delaylab_kernel::tracefs::page::{self, Page};
 use delaylab_kernel::tracefs::{Buffer, Instance, Tracefs};
-use delaylab_kernel::{clock, owned_name, proc_counters, process};
+use delaylab_kernel::{clock, owned_name, proc_counters, process, process_info};
 use delaylab_model::Nanos;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use std::collections::HashSet;
@@ -28,6 +29,7 @@ const OWN_NAMES: [&str; 2] = ["delaylab", "dlab-"];
 pub(super) struct Tracer {
     cpus: Vec<Traced>,
     stops: Stops,
+    freezes: Freezes,
     decoder: Decoder,
     page: Box<[u8; page::SIZE]>,
     instance: Instance,
@@ -64,6 +66,7 @@ impl Tracer {
         Ok(Self {
             cpus: cpus.iter().map(traced).collect::<io::Result<_>>()?,
             stops: Stops::default(),
+            freezes: Freezes::default(),
             decoder: instance.enable(&event::ALL)?,
             page: Box::new([0; page::SIZE]),
             instance,
@@ -74,7 +77,7 @@ impl Tracer {
     pub(super) fn begin(&mut self) -> io::Result<()> {
         self.instance.trace(true)?;
         let now = clock::monotonic();
-        self.stops = Stops::default();
+        (self.stops, self.freezes) = (Stops::default(), Freezes::default());
         for traced in &mut self.cpus {
             traced.occupancy = Occupancy::begin(now);
         }
@@ -99,19 +102,22 @@ impl Tracer {
                     lost += page.lost;
                     occupancy.lose();
                     self.stops.lose();
+                    self.freezes.lose();
                 }
                 for entry in page.entries() {
                     let Some(event) = self.decoder.decode(entry.payload) else {
                         continue;
                     };
                     self.stops.take(*cpu, entry.time, &event);
+                    self.freezes.take(*cpu, entry.time, &event);
                     if let Some(spell) = occupancy.take(entry.time, event) {
                         found(*cpu, spell);
                     }
                 }
             }
         }
-        self.stops.end(now, found);
+        self.stops.end(now, &mut found);
+        self.freezes.end(now, found);
         Ok(lost)
     }
 
@@ -163,6 +169,9 @@ impl Judge {
 
     /// Keeps a spell that is noise.
     pub(super) fn judge(&self, cpu: u16, spell: Spell<'_>, events: &mut Events) {
+        if spell.kind == NoiseKind::Stopped && spell.thread.is_none() {
+            return self.judge_frozen(cpu, &spell, events);
+        }
         let ours = |id| self.ours.contains(&id);
         let is_noise = match spell.kind {
             // A reflector on this host may not be the run's own.
@@ -172,7 +181,33 @@ impl Judge {
             }
             _ => !spell.thread.is_some_and(|id| id == 0 || ours(id)),
         };
-        if spell.length < self.least || !is_noise {
+        if is_noise {
+            self.keep(cpu, spell, events);
+        }
+    }
+
+    /// Keeps that a group was frozen for each process in it that measures or answers.
+    fn judge_frozen(&self, cpu: u16, spell: &Spell<'_>, events: &mut Events) {
+        for process in proc_counters::processes() {
+            let Some(name) = proc_counters::thread_name(process, process) else {
+                continue;
+            };
+            let measures = self.processes.contains(&process)
+                || OWN_NAMES.iter().any(|own| name.starts_with(own));
+            if measures && process_info::cgroup(process).is_some_and(|path| path == spell.who) {
+                let spell = Spell {
+                    who: name.into(),
+                    thread: Some(process),
+                    ..spell.clone()
+                };
+                self.keep(cpu, spell, events);
+            }
+        }
+    }
+
+    /// Keeps what is long enough.
+    fn keep(&self, cpu: u16, spell: Spell<'_>, events: &mut Events) {
+        if spell.length < self.least {
             return;
         }
         events.push(NoiseEvent {
@@ -232,6 +267,33 @@ mod tests {
         assert!(!stopped("other", u32::MAX));
         let first = std::process::id();
         assert!(first == process::thread_id() || stopped("other", first));
+    }
+
+    #[test]
+    fn of_frozen_groups_those_of_what_measures_count() {
+        let Some(group) = process_info::cgroup(std::process::id()) else {
+            return println!("skipped: no cgroup 2");
+        };
+        let frozen = |who: &str, processes: &[u32]| {
+            let judge = Judge::new(4, 5, processes.to_vec());
+            let mut events = Events::new(10_000);
+            let spell = Spell {
+                start: 100,
+                length: 5,
+                kind: NoiseKind::Stopped,
+                who: who.into(),
+                thread: None,
+                preempted: None,
+            };
+            judge.judge(3, spell, &mut events);
+            let (events, _) = events.sorted();
+            events.iter().any(|event| {
+                event.kind == NoiseKind::Stopped && event.pid == Some(std::process::id())
+            })
+        };
+        let me = std::process::id();
+        assert!(frozen(&group, &[me]));
+        assert!(!frozen("/another", &[me]));
     }
 
     #[test]

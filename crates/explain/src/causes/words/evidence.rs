@@ -232,7 +232,7 @@ fn stopped(what: &LateCause, tally: &Tally) -> String {
         ),
     };
     format!(
-        "the scheduler's events: {thread} was stopped by a signal or a debugger, for {length} at a time (median){of_all}; it did not wait for a CPU"
+        "the scheduler's events: {thread} was stopped by a signal, a debugger or the freezer, for {length} at a time (median){of_all}; it did not wait for a CPU"
     )
 }
 
