@@ -8,7 +8,7 @@ use delaylab_explain::calibrate::overlay::{Group, Pair};
 use delaylab_explain::calibrate::prediction::Predicted;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_view::calibration::words::{
-    Fact, duration, facts, in_order, levels, measure, range, used, varied,
+    Fact, duration, facts, in_order, levels, measure, range, range_of_loss, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
 
@@ -199,8 +199,8 @@ fn compared(pair: &Pair, heads: &[String], shown: Shown) -> Vec<Cell> {
         cells.push(distance.map_or_else(unknown, |d| Cell::new(duration(d.wasserstein))));
     }
     if shown.lost {
-        let lost =
-            [&pair.measured, &pair.model].map(|group| group.lost().map_or_else(unknown, share));
+        let lost = [&pair.measured, &pair.model];
+        let lost = lost.map(|group| group.lost().map_or_else(unknown, share));
         cells.extend(lost);
     }
     cells
@@ -225,11 +225,7 @@ fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
-    let each = BEFORE_AND_AFTER
-        .map(Cell::new)
-        .into_iter()
-        .chain([Cell::left("expected")]);
-    table.row(names(&heads).chain(each).map(Cell::dim));
+    table.row(before_and_after(&heads));
     for group in shown {
         let kind = measure(&group.before.measured);
         let mut cells: Vec<_> = own_levels(&group.before.measured, &heads).collect();
@@ -255,30 +251,37 @@ fn quantile(groups: &[Predicted], at: usize, style: &Style) -> String {
     paragraph(title, Paint::Bold, style) + &table.render(style)
 }
 
-const BEFORE_AND_AFTER: [&str; 3] = ["measured", "its model", "predicted"];
+/// The heads of a table of predictions.
+fn before_and_after(heads: &[String]) -> Vec<Cell> {
+    let each = ["measured", "its model", "predicted"].map(Cell::new);
+    let cells = names(heads).chain(each).chain([Cell::left("expected")]);
+    cells.map(Cell::dim).collect()
+}
 
 /// Loss, where there is any.
 fn lost(groups: &[Predicted], style: &Style) -> String {
     let loses = |group: &&Predicted| {
         let each = [&group.before.measured, &group.before.model, &group.after];
-        each.iter()
-            .any(|group| group.lost().is_some_and(|lost| lost > 0.0))
+        let each = each.into_iter().filter_map(Group::lost);
+        each.chain(group.lost.iter().copied())
+            .any(|lost| lost > 0.0)
     };
     let shown = in_order(groups, |group| &group.before.measured);
     let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
-    table.row(
-        names(&heads)
-            .chain(BEFORE_AND_AFTER.map(Cell::new))
-            .map(Cell::dim),
-    );
+    table.row(before_and_after(&heads));
     let mut any = false;
     for group in shown.into_iter().filter(loses) {
         any = true;
         let cells = own_levels(&group.before.measured, &heads);
-        let each = [&group.before.measured, &group.before.model, &group.after];
-        let each = each.map(|group| group.lost().map_or_else(|| Cell::new("–"), share));
-        table.row(cells.chain(each));
+        let expected = group.expected_loss();
+        let [measured, model] = [&group.before.measured, &group.before.model].map(Group::lost);
+        let each = [measured, model, expected.map(|expected| expected.value)];
+        let each = each.map(|lost| lost.map_or_else(|| Cell::new("–"), share));
+        let range = expected
+            .as_ref()
+            .map_or_else(|| "–".to_owned(), range_of_loss);
+        table.row(cells.chain(each).chain([Cell::left(range)]));
     }
     match any {
         true => paragraph("Lost", Paint::Bold, style) + &table.render(style),

@@ -6,7 +6,7 @@
 //! quantiles is predicted, and where one more would be follows from how far they are apart (Student's t).
 //!
 //! To that comes what calibration was off by, with the same packets: at the same quantile of the same probe and levels
-//! as a share, and the most by which the probe (or any, where there are too few of its packets) was off
+//! as a share, of loss in points, and the most by which the probe (or any, where there are too few of its packets) was off
 //! without load, where only hosts differ. The two are independent, so their squares add.
 //!
 //! A change that brings in what was never measured (a discipline's parameters) has errors of its own, which are not known.
@@ -41,11 +41,13 @@ pub struct Predicted {
     pub after: Group,
     /// Each simulation after it, [`Predicted::after`] among them, by [`Measure::ALL`]; `None` where there is no value.
     pub runs: Vec<[Option<Kept>; Measure::ALL.len()]>,
+    /// What each of them lost, as a share of its packets.
+    pub lost: Vec<f64>,
     /// Is it known how far off the model may be?
     pub has_range: bool,
 }
 
-/// A quantile after the change, in nanoseconds.
+/// What there is after the change: a quantile in nanoseconds, or the share of the packets that is lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Expected {
     /// The median of all simulations.
@@ -70,11 +72,12 @@ pub fn predicted(
         };
         let after = after.iter().find(same)?.clone();
         let others = again.iter().filter_map(|run| run.iter().find(same));
-        let runs = std::iter::once(&after).chain(others).map(kept).collect();
+        let runs: Vec<&Group> = std::iter::once(&after).chain(others).collect();
         Some(Predicted {
             before,
+            runs: runs.iter().map(|run| kept(run)).collect(),
+            lost: runs.iter().filter_map(|run| run.lost()).collect(),
             after,
-            runs,
             has_range: found.why_no_range().is_none(),
         })
     };
@@ -135,6 +138,25 @@ impl Predicted {
             };
         }
         Some(expected)
+    }
+
+    /// The share of the packets that is lost after the change; `None` without packets.
+    pub fn expected_loss(&self) -> Option<Expected> {
+        let same_packets = self.after.lost()?;
+        let (value, chance) = one_more(self.lost.clone())?;
+        let [measured, model] = [&self.before.measured, &self.before.model].map(Group::lost);
+        let model = measured
+            .zip(model)
+            .map_or(0.0, |(measured, model)| (model - measured).abs());
+        // One packet more or less is chance, too, where all simulations lose the same.
+        let packet = 1.0 / self.after.packets[0].max(1) as f64;
+        let off = chance.hypot(model) + packet;
+        let between = ((value - off).max(0.0), (value + off).min(1.0));
+        Some(Expected {
+            value,
+            same_packets,
+            between: self.has_range.then_some(between),
+        })
     }
 
     /// The most by which the model is off without load, at each quantile.
@@ -203,6 +225,20 @@ mod tests {
         }
     }
 
+    fn with_rate() -> Calibration {
+        Calibration {
+            rate: Some(Rate {
+                ns_per_byte: Estimate {
+                    value: 800.0,
+                    interval: None,
+                },
+                busy: 0.0,
+                bytes: 0.0,
+            }),
+            ..calibrate(&RunTrials::default())
+        }
+    }
+
     /// What is expected of the response, where it was `measured` and simulated and `after` is simulated after the change.
     fn expected(found: &Calibration, measured: &[f64], after: &[&[f64]]) -> [Expected; 3] {
         let pair = Pair {
@@ -228,17 +264,7 @@ mod tests {
 
     #[test]
     fn no_range_is_faster_than_the_path_or_below_a_lower_quantile() {
-        let found = Calibration {
-            rate: Some(Rate {
-                ns_per_byte: Estimate {
-                    value: 800.0,
-                    interval: None,
-                },
-                busy: 0.0,
-                bytes: 0.0,
-            }),
-            ..calibrate(&RunTrials::default())
-        };
+        let found = with_rate();
         // Half of the packets are at 700 ns or little more; how long the last one takes is chance.
         let run = |last: f64| {
             let mut values: Vec<f64> = (700..760).map(f64::from).collect();
@@ -254,6 +280,44 @@ mod tests {
         assert!(lows.is_sorted(), "{between:?}");
         // By chance alone the last would reach below 0.
         assert!(between[2].1 > 2.0 * each[2].value, "{between:?}");
+    }
+
+    #[test]
+    fn loss_has_a_range_where_delay_has_one() {
+        let group = |lost: usize| Group {
+            packets: [1_000, lost],
+            ..group(&[1_000.0, 1_100.0])
+        };
+        let expected = |found: &Calibration, [measured, model]: [usize; 2], after: [usize; 3]| {
+            let pair = Pair {
+                measured: group(measured),
+                model: group(model),
+            };
+            let again = [vec![group(after[1])], vec![group(after[2])]];
+            predicted(found, vec![pair], &[group(after[0])], &again)[0]
+                .expected_loss()
+                .unwrap()
+        };
+        let unknown = calibrate(&RunTrials::default());
+        let found = expected(&unknown, [200, 210], [310, 290, 300]);
+        assert_eq!(
+            (found.value, found.same_packets, found.between),
+            (0.3, 0.31, None)
+        );
+
+        let known = with_rate();
+        let (low, high) = expected(&known, [200, 210], [310, 290, 300])
+            .between
+            .unwrap();
+        // Chance (Student's t of three), the model's own error, and a packet.
+        let off = (4.303 * 0.01 * (4.0_f64 / 3.0).sqrt()).hypot(0.01) + 0.001;
+        assert!(
+            (low - (0.3 - off)).abs() < 1e-4 && (high - (0.3 + off)).abs() < 1e-4,
+            "{low} {high}"
+        );
+        // Nothing is lost in any of them: a new run may lose a packet, and none less than none.
+        let none = expected(&known, [0, 0], [0, 0, 0]);
+        assert_eq!(none.between, Some((0.0, 0.001)));
     }
 
     #[test]

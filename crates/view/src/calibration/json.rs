@@ -86,8 +86,10 @@ pub struct PredictedLost {
     pub measured: Option<f64>,
     /// Of the model.
     pub model: Option<f64>,
-    /// Of the changed model.
+    /// Of the changed model: the median of all simulations.
     pub predicted: Option<f64>,
+    /// Where a new run has it, 95 times of 100; its ends are null where the model assumes the rate.
+    pub expected: Interval,
 }
 
 /// How far the model is from what was measured.
@@ -151,10 +153,14 @@ impl<'a> Predictions<'a> {
     pub fn new(shown: &Prediction<'a>) -> Self {
         let groups = shown.groups.iter().map(|one| {
             let (measured, model) = (&one.before.measured, &one.before.model);
+            let expected = one.expected_loss();
+            let (low, high) =
+                (expected.and_then(|expected| expected.between)).unwrap_or((f64::NAN, f64::NAN));
             let lost = PredictedLost {
                 measured: measured.lost(),
                 model: model.lost(),
-                predicted: one.after.lost(),
+                predicted: expected.map(|expected| expected.value),
+                expected: Interval::new(low, high),
             };
             Row::new(
                 measured,
@@ -517,6 +523,8 @@ mod tests {
         let median = &prediction["groups"][0]["response"]["p50"];
         assert!(median["predicted_ns"].is_i64(), "{median}");
         let range = &median["expected_ns"];
+        assert!(range["low"].is_null() && range["high"].is_null(), "{range}");
+        let range = &prediction["groups"][0]["lost"]["expected"];
         assert!(range["low"].is_null() && range["high"].is_null(), "{range}");
     }
 

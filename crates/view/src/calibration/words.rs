@@ -220,6 +220,14 @@ pub fn range(expected: &Expected) -> String {
     }
 }
 
+/// Where a new run is expected to have its loss: `29 % to 33 %`.
+pub fn range_of_loss(expected: &Expected) -> String {
+    match expected.between {
+        Some((low, high)) => format!("{} to {}", format_share(low), format_share(high)),
+        None => "–".to_owned(),
+    }
+}
+
 /// What was left out, in a sentence; nothing where nothing was.
 pub fn used(found: &Calibration) -> String {
     let [unloaded, overflow] = found.trials;

@@ -11,7 +11,7 @@ use delaylab_figure::overlay;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_stats::functional::Functional;
 use delaylab_view::calibration::words::{
-    Fact, duration, facts, in_order, levels, measure, range, used, varied,
+    Fact, duration, facts, in_order, levels, measure, range, range_of_loss, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
 use maud::{Markup, html};
@@ -126,7 +126,7 @@ fn expected(groups: &[Predicted]) -> Markup {
     let figures = each
         .iter()
         .flat_map(|q| [q.clone(), "predicted".to_owned(), "expected".to_owned()]);
-    let figures = figures.chain(["lost", "predicted"].map(str::to_owned));
+    let figures = figures.chain(["lost", "predicted", "expected"].map(str::to_owned));
     let mut table = columns(&heads, figures.collect());
     for group in shown {
         let kind = measure(&group.before.measured);
@@ -145,7 +145,10 @@ fn expected(groups: &[Predicted]) -> Markup {
                 range(&expected),
             ]);
         }
-        cells.extend([&group.before.measured, &group.after].map(lost));
+        let after = group.expected_loss();
+        cells.push(lost(&group.before.measured));
+        cells.push(after.map_or_else(String::new, |after| format_share(after.value)));
+        cells.push(after.as_ref().map_or_else(String::new, range_of_loss));
         table.row(cells);
     }
     table.render()
