@@ -208,20 +208,37 @@ fn the_model_does_what_the_path_did() {
 
 /// The model is an experiment whose quantiles are within this share of what was measured.
 fn model_agrees(resolved: &Resolved, seen: &RunTrials, found: &Calibration, share: f64) {
+    let pairs = pairs(resolved, found, seen, &[]);
+    assert_eq!(pairs.len(), 16);
+    are_near(&pairs, overlay::Measure::Network, share);
+}
+
+/// The model with these changes beside what was measured.
+fn pairs(
+    resolved: &Resolved,
+    found: &Calibration,
+    measured: &RunTrials,
+    sets: &[(&str, String)],
+) -> Vec<overlay::Pair> {
     let text = model::experiment(found, resolved, "a run", "model").unwrap();
-    let source = Source {
-        name: "model.toml".to_owned(),
-        text,
-    };
-    let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
-    let simulation = simulated(&resolve(&experiment, &[]));
+    let simulation = simulated(&resolve(&read("model.toml", text), sets));
     let mut model = overlay::groups(&simulation);
     overlay::add_noise(&mut model, &found.hosts.noise, 1);
-    let pairs = overlay::pairs(overlay::groups(seen), &model);
-    assert_eq!(pairs.len(), 16);
+    overlay::pairs(overlay::groups(measured), &model)
+}
+
+fn read(name: &str, text: String) -> Experiment {
+    let source = Source {
+        name: name.to_owned(),
+        text,
+    };
+    Experiment::read(source).unwrap_or_else(|said| panic!("{said}"))
+}
+
+fn are_near(pairs: &[overlay::Pair], measure: overlay::Measure, share: f64) {
     for pair in pairs {
         let what = format!("{:?} {}", pair.measured.factors, pair.measured.probe);
-        let Some(distance) = pair.distance(overlay::Measure::Network) else {
+        let Some(distance) = pair.distance(measure) else {
             continue;
         };
         for error in distance.errors() {
@@ -326,13 +343,6 @@ rate = "10Mbit/s"
 /// A key that does something else to the model than in the experiment is refused, and the refusal names one that works.
 #[test]
 fn a_change_means_the_same_in_the_model_or_is_refused() {
-    let read = |name: &str, text: String| {
-        let source = Source {
-            name: name.to_owned(),
-            text,
-        };
-        Experiment::read(source).unwrap_or_else(|said| panic!("{said}"))
-    };
     let (measured, _, found) = of(&[]);
     let text = model::experiment(&found, &measured, "a run", "model").unwrap();
     let model = read("model.toml", text);
@@ -404,6 +414,69 @@ fn a_change_means_the_same_in_the_model_or_is_refused() {
     assert!(why.contains("set `path.node.s1.switch.buffer`"), "{why}");
     assert_eq!(refusal(&own, "path.switch.discipline", "per-flow"), None);
     assert_eq!(refusal(&own, "path.node.s1.switch.buffer", "20kB"), None);
+}
+
+/// Bursts that wait for each other at hosts and before the slowest link; nothing is lost.
+const BURSTS: &str = r#"
+name = "bursts"
+title = "Bursts on an idle path"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "200B"
+pacing = { every = "40ms", burst = 8 }
+count = 800
+
+[sweep.size]
+set = "probe.echo.payload"
+to = ["200B", "700B", "1400B"]
+
+[path]
+rate = "10Mbit/s"
+node = [
+    { name = "a1", kind = "host" },
+    { name = "b1", kind = "host" },
+    { name = "s1", kind = "switch" },
+    { name = "s2", kind = "switch" },
+]
+link = [
+    { name = "bottleneck", from = "s1", to = "s2" },
+    { name = "in", from = "a1", to = "s1", rate = "40Mbit/s" },
+    { name = "out", from = "s2", to = "b1", rate = "40Mbit/s" },
+]
+
+[path.host]
+per_packet = "200us"
+"#;
+
+/// What packets of one probe wait for each other is in the model once: at hosts, and before the slowest link.
+#[test]
+fn an_idle_run_whose_packets_wait_for_each_other_is_predicted() {
+    let resolved = |sets: &[(&str, String)]| resolve(&read("bursts.toml", BURSTS.to_owned()), sets);
+    let measured = resolved(&[]);
+    let seen = simulated(&measured);
+    let found = calibrate(&seen);
+    assert_eq!(found.trials, [3, 0], "{found:#?}");
+    for (name, line) in found.hosts.lines() {
+        let line = line.unwrap_or_else(|| panic!("{name}"));
+        assert!(near(line.at(700.0), 200_000.0, 0.01), "{name}: {line:?}");
+    }
+    assert!(near(bits(&found), 10e6, 0.01), "{:?}", found.rate);
+    let changes = [
+        vec![],
+        vec![("path.rate", "5Mbit/s".to_owned())],
+        vec![("probe.echo.pacing.burst", "4".to_owned())],
+    ];
+    for sets in changes {
+        let truth = simulated(&resolved(&sets));
+        let pairs = pairs(&measured, &found, &truth, &sets);
+        assert_eq!(pairs.len(), 3);
+        for measure in overlay::Measure::ALL {
+            are_near(&pairs, measure, 0.03);
+        }
+    }
 }
 
 /// Without a trial that overflows, or without sizes, what cannot be known is said and not made up.

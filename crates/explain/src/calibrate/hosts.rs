@@ -3,6 +3,7 @@
 use super::line::{self, Line, on_the_wire};
 use super::passage::Ways;
 use super::run_trials::{Stream, Trial};
+use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
 
@@ -40,14 +41,33 @@ impl Hosts {
         network: [&Option<Line>; 2],
         probe: Option<&str>,
     ) -> Self {
+        let handed_over = handed_over(trials);
+        let [prober_send, prober_receive] = line::of_host(
+            trials,
+            [
+                &|_, record| {
+                    // What waited for the line behind others of its own is the line's.
+                    let sched = record.t_sched.map_or(Nanos::MAX, |at| at + handed_over);
+                    Some((record.t_send?, record.t_tx?.min(sched)))
+                },
+                &|stream, record| {
+                    let asks = !stream.method.is_one_way();
+                    asks.then_some((record.t_rx?, record.t_recv?))
+                },
+            ],
+        );
+        let [reflector_receive, reflector_send] = line::of_host(
+            trials,
+            [
+                &|_, record| Some((record.r_rx?, record.r_user?)),
+                &|_, record| Some((record.r_user?, record.r_tx?)),
+            ],
+        );
         let mut hosts = Self {
-            prober_send: line::of_hosts(trials, |_, record| Some(record.t_tx? - record.t_send?)),
-            prober_receive: line::of_hosts(trials, |stream, record| {
-                let asks = !stream.method.is_one_way();
-                asks.then_some(record.t_recv? - record.t_rx?)
-            }),
-            reflector_receive: line::of_hosts(trials, |_, r| Some(r.r_user? - r.r_rx?)),
-            reflector_send: line::of_hosts(trials, |_, r| Some(r.r_tx? - r.r_user?)),
+            prober_send,
+            prober_receive,
+            reflector_receive,
+            reflector_send,
             noise: Noise::default(),
         };
         let framing = framing.unwrap_or(Framing::Ethernet);
@@ -118,6 +138,14 @@ impl Hosts {
         }
         noise
     }
+}
+
+/// From the queueing discipline to the driver, where nothing waits.
+fn handed_over(trials: &[&Trial]) -> Nanos {
+    let streams = trials.iter().flat_map(|trial| &trial.streams);
+    let records = streams.flat_map(|stream| &stream.records);
+    let each = records.filter_map(|record| Some(record.t_tx? - record.t_sched?));
+    each.min().unwrap_or(0).max(0)
 }
 
 /// The packets that shared the path with no other.

@@ -4,6 +4,7 @@
 //! through them. Both are robust: what disturbs a packet now and then only makes it later.
 
 use super::run_trials::{Stream, Trial};
+use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
 use delaylab_stats::least_squares::{self, Coefficient};
@@ -80,15 +81,31 @@ pub(super) fn points_on_the_wire<'a>(
     part: Part,
 ) -> Vec<Point<'a>> {
     let framing = framing.unwrap_or(Framing::Ethernet);
-    let size = |record: &Record| record.ip_size.map(|size| on_the_wire(framing, size));
-    points(trials, Statistic::Least, part, size)
+    points(trials, Statistic::Least, |stream| {
+        let answered = stream.records.iter().filter(|record| record.answered());
+        let each = answered.filter_map(|record| {
+            let size = on_the_wire(framing, record.ip_size?);
+            Some((size, part(stream, record)?))
+        });
+        each.collect()
+    })
 }
 
-/// The line of these trials against the size of the IP packet, which is what a host copies. What a byte costs is
-/// nothing where it cannot be told from nothing.
-pub(super) fn of_hosts(trials: &[&Trial], part: Part) -> Option<Line> {
-    let points = points(trials, Statistic::Median, part, |record| record.ip_size);
-    let line = through(&points)?;
+/// From when to when a host had a packet to send, or to receive.
+pub(super) type Work<'a> = &'a dyn Fn(&Stream, &Record) -> Option<(Nanos, Nanos)>;
+
+/// The lines of a host's two kinds of work in these trials, against the size of the IP packet, which is what a host copies.
+pub(super) fn of_host(trials: &[&Trial], work: [Work<'_>; 2]) -> [Option<Line>; 2] {
+    [0, 1].map(|kind| {
+        let points = points(trials, Statistic::Median, |stream| {
+            costs(stream, work, kind)
+        });
+        of_costs(through(&points)?)
+    })
+}
+
+/// What a byte costs is nothing where it cannot be told from nothing.
+fn of_costs(line: Line) -> Option<Line> {
     let (low, _) = line
         .slope
         .interval
@@ -98,6 +115,31 @@ pub(super) fn of_hosts(trials: &[&Trial], part: Part) -> Option<Line> {
     } else {
         level(line)
     }
+}
+
+/// The size of each packet of a stream, and what one kind of work on it cost: not what it waited for other work on packets of
+/// this stream. The model has that wait, too.
+fn costs(stream: &Stream, work: [Work<'_>; 2], kind: usize) -> Vec<(u32, Nanos)> {
+    let records = stream.records.iter().filter(|record| record.answered());
+    let mut all = Vec::new();
+    for record in records {
+        for (at, work) in work.iter().enumerate() {
+            if let Some((from, to)) = work(stream, record) {
+                all.push((to, from, at, record.ip_size));
+            }
+        }
+    }
+    // In the order in which it was done.
+    all.sort_unstable();
+    let mut busy_until = Nanos::MIN;
+    let mut costs = Vec::new();
+    for (to, from, at, size) in all {
+        if let Some(size) = size.filter(|_| at == kind) {
+            costs.push((size, to - from.max(busy_until)));
+        }
+        busy_until = to;
+    }
+    costs
 }
 
 /// No delay is negative, and no larger packet takes less: where the fit says so, that part of it is nothing.
@@ -168,11 +210,11 @@ pub(super) struct Point<'a> {
     packets: usize,
 }
 
+/// `values` of a stream: of each packet its size, and nanoseconds.
 fn points<'a>(
     trials: &[&'a Trial],
     statistic: Statistic,
-    part: Part,
-    size: impl Fn(&Record) -> Option<u32>,
+    values: impl Fn(&Stream) -> Vec<(u32, Nanos)>,
 ) -> Vec<Point<'a>> {
     let value = |values: Vec<i64>| {
         let q = match statistic {
@@ -184,10 +226,8 @@ fn points<'a>(
     let mut points = Vec::new();
     for stream in trials.iter().flat_map(|trial| &trial.streams) {
         let mut sizes = BTreeMap::<u32, Vec<i64>>::new();
-        for record in stream.records.iter().filter(|record| record.answered()) {
-            if let (Some(size), Some(value)) = (size(record), part(stream, record)) {
-                sizes.entry(size).or_default().push(value);
-            }
+        for (size, value) in values(stream) {
+            sizes.entry(size).or_default().push(value);
         }
         sizes.retain(|_, values| values.len() >= PACKETS);
         points.extend(sizes.into_iter().filter_map(|(size, values)| {
@@ -242,6 +282,9 @@ impl Line {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
+    use delaylab_model::trial::RecordFacts;
 
     fn fitted(points: &[(u32, f64)]) -> Line {
         let each = points.iter().map(|&(size, ns)| Point {
@@ -251,6 +294,36 @@ mod tests {
             packets: PACKETS,
         });
         physical(through(&each.collect::<Vec<_>>()).unwrap()).unwrap()
+    }
+
+    /// Four packets that come together and are received one after the other; a reply is sent while the second is waiting.
+    #[test]
+    fn what_packets_wait_for_each_other_is_no_cost() {
+        let at = |n: i64| Record {
+            t_send: Some(0),
+            t_tx: Some(1),
+            t_rx: Some(100),
+            t_recv: Some(100 + 10 * n),
+            ip_size: Some(60),
+            outcome: Outcome::Ok,
+            ..Record::due(0, 0, 0, Method::Udp, 0)
+        };
+        let mut records: Vec<Record> = [1, 3, 4, 9].map(at).to_vec();
+        (records[1].t_send, records[1].t_tx) = (Some(105), Some(120));
+        let stream = Stream {
+            probe: "echo".to_owned(),
+            method: Method::Udp,
+            facts: RecordFacts::default(),
+            warmup: 0,
+            records,
+        };
+        let work: [Work<'_>; 2] = [
+            &|_, record| Some((record.t_send?, record.t_tx?)),
+            &|_, record| Some((record.t_rx?, record.t_recv?)),
+        ];
+        let of = |kind| costs(&stream, work, kind).into_iter().map(|(_, ns)| ns);
+        assert_eq!(of(0).collect::<Vec<_>>(), [1, 0, 0, 10]);
+        assert_eq!(of(1).collect::<Vec<_>>(), [10, 10, 10, 50]);
     }
 
     #[test]

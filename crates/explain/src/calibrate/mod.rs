@@ -49,6 +49,7 @@ pub mod unknown;
 
 use backlog::{Sends, Standing};
 use buffer::Buffer;
+use delaylab_model::path::Framing;
 use hosts::Hosts;
 use limiter::{Limiter, Verdict};
 use line::Line;
@@ -58,6 +59,9 @@ use queue::Queue;
 use rate::Rate;
 use run_trials::{RunTrials, Trial};
 use unknown::Unknown;
+
+/// The slope of the minimum delay is at least this share of what a byte takes on one link, as far as both are known.
+const ALL_LINKS: f64 = 0.95;
 
 /// What is known of a path.
 #[derive(Debug, Clone)]
@@ -115,12 +119,19 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
         None => overflows.collect(),
         Some(_) => overflows.map(Overflow::with_own_least).collect(),
     };
+    let mut limited = limited(overflows, seen, ways, common);
+    if limited.rate.is_none()
+        && let Some((rate, verdict)) = own_queue(&unloaded, seen.framing, ways, common)
+    {
+        (limited.rate, limited.verdict) = (Some(rate), Some(verdict));
+        limited.limiter = Some(Limiter::Link);
+    }
     let Limited {
         overflows,
         rate,
         limiter,
         verdict,
-    } = limited(overflows, seen, ways, common);
+    } = limited;
     // A policer has no queue.
     let queues = rate
         .as_ref()
@@ -207,6 +218,22 @@ fn limited(
         limiter: bucket.map(Limiter::Shaper),
         verdict,
     }
+}
+
+/// The rate of the link before which a probe's own packets wait for each other, though nothing overflows. The minimum delay has
+/// what a byte takes on all links: no one takes longer.
+fn own_queue(
+    unloaded: &[&Trial],
+    framing: Option<Framing>,
+    ways: Ways,
+    line: Option<&Line>,
+) -> Option<(Rate, Verdict)> {
+    let line = line?;
+    let whole = unloaded.iter().filter(|trial| !trial.random_loss);
+    let trials = whole.filter_map(|trial| Overflow::gather(trial, framing, ways, Some(line)));
+    let rate = Rate::of_own_queues(&trials.collect::<Vec<_>>())?;
+    let verdict = Verdict::decide(Some(line), ways, &rate)?;
+    (verdict.share >= ALL_LINKS).then_some((rate, verdict))
 }
 
 impl Calibration {

@@ -9,6 +9,10 @@ const BLOCK: usize = 50;
 /// Fewer say nothing.
 const STRETCHES: usize = 100;
 
+/// Without an overflow, most stretches pass at a rate that differs by less than this share.
+const ALIKE: f64 = 0.1;
+const MOST: f64 = 0.8;
+
 /// The rate of a bottleneck.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
@@ -30,13 +34,27 @@ struct Stretch {
 impl Rate {
     /// `None` where no trial kept the bottleneck busy.
     pub(super) fn estimate(overflows: &[Overflow]) -> Option<Self> {
-        Self::of_stretches(&overflows.iter().flat_map(stretches).collect::<Vec<_>>())
+        let all = overflows.iter().flat_map(|one| stretches(one, one.flood));
+        Self::of_stretches(&all.collect::<Vec<_>>())
+    }
+
+    /// The same of trials in which nothing overflows and packets of a probe wait for those before them. `None` where they did
+    /// not come out at one rate: what held them was not the line.
+    pub(super) fn of_own_queues(trials: &[Overflow]) -> Option<Self> {
+        let stretches: Vec<Stretch> = trials.iter().flat_map(longest_stretches).collect();
+        let rate = Self::of_stretches(&stretches)?;
+        let is_alike = |one: &&Stretch| {
+            let ns_per_byte = one.ns / one.bytes;
+            (ns_per_byte - rate.ns_per_byte.value).abs() < ALIKE * rate.ns_per_byte.value
+        };
+        let alike = stretches.iter().filter(is_alike).count();
+        (alike as f64 >= MOST * stretches.len() as f64).then_some(rate)
     }
 
     /// The same of the second half of each trial, when what passes at once after a rest has passed.
     pub(super) fn late(overflows: &[Overflow]) -> Option<Self> {
         let late = overflows.iter().flat_map(|overflow| {
-            let mut all = stretches(overflow);
+            let mut all = stretches(overflow, overflow.flood);
             all.split_off(all.len() / 2)
         });
         Self::of_stretches(&late.collect::<Vec<_>>())
@@ -82,9 +100,17 @@ impl Rate {
     }
 }
 
+/// Those of the stream that has most of them.
+fn longest_stretches(trial: &Overflow) -> Vec<Stretch> {
+    let streams = trial.passages.iter().map(|passage| passage.stream);
+    let last = streams.max().unwrap_or(0);
+    let each = (0..=last).map(|stream| stretches(trial, stream));
+    each.max_by_key(Vec::len).unwrap_or_default()
+}
+
 /// From one packet of the flood to the next, where the next came to the queue before the one had left it:
 /// in between the line cannot have rested. All that came out meanwhile was sent meanwhile.
-fn stretches(overflow: &Overflow) -> Vec<Stretch> {
+fn stretches(overflow: &Overflow, flood: usize) -> Vec<Stretch> {
     let mut stretches = Vec::new();
     let mut last: Option<f64> = None;
     let mut bytes = 0.0;
@@ -96,7 +122,7 @@ fn stretches(overflow: &Overflow) -> Vec<Stretch> {
     } in overflow.arrived()
     {
         bytes += wire;
-        let Some(out) = out.filter(|_| stream == overflow.flood) else {
+        let Some(out) = out.filter(|_| stream == flood) else {
             continue;
         };
         let waited = out - sent - overflow.undisturbed(wire);
