@@ -2,6 +2,7 @@
 
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, FactorialPlan, Resolved, Source};
+use delaylab_lab::finding::Verdict;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Plan;
 use delaylab_model::probe::Pacing;
@@ -423,6 +424,42 @@ fn a_case_that_the_world_refuses_is_skipped() {
     let again = Experiment::read(source(&resolved.toml)).unwrap();
     let again = again.resolve(&Choices::default(), &no_loads).unwrap();
     assert_eq!(again.planned, resolved.planned);
+}
+
+/// A run of an older version, whose file has a claim that is refused today, is read all the same; what is typed is not.
+#[test]
+fn a_finding_that_is_no_longer_read_does_not_hide_its_run() {
+    let resolved = Experiment::read(source(GOOD)).unwrap();
+    let resolved = resolved.resolve(&seeded(1), &honours_all).unwrap();
+    let bounds = "sd(response | wait=1ms) > sd(response | wait=0ms)";
+    let older = resolved
+        .toml
+        .replace(bounds, "mean(response) ≈ 0ms within 5 %");
+    assert_ne!(older, resolved.toml);
+    let said = Experiment::read(source(&older)).unwrap_err();
+    assert!(said.list[0].message.contains("a share of 0 is 0"), "{said}");
+
+    let recorded = Experiment::read_recorded(source(&older)).unwrap();
+    let again = recorded.resolve(&Choices::default(), &honours_all).unwrap();
+    assert_eq!(again.planned, resolved.planned);
+    assert_eq!(again.toml, older);
+    assert_eq!(again.findings.len() + 1, resolved.findings.len());
+    let [unread] = again.unread.as_slice() else {
+        panic!("{:?}", again.unread)
+    };
+    assert_eq!(
+        (unread.id.as_str(), unread.verdict),
+        ("1", Verdict::NotApplicable)
+    );
+    assert!(
+        unread.reason.contains("a share of 0 is 0"),
+        "{}",
+        unread.reason
+    );
+    assert!(resolved.unread.is_empty());
+    // Anything else that is wrong with it is still an error.
+    let broken = older.replace("\"udp\"", "\"carrier pigeon\"");
+    assert!(Experiment::read_recorded(source(&broken)).is_err());
 }
 
 #[test]

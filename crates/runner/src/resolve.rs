@@ -120,9 +120,9 @@ pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, 
     experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
 }
 
-/// A run's own experiment: it resolves to what it did before.
+/// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads.
 pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
-    let experiment = Experiment::read(source)?;
+    let experiment = Experiment::read_recorded(source)?;
     let mut choices = Choices::default();
     let resolved = in_world(&experiment, &choices)?;
     let v6 = |target: &str| is_v6(target, AddressFamily::Any);

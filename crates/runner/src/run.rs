@@ -257,7 +257,8 @@ impl Recorded {
     /// # Errors
     /// What was recorded cannot be read, or the rest cannot be written.
     pub fn finish(self) -> Result<(Finished, Vec<Judged>), RunnerError> {
-        let judged = self.judged()?;
+        let mut judged = self.judged()?;
+        judged.extend_from_slice(&self.resolved.unread);
         let finished = self.keep.finish(&json!(judged))?;
         Ok((finished, judged))
     }

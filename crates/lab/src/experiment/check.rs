@@ -36,8 +36,8 @@ pub(super) fn overlay_keys(root: &Node) -> Vec<Problem> {
     problems
 }
 
-/// Problems of a tree, and of the tree with each level applied alone.
-pub(super) fn check(root: &Node, sources: &[Source]) -> Vec<Problem> {
+/// Problems of a tree, and of the tree with each level applied alone; `recorded`: but for those of findings.
+pub(super) fn check(root: &Node, sources: &[Source], recorded: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     Setup::read(root, &mut problems);
     let common = Common::read(root, &mut problems);
@@ -46,7 +46,9 @@ pub(super) fn check(root: &Node, sources: &[Source]) -> Vec<Problem> {
         return problems;
     }
     if let Some(common) = common {
-        findings(root, &common, sources, &mut problems);
+        if !recorded {
+            findings(root, &common, sources, &mut problems);
+        }
         problems.extend(wrong_figures(root, &common, sources));
     }
     for level in factors.iter().flat_map(|factor| &factor.levels) {

@@ -6,9 +6,9 @@ use super::sections::{Common, PLAIN_NAMES, is_plain_name};
 use super::tree::{Key, Node};
 use crate::finding::check::{LevelText, Name, NameKind, Value};
 use crate::finding::dimension::Dimension;
-use crate::finding::{Finding, Measure, ParseError, Selection};
+use crate::finding::{Finding, Judged, Measure, ParseError, Selection, Verdict};
 use crate::suggest::choices;
-use delaylab_model::experiment::{Draw, FigureSection};
+use delaylab_model::experiment::{Draw, FigureSection, FindingSection};
 
 /// A name used in a finding or figure, and where it is written.
 pub(super) type Use = (Origin, NameKind);
@@ -30,6 +30,22 @@ pub(super) fn findings<'a>(
         }
     }
     findings
+}
+
+/// The findings that this version cannot read: not applicable, and why.
+pub(super) fn unread(common: &Common) -> Vec<Judged> {
+    let unread = |section: &FindingSection| {
+        let error = Finding::read(section).err()?;
+        Some(Judged {
+            id: section.id.clone(),
+            says: section.says.clone(),
+            check: section.check.clone(),
+            verdict: Verdict::NotApplicable,
+            reason: format!("this version does not read its check: {}", error.message),
+            parts: Vec::new(),
+        })
+    };
+    common.findings.iter().filter_map(unread).collect()
 }
 
 /// Every factor, level and measure that findings and figures of a tree name. Texts that cannot be parsed are skipped.

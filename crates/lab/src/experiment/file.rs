@@ -13,6 +13,8 @@ pub struct Experiment {
     pub(super) source: Source,
     pub(super) root: Node,
     pub(super) header: Header,
+    /// It is the file of a run: findings in it may be of an older version.
+    pub(super) recorded: bool,
 }
 
 impl Experiment {

@@ -9,7 +9,22 @@ use super::tree::parse;
 
 impl Experiment {
     /// Reads a file and checks it for each world that it names, in the full form and the short form.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, where it is written.
     pub fn read(source: Source) -> Result<Self, Diagnostics> {
+        Self::read_as(source, false)
+    }
+
+    /// Reads the file of a run, which an older version may have written: a finding whose check this version refuses is no error.
+    ///
+    /// # Errors
+    /// Whatever else is wrong with it.
+    pub fn read_recorded(source: Source) -> Result<Self, Diagnostics> {
+        Self::read_as(source, true)
+    }
+
+    fn read_as(source: Source, recorded: bool) -> Result<Self, Diagnostics> {
         let shown = |problems| Diagnostics::new(problems, std::slice::from_ref(&source));
         let root = parse(&source.text, 0).map_err(shown)?;
         let mut problems = Vec::new();
@@ -23,12 +38,14 @@ impl Experiment {
             source: source.clone(),
             root,
             header,
+            recorded,
         };
         for world in experiment.worlds() {
             for quick in [false, true] {
                 if !quick || experiment.has_quick() {
                     let base = experiment.base(world, quick);
-                    problems.extend(check(&base, std::slice::from_ref(&source)));
+                    let sources = std::slice::from_ref(&source);
+                    problems.extend(check(&base, sources, recorded));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Resolves an experiment: overlays the user's choices on the file and makes the trials of the run.
 
 use super::choices::Choices;
-use super::claims::{findings, wrong_figures};
+use super::claims::{findings, unread, wrong_figures};
 use super::combine::{Combination, SkippedCase, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
@@ -14,7 +14,7 @@ use super::set::{apply_sets, hidden_sets};
 use super::stop::Precision;
 use super::tree::{Key, Node, Value};
 use super::write;
-use crate::finding::Finding;
+use crate::finding::{Finding, Judged};
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
@@ -57,6 +57,8 @@ pub struct Resolved {
     pub skipped: Vec<SkippedCase>,
     /// The findings to judge.
     pub findings: Vec<Finding>,
+    /// Those of a run's file that this version cannot judge, and why; none of any other file.
+    pub unread: Vec<Judged>,
     /// Figures to draw of parts of the run.
     pub figures: Vec<FigureSection>,
     /// The folder of the measured run that figures show next to this one.
@@ -113,8 +115,16 @@ impl Experiment {
         let (Some(header), Some(common)) = (header, common) else {
             return Err(problems);
         };
-        let findings = findings(&root, &common, sources, &mut problems);
+        let mut misspelt = Vec::new();
+        let findings = findings(&root, &common, sources, &mut misspelt);
         let findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
+        let unread = match self.recorded {
+            true => unread(&common),
+            false => {
+                problems.extend(misspelt);
+                Vec::new()
+            }
+        };
         problems.extend(wrong_figures(&root, &common, sources));
         let Common {
             design,
@@ -150,6 +160,7 @@ impl Experiment {
             procedure: design.procedure,
             skipped: trials.skipped,
             findings,
+            unread,
             figures,
             measured: choices.measured.clone().or(measured.run),
             target: target(&root).or_else(|| host_of_requests(&planned)),

@@ -41,7 +41,7 @@ pub(super) fn apply_sets(
     if choices.sets.is_empty() {
         return Ok(set);
     }
-    let problems = [overlay_keys(root), check(root, sources)].concat();
+    let problems = [overlay_keys(root), check(root, sources, false)].concat();
     if problems.is_empty() {
         Ok(set)
     } else {
