@@ -1,7 +1,7 @@
 //! Probe methods: how a probe asks for its answer, and all that follows from that alone, in one table.
 //!
 //! What a method does is said by the worlds: `live::prober` opens it, and the testbed's switch knows its packets
-//! (`testbed::soft_switch::probes`). In simulation every method is a packet there and a packet back.
+//! (`testbed::soft_switch::probes`). In simulation methods are a packet there and a packet back, or bytes on connections of TCP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,9 @@ use crate::engine::{Engine, EngineProgress, Serving};
 use crate::event_set::{EventSet, Tournament};
 use crate::settling::Settling;
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::method::Method;
 use delaylab_model::noise::NoiseEvent;
+use delaylab_model::probe::Probe;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::rows::Rows;
 use delaylab_model::stop::Stop;
@@ -174,9 +176,14 @@ fn facts<E: EventSet>(
     index: usize,
 ) -> ProbeFacts {
     let records = engine.record_facts(index);
+    let probe = &trial.probes[index];
     ProbeFacts {
         records,
-        stamps: stamps(&records, engine.is_frames(index)),
+        stamps: stamps(&records, probe),
+        negotiated: (probe.request.as_ref())
+            .and_then(crate::engine::negotiated)
+            .into_iter()
+            .collect(),
         noise_sources: ["daemons", "ticks", "clock reads"]
             .map(str::to_owned)
             .to_vec(),
@@ -192,16 +199,15 @@ fn facts<E: EventSet>(
     }
 }
 
-fn stamps(facts: &RecordFacts, frames: bool) -> Vec<(StampPoint, Delivery)> {
+fn stamps(facts: &RecordFacts, probe: &Probe) -> Vec<(StampPoint, Delivery)> {
+    let reflects = facts.reflector_clock != ReflectorClock::None && probe.request.is_none();
     let delivered = |point: StampPoint| match point {
+        // A handshake is no request that could be stamped.
+        _ if probe.method == Method::TcpConnect => Delivery::Unsupported,
         StampPoint::TRx => Delivery::Delivered,
-        _ if frames => Delivery::Unsupported,
+        _ if probe.frames.is_some() => Delivery::Unsupported,
         StampPoint::TTxHw | StampPoint::TRxHw => Delivery::Unsupported,
-        StampPoint::RRx | StampPoint::RUser | StampPoint::RTx
-            if facts.reflector_clock == ReflectorClock::None =>
-        {
-            Delivery::Unsupported
-        }
+        StampPoint::RRx | StampPoint::RUser | StampPoint::RTx if !reflects => Delivery::Unsupported,
         _ => Delivery::Delivered,
     };
     StampPoint::ALL

@@ -1,7 +1,7 @@
 //! TCP connections: segments and acknowledgements between the two halves of `traffic::tcp`.
 
 use super::probes::StreamPoint;
-use super::sections::SYN_HEADERS;
+use super::sections::{SYN_HEADERS, TCP_HEADERS};
 use super::{Connection, Engine, Flow};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
@@ -9,14 +9,33 @@ use crate::packet::Content;
 use crate::slots::Event;
 use crate::trace::Trace;
 use delaylab_model::{PICOS_PER_NANO, Picos};
-use delaylab_traffic::tcp::{Ack, Segment};
+use delaylab_traffic::tcp::{Ack, Receiver, Segment, Sender, Settings};
 
 impl<E: EventSet> Engine<E> {
-    fn connection(&mut self, flow: u32) -> Option<&mut Connection> {
+    pub(super) fn connection(&mut self, flow: u32) -> Option<&mut Connection> {
         match &mut self.flows[flow as usize] {
             Flow::Tcp(connection) => Some(connection),
             _ => None,
         }
+    }
+
+    /// A new connection takes the place of one that is over, at one of its ends or the other.
+    pub(super) fn reopen(&mut self, flow: u32, settings: &Settings) {
+        let now = self.now;
+        if let Some(connection) = self.connection(flow) {
+            connection.sender = Sender::new(settings, now);
+            connection.receiver = Receiver::opened(settings, now);
+            (connection.starts, connection.sending) = (now, false);
+        }
+        self.arm_receiver(flow);
+        self.pump(flow);
+    }
+
+    /// Is what was sent at this time of a connection that was in this place before?
+    fn is_of_before(&self, flow: u32, sent: Picos) -> bool {
+        let came_after =
+            |flow: &Flow| matches!(flow, Flow::Tcp(connection) if sent < connection.starts);
+        flow < self.first_load && came_after(&self.flows[flow as usize])
     }
 
     /// The application writes.
@@ -79,6 +98,9 @@ impl<E: EventSet> Engine<E> {
 
     /// A segment has gone down to the network card: the next may follow.
     pub(super) fn segment_sent(&mut self, flow: u32, segment: &Segment) {
+        if self.is_of_before(flow, segment.sent) {
+            return;
+        }
         let now = self.now;
         if let Some(connection) = self.connection(flow) {
             connection.sending = false;
@@ -113,20 +135,26 @@ impl<E: EventSet> Engine<E> {
     }
 
     fn stamp(&mut self, flow: u32, segment: &Segment, point: StreamPoint, at: Picos) {
-        if flow >= self.first_load {
-            return; // of no probe
+        if flow >= self.first_load || self.is_of_before(flow, segment.sent) {
+            return; // of no probe, or of nothing that is waited for
         }
         let probe = self
             .connection(flow)
             .and_then(|connection| connection.probe);
         if let Some((probe, is_reply)) = probe {
             let bytes = (segment.offset, segment.end());
-            self.stream_stamp(probe, is_reply, point, bytes, at);
+            match self.visit(probe, flow) {
+                Some(visit) => self.visit_stamp(visit, is_reply, point, segment, at),
+                None => self.stream_stamp(probe, is_reply, point, bytes, at),
+            }
         }
     }
 
     /// The receiving host has a segment.
     pub(super) fn segment_read(&mut self, flow: u32, segment: &Segment, marked: bool) {
+        if self.is_of_before(flow, segment.sent) {
+            return;
+        }
         let now = self.now;
         let Some(connection) = self.connection(flow) else {
             return;
@@ -137,9 +165,13 @@ impl<E: EventSet> Engine<E> {
             self.acknowledge(flow, ack);
         }
         self.arm_receiver(flow);
-        match probe {
-            Some((probe, is_reply)) => self.stream_read(probe, delivered, is_reply),
-            None => self.load_read(flow, delivered),
+        let Some((probe, is_reply)) = probe else {
+            return self.load_read(flow, delivered);
+        };
+        match (self.visit(probe, flow), is_reply) {
+            (Some(visit), false) => self.visit_asked(visit, segment.syn, delivered),
+            (Some(visit), true) => self.visit_answered(visit, delivered),
+            (None, _) => self.stream_read(probe, delivered, is_reply),
         }
     }
 
@@ -176,10 +208,11 @@ impl<E: EventSet> Engine<E> {
         else {
             return;
         };
-        let ip_size = if ack.syn {
-            SYN_HEADERS
-        } else {
-            headers + ack.sack.bytes()
+        let ip_size = match ack.syn {
+            // A reset has no options.
+            true if self.is_refused(flow) => TCP_HEADERS,
+            true => SYN_HEADERS,
+            false => headers + ack.sack.bytes(),
         };
         let packet = self.packet(acks, ip_size, Content::Ack { flow, ack });
         self.submit(to, Job::Send(packet));
@@ -187,13 +220,20 @@ impl<E: EventSet> Engine<E> {
 
     /// The sending host has an acknowledgement.
     pub(super) fn ack_read(&mut self, flow: u32, ack: &Ack) {
+        if self.is_of_before(flow, ack.echo) {
+            return;
+        }
         let now = self.now;
         if let Some(connection) = self.connection(flow) {
             connection.sender.on_ack(now, *ack);
             connection.note_window(now);
             let (probe, acknowledged) = (connection.probe, connection.sender.acknowledged());
             if let Some((probe, false)) = probe {
-                self.request_acknowledged(probe, acknowledged);
+                match self.visit(probe, flow) {
+                    Some(visit) if ack.syn => self.visit_connected(visit),
+                    Some(visit) => self.visit_acknowledged(visit, acknowledged),
+                    None => self.request_acknowledged(probe, acknowledged),
+                }
             }
             self.pump(flow);
         }

@@ -12,6 +12,8 @@
 //! | `hosts` | packets go through CPUs and network cards |
 //! | `probes` | probes send, reflectors answer, records become whole |
 //! | `servers` | servers answer in the place of reflectors, after a think time |
+//! | `said` | how long requests and replies of servers are |
+//! | `visits` | probes make a connection for each request |
 //! | `frames` | a tester's frames |
 //! | `connections` | TCP |
 //! | `loads` | packets that nobody answers |
@@ -45,16 +47,19 @@ mod pointless;
 mod probes;
 mod rates;
 mod refusals;
+mod said;
 mod sections;
 mod servers;
 mod set_up;
 mod shares;
 mod tcp_load;
 mod transfers;
+mod visits;
 
 pub use pointless::held_loads;
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::{advice, refusals};
+pub(crate) use said::negotiated;
 
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;
@@ -84,6 +89,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 pub use transfers::Transferred;
 use transfers::{Barrier, Transfers};
+use visits::FreshProbe;
 
 /// When queues are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -186,12 +192,13 @@ struct Channel {
 enum Flow {
     Probe(Box<ProbeFlow>),
     TcpProbe(Box<TcpProbe>),
+    Fresh(Box<FreshProbe>),
     Tcp(Box<Connection>),
     Load(Box<Load>),
     Frames(Box<FrameStream>),
 }
 
-/// What both kinds of probes have.
+/// What every kind of probe has.
 struct Asking {
     prober: Prober,
     host: u32,
@@ -219,6 +226,8 @@ struct Serves {
     server: u32,
     /// The IP packet of a datagram that replies, or the bytes of a reply on a connection.
     reply: u32,
+    /// The bytes of a reply as it is read: without headers, and without TLS around it.
+    plain: u32,
     /// What every reply says.
     answer: Answer,
 }
@@ -246,11 +255,12 @@ struct TcpProbe {
 }
 
 impl Flow {
-    /// What a probe of either kind has.
+    /// What a probe of any kind has.
     fn asking(&mut self) -> Option<&mut Asking> {
         match self {
             Flow::Probe(probe) => Some(&mut probe.asking),
             Flow::TcpProbe(probe) => Some(&mut probe.asking),
+            Flow::Fresh(probe) => Some(&mut probe.asking),
             Flow::Tcp(_) | Flow::Load(_) | Flow::Frames(_) => None,
         }
     }
@@ -477,7 +487,7 @@ impl<E: EventSet> Engine<E> {
 
     fn application(&mut self, flow: u32) {
         match self.flows[flow as usize] {
-            Flow::Probe(_) | Flow::TcpProbe(_) => self.probe(flow),
+            Flow::Probe(_) | Flow::TcpProbe(_) | Flow::Fresh(_) => self.probe(flow),
             Flow::Tcp(_) => self.pump(flow),
             Flow::Load(_) => self.load(flow),
             Flow::Frames(_) => self.frame(flow),

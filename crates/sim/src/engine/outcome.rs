@@ -37,11 +37,6 @@ impl<E: EventSet> Engine<E> {
         }
     }
 
-    /// Does a tester send it?
-    pub fn is_frames(&self, probe: usize) -> bool {
-        matches!(&self.flows[probe], Flow::Frames(_))
-    }
-
     /// As in `s1→s2`.
     pub fn port_name(&self, port: u32) -> Arc<str> {
         self.port_names[port as usize].clone()

@@ -2,7 +2,6 @@
 //! very [`Prober`](delaylab_traffic::prober::Prober) that live probes use.
 
 use super::links::mix;
-use super::sections::DATAGRAM_HEADERS;
 use super::servers::Work;
 use super::{Channel, Engine, Flow, ProbeFlow, Serves, TcpProbe};
 use crate::cpu::Job;
@@ -54,7 +53,7 @@ impl<E: EventSet> Engine<E> {
     }
 
     /// When the probe has to do something next.
-    fn schedule(&mut self, flow: u32) {
+    pub(super) fn schedule(&mut self, flow: u32) {
         let now = nanos(self.now);
         let Some(asking) = self.flows[flow as usize].asking() else {
             return;
@@ -89,6 +88,12 @@ impl<E: EventSet> Engine<E> {
             self.schedule(flow);
             return None;
         };
+        if self.fresh(flow).is_some() {
+            self.visit_begins(flow, seq, t_intended);
+            self.schedule(flow);
+            return None;
+        }
+        let prober = self.prober(flow)?;
         prober.sent(t_intended, now, Some(ONLY_CPU));
         let packet = match &mut self.flows[flow as usize] {
             Flow::Probe(probe) => {
@@ -180,7 +185,7 @@ impl<E: EventSet> Engine<E> {
             server: probe.server.map(|serves| {
                 Box::new(FromServer {
                     answer: Some(serves.answer),
-                    reply_bytes: Some(u64::from(serves.reply - DATAGRAM_HEADERS)),
+                    reply_bytes: Some(u64::from(serves.plain)),
                     ..FromServer::default()
                 })
             }),
@@ -377,7 +382,7 @@ impl TcpProbe {
                 t_first: stamps.t_first,
                 least_round_trip: self.least_round_trip,
                 answer: Some(serves.answer),
-                reply_bytes: Some(u64::from(serves.reply)),
+                reply_bytes: Some(u64::from(serves.plain)),
                 connection: Some(0),
                 ..FromServer::default()
             };

@@ -16,7 +16,7 @@ use delaylab_model::path::{
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Duration, Limit, Share};
 use delaylab_model::refusal::{Refusal, refuse};
-use delaylab_model::request::{DnsTransport, HttpVersion, Request};
+use delaylab_model::request::{Request, Trust};
 use delaylab_model::trial::Trial;
 use delaylab_model::{Nanos, PICOS_PER_NANO};
 use delaylab_switch::crossbar::MOST_PORTS;
@@ -139,34 +139,18 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
 
 /// What a simulated server cannot be asked.
 fn of_request(probe: &Probe, request: &Request) -> Result<(), Refusal> {
-    let field = |name: &str| format!("probe.{}.{name}", probe.name);
-    if let Request::Http(http) = request
-        && http.version == HttpVersion::Two
-    {
-        let what = "simulated requests are those of HTTP/1.1: leave it out";
-        return refuse(field("http"), what);
-    }
-    let (fresh, tls) = match request {
-        Request::Connect { .. } => (true, None),
-        Request::Http(http) => (http.fresh, http.url.tls.then_some("url")),
-        Request::Dns(dns) => {
-            let tls = dns.transport == DnsTransport::Tls;
-            (dns.fresh, tls.then_some("transport"))
-        }
+    let trust = match request {
+        Request::Connect { .. } => return Ok(()),
+        Request::Http(http) => &http.trust,
+        Request::Dns(dns) => &dns.trust,
     };
-    if let Some(of) = tls {
-        let what = "nothing is encrypted in a simulation: ask by http:// or by tcp";
-        return refuse(field(of), what);
-    }
-    if fresh {
-        let what = "simulated requests go on a connection that is there: handshakes are for the worlds live and testbed";
-        let of = match request {
-            Request::Connect { .. } => "method",
-            _ => "fresh",
-        };
-        return refuse(field(of), what);
-    }
-    Ok(())
+    let given = match trust {
+        Trust::System => return Ok(()),
+        Trust::File(_) => "ca_file",
+        Trust::Anyone => "insecure",
+    };
+    let what = "simulated servers have no certificates that could be verified: leave it out";
+    refuse(format!("probe.{}.{given}", probe.name), what)
 }
 
 /// Servers that are not simulated.

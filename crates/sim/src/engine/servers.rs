@@ -1,5 +1,6 @@
 //! Servers at hosts: first come, first served, by a number of workers, with the same service time for each request.
 
+use super::visits::VisitId;
 use super::{Engine, Flow};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
@@ -7,17 +8,13 @@ use crate::packet::{ChannelId, Content, Echo};
 use crate::slots::Event;
 use delaylab_model::Picos;
 use delaylab_model::path::HostServer;
-use delaylab_model::path::server::page_size;
-use delaylab_model::request::{DnsTransport, Request, Verb};
 use delaylab_topology::time::picos;
-use delaylab_wire::{dns, http};
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
 
 /// A server.
 pub(super) struct Server {
     think: Picos,
-    /// When each of its workers has done what it was given, the next one first.
+    /// When each of its workers has done what it was given, the earliest first.
     workers: VecDeque<Picos>,
     /// Replies that are not ready, in the order in which they will be.
     due: VecDeque<(Picos, Work)>,
@@ -28,6 +25,10 @@ pub(super) struct Server {
 pub(super) enum Work {
     /// A request on the connections of this probe.
     Stream { flow: u32 },
+    /// The request on a connection of its own, of this number.
+    Visit { visit: VisitId, number: u32 },
+    /// Its handshake of TLS.
+    Flight { visit: VisitId, number: u32 },
     /// A datagram: its reply goes from this host by this channel.
     Datagram {
         host: u32,
@@ -46,12 +47,18 @@ impl Server {
         }
     }
 
-    /// All requests take equally long, so that the first that is begun is the first that is done.
+    /// All requests take equally long; a handshake of TLS waits for a worker as well, and takes no time.
     fn take(&mut self, now: Picos, work: Work) {
+        let takes = match work {
+            Work::Flight { .. } => 0,
+            Work::Stream { .. } | Work::Visit { .. } | Work::Datagram { .. } => self.think,
+        };
         let free = self.workers.pop_front().unwrap_or(0);
-        let done = now.max(free) + self.think;
-        self.workers.push_back(done);
-        self.due.push_back((done, work));
+        let done = now.max(free) + takes;
+        let later = self.workers.partition_point(|&free| free <= done);
+        self.workers.insert(later, done);
+        let later = self.due.partition_point(|&(at, _)| at <= done);
+        self.due.insert(later, (done, work));
     }
 
     fn done(&mut self, now: Picos) -> Option<Work> {
@@ -61,41 +68,6 @@ impl Server {
 
     fn next(&self) -> Option<Picos> {
         self.due.front().map(|(at, _)| *at)
-    }
-}
-
-/// Bytes of a request and of its reply, without headers of TCP, UDP and IP: those of delaylab's own server.
-pub(super) fn sizes(request: &Request) -> (u32, u32) {
-    match request {
-        Request::Connect { .. } => (1, 1),
-        Request::Http(asked) => {
-            let (verb, url) = (asked.verb.to_string(), &asked.url);
-            let head = http::request(
-                &verb,
-                &url.path,
-                &url.authority(),
-                &asked.headers,
-                asked.fresh,
-            );
-            let body = page_size(&url.path);
-            let head_alone = http::reply_head(body, true, 0).len() as u64;
-            let reply = match asked.verb {
-                Verb::Get => head_alone + body,
-                Verb::Head => head_alone,
-            };
-            (head.len() as u32, u32::try_from(reply).unwrap_or(u32::MAX))
-        }
-        Request::Dns(asked) => {
-            // A label of its own is as long in each.
-            let question = dns::question(&asked.question.numbered(0), 0).unwrap_or_default();
-            let reply = dns::reply(&question, Ipv4Addr::UNSPECIFIED, 0, 0).unwrap_or_default();
-            let length = match asked.transport {
-                DnsTransport::Udp => 0,
-                DnsTransport::Tcp | DnsTransport::Tls => dns::LENGTH,
-            };
-            let bytes = |message: Vec<u8>| (message.len() + length) as u32;
-            (bytes(question), bytes(reply))
-        }
     }
 }
 
@@ -127,6 +99,8 @@ impl<E: EventSet> Engine<E> {
                 self.acknowledge_now(requests);
                 self.write(replies, bytes);
             }
+            Work::Visit { visit, number } => self.visit_replies(visit, number, false),
+            Work::Flight { visit, number } => self.visit_replies(visit, number, true),
             Work::Datagram {
                 host,
                 back,

@@ -27,6 +27,11 @@ pub struct Receiver {
 impl Receiver {
     /// A connection with nothing received.
     pub fn new(settings: &Settings) -> Self {
+        Self::opened(settings, 0)
+    }
+
+    /// The same, whose handshake was at this time: that is echoed until data comes in order (RFC 7323 §4.3).
+    pub fn opened(settings: &Settings, at: Picos) -> Self {
         Self {
             window: settings.window,
             reassembly: Reassembly::default(),
@@ -34,7 +39,7 @@ impl Receiver {
             echo: Echo::new(settings),
             reports: settings.sack.then(Reports::default),
             acked: 0,
-            timestamp: 0,
+            timestamp: at,
         }
     }
 

@@ -3,10 +3,11 @@
 use super::{LOADS, Maker, PROBES, TICKS, seed_for};
 use crate::amounts::Amounts;
 use crate::engine::frames::FrameStream;
+use crate::engine::said::{Said, is_by_tls, is_fresh};
 use crate::engine::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
-use crate::engine::servers::sizes;
 use crate::engine::shares::{Shares, stretch};
 use crate::engine::tcp_load::settings_of;
+use crate::engine::visits::{FreshProbe, MOST_VISITS, Says, Visit};
 use crate::engine::{
     Asking, Barrier, Connection, Flow, Load, MOST_SERIES, ProbeFlow, Serves, TcpProbe, Transfers,
 };
@@ -115,26 +116,30 @@ impl Maker<'_> {
         let index = self.flows.len() as u16;
         let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
         let server = self.number_of_server(probe);
+        let said = probe.request.as_ref().map(Said::of);
         let serves = |reply| {
             Some(Serves {
                 server: server?,
                 reply,
+                plain: said?.plain,
                 answer: match probe.method {
                     Method::Http => Answer::Status(200),
+                    Method::TcpConnect => Answer::Open,
                     _ => Answer::Code(0),
                 },
             })
         };
-        let (request, reply) = match &probe.request {
-            Some(asked) => sizes(asked),
+        let (request, reply) = match said {
+            Some(said) => (said.request, said.reply),
             None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),
         };
         let on_stream = probe
             .request
             .as_ref()
             .is_some_and(Request::is_asked_on_stream);
+        let fresh = probe.request.as_ref().filter(|asked| is_fresh(asked));
         let ip_size = match &probe.request {
-            Some(_) => (!on_stream).then_some(request + DATAGRAM_HEADERS),
+            Some(_) => (!on_stream && fresh.is_none()).then_some(request + DATAGRAM_HEADERS),
             None => probe.method.ip_size(false, request),
         };
         let loopback = ends.from == ends.to;
@@ -151,8 +156,9 @@ impl Maker<'_> {
             duration: probe.duration,
             timeout: probe.timeout,
             expected: Expected {
-                departures: true,
-                follow_ups: !loopback && server.is_none(),
+                // A handshake alone is no request that could be stamped.
+                departures: probe.method != Method::TcpConnect,
+                follow_ups: !loopback && probe.request.is_none(),
                 acks: on_stream,
             },
         });
@@ -162,6 +168,26 @@ impl Maker<'_> {
             waiting: false,
             done: false,
         };
+        if let Some(asked) = fresh {
+            let says = match said.filter(|_| on_stream) {
+                None => Says::Nothing,
+                Some(said) if is_by_tls(asked) => Says::ByTls(said),
+                Some(said) => Says::Plain(said),
+            };
+            self.flows.push(Flow::Fresh(Box::new(FreshProbe {
+                asking,
+                channels: [out, back],
+                peer: self.number(ends.to),
+                settings: self.of_probes(),
+                says,
+                server: serves(reply),
+                first: 0,
+                visits: vec![Visit::default(); MOST_VISITS],
+                free: (0..MOST_VISITS).collect(),
+                made: 0,
+            })));
+            return Ok(());
+        }
         self.flows.push(match ip_size {
             Some(ip_size) => Flow::Probe(Box::new(ProbeFlow {
                 asking,
@@ -199,24 +225,40 @@ impl Maker<'_> {
         Some(number)
     }
 
-    /// The two connections of a probe over TCP.
-    fn connections_of(&mut self, index: usize) {
-        let next = self.flows.len() as u32;
-        let Flow::TcpProbe(probe) = &mut self.flows[index] else {
-            return;
-        };
-        (probe.requests, probe.replies) = (next, next + 1);
-        let ([out, back], host, peer) = (probe.channels, probe.asking.host, probe.peer);
+    /// How the end systems of a probe over TCP are, from the handshake on.
+    fn of_probes(&self) -> tcp::Settings {
         let mss = self.built.mtu - TCP_HEADERS - TIMESTAMP_OPTION;
-        let settings = tcp::Settings {
+        tcp::Settings {
             application: tcp::Application::Requests,
-            // A probe asks on an open connection.
-            handshake: false,
             host_queue: None,
             ..tcp::Settings::modern(mss, WINDOW)
+        }
+    }
+
+    /// The connections of a probe over TCP: one each way, or as many as it can have at once.
+    fn connections_of(&mut self, index: usize) {
+        let next = self.flows.len() as u32;
+        let (visits, [out, back], host, peer) = match &mut self.flows[index] {
+            Flow::TcpProbe(probe) => {
+                (probe.requests, probe.replies) = (next, next + 1);
+                (1, probe.channels, probe.asking.host, probe.peer)
+            }
+            Flow::Fresh(probe) => {
+                probe.first = next;
+                let visits = probe.visits.len();
+                self.spare += 2 * visits;
+                (visits, probe.channels, probe.asking.host, probe.peer)
+            }
+            _ => return,
+        };
+        let settings = tcp::Settings {
+            // A probe asks on an open connection; one that is made for a request begins with that.
+            handshake: false,
+            ..self.of_probes()
         };
         let ends = [(out, back, host, peer), (back, out, peer, host)];
-        for (is_reply, (data, acks, from, to)) in [false, true].into_iter().zip(ends) {
+        let ends = [false, true].into_iter().zip(ends);
+        for (is_reply, (data, acks, from, to)) in (0..visits).flat_map(|_| ends.clone()) {
             self.flows.push(Flow::Tcp(Box::new(Connection {
                 sender: tcp::Sender::new(&settings, 0),
                 receiver: tcp::Receiver::new(&settings),
@@ -240,11 +282,16 @@ impl Maker<'_> {
         }
     }
 
+    /// How many flows there are, without the connections that take each other's place.
+    fn flows_so_far(&self) -> usize {
+        self.flows.len() - self.spare
+    }
+
     fn load(&mut self, load: &LoadSection, stream: u64, ends: &Ends) -> Result<(), Refusal> {
         let start = picos(load.start) + stream * picos(load.stagger);
         let host = self.number(ends.from);
         if !matches!(load.kind, LoadKind::Tcp | LoadKind::Transfers) {
-            let seed = seed_for(self.trial, LOADS, self.flows.len() as u64);
+            let seed = seed_for(self.trial, LOADS, self.flows_so_far() as u64);
             let mut arrivals = arrivals(load, start, seed)?;
             let [channel, _] = self.channels(ends, load.class.0, 0)?;
             let next = arrivals.next();
@@ -265,7 +312,7 @@ impl Maker<'_> {
         } else {
             0
         };
-        let series = self.flows.len() < MOST_SERIES;
+        let series = self.flows_so_far() < MOST_SERIES;
         self.flows.push(Flow::Tcp(Box::new(Connection {
             sender: tcp::Sender::new(&settings, start),
             receiver: tcp::Receiver::new(&settings),
@@ -308,7 +355,7 @@ impl Maker<'_> {
     /// Hosts were not switched on together: where the ticks of coarse timers fall is drawn.
     fn out_of_step(&self, mut settings: tcp::Settings) -> tcp::Settings {
         if let tcp::Timer::Coarse { tick, phase, .. } = &mut settings.timer {
-            let seed = seed_for(self.trial, TICKS, self.flows.len() as u64);
+            let seed = seed_for(self.trial, TICKS, self.flows_so_far() as u64);
             *phase = (SplitMix::new(seed).uniform() * *tick as f64) as Picos;
         }
         settings

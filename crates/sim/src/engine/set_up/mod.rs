@@ -95,6 +95,8 @@ struct Maker<'a> {
     flows: Vec<Flow>,
     names: Vec<Arc<str>>,
     first_load: u32,
+    /// How many of the flows are connections that take each other's place.
+    spare: usize,
     goodputs: Vec<Option<Amounts>>,
     barriers: Vec<Option<Barrier>>,
     shares: Vec<Shares>,
@@ -125,6 +127,7 @@ impl<'a> Maker<'a> {
             flows: Vec::new(),
             names: Vec::new(),
             first_load: 0,
+            spare: 0,
             goodputs: Vec::new(),
             barriers: Vec::new(),
             shares: Vec::new(),
@@ -253,7 +256,7 @@ impl<E: EventSet> Engine<E> {
         }
         for flow in 0..self.flows.len() as u32 {
             let at = match &self.flows[flow as usize] {
-                Flow::Probe(_) | Flow::TcpProbe(_) => Some(0),
+                Flow::Probe(_) | Flow::TcpProbe(_) | Flow::Fresh(_) => Some(0),
                 Flow::Tcp(connection) => Some(connection.starts),
                 Flow::Load(load) => load.next.map(|packet| packet.at),
                 Flow::Frames(_) => self.first_frame(flow),

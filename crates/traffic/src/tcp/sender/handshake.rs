@@ -61,14 +61,19 @@ impl Sender {
         }
         // Karn: not of a SYN that was sent twice, unless its timestamp says which one this answers.
         if self.settings.timestamps || self.timeouts == 0 {
-            self.timer.sample(ack.echo, now);
-            // RFC 8985 §6.2, step 1: of every measurement, this one as well.
-            if let Some(selective) = &mut self.selective {
-                selective.note_round_trip(now.saturating_sub(ack.echo));
-            }
+            self.note_handshake(ack.echo, now);
         }
         self.handshake = Handshake::Answered;
         self.deadline = None;
+    }
+
+    /// What a handshake tells of the round trip, to who asked for it and to who answered: its segment left at `sent`.
+    pub fn note_handshake(&mut self, sent: Picos, now: Picos) {
+        self.timer.sample(sent, now);
+        // RFC 8985 §6.2, step 1: of every measurement, this one as well.
+        if let Some(selective) = &mut self.selective {
+            selective.note_round_trip(now.saturating_sub(sent));
+        }
     }
 
     /// RFC 5681 §3.1: after a lost SYN the first window is one segment.
