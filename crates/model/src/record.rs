@@ -109,6 +109,8 @@ pub enum Answer {
     Status(u16),
     /// dns: the response code (RFC 1035 §4.1.1, RFC 6891 §6.1.3).
     Code(u16),
+    /// dns: the same of an answer that did not fit its datagram (TC): a part of it is missing.
+    Truncated(u16),
 }
 
 impl Answer {
@@ -119,6 +121,7 @@ impl Answer {
             Answer::Closed => false,
             Answer::Status(status) => status < 400,
             Answer::Code(code) => code == 0,
+            Answer::Truncated(_) => false,
         }
     }
 }
@@ -135,7 +138,10 @@ const CODES: [(u16, &str); 8] = [
     (23, "BADCOOKIE"),
 ];
 
-/// As it is in files: `open`, `closed`, `404`, `NXDOMAIN`, `RCODE9`.
+/// Behind the code of an answer that was truncated.
+const TRUNCATED: &str = "+TC";
+
+/// As it is in files: `open`, `closed`, `404`, `NXDOMAIN`, `RCODE9`, `NOERROR+TC`.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
@@ -146,6 +152,7 @@ impl fmt::Display for Answer {
                 Some((_, name)) => f.write_str(name),
                 None => write!(f, "RCODE{code}"),
             },
+            Answer::Truncated(code) => write!(f, "{}{TRUNCATED}", Answer::Code(code)),
         }
     }
 }
@@ -159,15 +166,19 @@ impl FromStr for Answer {
     type Err = AnswerError;
 
     fn from_str(text: &str) -> Result<Self, AnswerError> {
-        let code = || match CODES.iter().find(|(_, name)| *name == text) {
+        let code_of = |name: &str| match CODES.iter().find(|(_, known)| *known == name) {
             Some((code, _)) => Some(*code),
-            None => text.strip_prefix("RCODE")?.parse().ok(),
+            None => name.strip_prefix("RCODE")?.parse().ok(),
+        };
+        let code = || match text.strip_suffix(TRUNCATED) {
+            Some(name) => code_of(name).map(Answer::Truncated),
+            None => code_of(text).map(Answer::Code),
         };
         match text {
             "open" => Ok(Answer::Open),
             "closed" => Ok(Answer::Closed),
             _ => (text.parse().ok().map(Answer::Status))
-                .or_else(|| code().map(Answer::Code))
+                .or_else(code)
                 .ok_or_else(|| AnswerError(text.to_owned())),
         }
     }
@@ -414,3 +425,6 @@ impl Record {
         matches!(self.outcome, Outcome::Ok | Outcome::Late)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,7 +129,7 @@ const OF_SERVERS: &[Column] = columns! {
     "t_ack_ns" MaybeNumber |r, _| r.t_ack.into(), "Kernel: the far kernel acknowledged the request's last byte.";
     "t_first_ns" MaybeNumber |r, _| r.t_first.into(), "Kernel: the first byte of a server's reply arrived.";
     "least_round_trip_ns" MaybeNumber |r, _| r.least_round_trip.into(), "The shortest round trip that the kernel has seen on its connection so far.";
-    "answer" MaybeText |r, _| r.answer.map_or(Value::Null, Value::Answer), "What a server answered: an HTTP status, a DNS response code, open or closed.";
+    "answer" MaybeText |r, _| r.answer.map_or(Value::Null, Value::Answer), "What a server answered: an HTTP status, a DNS response code (with +TC where the answer was truncated), open or closed.";
     "reply_bytes" MaybeNumber |r, _| Value::from(r.reply_bytes.map(|bytes| bytes as i64)), "Bytes of a server's reply, heads included.";
     "connection" MaybeNumber |r, _| r.connection.into(), "Which of the probe's connections carried it, from 0.";
     "server_least_ns" MaybeNumber |r, _| r.server().map(|bounds| bounds.least).into(), "The server took no less: t_first − t_ack.";

@@ -408,7 +408,7 @@ fn a_handshake_is_answered_by_any_port() {
     }
 }
 
-/// Answers every question with one address, but none to a name with "silent" in it.
+/// Answers every question, of a name with "missing" in it that there is none, and of one with "long" a part.
 fn name_server() -> u16 {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = socket.local_addr().unwrap().port();
@@ -419,6 +419,9 @@ fn name_server() -> u16 {
             answer[2] |= 0x80;
             let missing = answer.windows(7).any(|seven| seven == b"missing");
             answer[3] = if missing { 3 } else { 0 };
+            if answer.windows(4).any(|four| four == b"long") {
+                answer[2] |= 2;
+            }
             let _ = socket.send_to(&answer, from);
         }
     });
@@ -433,7 +436,11 @@ fn a_name_server_is_asked() {
             "dns://127.0.0.1:{port}/{name}?type=AAAA -i 20ms -c 10"
         ))
     };
-    for (name, answer) in [("example.org", "NOERROR"), ("missing.org", "NXDOMAIN")] {
+    for (name, answer) in [
+        ("example.org", "NOERROR"),
+        ("missing.org", "NXDOMAIN"),
+        ("long.org", "NOERROR+TC"),
+    ] {
         let document = document_of(name);
         for record in records(&document) {
             assert_eq!(

@@ -243,6 +243,9 @@ fn record(row: &Row<COLUMNS>, refusers: &Addresses) -> Record {
     }
 }
 
+/// Numbers of answers that were truncated lie by so much below those of the others.
+const TRUNCATED: i64 = 1 << 16;
+
 /// An answer as a number: statuses as they are, the others below zero.
 fn answer_number(answer: Answer) -> i64 {
     match answer {
@@ -250,6 +253,7 @@ fn answer_number(answer: Answer) -> i64 {
         Answer::Open => -1,
         Answer::Closed => -2,
         Answer::Code(code) => -3 - i64::from(code),
+        Answer::Truncated(code) => -3 - i64::from(code) - TRUNCATED,
     }
 }
 
@@ -258,7 +262,12 @@ fn answer(number: i64) -> Option<Answer> {
     match number {
         -1 => Some(Answer::Open),
         -2 => Some(Answer::Closed),
-        ..0 => u16::try_from(-3 - number).ok().map(Answer::Code),
+        ..0 => match u16::try_from(-3 - number) {
+            Ok(code) => Some(Answer::Code(code)),
+            Err(_) => u16::try_from(-3 - number - TRUNCATED)
+                .ok()
+                .map(Answer::Truncated),
+        },
         _ => u16::try_from(number).ok().map(Answer::Status),
     }
 }
@@ -375,6 +384,15 @@ impl From<Vec<Record>> for Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_comes_back_as_it_was() {
+        let of_servers = [Answer::Open, Answer::Closed, Answer::Status(404)];
+        let of_names = [0, 3, 4095].map(|code| [Answer::Code(code), Answer::Truncated(code)]);
+        for said in of_names.into_iter().flatten().chain(of_servers) {
+            assert_eq!(answer(answer_number(said)), Some(said));
+        }
+    }
 
     #[test]
     fn a_record_comes_back_as_it_was() {

@@ -83,6 +83,14 @@ pub(crate) fn first_number() -> u64 {
     clock::monotonic().unsigned_abs()
 }
 
+/// What a name server answered, for the record.
+pub(super) const fn said(answered: &dns::Answered) -> Answer {
+    match answered.truncated {
+        true => Answer::Truncated(answered.code),
+        false => Answer::Code(answered.code),
+    }
+}
+
 /// Opens a socket, and sees to it that something answers.
 ///
 /// # Errors
@@ -201,14 +209,14 @@ impl Format for Dns {
             return Parsed::Rejected;
         };
         self.truncated += u64::from(answered.truncated);
-        self.resolved.note(answered.addresses);
         let server = FromServer {
-            answer: Some(Answer::Code(answered.code)),
+            answer: Some(said(&answered)),
             reply_bytes: Some(packet.len() as u64),
             answer_ttl: answered.ttl,
             server_says: answered.says,
             ..FromServer::default()
         };
+        self.resolved.note(answered.addresses);
         Parsed::Reply {
             seq,
             reflector: FromReflector {
@@ -292,9 +300,18 @@ mod tests {
             let parsed = format.parse(wrong, &[], 3);
             assert!(matches!(parsed, Parsed::Rejected), "{parsed:?}");
         }
+        let whole = format.parse(&right, &[], 3);
         right[2] |= 2;
-        let parsed = format.parse(&right, &[], 3);
-        assert!(matches!(parsed, Parsed::Reply { seq: 3, .. }), "{parsed:?}");
+        let truncated = format.parse(&right, &[], 3);
+        for (parsed, expected) in [(whole, Answer::Code(0)), (truncated, Answer::Truncated(0))] {
+            let Parsed::Reply {
+                seq: 3, reflector, ..
+            } = parsed
+            else {
+                panic!("{parsed:?}");
+            };
+            assert_eq!(reflector.server.unwrap().answer, Some(expected));
+        }
         let [rejected, truncated] = &format.warnings()[..] else {
             panic!("{:?}", format.warnings());
         };

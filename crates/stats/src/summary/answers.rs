@@ -10,6 +10,7 @@ pub fn bad(answers: &[(Answer, u64)]) -> Vec<String> {
     let bad = answers.iter().filter(|(answer, _)| !answer.is_good());
     let each = bad.map(|(answer, count)| match answer {
         Answer::Closed => format!("{count} × closed (RST)"),
+        Answer::Truncated(_) => format!("{count} × {answer} (truncated)"),
         answer => format!("{count} × {answer}"),
     });
     each.collect()
@@ -70,12 +71,18 @@ mod tests {
             (Answer::Status(200), 120),
             (Answer::Closed, 60),
             (Answer::Status(404), 20),
+            (Answer::Truncated(0), 7),
             (Answer::Code(3), 1),
             (Answer::Open, 1),
         ];
         assert_eq!(
             bad(&answers),
-            ["60 × closed (RST)", "20 × 404", "1 × NXDOMAIN"]
+            [
+                "60 × closed (RST)",
+                "20 × 404",
+                "7 × NOERROR+TC (truncated)",
+                "1 × NXDOMAIN"
+            ]
         );
     }
 }

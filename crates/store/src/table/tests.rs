@@ -61,13 +61,18 @@ fn any_record() -> impl Strategy<Value = Record> {
             t_ack: stamps[1],
             t_first: stamps[2],
             least_round_trip: stamps[3],
-            answer: [None, Some(Answer::Open), Some(Answer::Closed)]
-                .get(words.1)
-                .copied()
-                .unwrap_or_else(|| {
-                    let code = small.0.map(|code| Answer::Code(code.into()));
-                    small.1.map(Answer::Status).or(code)
-                }),
+            answer: [
+                None,
+                Some(Answer::Open),
+                Some(Answer::Closed),
+                small.0.map(|code| Answer::Truncated(code.into())),
+            ]
+            .get(words.1)
+            .copied()
+            .unwrap_or_else(|| {
+                let code = small.0.map(|code| Answer::Code(code.into()));
+                small.1.map(Answer::Status).or(code)
+            }),
             reply_bytes: small.2.map(u64::from),
             connection: small.2,
             answer_ttl: small.2,

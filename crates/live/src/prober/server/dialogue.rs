@@ -2,7 +2,7 @@
 //!
 //! A [`Dialogue`] is what every connection of a probe has in common, a [`Conversation`] what is said on one of them.
 
-use crate::prober::dns::first_number;
+use crate::prober::dns::{first_number, said as dns_answer};
 use delaylab_model::Nanos;
 use delaylab_model::record::Answer;
 use delaylab_model::request::{DnsRequest, HttpRequest, HttpVersion, Question, Request, Verb};
@@ -326,7 +326,7 @@ fn answer(kept: &[u8], asked: &Question, id: u16) -> Result<Option<WholeReply>, 
     let answered = dns::answer(message, asked).filter(|answered| answered.id == id);
     let answered = answered.ok_or("what came is no answer to the question")?;
     Ok(Some(WholeReply {
-        answer: Answer::Code(answered.code),
+        answer: dns_answer(&answered),
         bytes: kept.len() as u64,
         ttl: answered.ttl,
         addresses: answered.addresses,
