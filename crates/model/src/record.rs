@@ -3,7 +3,7 @@
 use crate::icmp::IcmpReason;
 use crate::method::Method;
 use crate::trial::StampPoint;
-use crate::{MICROSECOND, Nanos};
+use crate::{MICROSECOND, MILLISECOND, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -197,8 +197,10 @@ pub struct Bounds {
 const RECEIVE_STACK: Nanos = 5 * MICROSECOND;
 /// Bounds closer than this are one value: stamps are no more exact.
 const SHARP: Nanos = 50 * MICROSECOND;
-/// Or closer than this part of what lies between the request and the reply.
+/// Or closer than this part of what lies between the request and the reply,
 const SHARP_PART: Nanos = 20;
+/// but not by as much as an acknowledgement may wait: 40 ms at least in Linux.
+const HELD_BACK: Nanos = 20 * MILLISECOND;
 
 /// One packet of one probe. What a world cannot stamp is `None`, never zero.
 ///
@@ -376,7 +378,12 @@ impl Record {
         let between = t_first.saturating_sub(t_tx).max(0);
         let after = |t_ack: Nanos| t_first.saturating_sub(t_ack).clamp(0, between);
         let least = self.t_ack.map_or(0, after);
-        let most = between.saturating_sub(self.least_network());
+        // A round trip that is longer than all of this exchange was held up, and is no bound of it.
+        let network = self.least_network();
+        let most = match network > between.saturating_add(SHARP) {
+            true => between,
+            false => between.saturating_sub(network),
+        };
         Some(Bounds {
             least,
             most: most.max(least),
@@ -400,7 +407,11 @@ impl Record {
         self.t_ack?;
         let bounds = self.server()?;
         let between = self.t_first?.saturating_sub(self.t_tx?);
-        let sharp = SHARP.max(between / SHARP_PART);
+        let sharp = match bounds.least {
+            // The acknowledgement came with the reply: it tells nothing.
+            0 => SHARP,
+            _ => SHARP.max((between / SHARP_PART).min(HELD_BACK)),
+        };
         (bounds.most - bounds.least <= sharp).then_some(bounds.least)
     }
 

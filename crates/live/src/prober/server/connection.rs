@@ -22,7 +22,7 @@ use delaylab_kernel::stream::StreamSocket;
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Close, Request};
 use delaylab_model::trial::Negotiated;
-use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_traffic::prober::{FromServer, Reply};
 use socket2::SockRef;
 use std::io;
@@ -116,6 +116,8 @@ pub(super) struct Connection {
     /// The stamp of the first byte of the record that comes.
     record_at: Option<Nanos>,
     retransmits: u32,
+    /// Its SYN was sent more than once.
+    syn_again: bool,
     /// Bytes that came since the last reply.
     unasked: usize,
 }
@@ -170,6 +172,7 @@ impl Connection {
             arrival: ReplyArrival::default(),
             record_at: None,
             retransmits: 0,
+            syn_again: false,
             unasked: 0,
         })
     }
@@ -423,7 +426,7 @@ impl Connection {
         let least = info.and_then(|info| info.least_rtt_us);
         let server = FromServer {
             t_first: self.conversation.first(),
-            least_round_trip: least.map(|rtt| Nanos::from(rtt) * MICROSECOND),
+            least_round_trip: least.map(|rtt| least_round_trip(rtt, self.syn_again)),
             answer: Some(said.answer),
             reply_bytes: Some(said.bytes),
             answer_ttl: said.ttl,
@@ -457,5 +460,40 @@ impl AsFd for Connection {
     }
 }
 
+/// By what the kernel measures the round trip of a segment that it has sent twice: timestamps of RFC 7323 (TCP_TS_HZ).
+const TICK: Nanos = MILLISECOND;
+
+/// What the network takes at least, by the kernel's shortest round trip. Where the SYN was sent again that may be of the SYN, by
+/// whole ticks, one too many.
+fn least_round_trip(rtt_us: u32, syn_again: bool) -> Nanos {
+    let rtt = Nanos::from(rtt_us) * MICROSECOND;
+    match syn_again {
+        true => (rtt - TICK).max(0),
+        false => rtt,
+    }
+}
+
 /// EINPROGRESS of Linux.
 const IN_PROGRESS: i32 = 115;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Record;
+
+    /// A path of 0.2 ms: the kernel says 1 ms of a SYN that was sent twice, or 5 of one of 4.2 ms.
+    #[test]
+    fn a_syn_that_was_sent_again_bounds_the_server_all_the_same() {
+        for (network, kernel_says_us) in [(200, 1_000), (4_200, 5_000), (4_900, 4_000)] {
+            let (network, server) = (network * MICROSECOND, 20 * MILLISECOND);
+            let mut record = Record::due(0, 0, 0, Method::Http, 0);
+            (record.t_send, record.t_tx) = (Some(0), Some(0));
+            (record.t_ack, record.t_first) = (Some(network + server), Some(network + server));
+            record.least_round_trip = Some(least_round_trip(kernel_says_us, true));
+            let most = record.server().map(|bounds| bounds.most);
+            assert!(most >= Some(server), "{most:?}");
+        }
+        assert_eq!(least_round_trip(1_000, false), MILLISECOND);
+    }
+}

@@ -74,12 +74,13 @@ impl Connection {
 
     /// When the SYN-ACK came, and how long after its SYN: the first round trip of a connection is its handshake's. That
     /// this process learns of it later is no part of it.
-    fn handshake_ended(&self, now: Nanos) -> (Nanos, Option<Nanos>) {
+    fn handshake_ended(&mut self, now: Nanos) -> (Nanos, Option<Nanos>) {
         let info = self.socket.info().ok();
+        self.syn_again = info.is_some_and(|info| info.total_retransmits > 0);
         let rtt = info.map(|info| Nanos::from(info.smoothed_rtt_us) * MICROSECOND);
         let rtt = rtt.filter(|&rtt| rtt > 0);
         // Where a SYN was lost the round trip is that of the last one, and when that left is not known.
-        let from_first = rtt.filter(|_| info.is_some_and(|info| info.total_retransmits == 0));
+        let from_first = rtt.filter(|_| !self.syn_again);
         let from = self.set_up.t_resolved.unwrap_or(self.began).max(self.began);
         (from_first.map_or(now, |rtt| (from + rtt).min(now)), rtt)
     }
