@@ -339,6 +339,7 @@ const CATALOGUE: &[&str] = &[
     "l4s --set design.repeats=1 --set probe.*.duration=1s --set probe.*.warmup=0s",
     "pfc --set design.repeats=1 --set probe.*.duration=60ms --set probe.*.warmup=0ms",
     "switch-chain --set probe.echo.duration=200ms --set probe.echo.warmup=0ms",
+    "web-response --world sim --set design.repeats=1 --set probe.*.duration=600ms --set probe.*.warmup=0ms",
     "efci-robustness --set design.repeats=1 --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
     "eprca-variants --set probe.echo.duration=60ms --set probe.echo.warmup=0ms",
     "kernel-tcp --world sim --set probe.echo.duration=1200ms",
