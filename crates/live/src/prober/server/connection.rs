@@ -31,7 +31,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// One read, once the first byte of a reply is there, and about what one connection reads before others have their turn.
-const READ: usize = 64 << 10;
+pub(super) const READ: usize = 64 << 10;
 /// Reads of one connection before others have their turn: before a reply begins they are short.
 const READS: usize = 64;
 /// The most bytes that a server may send while nothing is asked, as tickets of TLS and PING of HTTP/2.
@@ -87,6 +87,8 @@ impl Terms {
 #[derive(Debug)]
 pub(super) struct Connection {
     pub number: u32,
+    /// Is its socket watched for room to send as well?
+    pub watched_for_room: bool,
     target: SocketAddr,
     socket: StreamSocket,
     tls: Option<Secured>,
@@ -152,6 +154,7 @@ impl Connection {
         };
         Ok(Self {
             number,
+            watched_for_room: true,
             target,
             socket,
             tls: None,
@@ -218,6 +221,11 @@ impl Connection {
         self.seq
     }
 
+    /// Does a request wait for its reply on it, and for nothing else?
+    pub fn awaits_reply(&self) -> bool {
+        self.state == State::Asked && self.written >= self.out.len()
+    }
+
     /// Does it wait for room to send, or for its connection?
     pub fn wants_room(&self) -> bool {
         self.state == State::Connecting || self.written < self.out.len()
@@ -272,13 +280,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Goes on with whatever it is ready for.
-    pub fn go_on(&mut self, terms: &Terms) -> Went {
+    /// Goes on with whatever it is ready for. What comes is read into `buffer`.
+    pub fn go_on(&mut self, terms: &Terms, buffer: &mut [u8; READ]) -> Went {
         let went = match self.state {
             State::Connecting => self.connected(terms),
-            State::Securing => self.secure(terms),
-            State::Idle => self.idle(),
-            State::Asked => self.read_reply(),
+            State::Securing => self.secure(terms, buffer),
+            State::Idle => self.idle(buffer),
+            State::Asked => self.read_reply(buffer),
             State::Over => Ok(Went::Nowhere),
         };
         went.unwrap_or_else(|failed| {
@@ -288,13 +296,12 @@ impl Connection {
     }
 
     /// Nobody asked: only its end, or what TLS and HTTP/2 have to say, can come.
-    fn idle(&mut self) -> Result<Went, Failed> {
+    fn idle(&mut self, buffer: &mut [u8; READ]) -> Result<Went, Failed> {
         if self.sealed.is_none() && self.flush().is_err() {
             self.state = State::Over;
             return Ok(Went::On);
         }
-        let mut buffer = [0; 4096];
-        let goes_on = match self.socket.receive(&mut buffer, Blocking::No) {
+        let goes_on = match self.socket.receive(buffer, Blocking::No) {
             Ok((0, _)) => false,
             Ok((length, _)) => {
                 self.unasked += length;
@@ -340,9 +347,8 @@ impl Connection {
     }
 
     /// Reads what has come, up to a bound: a server that sends without end leaves time for all else.
-    fn read_reply(&mut self) -> Result<Went, Failed> {
+    fn read_reply(&mut self, buffer: &mut [u8; READ]) -> Result<Went, Failed> {
         self.flush().map_err(|error| Failed::from_error(&error))?;
-        let mut buffer = [0; READ];
         let mut went = Went::Nowhere;
         let mut read = 0;
         for _ in 0..READS {

@@ -23,7 +23,7 @@ use super::channel::{Channel, Decoded, QueueEvent};
 use super::dns::Resolved;
 use super::error::OpenError;
 use super::open::Settings;
-use connection::{Connection, Terms, Went};
+use connection::{Connection, READ, Terms, Went};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -71,6 +71,8 @@ pub struct ServerChannel {
     replies: VecDeque<Decoded>,
     events: VecDeque<QueueEvent>,
     queue: ErrorQueue,
+    /// What connections read into.
+    buffer: Box<[u8; READ]>,
     failures: Failures,
     negotiated: Vec<Negotiated>,
     resolved: Resolved,
@@ -126,6 +128,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
         replies: VecDeque::new(),
         events: VecDeque::new(),
         queue: ErrorQueue::new(),
+        buffer: Box::new([0; READ]),
         failures: Failures::default(),
         negotiated: Vec::new(),
         resolved: Resolved::default(),
@@ -208,7 +211,7 @@ impl ServerChannel {
                     ),
                 }));
             }
-            match self.connections[begun].go_on(&self.terms) {
+            match self.connections[begun].go_on(&self.terms, &mut self.buffer) {
                 Went::Ready => {
                     self.note_negotiated(begun);
                     break;
@@ -240,16 +243,20 @@ impl ServerChannel {
         Ok(self.connections.len() - 1)
     }
 
-    fn watch(&self, at: usize) -> io::Result<()> {
-        let connection = &self.connections[at];
+    /// Watches a connection for what it waits for; the kernel is asked where that has changed.
+    fn watch(&mut self, at: usize) -> io::Result<()> {
+        let connection = &mut self.connections[at];
         let room = connection.wants_room();
+        if std::mem::replace(&mut connection.watched_for_room, room) == room {
+            return Ok(());
+        }
         self.poller
-            .change(connection, connection.number.into(), room)
+            .change(&*connection, connection.number.into(), room)
     }
 
     /// Lets one connection go on, and takes what comes of it.
     fn go_on(&mut self, at: usize) -> bool {
-        let went = self.connections[at].go_on(&self.terms);
+        let went = self.connections[at].go_on(&self.terms, &mut self.buffer);
         let any = !matches!(went, Went::Nowhere);
         self.note_negotiated(at);
         self.resolved.note(self.connections[at].take_resolved());
@@ -266,6 +273,14 @@ impl ServerChannel {
             let _ = self.watch(at);
         }
         any
+    }
+
+    /// The connection that alone can have something, so that nothing has to be asked which one it is.
+    fn only_one(&self) -> Option<usize> {
+        match &self.connections[..] {
+            [only] if self.resolver.is_none() && only.awaits_reply() => Some(0),
+            _ => None,
+        }
     }
 
     /// Notes what a connection came to, where no other has come to the same.
@@ -349,6 +364,16 @@ impl Channel for ServerChannel {
     }
 
     fn receive(&mut self, _: Blocking) -> io::Result<()> {
+        if let Some(only) = self.only_one() {
+            if self.go_on(only) {
+                return Ok(());
+            }
+            // Nothing came: what this process was woken for is in the error queue.
+            if let Some(connection) = self.connections.get_mut(only) {
+                connection.stamps.waiting = true;
+            }
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
         let mut ready = std::mem::take(&mut self.ready);
         let polled = self.poller.ready(|each| ready.push(each));
         let mut any = false;
@@ -362,7 +387,10 @@ impl Channel for ServerChannel {
                 continue;
             };
             self.connections[at].stamps.waiting |= each.failed;
-            any |= self.go_on(at);
+            // A stamp alone is read where the queue is; an error of the connection makes it readable too.
+            if each.readable || each.writable {
+                any |= self.go_on(at);
+            }
         }
         self.ready = ready;
         polled?;

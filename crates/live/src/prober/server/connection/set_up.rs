@@ -132,10 +132,13 @@ impl Connection {
         Ok(Went::On)
     }
 
-    pub(super) fn secure(&mut self, terms: &Terms) -> Result<Went, Failed> {
+    pub(super) fn secure(
+        &mut self,
+        terms: &Terms,
+        buffer: &mut [u8; READ],
+    ) -> Result<Went, Failed> {
         self.flush().map_err(|error| Failed::from_error(&error))?;
-        let mut buffer = [0; READ];
-        let received = match self.socket.receive(&mut buffer, Blocking::No) {
+        let received = match self.socket.receive(buffer, Blocking::No) {
             Ok((0, _)) => return Err(Failed::new(errno::RESET, NO_TLS)),
             Ok((length, _)) => length,
             Err(error) if is_nothing(&error) => return Ok(Went::Nowhere),
