@@ -108,7 +108,9 @@ fn of_this_host(v4: Ipv4Addr, v6: Ipv6Addr) -> Vec<IpAddr> {
         (Ipv4Addr::LOCALHOST.into(), v4.into()),
         (Ipv6Addr::LOCALHOST.into(), v6.into()),
     ];
-    let there = families.into_iter().filter(|(local, _)| is_this_host(*local));
+    let there = families
+        .into_iter()
+        .filter(|(local, _)| is_this_host(*local));
     let addresses: Vec<IpAddr> = there.map(|(_, address)| address).collect();
     match addresses.is_empty() {
         // The error says what lacks.

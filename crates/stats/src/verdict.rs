@@ -172,11 +172,14 @@ fn of_server(anatomy: &AnatomyAt) -> (Side, f64) {
     ];
     let sides = sides.into_iter().filter_map(|(side, ns)| Some((side, ns?)));
     // What is in the side's own figure, where there is one, is no part beside it.
-    let others = anatomy.parts.iter().filter(|part| match part.stages.place() {
-        Place::Prober => anatomy.host_ns.is_none(),
-        Place::Network => anatomy.network_ns.is_none(),
-        _ => true,
-    });
+    let others = anatomy
+        .parts
+        .iter()
+        .filter(|part| match part.stages.place() {
+            Place::Prober => anatomy.host_ns.is_none(),
+            Place::Network => anatomy.network_ns.is_none(),
+            _ => true,
+        });
     let others = others.map(|part| (Side::Part(part.stages), part.ns));
     let all = sides.chain(others);
     all.max_by(|a, b| a.1.total_cmp(&b.1))

@@ -137,7 +137,9 @@ fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
             "{who} is the kernel's own work after interrupts: move the device's interrupts to another \
              CPU, or the measurement."
         ),
-        NoiseKind::Stopped => "See what stopped it (a signal, a debugger, a frozen cgroup).".to_owned(),
+        NoiseKind::Stopped => {
+            "See what stopped it (a signal, a debugger, a frozen cgroup).".to_owned()
+        }
         NoiseKind::SentinelGap | NoiseKind::SlowClockRead => {
             "Run as root or with access to tracefs: then what ran has a name.".to_owned()
         }
