@@ -60,7 +60,7 @@ mod tests {
             let items: Vec<usize> = (0..count).collect();
             let mut taken = Vec::new();
             let square = |item: &usize| {
-                if item % 7 == 0 {
+                if item.is_multiple_of(7) {
                     thread::sleep(Duration::from_micros(200));
                 }
                 item * item
