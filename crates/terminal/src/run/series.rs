@@ -6,7 +6,6 @@ use crate::text::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::plan::{Factor, Unit};
 use delaylab_model::series::COUNTS;
-use delaylab_model::units::format_share;
 use delaylab_view::run::{RunData, SeriesShown};
 
 /// Combinations that are shown unless all are asked for.
@@ -212,7 +211,7 @@ fn has_any(shown: &SeriesShown) -> bool {
 
 fn value_of(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Share => format_share(value),
+        Unit::Share => format!("{:.1} %", 100.0 * value),
         Unit::CellsPerSecond => format!("{} cells/s", value.round()),
         Unit::Bytes => bytes(value),
         Unit::Cells | Unit::Packets if value == 1.0 => {

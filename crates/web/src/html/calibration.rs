@@ -168,7 +168,7 @@ mod tests {
             "64001 B",
             "No stamps tell",
             "id=\"spec-overlay\"",
-            "−0.3 %",
+            "−0.29 %",
         ] {
             assert!(calibration.contains(words), "{words}");
         }
