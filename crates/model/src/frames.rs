@@ -24,7 +24,7 @@ pub struct Frames {
     pub family: Family,
     /// The 802.1Q tag's VLAN.
     pub vlan: Option<u16>,
-    /// How long the line of its port takes for one: the next does not begin sooner. 0: not known.
+    /// How long the line of its port takes for one: the next does not begin sooner. 0: it may.
     pub line_time: Picos,
     /// The first is due so long after the trial's start.
     pub start: Nanos,

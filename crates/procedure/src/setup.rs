@@ -34,11 +34,10 @@ impl Setup {
     /// Frames of a stream at this size.
     pub fn frames(&self, stream: usize, size: u32) -> Frames {
         let template = self.streams.get(stream).and_then(|probe| probe.frames);
-        let frames = Frames {
+        Frames {
             size,
             ..template.unwrap_or(Frames::new(size))
-        };
-        frames.on_line(self.line_rate)
+        }
     }
 
     /// Frames a second of one port at this load.

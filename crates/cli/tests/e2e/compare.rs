@@ -144,7 +144,7 @@ fn what_is_said(scratch: &Scratch) {
     for expected in [
         "path.propagation 50us 500us",
         "seed 1 3",
-        "streams=0",
+        "streams 0",
         "in the forward path",
         "in the return path",
         "2 of 2 pairs differ.",
@@ -352,7 +352,7 @@ fn what_only_one_has_is_named() {
     let some = compare(&scratch, "near some", &[]);
     assert_eq!(some.code, 0, "{}", some.stderr);
     let said = in_one_line(&some.stdout);
-    for expected in ["Only A has streams=0.", "Only B has streams=2."] {
+    for expected in ["Only A has streams 0.", "Only B has streams 2."] {
         assert!(said.contains(expected), "{said}");
     }
 }
