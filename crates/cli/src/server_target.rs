@@ -3,6 +3,7 @@
 use crate::exit::Failed;
 use delaylab_model::method::Method;
 use delaylab_model::request::DnsTransport;
+use delaylab_runner::target::port_behind;
 
 /// How the server of a URL is asked; `None`: no URL, or one of another kind.
 pub fn method_of_url(target: &str) -> Option<Method> {
@@ -30,14 +31,9 @@ pub fn unknown_scheme(target: &str) -> Failed {
 
 /// `HOST:PORT` or `[ADDRESS]:PORT` taken apart; an IPv6 address alone is a host.
 pub fn with_port(text: &str, given: Option<u16>) -> (String, Option<u16>) {
-    let apart = text.rsplit_once(':').and_then(|(host, port)| {
-        let port = port.parse().ok()?;
-        let plain = !host.contains(':') || (host.starts_with('[') && host.ends_with(']'));
-        plain.then(|| (host.to_owned(), Some(port)))
-    });
-    match given {
-        Some(_) => (text.to_owned(), given),
-        None => apart.unwrap_or_else(|| (text.to_owned(), None)),
+    match port_behind(text).filter(|_| given.is_none()) {
+        Some((host, port)) => (host.to_owned(), Some(port)),
+        None => (text.to_owned(), given),
     }
 }
 

@@ -143,9 +143,8 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
         .filter(|p| p.frames.is_some())
         .collect();
     for frames in streams.iter_mut().filter_map(|probe| probe.frames.as_mut()) {
-        // The procedure itself checks whether a rate was reached, and what was held up may make it up.
+        // The procedure itself checks whether a rate was reached.
         frames.paced = false;
-        frames.line_time = 0;
     }
     let first = streams.first().ok_or(ProcedureError::NoStreams)?;
     let line_rate = trial.path.rate_at(first.from.as_deref());

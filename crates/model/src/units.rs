@@ -249,7 +249,7 @@ pub fn rate_unit(bits: f64) -> (f64, &'static str) {
     SCALES.into_iter().find(fits).unwrap_or((1.0, "bit/s"))
 }
 
-/// A duration or rate in a unit of so many nanoseconds or bits a second, to about three digits and without the unit's name.
+/// A duration or rate in a unit of `scale` nanoseconds or bits a second, to about three digits and without the unit's name.
 pub fn format_in_unit(ns: f64, scale: f64) -> String {
     let value = ns / scale;
     let digits = match value.abs() {

@@ -24,7 +24,7 @@ fn listed(names: &[impl AsRef<str>], last: &str) -> String {
     }
 }
 
-/// Up to so many by name, and how many more there are: `wait 1ms; wait 4ms; and 3 more`.
+/// The first by name, at most `most` of them, and how many more there are: `wait 1ms; wait 4ms; and 3 more`.
 pub fn a_few(names: &[impl AsRef<str>], most: usize) -> String {
     let mut shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
     let more = names.len() - shown.len();

@@ -57,8 +57,8 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
     Ok(found)
 }
 
-/// A host, and the port that was written behind it.
-fn port_behind(name: &str) -> Option<(&str, u16)> {
+/// A host, and the port that was written behind it: of `HOST:PORT` or `[ADDRESS]:PORT`. An IPv6 address alone has none.
+pub fn port_behind(name: &str) -> Option<(&str, u16)> {
     let (host, port) = name.rsplit_once(':')?;
     let is_host = !host.contains(':') || (host.starts_with('[') && host.ends_with(']'));
     port.parse()

@@ -97,8 +97,12 @@ pub(super) fn streams(job: &Job, ports: &[Port], token: u16) -> Result<Vec<Sendi
                 .unwrap_or(0),
             start: frames.start,
             interval: interval_ps,
-            // A load above the line's rate is the user's to ask for.
-            line_time: frames.line_time.min(interval_ps),
+            line_time: match frames.paced {
+                // A load above the line's rate is the user's to ask for.
+                true => frames.line_time.min(interval_ps),
+                // As fast as they can: what was held up makes it up.
+                false => 0,
+            },
             count,
             // A page fault is a stall.
             sent: touched(count as usize, UNSENT),

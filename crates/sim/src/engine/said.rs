@@ -59,7 +59,7 @@ impl Said {
     }
 }
 
-/// So many bytes in records.
+/// The length of this many bytes in records.
 const fn sealed(bytes: u64) -> u64 {
     bytes + SEAL * bytes.div_ceil(RECORD)
 }
@@ -150,7 +150,7 @@ fn http2(asked: &HttpRequest) -> Bytes {
     }
 }
 
-/// So many bytes in frames of HTTP/2.
+/// The length of this many bytes in frames of HTTP/2.
 const fn frames(bytes: u64) -> u64 {
     bytes + HEADER as u64 * bytes.div_ceil(MOST_PAYLOAD as u64)
 }

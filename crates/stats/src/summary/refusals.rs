@@ -38,7 +38,7 @@ impl Refusals {
         self.add(Refusal::of(record), 1);
     }
 
-    /// Counts so many of them.
+    /// Counts `count` of them.
     pub fn add(&mut self, refusal: Refusal, count: u64) {
         if self.counts.len() < MOST || self.counts.contains_key(&refusal) {
             *self.counts.entry(refusal).or_default() += count;

@@ -280,7 +280,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Goes on with whatever it is ready for. What comes is read into `buffer`.
+    /// Does what its socket is ready for. What arrives is read into `buffer`.
     pub fn go_on(&mut self, terms: &Terms, buffer: &mut [u8; READ]) -> Went {
         let went = match self.state {
             State::Connecting => self.connected(terms),
