@@ -27,9 +27,9 @@ pub const OLD_QUOTE: usize = 128;
 pub enum Reason {
     /// Its TTL ran out: it was on its way.
     TtlExceeded,
-    /// It arrived, and nothing listens there.
+    /// Nothing listens there, or a firewall on the way says so.
     PortUnreachable,
-    /// It arrived, and this protocol is not spoken there.
+    /// This protocol is not spoken there, or a firewall on the way says so.
     ProtocolUnreachable,
     /// No route to its network.
     NoRoute,
@@ -52,11 +52,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Does it say that the packet came to where it was sent? Only the host itself knows its ports.
-    pub const fn is_arrival(self) -> bool {
-        matches!(self, Reason::PortUnreachable | Reason::ProtocolUnreachable)
-    }
-
     /// What an error of this type and code says, of ICMP or, for `v6`, of ICMPv6; `mtu` is what it says would fit, where it
     /// is about that. `None`: it is no error.
     pub const fn new(kind: u8, code: u8, mtu: u32, v6: bool) -> Option<Self> {

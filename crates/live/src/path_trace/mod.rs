@@ -62,11 +62,11 @@ impl PathTracing {
         let size = wires.packet_size();
         let at_most = size as i64 * 8 * delaylab_model::SECOND / MOST_BITS_A_SECOND;
         settings.gap = settings.gap.max(at_most);
-        let trace =
-            PathTrace::new(settings, clock::monotonic()).map_err(|error| OpenError::Setting {
-                field: "path trace",
-                reason: error.to_string(),
-            })?;
+        let trace = PathTrace::new(settings, self.target.ip(), clock::monotonic());
+        let trace = trace.map_err(|error| OpenError::Setting {
+            field: "path trace",
+            reason: error.to_string(),
+        })?;
         let mut running = Running {
             tracing: self,
             wires,

@@ -181,10 +181,12 @@ pub enum Said {
 }
 
 impl Said {
-    /// Does it say that the packet arrived at the target?
-    pub const fn is_arrival(self) -> bool {
+    /// Does it say, coming from this address, that the packet arrived at the target? Firewalls on the way reject
+    /// packets with the errors of a host: only the target's own address says that it was the target.
+    pub fn is_arrival(self, from: IpAddr, target: IpAddr) -> bool {
         match self {
-            Said::Error(reason) => reason.is_arrival(),
+            Said::Error(Reason::PortUnreachable | Reason::ProtocolUnreachable) => from == target,
+            Said::Error(_) => false,
             _ => true,
         }
     }
@@ -320,6 +322,7 @@ impl ClassState {
 #[derive(Debug, Clone)]
 pub struct PathTrace {
     settings: Settings,
+    target: IpAddr,
     courses: Vec<ClassState>,
     packets: Vec<Packet>,
     /// Packets under way, by index, in the order in which they were sent.
@@ -330,8 +333,8 @@ pub struct PathTrace {
 }
 
 impl PathTrace {
-    /// With these settings, from now on.
-    pub fn new(settings: Settings, now: Nanos) -> Result<Self, SettingsError> {
+    /// To this target with these settings, from now on.
+    pub fn new(settings: Settings, target: IpAddr, now: Nanos) -> Result<Self, SettingsError> {
         if settings.classes.is_empty() {
             return Err(SettingsError::NoClass);
         }
@@ -345,6 +348,7 @@ impl PathTrace {
             return Err(SettingsError::TooMany(most));
         }
         Ok(Self {
+            target,
             courses: vec![ClassState::new(last); settings.classes.len()],
             packets: Vec::new(),
             open: VecDeque::new(),
@@ -400,7 +404,7 @@ impl PathTrace {
         course.resolved[usize::from(ttl)] = true;
         course.heard = course.heard.max(ttl);
         let nearest = |known: Option<u8>| Some(known.map_or(ttl, |known| known.min(ttl)));
-        if answer.said.is_arrival() {
+        if answer.said.is_arrival(answer.from, self.target) {
             course.target = nearest(course.target);
         } else if !answer.said.is_hop() {
             course.refused = nearest(course.refused);
@@ -423,6 +427,11 @@ impl PathTrace {
     /// What was asked for.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Where the packets go.
+    pub const fn target(&self) -> IpAddr {
+        self.target
     }
 
     /// Every packet, in the order in which they were sent.

@@ -58,7 +58,7 @@ fn answer(router: u8, seen: Dscp) -> Option<(Nanos, Answer)> {
 
 /// Carries a path trace out in virtual time.
 fn run(settings: Settings, net: Net<'_>) -> PathTrace {
-    let mut trace = PathTrace::new(settings, 0).unwrap();
+    let mut trace = PathTrace::new(settings, address(0), 0).unwrap();
     let mut now = 0;
     let mut replies = BinaryHeap::new();
     for _ in 0..1_000_000 {
@@ -353,11 +353,35 @@ fn a_refusal_ends_a_path_of_its_class_alone() {
     );
 }
 
+/// `reject` of a firewall says what a host says of a port where nothing listens.
+#[test]
+fn an_error_of_a_router_is_no_arrival_whatever_it_says() {
+    for reason in [Reason::PortUnreachable, Reason::ProtocolUnreachable] {
+        let trace = run(settings(&["be", "ef"]), &mut |sent, ttl, _| {
+            let (delay, mut answer) = answer(if ttl > 3 { 0 } else { ttl }, sent)?;
+            if sent == class("ef") && ttl > 2 {
+                (answer.from, answer.said) = (address(2), Said::Error(reason));
+            }
+            Some((delay, answer))
+        });
+        assert_eq!(
+            (trace.end(0), trace.end(1)),
+            (End::Target(4), End::Refused(3)),
+            "{reason:?}"
+        );
+        let not_reached = Finding::NotReached {
+            class: class("ef"),
+            end: End::Refused(3),
+        };
+        assert!(found(&trace).contains(&not_reached), "{reason:?}");
+    }
+}
+
 #[test]
 fn an_answer_behind_its_time_out_is_late_and_not_taken() {
     let mut settings = settings(&["be"]);
     (settings.max_ttl, settings.queries) = (1, 1);
-    let mut trace = PathTrace::new(settings, 0).unwrap();
+    let mut trace = PathTrace::new(settings, address(0), 0).unwrap();
     let Step::Send(due) = trace.next(0) else {
         panic!("nothing is due");
     };
@@ -377,7 +401,7 @@ fn what_cannot_be_is_refused() {
     let refused = |change: fn(&mut Settings)| {
         let mut settings = settings(&["be", "ef"]);
         change(&mut settings);
-        PathTrace::new(settings, 0).err()
+        PathTrace::new(settings, address(0), 0).err()
     };
     assert_eq!(refused(|s| s.classes.clear()), Some(SettingsError::NoClass));
     assert_eq!(

@@ -65,7 +65,11 @@ fn says(reason: Reason, fate: Fate) -> Fate {
     }
 }
 
-fn run(classes: &[&str], mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>) -> PathTrace {
+fn run(
+    classes: &[&str],
+    target: &str,
+    mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>,
+) -> PathTrace {
     let settings = Settings {
         classes: classes.iter().map(|name| class(name)).collect(),
         ecn: 0,
@@ -78,7 +82,7 @@ fn run(classes: &[&str], mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>) -> 
         give_up: 5,
         at_once: AtOnce::Many,
     };
-    let mut trace = PathTrace::new(settings, 0).unwrap();
+    let mut trace = PathTrace::new(settings, target.parse().unwrap(), 0).unwrap();
     let mut now = 0;
     loop {
         match trace.next(now) {
@@ -119,13 +123,13 @@ fn label(label: u32, cos: u8) -> Entry {
 
 /// ef is cleared behind hop 2, cs1 takes another way, hop 4 answers little.
 fn classes(classes: &[&str], prefix: &str) -> PathTrace {
-    run(classes, |sent, ttl, number| {
+    let by = |n: u8| format!("{prefix}{n}");
+    run(classes, &by(99), |sent, ttl, number| {
         let seen = if sent == class("ef") && ttl > 2 {
             class("be")
         } else {
             sent
         };
-        let by = |n: u8| format!("{prefix}{n}");
         match ttl {
             3 if sent == class("cs1") => Some(hop(by(13), seen)),
             3 => Some(Fate {
@@ -144,6 +148,9 @@ const fn crafted(method: Method) -> Packets {
     Packets::Crafted { method, payload }
 }
 
+/// Of most of them.
+const TARGET: &str = "10.9.0.99";
+
 /// Each with its name.
 pub fn samples() -> Vec<(&'static str, Sample)> {
     let v4 = |trace, target: &'static str| Sample {
@@ -156,7 +163,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
     };
     let named = [("10.9.0.1", "gw"), ("10.9.0.99", "server")];
     let named = named.map(|(address, name)| (address.parse().unwrap(), format!("{name}.example")));
-    let same = run(&["be"], |sent, ttl, _| match ttl {
+    let same = run(&["be"], TARGET, |sent, ttl, _| match ttl {
         1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
         _ => Some(Fate {
             said: Said::EchoReply,
@@ -166,7 +173,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
     });
     // What the kernel reads for others has no header to quote.
     let asked = |said| {
-        run(&["be", "ef"], |sent, ttl, _| {
+        run(&["be", "ef"], TARGET, |sent, ttl, _| {
             let (from, said) = match ttl {
                 1 | 2 => (format!("10.9.0.{ttl}"), Said::Error(Reason::TtlExceeded)),
                 _ => ("10.9.0.99".to_owned(), said),
@@ -178,7 +185,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
             })
         })
     };
-    let ends = run(&["be", "ef", "af41"], |sent, ttl, _| {
+    let ends = run(&["be", "ef", "af41"], TARGET, |sent, ttl, _| {
         let refused = sent == class("af41") && ttl == 3;
         match ttl {
             2 if sent == class("ef") => None,
@@ -186,6 +193,11 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
             1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
             _ => None,
         }
+    });
+    // A firewall on hop 2.
+    let rejected = run(&["ef"], TARGET, |sent, ttl, _| match ttl {
+        1 | 2 => Some(hop(format!("10.9.0.{ttl}"), sent)),
+        _ => Some(says(Reason::PortUnreachable, hop("10.9.0.2", sent))),
     });
     vec![
         (
@@ -202,6 +214,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
             },
         ),
         ("ends", v4(ends, "10.9.0.99")),
+        ("rejected", v4(rejected, TARGET)),
         (
             "v6",
             Sample {
@@ -232,7 +245,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ),
         (
             "nobody",
-            v4(run(&["be", "ef"], |_, _, _| None), "10.9.0.99"),
+            v4(run(&["be", "ef"], TARGET, |_, _, _| None), "10.9.0.99"),
         ),
     ]
 }

@@ -6,10 +6,11 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::units::format_part;
 use delaylab_model::words::all_of;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting, Missing};
-use delaylab_traffic::path_trace::hop::ClassPath;
+use delaylab_traffic::path_trace::hop::{ClassPath, Router};
 use delaylab_traffic::path_trace::{End, Packets, Said};
 use delaylab_wire::icmp_error::Reason;
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 /// What was found: first what tells classes apart, in one sentence; then what is behind the figures.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -281,18 +282,32 @@ fn why(end: End, classes: &[Dscp], traced: &Traced<'_>) -> String {
         End::Target(ttl) => format!("hop {ttl}"),
         End::Refused(ttl) => {
             let path = traced.paths.iter().find(|p| classes.contains(&p.class));
-            let refusal = path.and_then(|path| refusal(path, ttl));
-            let (by, reason) = refusal.unwrap_or_default();
-            format!("hop {ttl} ({by}) says {reason}")
+            let refusal = path.and_then(|path| refusal(path, ttl, traced));
+            refusal.unwrap_or_else(|| format!("hop {ttl} refuses it"))
         }
     }
 }
 
-fn refusal(path: &ClassPath, ttl: u8) -> Option<(String, String)> {
-    let refusing = |said: &Said| !said.is_hop() && !said.is_arrival();
+fn refusal(path: &ClassPath, ttl: u8, traced: &Traced<'_>) -> Option<String> {
+    let refuses = |router: &Router| !router.said.is_hop() && !is_target(router, traced);
     let mut routers = path.hop(ttl)?.routers.iter();
-    let router = routers.find(|router| refusing(&router.said))?;
-    Some((router.address.to_string(), refused_as(router.said)))
+    let router = routers.find(|router| refuses(router))?;
+    let by = hop_of(path, router.address, ttl);
+    Some(format!("{by} says {}", refused_as(router.said)))
+}
+
+/// `hop 2 (192.0.2.1)`, where that address is first met: a firewall lets a packet's hop limit run out before it
+/// rejects the packet, and so answers at the next distance, too.
+fn hop_of(path: &ClassPath, address: IpAddr, ttl: u8) -> String {
+    let first = path.hops.iter().find(|hop| hop.has(address));
+    let hop = first.map_or(ttl, |hop| hop.ttl);
+    format!("hop {hop} ({address})")
+}
+
+/// Is it the target that answers here?
+fn is_target(router: &Router, traced: &Traced<'_>) -> bool {
+    let said = router.said;
+    said.is_arrival(router.address, traced.trace.target())
 }
 
 /// Why somebody refuses a packet.
@@ -301,6 +316,8 @@ pub fn refused_as(said: Said) -> String {
         Said::Error(Reason::NoRoute) => "that there is no route".to_owned(),
         Said::Error(Reason::HostUnreachable) => "that the host is unreachable".to_owned(),
         Said::Error(Reason::Prohibited) => "that it is prohibited".to_owned(),
+        Said::Error(Reason::PortUnreachable) => "that the port is unreachable".to_owned(),
+        Said::Error(Reason::ProtocolUnreachable) => "that the protocol is unreachable".to_owned(),
         Said::Error(Reason::TooBig { mtu }) => {
             format!("that packets are too big: {mtu} B would fit")
         }
@@ -359,7 +376,7 @@ fn at_the_port(traced: &Traced<'_>) -> Vec<String> {
     for path in &traced.paths {
         let End::Target(ttl) = path.end else { continue };
         let routers = path.hop(ttl).into_iter().flat_map(|hop| &hop.routers);
-        for router in routers.filter(|router| router.said.is_arrival()) {
+        for router in routers.filter(|router| is_target(router, traced)) {
             match told.iter_mut().find(|(said, _)| *said == router.said) {
                 Some((_, classes)) if classes.contains(&path.class) => {}
                 Some((_, classes)) => classes.push(path.class),
@@ -423,5 +440,25 @@ fn capital(text: String) -> String {
     match rest.next() {
         Some(first) if !is_name => first.to_uppercase().chain(rest).collect(),
         _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::samples::samples;
+
+    fn verdict(name: &str) -> String {
+        let found = samples().into_iter().find(|(known, _)| *known == name);
+        let (_, sample) = found.expect("a sample of this name");
+        words(&sample.traced()).verdict
+    }
+
+    #[test]
+    fn what_a_router_rejects_has_not_reached_the_target() {
+        assert_eq!(
+            verdict("rejected"),
+            "ef does not reach the target: hop 2 (10.9.0.2) says that the port is unreachable."
+        );
     }
 }
