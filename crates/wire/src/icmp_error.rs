@@ -53,12 +53,13 @@ pub enum Reason {
 
 impl Reason {
     /// What an error of this type and code says, of ICMP or, for `v6`, of ICMPv6; `mtu` is what it says would fit, where it
-    /// is about that. `None`: it is no error.
+    /// is about that. `None`: it is no error. A redirect (type 5) is advice, and its packet is forwarded all the same
+    /// (RFC 1122 §3.2.2.2); source quench (type 4) means nothing any more (RFC 6633).
     pub const fn new(kind: u8, code: u8, mtu: u32, v6: bool) -> Option<Self> {
         let is_error = if v6 {
             matches!(kind, 1..=127)
         } else {
-            matches!(kind, 3 | 4 | 5 | 11 | 12)
+            matches!(kind, 3 | 11 | 12)
         };
         if !is_error {
             return None;
@@ -107,8 +108,7 @@ impl<'a> IcmpError<'a> {
             (reason, usize::from(message[4]) * 8 * usize::from(told))
         } else {
             let reason = Reason::read(kind, code, message, false)?;
-            let told = matches!(kind, 3 | 11 | 12);
-            (reason, usize::from(message[5]) * 4 * usize::from(told))
+            (reason, usize::from(message[5]) * 4)
         };
         let body = &message[HEADER..];
         let (quote, extension) = split(body, quoted);
@@ -198,8 +198,12 @@ mod tests {
         ] {
             assert_eq!(reason(kind, code, v6), Ok(expected), "{kind}/{code} {v6}");
         }
-        // An echo request and its reply.
-        for (kind, v6) in [(8, false), (0, false), (128, true), (129, true)] {
+        // An echo request and its reply, source quench and redirects.
+        let others = [(8, false), (0, false), (128, true), (129, true)];
+        for (kind, v6) in others
+            .into_iter()
+            .chain([(4, false), (5, false), (137, true)])
+        {
             assert_eq!(reason(kind, 0, v6), Err(ParseError::NotOurs));
         }
     }

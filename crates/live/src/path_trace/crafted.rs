@@ -333,7 +333,7 @@ impl Opening<'_> {
         let types: &[u8] = if self.v6() {
             &[1, 2, 3, 4, 129]
         } else {
-            &[0, 3, 4, 5, 11, 12]
+            &[0, 3, 11, 12]
         };
         let filtered = socket.accept_only_types(types);
         filtered.map_err(self.failed("filter answers"))?;

@@ -128,7 +128,9 @@ mod tests {
             assert_eq!(said, Some(Said::Error(reason)), "{icmp:?} of {by}");
         }
         assert_eq!(icmp_error(&queued(None, "192.0.2.1")), None);
-        assert_eq!(icmp_error(&queued(Some([0, 0]), "192.0.2.1")), None);
+        for no_error in [[0, 0], [4, 0], [5, 1]] {
+            assert_eq!(icmp_error(&queued(Some(no_error), "192.0.2.1")), None);
+        }
         assert_eq!(icmp_error(&Ancillary::default()), None);
     }
 }

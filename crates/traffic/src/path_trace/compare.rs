@@ -1,7 +1,7 @@
 //! What tells classes apart: where they are re-marked, leave the path of the first class and come back,
 //! where nobody answers them, and where they are lost.
 
-use super::hop::{ClassPath, Hop};
+use super::hop::{ClassPath, Hop, Share};
 use super::{End, Said};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::{Nanos, SECOND};
@@ -77,9 +77,9 @@ pub enum Finding {
         /// From this hop on they are missing.
         from: u8,
         /// What is missing there.
-        first: Missing,
+        first: Share,
         /// What is missing at the last hop that tells of the path: the target, unless it may limit its errors.
-        last: Missing,
+        last: Share,
     },
     /// The target leaves more packets without an answer than the hops before it, and answers by errors, which hosts limit.
     TargetLimits {
@@ -88,7 +88,7 @@ pub enum Finding {
         /// The last hop before it that answers; 0 is this host.
         after: u8,
         /// What is missing at the target.
-        missing: Missing,
+        missing: Share,
     },
     /// Hops leave packets without an answer that hops behind them answer.
     Limited {
@@ -104,6 +104,19 @@ pub enum Finding {
         /// How it ends.
         end: End,
     },
+    /// A hop refuses some packets of a class, and forwards others.
+    Refused {
+        /// The class.
+        class: Dscp,
+        /// The nearest TTL with which packets were refused.
+        ttl: u8,
+        /// Who refuses them.
+        by: IpAddr,
+        /// What it says.
+        said: Said,
+        /// How many, of those that were to come so far or further.
+        share: Share,
+    },
     /// The target is not as far for a class as for the first.
     Distance {
         /// The class.
@@ -115,33 +128,6 @@ pub enum Finding {
         /// How far for it.
         but: u8,
     },
-}
-
-/// Packets to a hop that were not answered in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Missing {
-    /// How many.
-    pub lost: u64,
-    /// Of how many.
-    pub sent: u64,
-}
-
-impl Missing {
-    /// At this hop.
-    fn at(hop: &Hop) -> Self {
-        Self {
-            lost: hop.unanswered(),
-            sent: hop.sent,
-        }
-    }
-
-    /// Is clearly more missing than there: by two standard errors of the difference?
-    pub fn exceeds(self, other: Self) -> bool {
-        let [of, than] = [self, other].map(|each| each.sent.max(1) as f64);
-        let all = (self.lost + other.lost) as f64 / (of + than);
-        let error = (all * (1.0 - all) * (1.0 / of + 1.0 / than)).sqrt();
-        self.lost as f64 / of - other.lost as f64 / than > 2.0 * error
-    }
 }
 
 /// Where a class that has left the path is back on it.
@@ -162,6 +148,7 @@ pub fn findings(paths: &[ClassPath], interval: Nanos) -> Vec<Finding> {
         return Vec::new();
     };
     let mut found: Vec<Finding> = paths.iter().filter_map(not_reached).collect();
+    found.extend(paths.iter().filter_map(refused));
     found.extend(paths.iter().flat_map(remarked));
     found.extend(paths.iter().flat_map(ecn_changed));
     found.extend(others.iter().filter_map(|path| parts(first, path)));
@@ -177,6 +164,27 @@ fn not_reached(path: &ClassPath) -> Option<Finding> {
     (!path.reaches_target()).then_some(Finding::NotReached {
         class: path.class,
         end: path.end,
+    })
+}
+
+fn refused(path: &ClassPath) -> Option<Finding> {
+    if matches!(path.end, End::Refused(_)) {
+        return None;
+    }
+    let from = path.hops.iter().position(|hop| hop.refused() > 0)?;
+    let hops = &path.hops[from..];
+    let routers = hops.iter().flat_map(|hop| &hop.routers);
+    let by = routers.max_by_key(|router| router.refused())?;
+    let (&said, _) = by.refused.iter().max_by_key(|&(_, count)| count)?;
+    Some(Finding::Refused {
+        class: path.class,
+        ttl: hops[0].ttl,
+        by: by.address,
+        said,
+        share: Share {
+            packets: hops.iter().map(Hop::refused).sum(),
+            of: hops.iter().map(|hop| hop.sent).sum(),
+        },
     })
 }
 
@@ -221,10 +229,12 @@ fn ecn_changed(path: &ClassPath) -> impl Iterator<Item = Finding> + '_ {
 
 /// Do these hops have no address in common, although both answer?
 fn differ(one: &Hop, other: &Hop) -> bool {
-    let mut routers = other.routers.iter();
-    !one.routers.is_empty()
-        && !other.routers.is_empty()
-        && !routers.any(|router| one.has(router.address))
+    let mut routers = other.at_place();
+    answer_at_place(one) && answer_at_place(other) && !routers.any(|router| one.has(router.address))
+}
+
+fn answer_at_place(hop: &Hop) -> bool {
+    hop.at_place().next().is_some()
 }
 
 fn parts(first: &ClassPath, path: &ClassPath) -> Option<Finding> {
@@ -234,7 +244,7 @@ fn parts(first: &ClassPath, path: &ClassPath) -> Option<Finding> {
             continue;
         };
         if differ(hop, other) {
-            let agrees = |hop: &Hop| hop.routers.len() == 1 && hop.answered() > 1;
+            let agrees = |hop: &Hop| hop.at_place().count() == 1 && hop.answered() > 1;
             return Some(Finding::Parts {
                 class: path.class,
                 from: first.class,
@@ -244,7 +254,7 @@ fn parts(first: &ClassPath, path: &ClassPath) -> Option<Finding> {
                 certain: agrees(hop) && agrees(other),
             });
         }
-        if !hop.routers.is_empty() && !other.routers.is_empty() {
+        if answer_at_place(hop) && answer_at_place(other) {
             after = hop.ttl;
         }
     }
@@ -258,7 +268,7 @@ fn meeting(first: &ClassPath, path: &ClassPath, at: u8, after: u8) -> Option<Mee
         behind.any(|hop| hop.has(address))
     };
     let hops = path.hops.iter().filter(|hop| hop.ttl >= at);
-    let met = hops.flat_map(|hop| hop.routers.iter().map(move |r| (hop.ttl, r.address)));
+    let met = hops.flat_map(|hop| hop.at_place().map(move |r| (hop.ttl, r.address)));
     met.map(|(ttl, address)| Meeting { ttl, address })
         .find(|meeting| on_first(meeting.address))
 }
@@ -282,8 +292,8 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
         return Vec::new();
     };
     let class = path.class;
-    let missing = Missing::at(target);
-    if missing.lost == 0 {
+    let missing = Share::missing(target);
+    if missing.packets == 0 {
         return Vec::new();
     }
     let mut answering = before
@@ -293,7 +303,8 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
         .peekable();
     let last = answering.peek().copied();
     let losing: Vec<&Hop> = answering.take_while(|hop| hop.unanswered() > 0).collect();
-    let alone = last.is_none_or(|hop| hop.unanswered() == 0 || missing.exceeds(Missing::at(hop)));
+    let alone =
+        last.is_none_or(|hop| hop.unanswered() == 0 || missing.exceeds(Share::missing(hop)));
     let limits = alone && interval < ERRORS_EVERY && answers_by_errors(target);
     let first = losing.last().copied();
     let ends = match limits {
@@ -303,8 +314,8 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
     let lost = ends.map(|(first, last)| Finding::Lost {
         class,
         from: first.ttl,
-        first: Missing::at(first),
-        last: Missing::at(last),
+        first: Share::missing(first),
+        last: Share::missing(last),
     });
     let limited = limits.then(|| Finding::TargetLimits {
         class,
@@ -349,7 +360,7 @@ fn answered_instead(path: &ClassPath, hop: &Hop, paths: &[ClassPath]) -> Option<
 fn are_together(one: &ClassPath, other: &ClassPath, ttl: u8) -> bool {
     let both = |hop: &&Hop| {
         let theirs = other.hop(hop.ttl);
-        !hop.routers.is_empty() && theirs.is_some_and(|hop| !hop.routers.is_empty())
+        answer_at_place(hop) && theirs.is_some_and(answer_at_place)
     };
     let apart = |hop: &Hop| other.hop(hop.ttl).is_some_and(|other| differ(hop, other));
     let before = one.hops.iter().rev().filter(|hop| hop.ttl < ttl).find(both);
@@ -358,11 +369,12 @@ fn are_together(one: &ClassPath, other: &ClassPath, ttl: u8) -> bool {
 }
 
 fn spread(path: &ClassPath) -> impl Iterator<Item = Finding> + '_ {
-    let several = path.hops.iter().filter(|hop| hop.routers.len() > 1);
-    several.map(|hop| Finding::Spread {
+    let routers = path.hops.iter().map(|hop| (hop, hop.at_place().count()));
+    let several = routers.filter(|&(_, routers)| routers > 1);
+    several.map(|(hop, routers)| Finding::Spread {
         class: path.class,
         ttl: hop.ttl,
-        routers: hop.routers.len(),
+        routers,
     })
 }
 

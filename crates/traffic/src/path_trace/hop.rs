@@ -40,12 +40,48 @@ pub struct Router {
     pub address: IpAddr,
     /// What it said, last.
     pub said: Said,
+    /// Packets that it refused, by what it said; those of the target are not among them.
+    pub refused: BTreeMap<Said, u64>,
     /// Round trips, the shortest first.
     pub round_trips: Vec<Nanos>,
     /// TOS or traffic class bytes of packets as they arrived there, and of how many.
     pub seen: BTreeMap<u8, u64>,
     /// MPLS label stacks with which they arrived there, and of how many.
     pub labels: BTreeMap<Vec<mpls::Entry>, u64>,
+}
+
+/// A part of a number of packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// How many.
+    pub packets: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+impl Share {
+    /// Of the packets to this hop, those that were not answered in time.
+    pub fn missing(hop: &Hop) -> Self {
+        Self {
+            packets: hop.unanswered(),
+            of: hop.sent,
+        }
+    }
+
+    /// Is it clearly more than the other: by two standard errors of the difference?
+    pub fn exceeds(self, other: Self) -> bool {
+        let [of, than] = [self, other].map(|each| each.of.max(1) as f64);
+        let all = (self.packets + other.packets) as f64 / (of + than);
+        let error = (all * (1.0 - all) * (1.0 / of + 1.0 / than)).sqrt();
+        self.packets as f64 / of - other.packets as f64 / than > 2.0 * error
+    }
+}
+
+impl Router {
+    /// Packets that it refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.values().sum()
+    }
 }
 
 impl ClassPath {
@@ -97,7 +133,7 @@ impl Hop {
             hop.sent += 1;
             hop.late += u64::from(packet.late);
             if let Some(answer) = &packet.answer {
-                hop.take(answer, answer.at - packet.sent_at);
+                hop.take(answer, answer.at - packet.sent_at, trace.target());
             }
         }
         // The sort is stable: of equals, the one that answered first stays first.
@@ -109,13 +145,14 @@ impl Hop {
         hop
     }
 
-    fn take(&mut self, answer: &Answer, round_trip: Nanos) {
+    fn take(&mut self, answer: &Answer, round_trip: Nanos, target: IpAddr) {
         let known = self.routers.iter().position(|r| r.address == answer.from);
         let index = known.unwrap_or(self.routers.len());
         if known.is_none() {
             self.routers.push(Router {
                 address: answer.from,
                 said: answer.said,
+                refused: BTreeMap::new(),
                 round_trips: Vec::new(),
                 seen: BTreeMap::new(),
                 labels: BTreeMap::new(),
@@ -123,6 +160,9 @@ impl Hop {
         }
         let router = &mut self.routers[index];
         router.said = answer.said;
+        if answer.said.is_refusal(answer.from, target) {
+            *router.refused.entry(answer.said).or_default() += 1;
+        }
         router.round_trips.push(round_trip);
         if let Some(seen) = answer.seen {
             *router.seen.entry(seen.traffic_class).or_default() += 1;
@@ -136,6 +176,17 @@ impl Hop {
     pub fn answered(&self) -> u64 {
         let routers = self.routers.iter();
         routers.map(|router| router.round_trips.len() as u64).sum()
+    }
+
+    /// Packets refused, which are among those answered.
+    pub fn refused(&self) -> u64 {
+        self.routers.iter().map(Router::refused).sum()
+    }
+
+    /// Those that packets came to with this TTL. One nearer by may refuse packets that were to come here.
+    pub fn at_place(&self) -> impl Iterator<Item = &Router> {
+        let routers = self.routers.iter();
+        routers.filter(|router| router.refused() < router.round_trips.len() as u64)
     }
 
     /// Packets without an answer in time.

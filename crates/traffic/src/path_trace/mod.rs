@@ -14,7 +14,7 @@
 //! to different hops are under way together, [`Settings::gap`] apart.
 //!
 //! **How far.** A class looks [`AHEAD`] hops beyond the last that it knows of, and no further than
-//! another class found the target, unless it is not there. It ends at the target, where its packets are
+//! another class found the target, unless it is not there. It ends at the target, where all its packets are
 //! refused, behind [`Settings::give_up`] silent hops, or at [`Settings::max_ttl`].
 
 pub mod compare;
@@ -191,6 +191,11 @@ impl Said {
         }
     }
 
+    /// Does it say, coming from this address, that the packet came no further, although it is not at the target?
+    pub fn is_refusal(self, from: IpAddr, target: IpAddr) -> bool {
+        !self.is_hop() && !self.is_arrival(from, target)
+    }
+
     /// Does it say that the packet was on its way?
     pub const fn is_hop(self) -> bool {
         matches!(self, Said::Error(Reason::TtlExceeded))
@@ -257,7 +262,7 @@ impl Packet {
 pub enum End {
     /// At the target, so many hops away.
     Target(u8),
-    /// Refused, at this hop.
+    /// Every packet with this TTL or a larger one is refused.
     Refused(u8),
     /// Behind this hop nothing answers; 0: nothing does at all.
     Silent(u8),
@@ -281,7 +286,7 @@ struct ClassState {
     sent: Vec<u32>,
     /// Is there an answer, or was one given up, by TTL?
     resolved: Vec<bool>,
-    /// The furthest hop that answered; 0 is none.
+    /// The furthest hop that a packet came to, as an answer says; 0 is none.
     heard: u8,
     /// The nearest TTL with which a packet arrived.
     target: Option<u8>,
@@ -301,13 +306,11 @@ impl ClassState {
         }
     }
 
+    /// A refusal is an end where no packet comes further: a hop may refuse some and forward others.
     fn end(&self) -> Option<End> {
+        let refused = self.refused.filter(|&ttl| ttl > self.heard);
         let target = self.target.map(End::Target);
-        match (target, self.refused) {
-            (Some(end), Some(refused)) if refused >= end.last_hop() => Some(end),
-            (_, Some(refused)) => Some(End::Refused(refused)),
-            (end, None) => end,
-        }
+        target.or(refused.map(End::Refused))
     }
 
     /// The last hop up to which every hop is resolved.
@@ -402,12 +405,14 @@ impl PathTrace {
         }
         let (course, ttl) = (&mut self.courses[packet.class], packet.ttl);
         course.resolved[usize::from(ttl)] = true;
-        course.heard = course.heard.max(ttl);
         let nearest = |known: Option<u8>| Some(known.map_or(ttl, |known| known.min(ttl)));
+        if answer.said.is_refusal(answer.from, self.target) {
+            course.refused = nearest(course.refused);
+        } else {
+            course.heard = course.heard.max(ttl);
+        }
         if answer.said.is_arrival(answer.from, self.target) {
             course.target = nearest(course.target);
-        } else if !answer.said.is_hop() {
-            course.refused = nearest(course.refused);
         }
         packet.answer = Some(answer);
         self.open.retain(|&open| open != index);

@@ -254,7 +254,7 @@ fn loss_is_told_from_routers_that_answer_seldom() {
     let target = paths[0].hops.last().unwrap();
     assert!(hop_4.unanswered() > 5 && target.unanswered() > 5);
     let lost = found(&trace).into_iter().find_map(|finding| match finding {
-        Finding::Lost { from, last, .. } => Some((from, last.lost)),
+        Finding::Lost { from, last, .. } => Some((from, last.packets)),
         _ => None,
     });
     assert_eq!(lost, Some((4, target.unanswered())));
@@ -288,7 +288,7 @@ fn what_is_missing_at_the_target_alone_may_be_a_limit_on_its_errors() {
     let [Finding::TargetLimits { after, missing, .. }] = &found[..] else {
         panic!("{found:?}");
     };
-    assert!(*after == 2 && missing.lost >= 24, "{found:?}");
+    assert!(*after == 2 && missing.packets >= 24, "{found:?}");
     // Linux answers one a second.
     let slow = behind_a_limit(None, SECOND);
     assert!(
@@ -312,8 +312,8 @@ fn behind_a_limit_the_loss_is_that_of_the_hops_before() {
     else {
         panic!("{found:?}");
     };
-    assert_eq!((first.lost, first.sent, first), (10, 30, last));
-    assert!(missing.lost > 20 && missing.exceeds(*last));
+    assert_eq!((first.packets, first.of, first), (10, 30, last));
+    assert!(missing.packets > 20 && missing.exceeds(*last));
 }
 
 #[test]
@@ -373,8 +373,34 @@ fn an_error_of_a_router_is_no_arrival_whatever_it_says() {
             class: class("ef"),
             end: End::Refused(3),
         };
-        assert!(found(&trace).contains(&not_reached), "{reason:?}");
+        assert_eq!(found(&trace), [not_reached], "{reason:?}");
     }
+}
+
+/// Hop 2 refuses every third packet that it is to forward.
+#[test]
+fn a_refusal_of_some_packets_ends_no_path() {
+    let mut settings = settings(&["be"]);
+    settings.queries = 30;
+    let trace = run(settings, &mut |sent, ttl, number| {
+        let (delay, mut answer) = answer(if ttl > 3 { 0 } else { ttl }, sent)?;
+        if ttl > 2 && number.is_multiple_of(3) {
+            (answer.from, answer.said) = (address(2), Said::Error(Reason::Prohibited));
+        }
+        Some((delay, answer))
+    });
+    assert_eq!(trace.end(0), End::Target(4));
+    let found = found(&trace);
+    let [
+        Finding::Refused {
+            ttl: 3, by, share, ..
+        },
+    ] = &found[..]
+    else {
+        panic!("{found:?}");
+    };
+    assert_eq!((*by, share.of), (address(2), 60));
+    assert!((18..=22).contains(&share.packets), "{share:?}");
 }
 
 #[test]

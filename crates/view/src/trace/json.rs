@@ -107,6 +107,9 @@ pub struct HopOf<'a> {
     pub unanswered: u64,
     /// Packets answered after the time-out.
     pub late: u64,
+    /// Packets that a hop refused, which are among those answered; left out where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<u64>,
     /// Is more answered from behind it? Then what it leaves unanswered is no loss of the path.
     pub limits_answers: bool,
     /// Who answers, the most frequent first.
@@ -184,7 +187,7 @@ pub struct Label {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Found {
     /// `re-marked`, `ecn-changed`, `parts`, `distance`, `ignored`, `spread`, `lost`, `target-limits`, `limited`,
-    /// `not-reached`.
+    /// `not-reached`, `refused` (some of the packets).
     pub kind: &'static str,
     /// The class that it is about; null: all.
     pub class: Option<String>,
@@ -308,6 +311,7 @@ impl<'a> HopOf<'a> {
             answered: hop.answered(),
             unanswered: hop.unanswered(),
             late: hop.late,
+            refused: Some(hop.refused()).filter(|&refused| refused > 0),
             limits_answers: path.limits_answers(hop),
             routers: routers.map(|r| RouterOf::new(r, traced)).collect(),
         }
@@ -385,6 +389,7 @@ impl Found {
             Finding::NotReached { class, end } => {
                 ("not-reached", Some(class), Some(end.last_hop()), None)
             }
+            Finding::Refused { class, ttl, .. } => ("refused", Some(class), None, Some(*ttl)),
             Finding::Distance { class, .. } => ("distance", Some(class), None, None),
         };
         Self {

@@ -199,6 +199,12 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         1 | 2 => Some(hop(format!("10.9.0.{ttl}"), sent)),
         _ => Some(says(Reason::PortUnreachable, hop("10.9.0.2", sent))),
     });
+    // It refuses one packet of several.
+    let some = run(&["be"], TARGET, |sent, ttl, number| match ttl {
+        3 if number == 3 => Some(says(Reason::Prohibited, hop("10.9.0.2", sent))),
+        1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
+        _ => Some(says(Reason::PortUnreachable, hop(TARGET, sent))),
+    });
     vec![
         (
             "classes",
@@ -215,6 +221,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ),
         ("ends", v4(ends, "10.9.0.99")),
         ("rejected", v4(rejected, TARGET)),
+        ("some", v4(some, TARGET)),
         (
             "v6",
             Sample {

@@ -5,8 +5,8 @@ use crate::words::plural;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::units::format_part;
 use delaylab_model::words::all_of;
-use delaylab_traffic::path_trace::compare::{Finding, Meeting, Missing};
-use delaylab_traffic::path_trace::hop::{ClassPath, Router};
+use delaylab_traffic::path_trace::compare::{Finding, Meeting};
+use delaylab_traffic::path_trace::hop::{ClassPath, Router, Share};
 use delaylab_traffic::path_trace::{End, Packets, Said};
 use delaylab_wire::icmp_error::Reason;
 use std::collections::BTreeSet;
@@ -83,6 +83,7 @@ const fn class_of(finding: &Finding) -> Option<Dscp> {
         | Finding::Lost { class, .. }
         | Finding::TargetLimits { class, .. }
         | Finding::NotReached { class, .. }
+        | Finding::Refused { class, .. }
         | Finding::Distance { class, .. } => Some(*class),
         Finding::Limited { .. } => None,
     }
@@ -104,6 +105,7 @@ fn put_class(finding: &mut Finding, other: Dscp) {
         | Finding::Lost { class, .. }
         | Finding::TargetLimits { class, .. }
         | Finding::NotReached { class, .. }
+        | Finding::Refused { class, .. }
         | Finding::Distance { class, .. } => *class = other,
         Finding::Limited { .. } => {}
     }
@@ -171,13 +173,13 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             from, first, last, ..
         } if last.exceeds(*first) => format!(
             "{who} lose{s} {} from hop {from} on, and {} up to the target",
-            missing(*first),
-            missing(*last)
+            percent(*first),
+            percent(*last)
         ),
         Finding::Lost { from, last, .. } => {
             format!(
                 "{who} lose{s} {} on the way, seen from hop {from} on",
-                missing(*last)
+                percent(*last)
             )
         }
         Finding::TargetLimits {
@@ -190,7 +192,7 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             format!(
                 "the target leaves {} of {who} without an answer{hops}: it may limit its errors, which is no loss; \
                  --method icmp, or -i 1s, tells",
-                missing(*at)
+                percent(*at)
             )
         }
         Finding::Limited { some, none } => limited(some, none),
@@ -200,6 +202,18 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
                 "{who} {verb} not reach the target: {}",
                 why(*end, classes, traced)
             )
+        }
+        Finding::Refused {
+            class,
+            ttl,
+            by,
+            said,
+            share,
+        } => {
+            let path = traced.paths.iter().find(|path| path.class == *class);
+            let hop = path.map_or_else(|| by.to_string(), |path| hop_of(path, *by, *ttl));
+            let says = refused_as(*said);
+            format!("{hop} refuses {} of {who} and says {says}", percent(*share))
         }
         Finding::Distance {
             hops, from, but, ..
@@ -211,8 +225,8 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
 }
 
 /// `65.0 % (13 of 20)`.
-fn missing(Missing { lost, sent }: Missing) -> String {
-    format!("{} ({lost} of {sent})", format_part(lost, sent))
+fn percent(Share { packets, of }: Share) -> String {
+    format!("{} ({packets} of {of})", format_part(packets, of))
 }
 
 fn between(after: u8, at: u8) -> String {
@@ -282,18 +296,18 @@ fn why(end: End, classes: &[Dscp], traced: &Traced<'_>) -> String {
         End::Target(ttl) => format!("hop {ttl}"),
         End::Refused(ttl) => {
             let path = traced.paths.iter().find(|p| classes.contains(&p.class));
-            let refusal = path.and_then(|path| refusal(path, ttl, traced));
+            let refusal = path.and_then(|path| refusal(path, ttl));
             refusal.unwrap_or_else(|| format!("hop {ttl} refuses it"))
         }
     }
 }
 
-fn refusal(path: &ClassPath, ttl: u8, traced: &Traced<'_>) -> Option<String> {
-    let refuses = |router: &Router| !router.said.is_hop() && !is_target(router, traced);
+fn refusal(path: &ClassPath, ttl: u8) -> Option<String> {
     let mut routers = path.hop(ttl)?.routers.iter();
-    let router = routers.find(|router| refuses(router))?;
+    let router = routers.find(|router| router.refused() > 0)?;
+    let (&said, _) = router.refused.iter().max_by_key(|&(_, count)| count)?;
     let by = hop_of(path, router.address, ttl);
-    Some(format!("{by} says {}", refused_as(router.said)))
+    Some(format!("{by} says {}", refused_as(said)))
 }
 
 /// `hop 2 (192.0.2.1)`, where that address is first met: a firewall lets a packet's hop limit run out before it
@@ -452,6 +466,15 @@ mod tests {
         let found = samples().into_iter().find(|(known, _)| *known == name);
         let (_, sample) = found.expect("a sample of this name");
         words(&sample.traced()).verdict
+    }
+
+    #[test]
+    fn a_hop_that_refuses_some_packets_is_named_with_their_share() {
+        assert_eq!(
+            verdict("some"),
+            "Hop 2 (10.9.0.2) refuses 16.7 % (1 of 6) of be and says that it is prohibited; \
+             the target is 4 hops away, and be arrives there unchanged."
+        );
     }
 
     #[test]
