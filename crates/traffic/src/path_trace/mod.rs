@@ -182,11 +182,11 @@ pub enum Said {
 
 impl Said {
     /// Does it say, coming from this address, that the packet arrived at the target? Firewalls on the way reject
-    /// packets with the errors of a host: only the target's own address says that it was the target.
+    /// packets with the errors of a host, and a host with those of a firewall: only the address tells them apart.
     pub fn is_arrival(self, from: IpAddr, target: IpAddr) -> bool {
         match self {
-            Said::Error(Reason::PortUnreachable | Reason::ProtocolUnreachable) => from == target,
-            Said::Error(_) => false,
+            Said::Error(Reason::TtlExceeded) => false,
+            Said::Error(_) => from == target,
             _ => true,
         }
     }

@@ -377,6 +377,22 @@ fn an_error_of_a_router_is_no_arrival_whatever_it_says() {
     }
 }
 
+/// Its own firewall refuses them; they have arrived all the same.
+#[test]
+fn an_error_of_the_target_is_an_arrival_whatever_it_says() {
+    for reason in [Reason::Prohibited, Reason::HostUnreachable] {
+        let trace = run(settings(&["be"]), &mut |sent, ttl, _| {
+            let (delay, mut answer) = answer(if ttl > 3 { 0 } else { ttl }, sent)?;
+            if ttl > 3 {
+                answer.said = Said::Error(reason);
+            }
+            Some((delay, answer))
+        });
+        assert_eq!(trace.end(0), End::Target(4), "{reason:?}");
+        assert_eq!(found(&trace), [], "{reason:?}");
+    }
+}
+
 /// Hop 2 refuses every third packet that it is to forward.
 #[test]
 fn a_refusal_of_some_packets_ends_no_path() {

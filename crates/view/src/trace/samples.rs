@@ -205,6 +205,11 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
         _ => Some(says(Reason::PortUnreachable, hop(TARGET, sent))),
     });
+    // The target's own firewall.
+    let own = run(&["be"], TARGET, |sent, ttl, _| match ttl {
+        1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
+        _ => Some(says(Reason::Prohibited, hop(TARGET, sent))),
+    });
     vec![
         (
             "classes",
@@ -222,6 +227,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ("ends", v4(ends, "10.9.0.99")),
         ("rejected", v4(rejected, TARGET)),
         ("some", v4(some, TARGET)),
+        ("own", v4(own, TARGET)),
         (
             "v6",
             Sample {

@@ -5,6 +5,7 @@ use crate::words::plural;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::units::format_part;
 use delaylab_model::words::all_of;
+use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting};
 use delaylab_traffic::path_trace::hop::{ClassPath, Router, Share};
 use delaylab_traffic::path_trace::{End, Packets, Said};
@@ -418,20 +419,26 @@ fn port_words(said: Said, traced: &Traced<'_>) -> Option<String> {
         Said::Closed => Some(format!("nothing listens on port {port} (RST)")),
         Said::Replied => Some("the name server answers".to_owned()),
         Said::Error(Reason::PortUnreachable) => match traced.packets {
-            // A port where nothing listens is what such packets are sent to.
-            Packets::Crafted { .. } => None,
-            Packets::Handshakes => {
+            packets if packets.are_tcp() => {
                 Some(format!("nothing listens on port {port} (port unreachable)"))
             }
             Packets::Questions(_) => Some(format!(
                 "nothing listens on UDP port {port} (port unreachable)"
             )),
+            _ if traced.method == Method::Icmp => Some(target_says(said)),
+            // A port where nothing listens is what datagrams are sent to.
+            Packets::Crafted { .. } | Packets::Handshakes => None,
         },
         Said::Error(Reason::ProtocolUnreachable) => {
             Some("the target says that it does not speak this protocol".to_owned())
         }
-        Said::Error(_) | Said::EchoReply | Said::Datagram => None,
+        Said::Error(Reason::TtlExceeded) | Said::EchoReply | Said::Datagram => None,
+        Said::Error(_) => Some(target_says(said)),
     }
+}
+
+fn target_says(said: Said) -> String {
+    format!("the target says {}", refused_as(said))
 }
 
 /// The last hop that quoted a packet of every class.
@@ -474,6 +481,14 @@ mod tests {
             verdict("some"),
             "Hop 2 (10.9.0.2) refuses 16.7 % (1 of 6) of be and says that it is prohibited; \
              the target is 4 hops away, and be arrives there unchanged."
+        );
+    }
+
+    #[test]
+    fn a_target_that_refuses_is_reached() {
+        assert_eq!(
+            verdict("own"),
+            "The target is 4 hops away, and be arrives there unchanged; the target says that it is prohibited."
         );
     }
 
