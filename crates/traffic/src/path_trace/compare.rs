@@ -5,6 +5,7 @@ use super::hop::{ClassPath, Hop, Share};
 use super::{End, Said};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::{Nanos, SECOND};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 /// Something to tell of a path.
@@ -22,6 +23,8 @@ pub enum Finding {
         after: u8,
         /// The first that saw it changed.
         at: u8,
+        /// In how many of the packets there, where some are as they were.
+        share: Option<Share>,
     },
     /// From one hop to another the ECN bits change.
     EcnChanged {
@@ -35,6 +38,8 @@ pub enum Finding {
         after: u8,
         /// The first that saw them changed.
         at: u8,
+        /// In how many of the packets there, where some are as they were.
+        share: Option<Share>,
     },
     /// A class takes another path than the first class.
     Parts {
@@ -188,18 +193,98 @@ fn refused(path: &ClassPath) -> Option<Finding> {
     })
 }
 
-/// Each change of a value along the hops that tell it: what it was, becomes, and between which hops.
-fn changes(path: &ClassPath, value: fn(u8) -> u8) -> Vec<(u8, u8, u8, u8)> {
-    let mut known = (value(path.traffic_class), 0);
-    let mut found = Vec::new();
+/// A change of a value on the way.
+struct Change {
+    from: u8,
+    to: u8,
+    after: u8,
+    at: u8,
+    share: Option<Share>,
+}
+
+/// On how many packets each value was.
+type Values = BTreeMap<u8, u64>;
+
+fn share_of(value: u8, values: &Values) -> Share {
+    Share {
+        packets: values.get(&value).copied().unwrap_or(0),
+        of: values.values().sum(),
+    }
+}
+
+fn together<'a>(all: impl Iterator<Item = &'a Values>) -> Values {
+    let mut sum = Values::new();
+    for (&value, packets) in all.flatten() {
+        *sum.entry(value).or_default() += packets;
+    }
+    sum
+}
+
+/// So many standard errors make a larger share of a value another change: each hop has a share of its own of what is
+/// changed in some packets, and a path has many hops.
+const CLEARLY: f64 = 3.0;
+
+/// Each change of a value along the hops that tell it. Some packets alone may be changed: then their value is new at
+/// a hop, and hops behind it see it again.
+fn changes(path: &ClassPath, value: fn(u8) -> u8) -> Vec<Change> {
+    let sent = value(path.traffic_class);
+    let mut told = vec![(0, Values::from([(sent, 1)]))];
     for hop in &path.hops {
-        let Some(seen) = hop.seen().map(value) else {
-            continue;
-        };
-        if seen != known.0 {
-            found.push((known.0, seen, known.1, hop.ttl));
+        let seen = hop.routers.iter().flat_map(|router| &router.seen);
+        let mut values = Values::new();
+        for (&byte, packets) in seen {
+            *values.entry(value(byte)).or_default() += packets;
         }
-        known = (seen, hop.ttl);
+        if !values.is_empty() {
+            told.push((hop.ttl, values));
+        }
+    }
+    let mut found = Vec::new();
+    let mut known = BTreeSet::from([sent]);
+    let mut since = 0;
+    for at in 1..told.len() {
+        let (before, here) = (&told[since..at], &told[at]);
+        let new = changes_at(here, before, &known);
+        known.extend(here.1.keys());
+        if !new.is_empty() {
+            since = at;
+        }
+        found.extend(new);
+    }
+    found
+}
+
+/// What changes at this hop; `before` are those that tell of the path since the last change, and `known` are the
+/// values that some hop saw.
+fn changes_at(
+    (at, here): &(u8, Values),
+    before: &[(u8, Values)],
+    known: &BTreeSet<u8>,
+) -> Vec<Change> {
+    let was = together(before.iter().map(|(_, values)| values));
+    let mut found = Vec::new();
+    for &to in here.keys() {
+        let (now, then) = (share_of(to, here), share_of(to, &was));
+        let all = now.packets == now.of;
+        let whole = all && then.packets == 0;
+        if !whole && known.contains(&to) && !now.exceeds_by(then, CLEARLY) {
+            continue;
+        }
+        let less =
+            |&value: &u8| share_of(value, &was).fraction() - share_of(value, here).fraction();
+        let others = was.keys().copied().filter(|&value| value != to);
+        let from = others.max_by(|one, other| less(one).total_cmp(&less(other)));
+        // Of few packets, a hop before may have seen none by chance.
+        let without = |values: &Values| whole || now.exceeds(share_of(to, values));
+        let mut hops = before.iter().rev();
+        let after = hops.find(|(_, values)| without(values));
+        found.push(Change {
+            from: from.unwrap_or(to),
+            to,
+            after: after.or(before.first()).map_or(0, |&(ttl, _)| ttl),
+            at: *at,
+            share: (!all).then_some(now),
+        });
     }
     found
 }
@@ -207,23 +292,25 @@ fn changes(path: &ClassPath, value: fn(u8) -> u8) -> Vec<(u8, u8, u8, u8)> {
 fn remarked(path: &ClassPath) -> impl Iterator<Item = Finding> + '_ {
     let dscp = |byte| Dscp::from_traffic_class(byte << 2).0;
     let changes = changes(path, |byte| byte >> 2).into_iter();
-    changes.map(move |(from, to, after, at)| Finding::Remarked {
+    changes.map(move |change| Finding::Remarked {
         class: path.class,
-        from: dscp(from),
-        to: dscp(to),
-        after,
-        at,
+        from: dscp(change.from),
+        to: dscp(change.to),
+        after: change.after,
+        at: change.at,
+        share: change.share,
     })
 }
 
 fn ecn_changed(path: &ClassPath) -> impl Iterator<Item = Finding> + '_ {
     let changes = changes(path, |byte| byte & 3).into_iter();
-    changes.map(move |(from, to, after, at)| Finding::EcnChanged {
+    changes.map(move |change| Finding::EcnChanged {
         class: path.class,
-        from,
-        to,
-        after,
-        at,
+        from: change.from,
+        to: change.to,
+        after: change.after,
+        at: change.at,
+        share: change.share,
     })
 }
 

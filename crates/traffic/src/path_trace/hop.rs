@@ -68,12 +68,22 @@ impl Share {
         }
     }
 
+    /// From 0 to 1.
+    pub fn fraction(self) -> f64 {
+        self.packets as f64 / self.of.max(1) as f64
+    }
+
     /// Is it clearly more than the other: by two standard errors of the difference?
     pub fn exceeds(self, other: Self) -> bool {
+        self.exceeds_by(other, 2.0)
+    }
+
+    /// Is it more than the other by so many standard errors of the difference?
+    pub fn exceeds_by(self, other: Self, errors: f64) -> bool {
         let [of, than] = [self, other].map(|each| each.of.max(1) as f64);
         let all = (self.packets + other.packets) as f64 / (of + than);
         let error = (all * (1.0 - all) * (1.0 / of + 1.0 / than)).sqrt();
-        self.packets as f64 / of - other.packets as f64 / than > 2.0 * error
+        self.fraction() - other.fraction() > errors * error
     }
 }
 

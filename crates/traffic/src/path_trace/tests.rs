@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::compare::{Finding, Meeting, findings};
-use super::hop::ClassPath;
+use super::hop::{ClassPath, Share};
 use super::*;
 use delaylab_model::{MILLISECOND, SECOND};
 use proptest::prelude::*;
@@ -164,12 +164,56 @@ fn a_class_that_is_re_marked_says_where() {
         to: class("be"),
         after: 2,
         at: 4,
+        share: None,
     };
     let limited = Finding::Limited {
         some: vec![],
         none: vec![3],
     };
     assert_eq!(found(&trace), [remarked, limited]);
+}
+
+/// The changes that are found among 30 packets of ef to each of four hops, some of which arrive as cs1.
+fn some_re_marked(is_re_marked: fn(u8, usize) -> bool) -> Vec<(u8, u8, Option<Share>)> {
+    let mut settings = settings(&["ef"]);
+    settings.queries = 30;
+    let trace = run(settings, &mut |sent, ttl, number| {
+        let seen = if is_re_marked(ttl, number) {
+            class("cs1")
+        } else {
+            sent
+        };
+        answer(if ttl > 3 { 0 } else { ttl }, seen)
+    });
+    let changes = found(&trace).into_iter().map(|finding| match finding {
+        Finding::Remarked {
+            from,
+            to,
+            after,
+            at,
+            share,
+            ..
+        } if (from, to) == (class("ef"), class("cs1")) => (after, at, share),
+        other => panic!("{other:?}"),
+    });
+    changes.collect()
+}
+
+#[test]
+fn a_re_mark_of_some_packets_is_found_once_and_with_their_share() {
+    let changes = some_re_marked(|ttl, number| ttl > 1 && number.is_multiple_of(3));
+    let [(1, 2, Some(share))] = changes[..] else {
+        panic!("{changes:?}");
+    };
+    assert!((8..=12).contains(&share.packets) && share.of == 30);
+}
+
+/// Of few re-marked packets, hops before may have had none by chance.
+#[test]
+fn where_one_packet_was_re_marked_is_not_said_closer_than_it_is_known() {
+    let changes = some_re_marked(|ttl, number| ttl == 3 && (61..=64).contains(&number));
+    let share = Share { packets: 1, of: 30 };
+    assert_eq!(changes, [(0, 3, Some(share))]);
 }
 
 #[test]

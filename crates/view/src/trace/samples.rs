@@ -210,6 +210,13 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         1..=3 => Some(hop(format!("10.9.0.{ttl}"), sent)),
         _ => Some(says(Reason::Prohibited, hop(TARGET, sent))),
     });
+    let partly = run(&["ef"], TARGET, |sent, ttl, number| {
+        let seen = if number == 2 { class("cs1") } else { sent };
+        match ttl {
+            1..=3 => Some(hop(format!("10.9.0.{ttl}"), seen)),
+            _ => Some(says(Reason::PortUnreachable, hop(TARGET, seen))),
+        }
+    });
     vec![
         (
             "classes",
@@ -228,6 +235,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ("rejected", v4(rejected, TARGET)),
         ("some", v4(some, TARGET)),
         ("own", v4(own, TARGET)),
+        ("partly", v4(partly, TARGET)),
         (
             "v6",
             Sample {

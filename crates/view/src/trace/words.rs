@@ -124,6 +124,7 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             to,
             after,
             at,
+            share,
         } => {
             let again = if from == class {
                 String::new()
@@ -131,7 +132,8 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
                 format!(" (by then {from})")
             };
             format!(
-                "{who}{again} {is} re-marked to {to} {}",
+                "{who}{again} {is} re-marked to {to}{} {}",
+                in_some(*share),
                 between(*after, *at)
             )
         }
@@ -140,11 +142,12 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             to,
             after,
             at,
+            share,
             ..
         } => {
             let [from, to] = [from, to].map(|&ecn| ecn_name(ecn));
-            let place = between(*after, *at);
-            format!("the ECN bits of {who} become {to} instead of {from} {place}")
+            let (some, place) = (in_some(*share), between(*after, *at));
+            format!("the ECN bits of {who} become {to} instead of {from}{some} {place}")
         }
         Finding::Parts {
             from,
@@ -228,6 +231,12 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
 /// `65.0 % (13 of 20)`.
 fn percent(Share { packets, of }: Share) -> String {
     format!("{} ({packets} of {of})", format_part(packets, of))
+}
+
+/// ` in 11 of 30 packets`; of all of them, nothing.
+fn in_some(share: Option<Share>) -> String {
+    let some = share.map(|Share { packets, of }| format!(" in {packets} of {of} packets"));
+    some.unwrap_or_default()
 }
 
 fn between(after: u8, at: u8) -> String {
@@ -489,6 +498,14 @@ mod tests {
         assert_eq!(
             verdict("own"),
             "The target is 4 hops away, and be arrives there unchanged; the target says that it is prohibited."
+        );
+    }
+
+    #[test]
+    fn a_re_mark_of_some_packets_is_none_of_all() {
+        assert_eq!(
+            verdict("partly"),
+            "ef is re-marked to cs1 in 1 of 3 packets between this host and hop 2; the target is 4 hops away."
         );
     }
 
