@@ -88,7 +88,7 @@ pub struct Path<'a> {
     pub dscp: u8,
     /// How it ends: `target`, `refused`, `silent`, `beyond` (further than the last hop asked).
     pub end: &'static str,
-    /// The last hop.
+    /// The last hop. A target at `first_ttl` may be nearer.
     pub last_hop: u8,
     /// Its hops.
     pub hops: Vec<HopOf<'a>>,

@@ -65,12 +65,8 @@ fn says(reason: Reason, fate: Fate) -> Fate {
     }
 }
 
-fn run(
-    classes: &[&str],
-    target: &str,
-    mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>,
-) -> PathTrace {
-    let settings = Settings {
+fn settings(classes: &[&str]) -> Settings {
+    Settings {
         classes: classes.iter().map(|name| class(name)).collect(),
         ecn: 0,
         first_ttl: 1,
@@ -81,7 +77,22 @@ fn run(
         timeout: SECOND,
         give_up: 5,
         at_once: AtOnce::Many,
-    };
+    }
+}
+
+fn run(
+    classes: &[&str],
+    target: &str,
+    net: impl FnMut(Dscp, u8, u16) -> Option<Fate>,
+) -> PathTrace {
+    run_with(settings(classes), target, net)
+}
+
+fn run_with(
+    settings: Settings,
+    target: &str,
+    mut net: impl FnMut(Dscp, u8, u16) -> Option<Fate>,
+) -> PathTrace {
     let mut trace = PathTrace::new(settings, target.parse().unwrap(), 0).unwrap();
     let mut now = 0;
     loop {
@@ -217,6 +228,14 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
             _ => Some(says(Reason::PortUnreachable, hop(TARGET, seen))),
         }
     });
+    // `-f 6`, where the target is four hops away.
+    let from_six = Settings {
+        first_ttl: 6,
+        ..settings(&["be"])
+    };
+    let behind = run_with(from_six, TARGET, |sent, _, _| {
+        Some(says(Reason::PortUnreachable, hop(TARGET, sent)))
+    });
     vec![
         (
             "classes",
@@ -236,6 +255,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ("some", v4(some, TARGET)),
         ("own", v4(own, TARGET)),
         ("partly", v4(partly, TARGET)),
+        ("behind", v4(behind, TARGET)),
         (
             "v6",
             Sample {

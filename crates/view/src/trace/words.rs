@@ -222,8 +222,12 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
         Finding::Distance {
             hops, from, but, ..
         } => format!(
-            "the target is {} away for {who}, and {but} for {from}",
-            plural((*hops).into(), "hop")
+            "the target is {} away for {who}, and {} for {from}",
+            hops_to_target(*hops, traced),
+            match is_at_most(*but, traced) {
+                true => format!("at most {but}"),
+                false => but.to_string(),
+            }
         ),
     }
 }
@@ -371,10 +375,13 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
     let way = if parts || hops.len() > 1 {
         None
     } else if many {
-        let hops = plural(last.into(), "hop");
+        let hops = hops_to_target(last, traced);
         Some(format!("{who} take the same path, {hops} to the target"))
     } else {
-        Some(format!("the target is {} away", plural(last.into(), "hop")))
+        Some(format!(
+            "the target is {} away",
+            hops_to_target(last, traced)
+        ))
     };
     // Where no hop can tell the class, nothing is said of it.
     let as_sent = (!remarked && traced.packets.tell_class()).then(|| match told_until(traced) {
@@ -392,6 +399,21 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
         }
         (way, as_sent) => way.into_iter().chain(as_sent).collect(),
     }
+}
+
+/// `4 hops`, or `at most 6 hops`.
+fn hops_to_target(hops: u8, traced: &Traced<'_>) -> String {
+    let most = if is_at_most(hops, traced) {
+        "at most "
+    } else {
+        ""
+    };
+    format!("{most}{}", plural(hops.into(), "hop"))
+}
+
+/// Where the first hop asked (`-f`) is the target already, it may be nearer.
+fn is_at_most(hops: u8, traced: &Traced<'_>) -> bool {
+    hops > 1 && hops == traced.trace.settings().first_ttl
 }
 
 /// What the target says of the port that is asked for, to those that came there.
@@ -506,6 +528,14 @@ mod tests {
         assert_eq!(
             verdict("partly"),
             "ef is re-marked to cs1 in 1 of 3 packets between this host and hop 2; the target is 4 hops away."
+        );
+    }
+
+    #[test]
+    fn a_target_that_the_first_packet_reaches_may_be_nearer() {
+        assert_eq!(
+            verdict("behind"),
+            "The target is at most 6 hops away, and be arrives there unchanged."
         );
     }
 
