@@ -1,7 +1,7 @@
 //! What tells classes apart: where they are re-marked, leave the path of the first class and come back,
 //! where nobody answers them, and where they are lost.
 
-use super::hop::{ClassPath, Hop, Share};
+use super::hop::{ClassPath, Hop, Round, Share};
 use super::{End, Said};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::{Nanos, SECOND};
@@ -108,6 +108,10 @@ pub enum Finding {
         class: Dscp,
         /// How it ends.
         end: End,
+        /// Who refuses its packets, and what it says.
+        refused: Option<(IpAddr, Said)>,
+        /// Where its packets go round.
+        round: Option<Round>,
     },
     /// A hop refuses some packets of a class, and forwards others.
     Refused {
@@ -166,10 +170,25 @@ pub fn findings(paths: &[ClassPath], interval: Nanos) -> Vec<Finding> {
 }
 
 fn not_reached(path: &ClassPath) -> Option<Finding> {
-    (!path.reaches_target()).then_some(Finding::NotReached {
+    let refused = match path.end {
+        End::Refused(ttl) => path.hop(ttl).map(std::slice::from_ref).and_then(refuser),
+        End::Target(_) => return None,
+        End::Silent(_) | End::Beyond(_) => None,
+    };
+    Some(Finding::NotReached {
         class: path.class,
         end: path.end,
+        refused,
+        round: path.round(),
     })
+}
+
+/// Who refuses most packets to these hops, and what it says.
+fn refuser(hops: &[Hop]) -> Option<(IpAddr, Said)> {
+    let routers = hops.iter().flat_map(|hop| &hop.routers);
+    let by = routers.max_by_key(|router| router.refused())?;
+    let (&said, _) = by.refused.iter().max_by_key(|&(_, count)| count)?;
+    Some((by.address, said))
 }
 
 fn refused(path: &ClassPath) -> Option<Finding> {
@@ -178,13 +197,11 @@ fn refused(path: &ClassPath) -> Option<Finding> {
     }
     let from = path.hops.iter().position(|hop| hop.refused() > 0)?;
     let hops = &path.hops[from..];
-    let routers = hops.iter().flat_map(|hop| &hop.routers);
-    let by = routers.max_by_key(|router| router.refused())?;
-    let (&said, _) = by.refused.iter().max_by_key(|&(_, count)| count)?;
+    let (by, said) = refuser(hops)?;
     Some(Finding::Refused {
         class: path.class,
         ttl: hops[0].ttl,
-        by: by.address,
+        by,
         said,
         share: Share {
             packets: hops.iter().map(Hop::refused).sum(),

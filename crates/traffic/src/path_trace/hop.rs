@@ -50,6 +50,17 @@ pub struct Router {
     pub labels: BTreeMap<Vec<mpls::Entry>, u64>,
 }
 
+/// Where packets go round until their hop limit runs out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Round {
+    /// The first hop of it.
+    pub first: u8,
+    /// The last: behind it comes the first again.
+    pub last: u8,
+    /// Who answers at these hops; one that never does is left out.
+    pub addresses: Vec<IpAddr>,
+}
+
 /// A part of a number of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
@@ -115,6 +126,45 @@ impl ClassPath {
     /// The hop so far away, if it is on the path.
     pub fn hop(&self, ttl: u8) -> Option<&Hop> {
         self.hops.iter().find(|hop| hop.ttl == ttl)
+    }
+
+    /// Do packets go round? Then hops repeat, up to the last that answers and twice at least.
+    pub fn round(&self) -> Option<Round> {
+        match self.end {
+            End::Target(_) | End::Refused(_) => None,
+            End::Silent(_) | End::Beyond(_) => {
+                let mut lengths = 2..=self.hops.len() / 2;
+                lengths.find_map(|length| self.round_of(length))
+            }
+        }
+    }
+
+    fn round_of(&self, length: usize) -> Option<Round> {
+        // `None`: one of the two answers nothing.
+        let again = |at: usize| {
+            let (hop, later) = (&self.hops[at], &self.hops[at + length]);
+            let mut routers = later.at_place().peekable();
+            let both = hop.at_place().next().is_some() && routers.peek().is_some();
+            both.then(|| routers.any(|router| hop.has(router.address)))
+        };
+        let from_behind = (0..self.hops.len() - length).rev();
+        let pairs = from_behind.map(|at| (at, again(at)));
+        let round = pairs.take_while(|&(_, again)| again != Some(false));
+        let repeated: Vec<usize> = round.filter_map(|(at, again)| again.map(|_| at)).collect();
+        let &first = repeated.last()?;
+        let whose = |at: usize| {
+            let mut turns = self.hops[at..].iter().step_by(length);
+            turns.find_map(|hop| hop.at_place().next())
+        };
+        let routers = (first..first + length).filter_map(whose);
+        let addresses: Vec<IpAddr> = routers.map(|router| router.address).collect();
+        // One router alone may answer for what is behind it.
+        let several = addresses.iter().any(|address| *address != addresses[0]);
+        (repeated.len() >= length && several).then(|| Round {
+            first: self.hops[first].ttl,
+            last: self.hops[first + length - 1].ttl,
+            addresses,
+        })
     }
 
     /// Does it end at the target?

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 use super::compare::{Finding, Meeting, findings};
-use super::hop::{ClassPath, Share};
+use super::hop::{ClassPath, Round, Share};
 use super::*;
 use delaylab_model::{MILLISECOND, SECOND};
 use proptest::prelude::*;
@@ -372,6 +372,8 @@ fn silence_ends_a_path() {
     let not_reached = Finding::NotReached {
         class: class("be"),
         end: End::Silent(2),
+        refused: None,
+        round: None,
     };
     assert_eq!(found(&trace), [not_reached]);
     let trace = run(settings.clone(), &mut |_, _, _| None);
@@ -416,6 +418,8 @@ fn an_error_of_a_router_is_no_arrival_whatever_it_says() {
         let not_reached = Finding::NotReached {
             class: class("ef"),
             end: End::Refused(3),
+            refused: Some((address(2), Said::Error(reason))),
+            round: None,
         };
         assert_eq!(found(&trace), [not_reached], "{reason:?}");
     }
@@ -461,6 +465,37 @@ fn a_refusal_of_some_packets_ends_no_path() {
     };
     assert_eq!((*by, share.of), (address(2), 60));
     assert!((18..=22).contains(&share.packets), "{share:?}");
+}
+
+#[test]
+fn packets_that_go_round_say_between_which_hops() {
+    // As far as `heard`, two routers that send packets to each other behind `before` others, or three.
+    let around = |before: u8, length: u8, heard: u8| {
+        let trace = run(settings(&["be"]), &mut |sent, ttl, _| {
+            let router = match ttl.checked_sub(before + 1) {
+                Some(behind) => before + 1 + behind % length,
+                None => ttl,
+            };
+            (ttl <= heard).then(|| answer(router, sent)).flatten()
+        });
+        let found = found(&trace);
+        let [Finding::NotReached { end, round, .. }] = &found[..] else {
+            panic!("{found:?}");
+        };
+        (*end, round.clone())
+    };
+    let round = |hops: std::ops::RangeInclusive<u8>| Round {
+        first: *hops.start(),
+        last: *hops.end(),
+        addresses: hops.map(address).collect(),
+    };
+    assert_eq!(around(0, 2, 30), (End::Beyond(30), Some(round(1..=2))));
+    assert_eq!(around(3, 3, 30), (End::Beyond(30), Some(round(4..=6))));
+    // Routers that limit their answers fall silent.
+    assert_eq!(around(1, 2, 9), (End::Silent(9), Some(round(2..=3))));
+    // One address at all distances is no round, nor is a path whose hops all differ.
+    assert_eq!(around(2, 1, 30), (End::Beyond(30), None));
+    assert_eq!(around(0, 40, 30), (End::Beyond(30), None));
 }
 
 #[test]

@@ -386,7 +386,7 @@ impl Found {
                 ("target-limits", Some(class), Some(*after), None)
             }
             Finding::Limited { .. } => ("limited", None, None, None),
-            Finding::NotReached { class, end } => {
+            Finding::NotReached { class, end, .. } => {
                 ("not-reached", Some(class), Some(end.last_hop()), None)
             }
             Finding::Refused { class, ttl, .. } => ("refused", Some(class), None, Some(*ttl)),

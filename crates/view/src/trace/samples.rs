@@ -236,6 +236,15 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
     let behind = run_with(from_six, TARGET, |sent, _, _| {
         Some(says(Reason::PortUnreachable, hop(TARGET, sent)))
     });
+    let round = run(&["be"], TARGET, |sent, ttl, _| {
+        let router = if ttl < 2 { ttl } else { 2 + ttl % 2 };
+        Some(hop(format!("10.9.0.{router}"), sent))
+    });
+    let refused = run(&["be", "ef"], TARGET, |sent, ttl, _| match ttl {
+        1 | 2 => Some(hop(format!("10.9.0.{ttl}"), sent)),
+        _ if sent == class("ef") => Some(says(Reason::Prohibited, hop("10.9.0.13", sent))),
+        _ => Some(says(Reason::NoRoute, hop("10.9.0.3", sent))),
+    });
     vec![
         (
             "classes",
@@ -256,6 +265,8 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ("own", v4(own, TARGET)),
         ("partly", v4(partly, TARGET)),
         ("behind", v4(behind, TARGET)),
+        ("round", v4(round, TARGET)),
+        ("refused", v4(refused, TARGET)),
         (
             "v6",
             Sample {

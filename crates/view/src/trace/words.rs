@@ -7,7 +7,7 @@ use delaylab_model::units::format_part;
 use delaylab_model::words::all_of;
 use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting};
-use delaylab_traffic::path_trace::hop::{ClassPath, Router, Share};
+use delaylab_traffic::path_trace::hop::{ClassPath, Round, Router, Share};
 use delaylab_traffic::path_trace::{End, Packets, Said};
 use delaylab_wire::icmp_error::Reason;
 use std::collections::BTreeSet;
@@ -200,12 +200,22 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             )
         }
         Finding::Limited { some, none } => limited(some, none),
-        Finding::NotReached { end, .. } => {
+        Finding::NotReached {
+            class,
+            end,
+            refused,
+            round,
+        } => {
             let verb = if many { "do" } else { "does" };
-            format!(
-                "{who} {verb} not reach the target: {}",
-                why(*end, classes, traced)
-            )
+            let why = match (refused, round) {
+                (Some((by, said)), _) => {
+                    let hop = hop_of(*class, *by, end.last_hop(), traced);
+                    format!("{hop} says {}", refused_as(*said))
+                }
+                (None, Some(round)) => goes_round(round),
+                (None, None) => why(*end),
+            };
+            format!("{who} {verb} not reach the target: {why}")
         }
         Finding::Refused {
             class,
@@ -214,8 +224,7 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             said,
             share,
         } => {
-            let path = traced.paths.iter().find(|path| path.class == *class);
-            let hop = path.map_or_else(|| by.to_string(), |path| hop_of(path, *by, *ttl));
+            let hop = hop_of(*class, *by, *ttl, traced);
             let says = refused_as(*said);
             format!("{hop} refuses {} of {who} and says {says}", percent(*share))
         }
@@ -302,32 +311,32 @@ fn limited(some: &[u8], none: &[u8]) -> String {
     }
 }
 
-fn why(end: End, classes: &[Dscp], traced: &Traced<'_>) -> String {
+fn why(end: End) -> String {
     match end {
         End::Silent(0) => "no hop answers at all".to_owned(),
         End::Silent(ttl) => format!("no hop behind hop {ttl} answers"),
         End::Beyond(ttl) => format!("it is more than {} away", plural(ttl.into(), "hop")),
         End::Target(ttl) => format!("hop {ttl}"),
-        End::Refused(ttl) => {
-            let path = traced.paths.iter().find(|p| classes.contains(&p.class));
-            let refusal = path.and_then(|path| refusal(path, ttl));
-            refusal.unwrap_or_else(|| format!("hop {ttl} refuses it"))
-        }
+        End::Refused(ttl) => format!("hop {ttl} refuses it"),
     }
 }
 
-fn refusal(path: &ClassPath, ttl: u8) -> Option<String> {
-    let mut routers = path.hop(ttl)?.routers.iter();
-    let router = routers.find(|router| router.refused() > 0)?;
-    let (&said, _) = router.refused.iter().max_by_key(|&(_, count)| count)?;
-    let by = hop_of(path, router.address, ttl);
-    Some(format!("{by} says {}", refused_as(said)))
+fn goes_round(round: &Round) -> String {
+    let addresses: Vec<String> = round.addresses.iter().map(IpAddr::to_string).collect();
+    format!(
+        "packets go round between hop {} and hop {} ({})",
+        round.first,
+        round.last,
+        addresses.join(", ")
+    )
 }
 
 /// `hop 2 (192.0.2.1)`, where that address is first met: a firewall lets a packet's hop limit run out before it
 /// rejects the packet, and so answers at the next distance, too.
-fn hop_of(path: &ClassPath, address: IpAddr, ttl: u8) -> String {
-    let first = path.hops.iter().find(|hop| hop.has(address));
+fn hop_of(class: Dscp, address: IpAddr, ttl: u8, traced: &Traced<'_>) -> String {
+    let mut paths = traced.paths.iter();
+    let path = paths.find(|path| path.class == class);
+    let first = path.and_then(|path| path.hops.iter().find(|hop| hop.has(address)));
     let hop = first.map_or(ttl, |hop| hop.ttl);
     format!("hop {hop} ({address})")
 }
@@ -536,6 +545,24 @@ mod tests {
         assert_eq!(
             verdict("behind"),
             "The target is at most 6 hops away, and be arrives there unchanged."
+        );
+    }
+
+    #[test]
+    fn packets_that_go_round_are_not_too_far_to_go() {
+        assert_eq!(
+            verdict("round"),
+            "be does not reach the target: packets go round between hop 2 and hop 3 (10.9.0.2, 10.9.0.3)."
+        );
+    }
+
+    /// What happens to one class is not said of another that ends at the same distance.
+    #[test]
+    fn each_class_is_refused_by_its_own_hop() {
+        assert_eq!(
+            verdict("refused"),
+            "be does not reach the target: hop 3 (10.9.0.3) says that there is no route; \
+             ef does not reach the target: hop 3 (10.9.0.13) says that it is prohibited."
         );
     }
 
