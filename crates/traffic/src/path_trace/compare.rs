@@ -1,7 +1,7 @@
 //! What tells classes apart: where they are re-marked, leave the path of the first class and come back,
 //! where nobody answers them, and where they are lost.
 
-use super::hop::{ClassPath, Hop, Round, Share};
+use super::hop::{CLEARLY, ClassPath, Hop, Round, Share};
 use super::{End, Said};
 use delaylab_model::dscp::Dscp;
 use delaylab_model::{Nanos, SECOND};
@@ -237,10 +237,6 @@ fn together<'a>(all: impl Iterator<Item = &'a Values>) -> Values {
     sum
 }
 
-/// So many standard errors make a larger share of a value another change: each hop has a share of its own of what is
-/// changed in some packets, and a path has many hops.
-const CLEARLY: f64 = 3.0;
-
 /// Each change of a value along the hops that tell it. Some packets alone may be changed: then their value is new at
 /// a hop, and hops behind it see it again.
 fn changes(path: &ClassPath, value: fn(u8) -> u8) -> Vec<Change> {
@@ -389,8 +385,8 @@ fn distance(first: &ClassPath, path: &ClassPath) -> Option<Finding> {
     }
 }
 
-/// Loss of the path is loss at the target, and at every hop that answers at all from somewhere on. What is missing at the
-/// target alone may be a limit on its errors, and is then no loss.
+/// Loss of the path is loss at the target, and at every hop from somewhere on that does not limit its answers. What
+/// is missing at the target alone may be a limit on its errors, and is then no loss.
 fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
     let Some((target, before)) = path.hops.split_last().filter(|_| path.reaches_target()) else {
         return Vec::new();
@@ -403,7 +399,7 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
     let mut answering = before
         .iter()
         .rev()
-        .filter(|hop| hop.answered() > 0)
+        .filter(|hop| hop.answered() > 0 && !path.limits_answers(hop))
         .peekable();
     let last = answering.peek().copied();
     let losing: Vec<&Hop> = answering.take_while(|hop| hop.unanswered() > 0).collect();

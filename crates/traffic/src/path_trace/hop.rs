@@ -61,6 +61,9 @@ pub struct Round {
     pub addresses: Vec<IpAddr>,
 }
 
+/// So many standard errors are no chance where many shares are compared: those of each hop of a path.
+pub(super) const CLEARLY: f64 = 3.0;
+
 /// A part of a number of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
@@ -172,11 +175,20 @@ impl ClassPath {
         matches!(self.end, End::Target(_))
     }
 
-    /// Does more of what is sent come back from behind this hop than from it? Then it limits its answers,
-    /// and what is missing is no loss.
+    /// Does clearly more of what is sent come back from behind this hop than from it? Then it limits its answers, and
+    /// what is missing is no loss.
     pub fn limits_answers(&self, hop: &Hop) -> bool {
-        let mut behind = self.hops.iter().filter(|behind| behind.ttl > hop.ttl);
-        behind.any(|behind| behind.answered() * hop.sent > hop.answered() * behind.sent)
+        let mut open: Vec<&Hop> = Vec::new();
+        for each in self.hops.iter().rev() {
+            let limits = each.answers_less_than(&open);
+            if each.ttl == hop.ttl {
+                return limits;
+            }
+            if !limits {
+                open.push(each);
+            }
+        }
+        false
     }
 }
 
@@ -262,6 +274,23 @@ impl Hop {
         }
         let most = counts.into_iter().max_by_key(|&(_, count)| count);
         most.map(|(byte, _)| byte)
+    }
+
+    /// Does it answer clearly less than the hops behind it do, which do not limit their answers? Where packets are
+    /// lost, one hop is a little worse than another by chance.
+    fn answers_less_than(&self, behind: &[&Self]) -> bool {
+        if self.answered() == 0 {
+            return behind.iter().any(|hop| hop.answered() > 0);
+        }
+        let missing = Share::missing(self);
+        let lost = behind.iter().any(|hop| hop.unanswered() > 0);
+        let together = Share {
+            packets: 0,
+            of: behind.iter().map(|hop| hop.sent).sum(),
+        };
+        let mut each = behind.iter().map(|hop| Share::missing(hop));
+        each.any(|other| missing.exceeds_by(other, CLEARLY))
+            || !lost && together.of > 0 && missing.exceeds(together)
     }
 
     /// Does this address answer here?

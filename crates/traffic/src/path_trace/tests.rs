@@ -360,6 +360,77 @@ fn behind_a_limit_the_loss_is_that_of_the_hops_before() {
     assert!(missing.packets > 20 && missing.exceeds(*last));
 }
 
+/// A path of three routers and a target that echoes, of 100 packets to each of which so many are not answered.
+fn with_missing(missing: [u64; 4]) -> (Vec<Finding>, Vec<u8>) {
+    let mut settings = settings(&["be"]);
+    settings.queries = 100;
+    let mut numbers: [Vec<usize>; 4] = Default::default();
+    let trace = run(settings, &mut |sent, ttl, number| {
+        if ttl > 4 {
+            return None;
+        }
+        let hop = usize::from(ttl) - 1;
+        if !numbers[hop].contains(&number) {
+            numbers[hop].push(number);
+        }
+        // The first packet to each hop is answered: it finds the target.
+        let turn = numbers[hop].iter().position(|&known| known == number)?;
+        let (delay, mut answer) = answer(if ttl > 3 { 0 } else { ttl }, sent)?;
+        if ttl > 3 {
+            answer.said = Said::EchoReply;
+        }
+        (turn == 0 || turn > missing[hop] as usize).then_some((delay, answer))
+    });
+    let path = ClassPath::of_every_class(&trace).remove(0);
+    let limiting = path.hops.iter().filter(|hop| path.limits_answers(hop));
+    (found(&trace), limiting.map(|hop| hop.ttl).collect())
+}
+
+/// 20 % are lost between hop 2 and 3: by chance a hop shows a few more than one behind it.
+#[test]
+fn loss_is_not_called_a_limit_because_hops_differ_by_chance() {
+    let (found, limiting) = with_missing([0, 0, 21, 15]);
+    assert!(limiting.is_empty(), "{limiting:?}");
+    assert!(
+        matches!(found[..], [Finding::Lost { from: 3, .. }]),
+        "{found:?}"
+    );
+    let (found, limiting) = with_missing([0, 24, 17, 19]);
+    assert!(limiting.is_empty(), "{limiting:?}");
+    assert!(
+        matches!(found[..], [Finding::Lost { from: 2, .. }]),
+        "{found:?}"
+    );
+}
+
+/// Its missing answers do not say that packets were lost there.
+#[test]
+fn loss_behind_a_hop_that_limits_its_answers_is_not_seen_from_there_on() {
+    let (found, limiting) = with_missing([0, 0, 90, 13]);
+    assert_eq!(limiting, [3_u8]);
+    let [
+        Finding::Lost { from: 4, .. },
+        Finding::Limited { some, none },
+    ] = &found[..]
+    else {
+        panic!("{found:?}");
+    };
+    assert_eq!((&some[..], none.is_empty()), (&[3][..], true));
+}
+
+/// One that answers nothing, and one that answers less than hops behind it of which nothing is missing.
+#[test]
+fn hops_that_limit_their_answers_are_named() {
+    assert_eq!(with_missing([0, 8, 0, 0]).1, [2_u8]);
+    assert!(with_missing([1, 0, 0, 0]).1.is_empty());
+    let trace = run(settings(&["be"]), &mut |sent, ttl, _| {
+        let router = if ttl > 3 { 0 } else { ttl };
+        (ttl != 2).then(|| answer(router, sent)).flatten()
+    });
+    let path = ClassPath::of_every_class(&trace).remove(0);
+    assert!(path.limits_answers(path.hop(2).unwrap()));
+}
+
 #[test]
 fn silence_ends_a_path() {
     let mut settings = settings(&["be"]);

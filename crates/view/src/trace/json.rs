@@ -110,7 +110,7 @@ pub struct HopOf<'a> {
     /// Packets that a hop refused, which are among those answered; left out where none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<u64>,
-    /// Is more answered from behind it? Then what it leaves unanswered is no loss of the path.
+    /// Is clearly more answered from behind it? Then what it leaves unanswered is no loss of the path.
     pub limits_answers: bool,
     /// Who answers, the most frequent first.
     pub routers: Vec<RouterOf<'a>>,

@@ -135,7 +135,11 @@ fn label(label: u32, cos: u8) -> Entry {
 /// ef is cleared behind hop 2, cs1 takes another way, hop 4 answers little.
 fn classes(classes: &[&str], prefix: &str) -> PathTrace {
     let by = |n: u8| format!("{prefix}{n}");
-    run(classes, &by(99), |sent, ttl, number| {
+    let settings = Settings {
+        queries: 8,
+        ..settings(classes)
+    };
+    run_with(settings, &by(99), |sent, ttl, number| {
         let seen = if sent == class("ef") && ttl > 2 {
             class("be")
         } else {
@@ -147,7 +151,7 @@ fn classes(classes: &[&str], prefix: &str) -> PathTrace {
                 labels: vec![label(24_001, 0)],
                 ..hop(by(3), seen)
             }),
-            4 => number.is_multiple_of(2).then(|| hop(by(4), seen)),
+            4 => number.is_multiple_of(4).then(|| hop(by(4), seen)),
             1 | 2 => Some(hop(by(ttl), seen)),
             _ => Some(says(Reason::PortUnreachable, hop(by(99), seen))),
         }
