@@ -706,4 +706,23 @@ mod in_turn {
             }
         }
     }
+
+    /// From the first answer on the kernel knows the path's MTU; the hops are asked all the same, also by a trace
+    /// that begins so.
+    #[test]
+    fn packets_too_big_for_a_later_link_say_which_hop_refuses_them() {
+        let chain = or_skip!(Chain::new());
+        for end in [&chain.routers[1], &chain.b] {
+            or_skip!(end.ip("link set net4 mtu 1400"));
+        }
+        for _ in 0..2 {
+            let words = "fd00:78:4::2 -s 1450B -n -q 2 -i 100ms -w 500ms";
+            let ran = trace(&chain.a, words);
+            let shown = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+            let said = "be does not reach the target: hop 2 (fd00:78:2::2) says that packets are too big: 1400 B would fit.";
+            assert!(shown.contains(said), "{}{}", ran.stdout, ran.stderr);
+            assert!(shown.contains("1 fd00:78:1::2"), "{}", ran.stdout);
+            assert_eq!(ran.code, 1);
+        }
+    }
 }

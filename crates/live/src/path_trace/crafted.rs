@@ -13,6 +13,7 @@ use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{clock, random, socket_options as options};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
+use delaylab_model::probe::DontFragment;
 use delaylab_traffic::path_trace::{Answer, QuotedMarks, Said};
 use delaylab_wire::icmp_error::IcmpError;
 use delaylab_wire::ip::Header;
@@ -315,6 +316,10 @@ impl Opening<'_> {
             let socket = self.raw(Kind::IpRaw)?;
             let byte = class.traffic_class(settings.ecn);
             options::set_traffic_class(&socket, self.v6(), byte).map_err(self.failed("class"))?;
+            // A hop that says "too big" is an answer. The kernel learns the path's MTU from it and would, of IPv6,
+            // refuse to send any further packet to the target, and of IPv4 fragment it here.
+            options::set_dont_fragment(&socket, self.v6(), DontFragment::Probe)
+                .map_err(self.failed("ignore the path MTU"))?;
             Ok(socket)
         };
         settings.classes.iter().map(sender).collect()

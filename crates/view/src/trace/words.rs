@@ -355,6 +355,7 @@ pub fn refused_as(said: Said) -> String {
         Said::Error(Reason::Prohibited) => "that it is prohibited".to_owned(),
         Said::Error(Reason::PortUnreachable) => "that the port is unreachable".to_owned(),
         Said::Error(Reason::ProtocolUnreachable) => "that the protocol is unreachable".to_owned(),
+        Said::Error(Reason::TooBig { mtu: 0 }) => "that packets are too big".to_owned(),
         Said::Error(Reason::TooBig { mtu }) => {
             format!("that packets are too big: {mtu} B would fit")
         }
