@@ -14,7 +14,7 @@
 //! | time of reading | `received`, `recv` | the same |
 //! | sequence number | `seq`, `sequence`, `n`, `icmp_seq`, `packet`, `index` | gaps in it were lost |
 //! | stream | `host`, `target`, `dst`, `address`, `stream` | a name |
-//! | outcome | `lost`, `loss`; `ok`, `success`; `status`, `outcome` | 0, 1, true, false; `ok`, `refused`, anything else was lost |
+//! | outcome | `lost`, `loss`, `error`; `ok`, `success`; `status`, `outcome`, `result` | truths, shares, codes and words: see `outcome` |
 //! | TTL | `ttl`, `hop_limit` | |
 //! | size | `size`, `ip_size`, `packet_size` | bytes of the IP packet |
 //!
@@ -23,10 +23,14 @@
 
 mod columns;
 mod line;
+mod outcome;
+#[cfg(test)]
+mod tests;
 mod unit;
 
 use self::columns::{Column, Role, Unit};
 use self::line::{Cells, Shape};
+use self::outcome::{Ending, Said};
 use super::decimal::{self, Time};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -34,7 +38,10 @@ use super::text::{Strange, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+
+/// So many words that are not understood are named.
+const NAMED: usize = 4;
 
 pub static FORMAT: Format = Format {
     name: "table",
@@ -60,7 +67,8 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
             nearest: Some(&FORMAT),
         });
     };
-    let columns = columns::decide(&shape, options).map_err(ImportError::Table)?;
+    let mut columns = columns::decide(&shape, options).map_err(ImportError::Table)?;
+    columns::leave_out_settings(&mut columns, &shape, &start);
     let mut text = input.lines();
     let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
@@ -118,6 +126,8 @@ struct Table<'a> {
     streams: Vec<(String, Method, Packets, Unwrap)>,
     by_name: HashMap<String, usize>,
     numbered: bool,
+    /// Columns of outcomes, and words in them that are not understood, of rows that have a delay.
+    unknown: BTreeSet<(&'a str, String)>,
 }
 
 /// What a row says.
@@ -129,15 +139,10 @@ struct Row<'a> {
     stream: &'a str,
     /// By its column of outcomes.
     outcome: Option<Ending>,
+    /// A column of outcomes, and its word that is not understood.
+    unknown: Option<(usize, &'a str)>,
     ttl: Option<u8>,
     size: Option<u32>,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Ending {
-    Answered,
-    Lost,
-    Refused,
 }
 
 impl<'a> Table<'a> {
@@ -149,6 +154,7 @@ impl<'a> Table<'a> {
             streams: Vec::new(),
             by_name: HashMap::new(),
             numbered: columns.iter().any(|column| column.role == Role::Seq),
+            unknown: BTreeSet::new(),
         }
     }
 
@@ -174,6 +180,7 @@ impl<'a> Table<'a> {
         let mut row = Row::default();
         let mut count = 0;
         for (column, cell) in self.columns.iter().zip(Cells::new(line, shape.separator)) {
+            let at = count;
             count += 1;
             match column.role {
                 Role::Sent(unit) => row.sent_at = moment(cell, unit, shape),
@@ -182,7 +189,11 @@ impl<'a> Table<'a> {
                 Role::Stream => row.stream = cell,
                 Role::Ttl => row.ttl = cell.parse().ok(),
                 Role::Size => row.size = cell.parse().ok(),
-                Role::Outcome(good) => row.outcome = ending(cell, good),
+                Role::Outcome(about) => match outcome::said(cell, about) {
+                    Said::Nothing => {}
+                    Said::Ended(ending) => row.outcome = row.outcome.max(Some(ending)),
+                    Said::Unknown => row.unknown = Some((at, cell)),
+                },
                 Role::Delay(..) | Role::Unread => {}
             }
         }
@@ -225,6 +236,7 @@ impl<'a> Table<'a> {
             packets.unanswered_since(seq, row.sent_at);
             packets.sized(seq, row.size);
         };
+        let mut is_corrupt = false;
         match row.outcome {
             Some(Ending::Refused) => {
                 lost(packets);
@@ -235,7 +247,8 @@ impl<'a> Table<'a> {
                 lost(packets);
                 return true;
             }
-            _ => {}
+            Some(Ending::Corrupt) => is_corrupt = true,
+            Some(Ending::Answered) | None => {}
         }
         if line::stands_for_none(cell) {
             lost(packets);
@@ -259,6 +272,17 @@ impl<'a> Table<'a> {
             },
         );
         packets.sized(seq, row.size);
+        if is_corrupt {
+            packets.corrupt(seq);
+        }
+        // A delay was measured, whatever the word means.
+        if let Some((column, word)) = row.unknown
+            && self.unknown.len() <= NAMED
+        {
+            let word = word.chars().take(40).collect();
+            self.unknown
+                .insert((self.columns[column].name.as_str(), word));
+        }
         true
     }
 
@@ -268,6 +292,18 @@ impl<'a> Table<'a> {
             Role::Sent(unit) | Role::Read(unit) => Some(unit),
             _ => None,
         });
+        if !self.unknown.is_empty() {
+            let named = self.unknown.iter().take(NAMED);
+            let named = named.map(|(column, word)| format!("`{column}` {word}"));
+            let more = match self.unknown.len() > NAMED {
+                true => " and others",
+                false => "",
+            };
+            imported.warn(format!(
+                "outcomes that are not understood: {}{more}. Their packets have a delay and count as answered",
+                named.collect::<Vec<_>>().join(", ")
+            ));
+        }
         let own = times.clone().any(|unit| matches!(unit, Unit::Is(_)));
         let dated = times.clone().count() > 0;
         for (name, method, packets, _) in self.streams {
@@ -318,26 +354,4 @@ fn number(cell: &str, unit: Nanos, shape: &Shape) -> Option<Time> {
         return decimal::any_time(&cell.replace(',', "."), unit);
     }
     decimal::any_time(cell, unit)
-}
-
-/// What a column of outcomes says; nothing where it says nothing.
-fn ending(cell: &str, good: bool) -> Option<Ending> {
-    let said = |truth: bool| {
-        let answered = truth == good;
-        Some(if answered {
-            Ending::Answered
-        } else {
-            Ending::Lost
-        })
-    };
-    match cell.to_ascii_lowercase().as_str() {
-        "" => None,
-        "1" | "true" | "yes" => said(true),
-        "0" | "false" | "no" => said(false),
-        "ok" | "success" | "reply" | "answered" | "received" | "alive" | "late" => {
-            Some(Ending::Answered)
-        }
-        word if word.contains("refused") || word.contains("unreachable") => Some(Ending::Refused),
-        _ => Some(Ending::Lost),
-    }
 }

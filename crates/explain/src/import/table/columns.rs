@@ -1,6 +1,7 @@
 //! What the columns of a table are: by their names, by `--columns`, or by their first values.
 
-use super::line::Shape;
+use super::line::{self, Shape};
+use super::outcome::{self, About};
 use super::unit;
 use crate::import::{Options, date};
 use delaylab_model::method::Method;
@@ -25,8 +26,8 @@ pub enum Role {
     Seq,
     /// Of which stream it is.
     Stream,
-    /// Whether it was answered: is `true` or 1 the good end?
-    Outcome(bool),
+    /// Whether it was answered.
+    Outcome(About),
     /// The reply's TTL.
     Ttl,
     /// Bytes of its IP packet.
@@ -137,15 +138,18 @@ const NAMES: &[(Meaning, &[&str])] = &[
         ],
     ),
     (
-        Meaning::Is(Role::Outcome(true)),
-        &[
-            "ok", "success", "answered", "alive", "status", "outcome", "result",
-        ],
+        Meaning::Is(Role::Outcome(About::Answered)),
+        &["ok", "success", "answered", "alive"],
     ),
     (
-        Meaning::Is(Role::Outcome(false)),
-        &["lost", "loss", "timeout", "error"],
+        Meaning::Is(Role::Outcome(About::Status)),
+        &["status", "outcome", "result"],
     ),
+    (
+        Meaning::Is(Role::Outcome(About::Lost)),
+        &["lost", "loss", "error"],
+    ),
+    (Meaning::Is(Role::Outcome(About::Timeout)), &["timeout"]),
     (Meaning::Is(Role::Ttl), &["ttl", "hop_limit", "hlim"]),
     (
         Meaning::Is(Role::Size),
@@ -219,6 +223,19 @@ pub fn decide(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
     ))
 }
 
+/// Leaves out what only looks like an outcome by its name: `start` are the first lines of the table.
+pub fn leave_out_settings(columns: &mut [Column], shape: &Shape, start: &str) {
+    // The last of them may be cut.
+    let whole = start.rfind('\n').map_or("", |end| &start[..end]);
+    let rows = whole.lines().filter(|line| !line::is_comment(line));
+    let rows: Vec<&str> = rows.skip(usize::from(shape.has_heading)).collect();
+    for at in 0..columns.len() {
+        if outcome::may_be_setting(&columns[at]) && outcome::is_setting(shape, columns, at, &rows) {
+            columns[at].role = Role::Unread;
+        }
+    }
+}
+
 /// A line of names for a table of this width.
 fn example(width: usize) -> String {
     let names = ["time", "rtt_ms"].into_iter().chain(std::iter::repeat("-"));
@@ -253,6 +270,8 @@ fn role(
     options: &Options,
 ) -> Result<Role, String> {
     Ok(match meaning {
+        // `timeout_ms` is for how long a tool waited.
+        Meaning::Is(Role::Outcome(_)) if unit.is_some() => Role::Unread,
         Meaning::Is(role) => role,
         Meaning::Delay(method) => {
             let own = has_unit(value).then_some(MILLISECOND);

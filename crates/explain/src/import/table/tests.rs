@@ -1,0 +1,78 @@
+//! Whole tables, as they are read.
+
+#![allow(clippy::unwrap_used)]
+use crate::import::{self, Imported, Stream};
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
+
+fn text(text: &str) -> Imported {
+    import::read(text.as_bytes(), None).unwrap()
+}
+
+/// A heading, and a line for each number.
+fn table(heading: &str, numbers: std::ops::Range<i64>, line: impl Fn(i64) -> String) -> Imported {
+    let lines: Vec<String> = numbers.map(line).collect();
+    text(&format!("{heading}\n{}\n", lines.join("\n")))
+}
+
+fn answered(stream: &Stream) -> usize {
+    stream.records.iter().filter(Record::answered).count()
+}
+
+fn round_trips(stream: &Stream) -> Vec<Option<Nanos>> {
+    let records = stream.records.iter();
+    records.map(|record| record.round_trip()).collect()
+}
+
+fn warns(imported: &Imported, words: &str) -> bool {
+    let mut warnings = imported.warnings.iter();
+    warnings.any(|warning| warning.contains(words))
+}
+
+#[test]
+fn packets_with_a_delay_are_answered_unless_their_outcome_is_another() {
+    let outcomes = [
+        ("status", "200"),
+        ("status", "NOERROR"),
+        ("status", "up"),
+        ("result", "pass"),
+        ("error", "-"),
+        ("error", "none"),
+        ("error", "null"),
+        ("loss", "0%"),
+        ("loss", "0.0"),
+        ("success", "Y"),
+        ("ok", "t"),
+        ("timeout", "1000"),
+        ("timeout", "1"),
+        ("timeout_ms", "1000"),
+    ];
+    for (column, cell) in outcomes {
+        let heading = format!("seq,{column},rtt_ms");
+        let imported = table(&heading, 0..30, |seq| format!("{seq},{cell},12.{seq:02}"));
+        assert_eq!(answered(&imported.streams[0]), 30, "{column} = {cell}");
+        assert!(!warns(&imported, "not understood"), "{column} = {cell}");
+        let is_setting = column.starts_with("timeout");
+        assert_eq!(warns(&imported, "columns not read"), is_setting, "{column}");
+    }
+}
+
+#[test]
+fn outcomes_that_are_lost_stay_lost_and_unknown_words_are_named() {
+    let imported = text(
+        "seq,status,lost,rtt_ms\n0,200,no,1.5\n1,timeout,no,1.5\n2,200,yes,1.5\n3,refused,no,1.5\n4,odd,no,1.5\n5,odd,no,-\n",
+    );
+    let outcomes = imported.streams[0].records.iter();
+    let outcomes: Vec<&str> = outcomes.map(|record| record.outcome.name()).collect();
+    assert_eq!(outcomes, ["ok", "lost", "lost", "refused", "ok", "lost"]);
+    assert!(
+        warns(&imported, "`status` odd. "),
+        "{:?}",
+        imported.warnings
+    );
+    // A truth, of which most packets have no time-out, is no setting.
+    let truth = text("seq,timeout,rtt_ms\n0,0,1.5\n1,0,1.5\n2,1,1000\n");
+    assert_eq!(answered(&truth.streams[0]), 2);
+    let corrupt = text("seq,outcome,rtt_ms\n0,ok,1.5\n1,corrupt,1.5\n");
+    assert_eq!(corrupt.streams[0].records.counts().corrupt, 1);
+}
