@@ -73,6 +73,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
     let mut table = Table::new(&columns);
+    table.below_zero = is_one_way_below_zero(&shape, &columns, &start);
     let mut take = |number: usize, line: &str| {
         if !table.row(&shape, line) {
             strange.note(number, line);
@@ -118,11 +119,28 @@ fn is_newest_first(shape: &Shape, columns: &[Column], start: &str) -> bool {
     times.is_sorted_by(|one, next| one >= next) && times.first() > times.last()
 }
 
+/// Are one-way delays of the first rows less than 0, other than a -1? Then clocks differ, and a -1 is a delay as well.
+fn is_one_way_below_zero(shape: &Shape, columns: &[Column], start: &str) -> bool {
+    let is_below = |(column, cell): (&Column, &str)| match column.role {
+        Role::Delay(unit, Method::Frame) => {
+            let delay = delay(cell, unit, shape);
+            delay.is_some_and(|delay| delay.nanos < 0) && !is_minus_one(cell)
+        }
+        _ => false,
+    };
+    start.lines().any(|line| {
+        let cells = Cells::new(line, shape.separator);
+        columns.iter().zip(cells).any(is_below)
+    })
+}
+
 /// The packets of each stream and column of delays.
 struct Table<'a> {
     columns: &'a [Column],
     /// Are there more columns of delays than one?
     several: bool,
+    /// Have clocks made one-way delays less than 0?
+    below_zero: bool,
     streams: Vec<(String, Method, Packets, Unwrap)>,
     by_name: HashMap<String, usize>,
     numbered: bool,
@@ -151,6 +169,7 @@ impl<'a> Table<'a> {
         Self {
             columns,
             several: delays.count() > 1,
+            below_zero: false,
             streams: Vec::new(),
             by_name: HashMap::new(),
             numbered: columns.iter().any(|column| column.role == Role::Seq),
@@ -227,7 +246,7 @@ impl<'a> Table<'a> {
     }
 
     fn packet(&mut self, at: usize, row: &Row<'_>, cell: &str, unit: Unit, shape: &Shape) -> bool {
-        let (_, _, packets, numbers) = &mut self.streams[at];
+        let (_, method, packets, numbers) = &mut self.streams[at];
         let seq = match row.seq {
             Some(seq) => numbers.whole(seq),
             None => packets.next(),
@@ -257,10 +276,15 @@ impl<'a> Table<'a> {
         let Some(round_trip) = delay(cell, unit, shape) else {
             return false;
         };
-        // Tools have -1 for what was lost.
-        if round_trip.nanos < 0 {
+        // Tools have -1 for what was lost. Only one-way delays are less than 0 otherwise, by clocks that differ.
+        let is_one_way = *method == Method::Frame;
+        if is_minus_one(cell) && !(is_one_way && self.below_zero) {
             lost(packets);
-            return cell.starts_with("-1");
+            return true;
+        }
+        if round_trip.nanos < 0 && !is_one_way {
+            lost(packets);
+            return false;
         }
         packets.reply(
             seq,
@@ -354,4 +378,14 @@ fn number(cell: &str, unit: Nanos, shape: &Shape) -> Option<Time> {
         return decimal::any_time(&cell.replace(',', "."), unit);
     }
     decimal::any_time(cell, unit)
+}
+
+/// What stands for a packet that was lost, with whatever unit: `-1`, `-1.0`, `-1 ms`.
+fn is_minus_one(cell: &str) -> bool {
+    if !cell.starts_with('-') {
+        return false;
+    }
+    let end = cell.rfind(|c: char| c.is_ascii_digit());
+    let digits = cell[..end.map_or(0, |end| end + 1)].replace(',', ".");
+    digits.parse().is_ok_and(|number: f64| number == -1.0)
 }

@@ -76,3 +76,22 @@ fn outcomes_that_are_lost_stay_lost_and_unknown_words_are_named() {
     let corrupt = text("seq,outcome,rtt_ms\n0,ok,1.5\n1,corrupt,1.5\n");
     assert_eq!(corrupt.streams[0].records.counts().corrupt, 1);
 }
+
+#[test]
+fn one_way_delays_may_be_less_than_zero_and_round_trips_may_not() {
+    let line = |n: i64| format!("{}.5,-{}.{:02}", 100 + n, n % 3, 2 + n % 70);
+    let imported = table("time_s,owd_ms", 0..200, line);
+    assert_eq!(answered(&imported.streams[0]), 200);
+    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    // A -1 stands for what was lost, unless other delays are less than 0, too.
+    let whole = text("seq,owd_us\n0,-3\n1,-1\n2,4\n");
+    assert_eq!(
+        round_trips(&whole.streams[0]),
+        [Some(-3_000), Some(-1_000), Some(4_000)]
+    );
+    let lost = text("seq,owd_us\n0,3\n1,-1\n2,4\n");
+    assert_eq!(answered(&lost.streams[0]), 2);
+    let there_and_back = text("seq,rtt_ms\n0,3.5\n1,-1\n2,-1.0\n3,-1.5\n4,2.5\n");
+    assert_eq!(answered(&there_and_back.streams[0]), 2);
+    assert!(warns(&there_and_back, "1 line was not understood"));
+}
