@@ -23,6 +23,7 @@
 
 mod columns;
 mod line;
+mod numbers;
 mod outcome;
 #[cfg(test)]
 mod tests;
@@ -30,9 +31,9 @@ mod unit;
 
 use self::columns::{Column, Role, Unit};
 use self::line::{Cells, Shape};
+use self::numbers::Numbers;
 use self::outcome::{Ending, Said};
 use super::decimal::{self, Time};
-use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
@@ -141,7 +142,7 @@ struct Table<'a> {
     several: bool,
     /// Have clocks made one-way delays less than 0?
     below_zero: bool,
-    streams: Vec<(String, Method, Packets, Unwrap)>,
+    streams: Vec<(String, Method, Packets, Numbers)>,
     by_name: HashMap<String, usize>,
     numbered: bool,
     /// Columns of outcomes, and words in them that are not understood, of rows that have a delay.
@@ -241,7 +242,7 @@ impl<'a> Table<'a> {
         }
         self.by_name.insert(full.clone(), self.streams.len());
         self.streams
-            .push((full, method, Packets::new(), Unwrap::default()));
+            .push((full, method, Packets::new(), Numbers::default()));
         self.streams.len() - 1
     }
 
@@ -326,6 +327,17 @@ impl<'a> Table<'a> {
             imported.warn(format!(
                 "outcomes that are not understood: {}{more}. Their packets have a delay and count as answered",
                 named.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        let copies = self
+            .streams
+            .iter()
+            .map(|(_, _, packets, _)| packets.answered().1);
+        let copies: u64 = copies.sum();
+        if copies > 0 {
+            let rows = if copies == 1 { "row has" } else { "rows have" };
+            imported.warn(format!(
+                "{copies} {rows} a number that was answered before, and count as copies. Import several runs that stand in one table one by one"
             ));
         }
         let own = times.clone().any(|unit| matches!(unit, Unit::Is(_)));

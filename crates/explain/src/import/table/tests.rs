@@ -95,3 +95,23 @@ fn one_way_delays_may_be_less_than_zero_and_round_trips_may_not() {
     assert_eq!(answered(&there_and_back.streams[0]), 2);
     assert!(warns(&there_and_back, "1 line was not understood"));
 }
+
+#[test]
+fn numbers_in_another_order_invent_no_losses() {
+    let last_first = table("seq,rtt_ms", -1..39_999, |n| match n {
+        -1 => "39999,1.5".to_owned(),
+        _ => format!("{n},1.5"),
+    });
+    let counts = last_first.streams[0].records.counts();
+    assert_eq!((counts.answered, counts.lost), (40_000, 0));
+    let twice = table("seq,rtt_ms", 0..80_000, |n| format!("{},1.5", n % 40_000));
+    let counts = twice.streams[0].records.counts();
+    assert_eq!(
+        (counts.answered, counts.lost, counts.copies),
+        (40_000, 0, 40_000)
+    );
+    assert!(warns(
+        &twice,
+        "40000 rows have a number that was answered before"
+    ));
+}
