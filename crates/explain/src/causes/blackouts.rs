@@ -13,7 +13,7 @@ use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Labels that a warning names.
@@ -32,6 +32,8 @@ pub struct Blackout {
     pub packets: u64,
     /// How many of them were answered after their time-out.
     pub late: u64,
+    /// How many of them had a reply that is not what was sent or asked for, or was cut short.
+    pub corrupt: u64,
     /// The likely reason.
     pub reason: String,
 }
@@ -54,6 +56,7 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
         packets: tried(&rows),
         late: total(&rows, "late"),
+        corrupt: total(&rows, "corrupt"),
         reason: reason(run, resolved, &rows),
         label,
     };
@@ -75,21 +78,24 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
     let sentence = |(reason, all): (&str, Vec<&Blackout>)| {
         let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
         let late: u64 = all.iter().map(|blackout| blackout.late).sum();
+        let corrupt: u64 = all.iter().map(|blackout| blackout.corrupt).sum();
         let labels = all.iter().map(|blackout| blackout.label.as_str());
         let labels: Vec<&str> = labels.filter(|label| !label.is_empty()).collect();
         let of = match labels.as_slice() {
             [] => String::new(),
             some => format!(" of {}", a_few(some, NAMED)),
         };
-        let (every, ended) = match late {
-            0 => ("every", "was lost"),
-            _ => ("no", "was answered in time"),
+        let (every, ended) = match (late, corrupt) {
+            (0, 0) => ("every", "was lost"),
+            (_, 0) => ("no", "was answered in time"),
+            _ => ("no", "was answered correctly"),
         };
-        let came = match late {
+        let counted = |count: u64, what: &str| match count {
             0 => String::new(),
-            late if late == packets => ", all answered too late".to_owned(),
-            late => format!(", {late} answered too late"),
+            count if count == packets => format!(", all {what}"),
+            count => format!(", {count} {what}"),
         };
+        let came = counted(late, "answered too late") + &counted(corrupt, "with a corrupt reply");
         match labels.len() {
             0 | 1 => format!("{every} packet{of} {ended} ({packets}{came}): {reason}"),
             _ => format!(
@@ -116,6 +122,9 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         return refused(run, rows)
             .unwrap_or_else(|| "they were refused on the way or at the target".to_owned());
     }
+    if most("corrupt") {
+        return corrupt(rows);
+    }
     let timeout = timeout(resolved, rows);
     let met = Met::new(run, rows);
     if most("late") {
@@ -137,6 +146,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
                 .next()
                 .cloned()
         })
+        .or_else(|| instead(run, rows))
         .unwrap_or_else(|| match timeout {
             Some(timeout) => format!(
                 "no reply came within {}, and nothing that the run recorded says why",
@@ -152,6 +162,59 @@ fn timeout(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<Nanos> {
     let planned = planned.find(|planned| planned.trial.id == row.trial)?;
     let probe = planned.trial.probes.get(usize::from(row.probe))?;
     Some(probe.timeout)
+}
+
+/// What is wrong with replies: why requests failed, or that bytes differ.
+fn corrupt(rows: &[&TrialRow]) -> String {
+    match failures(rows).as_slice() {
+        [] => "replies came with other bytes than were sent".to_owned(),
+        [(why, _)] => (*why).to_owned(),
+        several => counted_failures(several).join("; "),
+    }
+}
+
+/// What came to some packets instead of an answer, and that nothing came to the others: `20 replies were corrupt; no reply
+/// came to the other 40`.
+fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+    let errors = counted_errors(run, rows);
+    let failed = counted_failures(&failures(rows));
+    let replies = match total(rows, "corrupt") {
+        1 if failed.is_empty() => Some("1 reply was corrupt".to_owned()),
+        count if count > 0 && failed.is_empty() => Some(format!("{count} replies were corrupt")),
+        _ => None,
+    };
+    let mut parts: Vec<String> = failed.into_iter().chain(replies).chain(errors).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let silent = total(rows, "lost").saturating_sub(total(rows, "refused"));
+    if silent > 0 {
+        parts.push(format!("no reply came to the other {silent}"));
+    }
+    Some(parts.join("; "))
+}
+
+/// Why requests failed, and how many each, as probes of servers warn of it: `60 requests failed: the connection was closed`.
+fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
+    let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
+    for warning in rows.iter().flat_map(|row| &row.facts.warnings) {
+        let said = warning.split_once(" failed: ");
+        let said = said.and_then(|(requests, why)| Some((requests.split_once(' ')?, why)));
+        if let Some(((count, "request" | "requests"), why)) = said {
+            *by_reason.entry(why).or_default() += count.parse::<u64>().unwrap_or(0);
+        }
+    }
+    let mut all: Vec<(&str, u64)> = by_reason.into_iter().collect();
+    all.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    all
+}
+
+fn counted_failures(failures: &[(&str, u64)]) -> Vec<String> {
+    let of = |&(why, count): &(&str, u64)| match count {
+        1 => format!("1 request failed ({why})"),
+        _ => format!("{count} requests failed ({why})"),
+    };
+    failures.iter().map(of).collect()
 }
 
 /// What the packets met in the queues of their path.
@@ -399,5 +462,47 @@ mod tests {
             both,
             "12 did not come to the reflector; of 5 it is not known"
         );
+    }
+
+    #[test]
+    fn replies_that_are_corrupt_are_no_losses() {
+        let mut failed = row(&[("sent", 60), ("received", 0), ("corrupt", 60)], None);
+        let bytes = "replies came with other bytes than were sent";
+        assert_eq!(corrupt(&[&failed]), bytes);
+        let why = "the connection was closed before the end of the reply";
+        failed.facts.warnings = vec![format!("59 requests failed: {why}")];
+        assert_eq!(corrupt(&[&failed]), why);
+        failed
+            .facts
+            .warnings
+            .push("1 request failed: no HTTP".to_owned());
+        assert_eq!(
+            corrupt(&[&failed]),
+            format!("59 requests failed ({why}); 1 request failed (no HTTP)")
+        );
+        let blackout = |late, corrupt| Blackout {
+            label: "probe ping".to_owned(),
+            packets: 60,
+            late,
+            corrupt,
+            reason: why.to_owned(),
+        };
+        for (blackout, said) in [
+            (blackout(0, 0), "every packet of probe ping was lost (60): "),
+            (
+                blackout(60, 0),
+                "no packet of probe ping was answered in time (60, all answered too late): ",
+            ),
+            (
+                blackout(0, 60),
+                "no packet of probe ping was answered correctly (60, all with a corrupt reply): ",
+            ),
+            (
+                blackout(2, 40),
+                "no packet of probe ping was answered correctly (60, 2 answered too late, 40 with a corrupt reply): ",
+            ),
+        ] {
+            assert_eq!(warnings(&[blackout]), [format!("{said}{why}")]);
+        }
     }
 }
