@@ -11,22 +11,77 @@ pub fn iso(text: &str) -> Option<Nanos> {
     bounded(timestamp)
 }
 
-/// A date and a time of day, with whatever zone stands behind; without a zone that can be told, of
-/// UTC. `2026-11-23 12:32 UTC`, `2026-11-23T12:32:05.123`.
+/// A date and a time of day; without a zone, of UTC. `2026-11-23 12:32 UTC`, `2026-11-23T12:32:05.123 +0100`,
+/// `23.11.2026 12:32:05`. `None` where there are two ways to read it: `11/12/2026`, or a zone by its letters, such as `CST`.
 pub fn local(text: &str) -> Option<Nanos> {
     let text = text.trim();
     if let Some(time) = iso(text) {
         return Some(time);
     }
-    // As far as it has digits and what stands between them; the first blank is within it.
-    let within = |c: char| c.is_ascii_digit() || matches!(c, '-' | ':' | '.' | '/' | 'T' | ' ');
-    let end = text.find(|c| !within(c)).unwrap_or(text.len());
-    let civil = text[..end]
-        .trim_end()
-        .trim_end_matches(['-', 'T'])
-        .replace('/', "-");
-    let time: DateTime = civil.trim().parse().ok()?;
-    bounded(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    let (civil, zone) = text.split_at(end_of_time(text));
+    let time: DateTime = year_first(civil).parse().ok()?;
+    let time = bounded(time.to_zoned(TimeZone::UTC).ok()?.timestamp())?;
+    Some(time - east_of_utc(zone.trim())?)
+}
+
+/// Is it a date without a time of day?
+pub fn is_day(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(':')
+}
+
+/// Is it a time of day without a date?
+pub fn is_time_of_day(text: &str) -> bool {
+    let hours = text.split_once(':').map(|(hours, _)| hours);
+    hours.is_some_and(|hours| matches!(hours.len(), 1 | 2) && hours.parse::<u8>().is_ok())
+}
+
+/// Where the time of day ends, or the date if there is none, and the zone begins.
+fn end_of_time(text: &str) -> usize {
+    let time = text.find(':').unwrap_or(0);
+    let between = if time > 0 {
+        [':', '.', ',']
+    } else {
+        ['-', '.', '/']
+    };
+    let end = text[time..].find(|c: char| !c.is_ascii_digit() && !between.contains(&c));
+    end.map_or(text.len(), |end| time + end)
+}
+
+/// `23.11.2026` as `2026-11-23`. Where slashes stand between them, months and days cannot be told apart.
+fn year_first(civil: &str) -> String {
+    let (date, time) = civil.split_at(civil.find([' ', 'T']).unwrap_or(civil.len()));
+    let parts: Vec<&str> = date.trim_end_matches(',').split('.').collect();
+    match parts.as_slice() {
+        [day, month, year] if year.len() == 4 => format!("{year}-{month:0>2}-{day:0>2}{time}"),
+        _ => civil.replace('/', "-"),
+    }
+}
+
+/// By how much a zone's clocks are ahead: `Z`, `UTC`, `+01:00`, `-0500`, `GMT+01`. A name behind that says no more.
+fn east_of_utc(zone: &str) -> Option<Nanos> {
+    let named = ["UTC", "GMT", "Z"].into_iter().find(|name| {
+        let begin = zone.get(..name.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(name))
+    });
+    let offset = zone.get(named.map_or(0, str::len)..)?;
+    let offset = offset.split(' ').next()?;
+    if offset.is_empty() {
+        return Some(0);
+    }
+    let (sign, digits) = match offset.strip_prefix('+') {
+        Some(digits) => (1, digits),
+        None => (-1, offset.strip_prefix('-')?),
+    };
+    let digits = digits.replacen(':', "", 1);
+    if !matches!(digits.len(), 2 | 4) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: Nanos = digits.parse().ok()?;
+    let (hours, minutes) = match digits.len() {
+        2 => (number, 0),
+        _ => (number / 100, number % 100),
+    };
+    (hours <= 14 && minutes < 60).then_some(sign * (60 * hours + minutes) * 60 * SECOND)
 }
 
 fn bounded(timestamp: jiff::Timestamp) -> Option<Nanos> {
@@ -59,9 +114,34 @@ mod tests {
         assert_eq!(local("2026-11-23T12:32:05.25"), Some(noon + SECOND / 4));
         assert_eq!(local("2026/11/23 12:32:05"), Some(noon));
         assert_eq!(local("2026-11-23 12:32 UTC"), Some(noon - 5 * SECOND));
-        for none in ["", "noon", "2026-13-01 00:00", "9999999-01-01T00:00"] {
+        for offset in [
+            "2026-11-23 13:32:05 +0100",
+            "2026-11-23 13:32:05+01:00",
+            "2026-11-23 07:32:05 -0500",
+            "2026-11-23T07:32:05-0500",
+            "2026-11-23 07:32:05.000 -05 EST",
+            "2026/11/23 13:32:05 GMT+0100",
+            "23.11.2026 12:32:05",
+            "23.11.2026, 13:32:05 +01:00",
+        ] {
+            assert_eq!(local(offset), Some(noon), "{offset}");
+        }
+        assert_eq!(local("1.2.2026 00:00"), local("2026-02-01"));
+        for none in [
+            "",
+            "noon",
+            "2026-13-01 00:00",
+            "9999999-01-01T00:00",
+            "11/23/2026 12:32:05",
+            "12:32:05",
+            "2026-11-23 12:32:05 CET",
+            "2026-11-23 12:32:05 EST",
+            "2026-11-23 12:32:05 PM",
+        ] {
             assert_eq!(local(none), None, "{none}");
         }
+        assert!(is_day("2026-11-23") && !is_day("2026-11-23 12:32") && !is_day("-"));
+        assert!(is_time_of_day("9:05:01.5") && !is_time_of_day("2026-11-23 12:32"));
     }
 
     #[test]

@@ -122,8 +122,12 @@ impl Call {
         }
         if let Some(rest) = line.strip_prefix("Starting Nping ") {
             imported.version = rest.split(' ').next().map(str::to_owned);
-            let began = rest.split_once(" at ").and_then(|(_, at)| date::local(at));
-            imported.began = began;
+            if let Some((_, at)) = rest.split_once(" at ") {
+                imported.began = date::local(at);
+                if imported.began.is_none() {
+                    imported.warn(format!("when nping began is not understood: {at}"));
+                }
+            }
             return true;
         }
         if line.starts_with("Max rtt: ") {
@@ -234,5 +238,23 @@ impl Call {
         let said = self.said.into_iter();
         let kept = said.filter(|said| !counts_errors || said.what == Figure::Sent);
         imported.said.extend(kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    #[test]
+    fn a_zone_by_its_letters_is_not_guessed() {
+        let sample = include_str!("../../tests/data/import/nping-icmp.txt");
+        let utc = import::read(sample.as_bytes(), None).unwrap();
+        assert!(utc.began.is_some());
+        let local = sample.replacen(" UTC", " CST", 1);
+        let local = import::read(local.as_bytes(), None).unwrap();
+        assert_eq!(local.began, None);
+        let named = local.warnings.iter().any(|it| it.ends_with("13:04 CST"));
+        assert!(named, "{:?}", local.warnings);
     }
 }

@@ -39,7 +39,7 @@ use super::text::{Strange, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// So many words that are not understood are named.
 const NAMED: usize = 4;
@@ -147,6 +147,8 @@ struct Table<'a> {
     numbered: bool,
     /// Columns of outcomes, and words in them that are not understood, of rows that have a delay.
     unknown: BTreeSet<(&'a str, String)>,
+    /// Columns of times, in how many rows they are not understood, and the first.
+    untimed: BTreeMap<&'a str, (u64, String)>,
 }
 
 /// What a row says.
@@ -160,8 +162,20 @@ struct Row<'a> {
     outcome: Option<Ending>,
     /// A column of outcomes, and its word that is not understood.
     unknown: Option<(usize, &'a str)>,
+    /// A column of times, and its cell that is not understood.
+    untimed: Option<(usize, String)>,
     ttl: Option<u8>,
     size: Option<u32>,
+}
+
+impl Row<'_> {
+    /// The time that was read of a cell. One that is not understood is kept in mind.
+    fn time(&mut self, column: usize, cell: &str, read: Option<Nanos>) -> Option<Nanos> {
+        if read.is_none() && !line::stands_for_none(cell.trim()) {
+            self.untimed = Some((column, cell.chars().take(40).collect()));
+        }
+        read
+    }
 }
 
 impl<'a> Table<'a> {
@@ -175,6 +189,7 @@ impl<'a> Table<'a> {
             by_name: HashMap::new(),
             numbered: columns.iter().any(|column| column.role == Role::Seq),
             unknown: BTreeSet::new(),
+            untimed: BTreeMap::new(),
         }
     }
 
@@ -184,6 +199,11 @@ impl<'a> Table<'a> {
             return false;
         };
         let columns = self.columns;
+        if let Some((column, cell)) = &row.untimed {
+            let name = columns[*column].name.as_str();
+            let first = || (0, cell.clone());
+            self.untimed.entry(name).or_insert_with(first).0 += 1;
+        }
         let mut taken = true;
         for (column, cell) in columns.iter().zip(Cells::new(line, shape.separator)) {
             let Role::Delay(unit, method) = column.role else {
@@ -198,13 +218,21 @@ impl<'a> Table<'a> {
 
     fn facts<'t>(&self, shape: &Shape, line: &'t str) -> Option<Row<'t>> {
         let mut row = Row::default();
+        let (mut day, mut time_of_day) = ("", None);
         let mut count = 0;
         for (column, cell) in self.columns.iter().zip(Cells::new(line, shape.separator)) {
             let at = count;
             count += 1;
             match column.role {
-                Role::Sent(unit) => row.sent_at = moment(cell, unit, shape),
-                Role::Read(unit) => row.read_at = moment(cell, unit, shape),
+                Role::Sent(Unit::Day) => day = cell,
+                Role::Sent(Unit::TimeOfDay) => time_of_day = Some((at, cell)),
+                Role::Sent(unit) => {
+                    let time = row.time(at, cell, moment(cell, unit, shape));
+                    row.sent_at = time.or(row.sent_at);
+                }
+                Role::Read(unit) => {
+                    row.read_at = row.time(at, cell, moment(cell, unit, shape));
+                }
                 Role::Seq => row.seq = Some(cell.parse().ok()?),
                 Role::Stream => row.stream = cell,
                 Role::Ttl => row.ttl = cell.parse().ok(),
@@ -216,6 +244,11 @@ impl<'a> Table<'a> {
                 },
                 Role::Delay(..) | Role::Unread => {}
             }
+        }
+        if let Some((at, time)) = time_of_day.filter(|(_, time)| !line::stands_for_none(time)) {
+            let whole = format!("{day} {time}");
+            let time = row.time(at, &whole, date::local(&whole));
+            row.sent_at = time.or(row.sent_at);
         }
         (count == self.columns.len()).then_some(row)
     }
@@ -317,6 +350,17 @@ impl<'a> Table<'a> {
             Role::Sent(unit) | Role::Read(unit) => Some(unit),
             _ => None,
         });
+        for (column, (rows, first)) in &self.untimed {
+            let rows = if *rows == 1 {
+                "1 row".to_owned()
+            } else {
+                format!("{rows} rows")
+            };
+            imported.warn(format!(
+                "`{column}` is not understood in {rows}, the first is `{first}`: their packets stand where their order puts them. \
+                 Write times as 2026-11-23 12:32:05 +01:00, or as seconds since 1970"
+            ));
+        }
         if !self.unknown.is_empty() {
             let named = self.unknown.iter().take(NAMED);
             let named = named.map(|(column, word)| format!("`{column}` {word}"));
@@ -369,6 +413,8 @@ fn moment(cell: &str, unit: Unit, shape: &Shape) -> Option<Nanos> {
     match unit {
         Unit::Is(unit) | Unit::Epoch(unit) => Some(number(cell, unit, shape)?.nanos),
         Unit::Date => date::local(cell),
+        // Neither is a time without the other.
+        Unit::Day | Unit::TimeOfDay => None,
     }
 }
 

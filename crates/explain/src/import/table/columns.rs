@@ -51,6 +51,10 @@ pub enum Unit {
     Epoch(Nanos),
     /// They are dates.
     Date,
+    /// They are dates whose time of day is in another column, which has [`Unit::TimeOfDay`].
+    Day,
+    /// They are times of day.
+    TimeOfDay,
 }
 
 /// What a name means before its unit is known.
@@ -191,7 +195,7 @@ fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
 /// What has to be said of them, and by which flag.
 pub fn decide(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
     let width = shape.first.len();
-    let columns = if options.columns.is_empty() && shape.names.is_empty() {
+    let mut columns = if options.columns.is_empty() && shape.names.is_empty() {
         unnamed(shape, options)?
     } else {
         let names = if options.columns.is_empty() {
@@ -212,6 +216,7 @@ pub fn decide(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
             .map(|(name, value)| column(name, value, asked, options))
             .collect::<Result<_, _>>()?
     };
+    pair_dates(&mut columns, &shape.first);
     if columns.iter().any(|column| column.role.is_delay()) {
         return Ok(columns);
     }
@@ -221,6 +226,18 @@ pub fn decide(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
         names.join(", "),
         example(width)
     ))
+}
+
+/// A date and a time of day in columns of their own are one time.
+fn pair_dates(columns: &mut [Column], first: &[String]) {
+    let place = |is: fn(&str) -> bool| {
+        let mut values = columns.iter().zip(first);
+        values.position(|(column, value)| column.role == Role::Sent(Unit::Date) && is(value))
+    };
+    if let (Some(day), Some(time)) = (place(date::is_day), place(date::is_time_of_day)) {
+        columns[day].role = Role::Sent(Unit::Day);
+        columns[time].role = Role::Sent(Unit::TimeOfDay);
+    }
 }
 
 /// Leaves out what only looks like an outcome by its name: `start` are the first lines of the table.

@@ -1,9 +1,9 @@
 //! Whole tables, as they are read.
 
 #![allow(clippy::unwrap_used)]
-use crate::import::{self, Imported, Stream};
-use delaylab_model::Nanos;
+use crate::import::{self, Clock, Imported, Stream};
 use delaylab_model::record::Record;
+use delaylab_model::{Nanos, SECOND};
 
 fn text(text: &str) -> Imported {
     import::read(text.as_bytes(), None).unwrap()
@@ -114,4 +114,52 @@ fn numbers_in_another_order_invent_no_losses() {
         &twice,
         "40000 rows have a number that was answered before"
     ));
+}
+
+/// When the first packet was sent, if the table says so.
+fn first_sent(imported: &Imported) -> Option<Nanos> {
+    let stream = &imported.streams[0];
+    let is_told = stream.clock == Clock::RealTime;
+    stream.records.get(0).unwrap().t_send.filter(|_| is_told)
+}
+
+#[test]
+fn times_are_read_with_their_zone_and_in_two_columns() {
+    let noon = 1_795_437_125 * SECOND;
+    for table in [
+        "time,rtt_ms\n23.11.2026 12:32:05,1.5\n23.11.2026 12:32:06,1.5\n",
+        "time,rtt_ms\n2026-11-23 07:32:05 -0500,1.5\n2026-11-23 07:32:06 -0500,1.5\n",
+        "time,rtt_ms\n2026-11-23 13:32:05 +0100,1.5\n2026-11-23 13:32:06 +0100,1.5\n",
+        "date,time,rtt_ms\n2026-11-23,12:32:05,1.5\n2026-11-23,12:32:06,1.5\n",
+        "time;date;rtt_ms\n12:32:05;23.11.2026;1.5\n12:32:06;23.11.2026;1.5\n",
+    ] {
+        let imported = text(table);
+        assert_eq!(first_sent(&imported), Some(noon), "{table}");
+        assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    }
+}
+
+#[test]
+fn times_that_can_be_read_in_two_ways_are_named() {
+    for (cell, day) in [
+        ("11/23/2026 12:32:05", ""),
+        ("2026-11-23 12:32:05 CET", ""),
+        ("12:32:05", ""),
+        ("12:32:05", "11/12/2026"),
+    ] {
+        let (heading, before) = match day {
+            "" => ("time,rtt_ms", String::new()),
+            _ => ("date,time,rtt_ms", format!("{day},")),
+        };
+        let imported = table(heading, 0..3, |_| format!("{before}{cell},1.5"));
+        assert_eq!(first_sent(&imported), None, "{cell}");
+        let named = format!("{day} {cell}");
+        let said = format!(
+            "`time` is not understood in 3 rows, the first is `{}`",
+            named.trim_start()
+        );
+        assert!(warns(&imported, &said), "{:?}", imported.warnings);
+    }
+    let missing = text("time,rtt_ms\n2026-11-23 12:32:05,1.5\n,-\n2026-11-23 12:32:07,1.5\n");
+    assert!(missing.warnings.is_empty(), "{:?}", missing.warnings);
 }
