@@ -35,6 +35,19 @@ pub fn is_time_of_day(text: &str) -> bool {
     hours.is_some_and(|hours| matches!(hours.len(), 1 | 2) && hours.parse::<u8>().is_ok())
 }
 
+/// What the last digit of its time of day counts.
+pub fn step(text: &str) -> Nanos {
+    let civil = &text[..end_of_time(text)];
+    let Some((_, minutes)) = civil.split_once(':') else {
+        return 24 * 3600 * SECOND;
+    };
+    match minutes.split_once(['.', ',']) {
+        Some((_, behind)) => (behind.bytes().take(9)).fold(SECOND, |step, _| step / 10),
+        None if minutes.contains(':') => SECOND,
+        None => 60 * SECOND,
+    }
+}
+
 /// Where the time of day ends, or the date if there is none, and the zone begins.
 fn end_of_time(text: &str) -> usize {
     let time = text.find(':').unwrap_or(0);
@@ -139,6 +152,15 @@ mod tests {
             "2026-11-23 12:32:05 PM",
         ] {
             assert_eq!(local(none), None, "{none}");
+        }
+        for (text, last) in [
+            ("2026-11-23", 24 * 3600 * SECOND),
+            ("2026-11-23 12:32 UTC", 60 * SECOND),
+            ("23.11.2026 12:32:05 +01:00", SECOND),
+            ("2026-11-23T12:32:05.250+01:00", MILLISECOND),
+            ("2026-11-23T12:32:05,123456789Z", 1),
+        ] {
+            assert_eq!(step(text), last, "{text}");
         }
         assert!(is_day("2026-11-23") && !is_day("2026-11-23 12:32") && !is_day("-"));
         assert!(is_time_of_day("9:05:01.5") && !is_time_of_day("2026-11-23 12:32"));

@@ -1,5 +1,6 @@
 //! Numbers that wrap, and replies that overtake each other.
 
+use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use std::collections::VecDeque;
 
@@ -55,6 +56,27 @@ pub fn extents(arrived: &[u64]) -> Vec<u32> {
         let overtaken_at = largest.partition_point(|&before| before <= seq);
         extents.push(u32::try_from(index - overtaken_at).unwrap_or(u32::MAX));
         largest.push(largest.last().map_or(seq, |&before: &u64| before.max(seq)));
+    }
+    extents
+}
+
+/// As [`extents`], of packets with the times at which they arrived, in the order of these. Of two that arrived within
+/// `tolerance`, neither overtook the other.
+pub fn extents_at(arrived: &[(Nanos, u64)], tolerance: Nanos) -> Vec<u32> {
+    let mut largest: Vec<u64> = Vec::with_capacity(arrived.len());
+    let mut extents = Vec::with_capacity(arrived.len());
+    let mut before = 0;
+    for (index, &(at, seq)) in arrived.iter().enumerate() {
+        while before < index && arrived[before].0.saturating_add(tolerance) < at {
+            before += 1;
+        }
+        let overtaken_at = largest[..before].partition_point(|&it| it <= seq);
+        let extent = match overtaken_at < before {
+            true => index - overtaken_at,
+            false => 0,
+        };
+        extents.push(u32::try_from(extent).unwrap_or(u32::MAX));
+        largest.push(largest.last().map_or(seq, |&it| it.max(seq)));
     }
     extents
 }
@@ -145,5 +167,13 @@ mod tests {
             [1, 2, 4, 5, 3, 6].map(|seq| one_by_one.next(seq)),
             [0, 0, 0, 0, 2, 0]
         );
+    }
+
+    #[test]
+    fn packets_that_arrived_together_did_not_overtake_each_other() {
+        let arrived = [(10, 1), (20, 3), (22, 2), (40, 5), (60, 4)];
+        assert_eq!(extents_at(&arrived, 0), [0, 0, 1, 0, 1]);
+        assert_eq!(extents_at(&arrived, 2), [0, 0, 0, 0, 1]);
+        assert_eq!(extents_at(&[(10, 2), (10, 1)], 0), [0, 0]);
     }
 }

@@ -21,6 +21,7 @@
 //! A unit stands behind a name (`rtt_ms`, `rtt (ms)`), behind a value (`12.3 ms`) or in `--unit`. A
 //! number without one is asked about, not guessed.
 
+mod arrivals;
 mod columns;
 mod line;
 mod numbers;
@@ -29,6 +30,7 @@ mod outcome;
 mod tests;
 mod unit;
 
+use self::arrivals::Arrivals;
 use self::columns::{Column, Role, Unit};
 use self::line::{Cells, Shape};
 use self::numbers::Numbers;
@@ -142,13 +144,22 @@ struct Table<'a> {
     several: bool,
     /// Have clocks made one-way delays less than 0?
     below_zero: bool,
-    streams: Vec<(String, Method, Packets, Numbers)>,
+    streams: Vec<Rows>,
     by_name: HashMap<String, usize>,
     numbered: bool,
     /// Columns of outcomes, and words in them that are not understood, of rows that have a delay.
     unknown: BTreeSet<(&'a str, String)>,
     /// Columns of times, in how many rows they are not understood, and the first.
     untimed: BTreeMap<&'a str, (u64, String)>,
+}
+
+/// The rows of a stream.
+struct Rows {
+    name: String,
+    method: Method,
+    packets: Packets,
+    numbers: Numbers,
+    arrivals: Arrivals,
 }
 
 /// What a row says.
@@ -164,17 +175,21 @@ struct Row<'a> {
     unknown: Option<(usize, &'a str)>,
     /// A column of times, and its cell that is not understood.
     untimed: Option<(usize, String)>,
+    /// What the last digit of its times counts.
+    step: Nanos,
     ttl: Option<u8>,
     size: Option<u32>,
 }
 
 impl Row<'_> {
     /// The time that was read of a cell. One that is not understood is kept in mind.
-    fn time(&mut self, column: usize, cell: &str, read: Option<Nanos>) -> Option<Nanos> {
+    fn time(&mut self, column: usize, cell: &str, read: Option<Time>) -> Option<Nanos> {
         if read.is_none() && !line::stands_for_none(cell.trim()) {
             self.untimed = Some((column, cell.chars().take(40).collect()));
         }
-        read
+        let time = read?;
+        self.step = self.step.max(time.step);
+        Some(time.nanos)
     }
 }
 
@@ -247,7 +262,7 @@ impl<'a> Table<'a> {
         }
         if let Some((at, time)) = time_of_day.filter(|(_, time)| !line::stands_for_none(time)) {
             let whole = format!("{day} {time}");
-            let time = row.time(at, &whole, date::local(&whole));
+            let time = row.time(at, &whole, moment(&whole, Unit::Date, shape));
             row.sent_at = time.or(row.sent_at);
         }
         (count == self.columns.len()).then_some(row)
@@ -259,9 +274,9 @@ impl<'a> Table<'a> {
             rest.is_some_and(|rest| rest.trim_start() == column)
         };
         // Most rows are of the stream of the row before.
-        if let Some((known, ..)) = self.streams.first()
+        if let Some(first) = self.streams.first()
             && self.streams.len() == 1
-            && same(known)
+            && same(&first.name)
         {
             return 0;
         }
@@ -274,17 +289,23 @@ impl<'a> Table<'a> {
             return at;
         }
         self.by_name.insert(full.clone(), self.streams.len());
-        self.streams
-            .push((full, method, Packets::new(), Numbers::default()));
+        self.streams.push(Rows {
+            name: full,
+            method,
+            packets: Packets::new(),
+            numbers: Numbers::default(),
+            arrivals: Arrivals::default(),
+        });
         self.streams.len() - 1
     }
 
     fn packet(&mut self, at: usize, row: &Row<'_>, cell: &str, unit: Unit, shape: &Shape) -> bool {
-        let (_, method, packets, numbers) = &mut self.streams[at];
+        let rows = &mut self.streams[at];
         let seq = match row.seq {
-            Some(seq) => numbers.whole(seq),
-            None => packets.next(),
+            Some(seq) => rows.numbers.whole(seq),
+            None => rows.packets.next(),
         };
+        let packets = &mut rows.packets;
         let lost = |packets: &mut Packets| {
             packets.unanswered_since(seq, row.sent_at);
             packets.sized(seq, row.size);
@@ -311,7 +332,7 @@ impl<'a> Table<'a> {
             return false;
         };
         // Tools have -1 for what was lost. Only one-way delays are less than 0 otherwise, by clocks that differ.
-        let is_one_way = *method == Method::Frame;
+        let is_one_way = rows.method == Method::Frame;
         if is_minus_one(cell) && !(is_one_way && self.below_zero) {
             lost(packets);
             return true;
@@ -320,6 +341,11 @@ impl<'a> Table<'a> {
             lost(packets);
             return false;
         }
+        let arrived = match row.sent_at {
+            Some(sent_at) => Some(sent_at + round_trip.nanos),
+            None => row.read_at,
+        };
+        rows.arrivals.note(arrived, row.step + round_trip.step);
         packets.reply(
             seq,
             Reply {
@@ -344,12 +370,8 @@ impl<'a> Table<'a> {
         true
     }
 
-    fn finish(self, imported: &mut Imported) {
-        let times = self.columns.iter().map(|column| column.role);
-        let times = times.filter_map(|role| match role {
-            Role::Sent(unit) | Role::Read(unit) => Some(unit),
-            _ => None,
-        });
+    /// What of the rows is not understood, or may be otherwise than its table means.
+    fn warn(&self, imported: &mut Imported) {
         for (column, (rows, first)) in &self.untimed {
             let rows = if *rows == 1 {
                 "1 row".to_owned()
@@ -373,10 +395,7 @@ impl<'a> Table<'a> {
                 named.collect::<Vec<_>>().join(", ")
             ));
         }
-        let copies = self
-            .streams
-            .iter()
-            .map(|(_, _, packets, _)| packets.answered().1);
+        let copies = self.streams.iter().map(|rows| rows.packets.answered().1);
         let copies: u64 = copies.sum();
         if copies > 0 {
             let rows = if copies == 1 { "row has" } else { "rows have" };
@@ -384,17 +403,29 @@ impl<'a> Table<'a> {
                 "{copies} {rows} a number that was answered before, and count as copies. Import several runs that stand in one table one by one"
             ));
         }
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        self.warn(imported);
+        let times = self.columns.iter().map(|column| column.role);
+        let times = times.filter_map(|role| match role {
+            Role::Sent(unit) | Role::Read(unit) => Some(unit),
+            _ => None,
+        });
         let own = times.clone().any(|unit| matches!(unit, Unit::Is(_)));
         let dated = times.clone().count() > 0;
-        for (name, method, packets, _) in self.streams {
+        for rows in self.streams {
             let stream = imported.streams.len();
             let frame = Frame {
-                target: name.clone(),
+                target: rows.name.clone(),
                 fill: self.numbered,
                 period: SECOND,
-                ..Frame::new(stream, name, method)
+                ..Frame::new(stream, rows.name, rows.method)
             };
-            let mut made = packets.finish(frame, imported);
+            let mut made = rows.packets.finish(frame, imported);
+            if let Some(records) = rows.arrivals.reordered(&made.records) {
+                made.records = records;
+            }
             if made.clock == Clock::RealTime && own {
                 made.clock = Clock::Own {
                     realtime_offset: None,
@@ -409,10 +440,13 @@ impl<'a> Table<'a> {
 }
 
 /// A date, or a number since 1970 or since some start.
-fn moment(cell: &str, unit: Unit, shape: &Shape) -> Option<Nanos> {
+fn moment(cell: &str, unit: Unit, shape: &Shape) -> Option<Time> {
     match unit {
-        Unit::Is(unit) | Unit::Epoch(unit) => Some(number(cell, unit, shape)?.nanos),
-        Unit::Date => date::local(cell),
+        Unit::Is(unit) | Unit::Epoch(unit) => number(cell, unit, shape),
+        Unit::Date => Some(Time {
+            nanos: date::local(cell)?,
+            step: date::step(cell),
+        }),
         // Neither is a time without the other.
         Unit::Day | Unit::TimeOfDay => None,
     }

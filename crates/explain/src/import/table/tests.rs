@@ -163,3 +163,38 @@ fn times_that_can_be_read_in_two_ways_are_named() {
     let missing = text("time,rtt_ms\n2026-11-23 12:32:05,1.5\n,-\n2026-11-23 12:32:07,1.5\n");
     assert!(missing.warnings.is_empty(), "{:?}", missing.warnings);
 }
+
+/// Every third of 300 packets, 10 ms apart, is overtaken by the two behind it.
+#[test]
+fn replies_are_in_the_order_of_their_times_however_rows_are_sorted() {
+    let row = |n: i64| {
+        let round_trip = if n % 3 == 0 { 28 } else { 5 };
+        let line = format!("{n},{}.{:03},{round_trip}.0", 100 + n / 100, n % 100 * 10);
+        (10 * n + round_trip, line)
+    };
+    let extents = |rows: &[(i64, String)]| -> Vec<u32> {
+        let lines: Vec<&str> = rows.iter().map(|(_, line)| line.as_str()).collect();
+        let imported = text(&format!("seq,time_s,rtt_ms\n{}\n", lines.join("\n")));
+        let records = imported.streams[0].records.iter();
+        records.map(|record| record.reorder_extent).collect()
+    };
+    let mut rows: Vec<(i64, String)> = (0..300).map(row).collect();
+    let by_number = extents(&rows);
+    rows.sort();
+    assert_eq!(by_number, extents(&rows));
+    let overtaken: Vec<&u32> = by_number.iter().filter(|&&extent| extent > 0).collect();
+    assert_eq!(overtaken, [&2; 100]);
+    // Of times to a second only the rows tell an order.
+    let coarse = |n: i64| {
+        (
+            n,
+            format!(
+                "{n},{},{}.0",
+                100 + n / 10,
+                if n % 3 == 0 { 280 } else { 5 }
+            ),
+        )
+    };
+    let coarse: Vec<(i64, String)> = (0..300).map(coarse).collect();
+    assert_eq!(extents(&coarse), [0; 300]);
+}
