@@ -23,6 +23,10 @@ const MOST: usize = 96;
 const PACKETS: u64 = 20;
 /// Fewer stretches than this are no course of time.
 const LEAST: usize = 3;
+/// Pixels of a panel from top to bottom: of many, and of one or two.
+const HEIGHTS: [u32; 2] = [90, 200];
+/// Pixels of the marks below.
+const MARK: u32 = 5;
 
 impl Figure for Percentiles {
     fn name(&self) -> &'static str {
@@ -61,9 +65,12 @@ impl Figure for Percentiles {
     fn spec(&self, run: &RunData, _: &Table) -> Value {
         let mut spec = parse(include_str!("specs/percentiles.json"));
         order_panels(&mut spec["facet"], &labels(run));
-        if run.panels.len() < 3 {
-            spec["spec"]["height"] = json!(200);
-        }
+        let height = HEIGHTS[usize::from(run.panels.len() < 3)];
+        spec["spec"]["height"] = json!(height);
+        // An expression would know the height of the whole drawing alone, and not that of a panel.
+        let marks = &mut spec["spec"]["layer"][0]["encoding"];
+        marks["y"]["value"] = json!(height - MARK);
+        marks["y2"]["value"] = json!(height);
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", true));
         time.encode(&mut spec, "zoom_from_s");
@@ -122,7 +129,81 @@ fn break_row(table: &mut Table, panel: &Panel, seconds: Value) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_view::run::samples::runs;
+    use crate::svg::Artist;
+    use delaylab_view::run::samples::{runs, waits};
+    use std::ops::RangeInclusive;
+
+    /// From where to where the marks of this fill or stroke reach, across and down: of each of them.
+    fn places(svg: &str, colour: &str) -> Vec<[RangeInclusive<f64>; 2]> {
+        let marks = svg.split("<path ").skip(1);
+        let marks = marks.map(|mark| mark.split('>').next().unwrap());
+        let marks = marks.filter(|mark| mark.contains(&format!("=\"{colour}\"")));
+        marks
+            .map(|mark| place(mark.split_once("d=\"").unwrap().1))
+            .collect()
+    }
+
+    /// The same of the course of one, which is of absolute places, or a point and how far it goes on from there.
+    fn place(course: &str) -> [RangeInclusive<f64>; 2] {
+        let course = course.split('"').next().unwrap();
+        let (mut at, mut ends) = ([0.0, 0.0], [Vec::new(), Vec::new()]);
+        let letter = |c: char| c.is_ascii_alphabetic();
+        for (begin, _) in course.match_indices(letter) {
+            let (command, rest) = course[begin..].split_at(1);
+            let numbers = rest.split(letter).next().unwrap();
+            let numbers = numbers
+                .split([',', ' '])
+                .filter_map(|number| number.parse::<f64>().ok());
+            let numbers: Vec<f64> = numbers.collect();
+            match (command, &numbers[..]) {
+                ("M" | "L", [x, y]) => at = [*x, *y],
+                ("h", [by]) => at[0] += by,
+                ("v", [by]) => at[1] += by,
+                ("H", [x]) => at[0] = *x,
+                ("V", [y]) => at[1] = *y,
+                ("Z", []) => {}
+                other => panic!("{other:?}"),
+            }
+            for (ends, at) in ends.iter_mut().zip(at) {
+                ends.push(at);
+            }
+        }
+        ends.map(|ends| {
+            let least = ends.iter().copied().fold(f64::INFINITY, f64::min);
+            least..=ends.into_iter().fold(f64::NEG_INFINITY, f64::max)
+        })
+    }
+
+    /// One panel, of which some packets were lost.
+    fn drawn() -> String {
+        let mut run = waits();
+        run.panels.retain(|panel| panel.summary.counts.lost > 0);
+        run.panels.truncate(1);
+        let svg = Artist::new().unwrap();
+        let drawing = crate::Drawing::draw(&Percentiles, &run).unwrap();
+        svg.draw(&drawing.standalone()).unwrap()
+    }
+
+    #[test]
+    fn marks_of_what_was_lost_are_in_their_panel() {
+        let marks = places(&drawn(), "#b5179e");
+        assert!(!marks.is_empty());
+        for [_, down] in marks {
+            assert_eq!(down, 195.0..=200.0);
+        }
+    }
+
+    #[test]
+    fn the_last_stretch_is_drawn_to_its_end() {
+        let svg = drawn();
+        let [line] = &places(&svg, "#0065a3")[..] else {
+            panic!("one panel, and no gap");
+        };
+        let marks = places(&svg, "#7f9fb8");
+        let bands = marks.iter().map(|[across, _]| *across.end());
+        assert_eq!(bands.collect::<Vec<_>>(), [600.0, 600.0]);
+        assert_eq!(*line[0].end(), 600.0);
+    }
 
     #[test]
     fn bands_lie_within_each_other_and_every_packet_is_in_one() {

@@ -45,6 +45,12 @@ const EXCURSIONS: usize = 240;
 const OF_ONE: usize = 60;
 /// Stretches of one panel of which each has at most one mark of a kind below.
 const BELOW: Nanos = 60;
+/// Pixels of a panel from top to bottom: of many, and of one or two.
+const HEIGHTS: [u32; 2] = [110, 220];
+/// Pixels from the middle of a mark below to the bottom of its panel.
+const ABOVE_BOTTOM: u32 = 6;
+/// The layer of the marks below.
+const MARKS_BELOW: usize = 5;
 
 impl Figure for TimeSeries {
     fn name(&self) -> &'static str {
@@ -114,9 +120,11 @@ impl Figure for TimeSeries {
         let range: Vec<_> = there.iter().map(|(_, colour)| colour).collect();
         spec["spec"]["encoding"]["color"]["scale"] = json!({ "domain": domain, "range": range });
         order_panels(&mut spec["facet"], &labels(run));
-        if run.panels.len() < 3 {
-            spec["spec"]["height"] = json!(220);
-        }
+        let height = HEIGHTS[usize::from(run.panels.len() < 3)];
+        spec["spec"]["height"] = json!(height);
+        // An expression would know the height of the whole drawing alone, and not that of a panel.
+        let below = &mut spec["spec"]["layer"][MARKS_BELOW]["encoding"]["y"];
+        below["value"] = json!(height - ABOVE_BOTTOM);
         let time = TimeAxis::new(run);
         spec["transform"][0]["calculate"] = json!(time.words("datum.t_s", true));
         time.encode(&mut spec, "zoom_t_s");
@@ -329,6 +337,19 @@ mod tests {
         };
         let noise = [Some(900_000), Some(500_000), Some(499_999), Some(0), None];
         assert_eq!(noise.map(taken), [TAKEN, TAKEN, OTHER, OTHER, UNWATCHED]);
+    }
+
+    #[test]
+    fn marks_below_are_in_their_panel() {
+        for (name, run) in runs() {
+            let spec = TimeSeries.spec(&run, &TimeSeries.table(&run));
+            let layer = &spec["spec"]["layer"][MARKS_BELOW];
+            let drawn = layer["transform"][0]["filter"].as_str();
+            assert!(drawn.is_some_and(|drawn| drawn.contains(GAP) && drawn.contains(CLOCK)));
+            let height = spec["spec"]["height"].as_u64();
+            let bottom = layer["encoding"]["y"]["value"].as_u64().map(|y| y + 6);
+            assert_eq!((bottom, bottom.is_some()), (height, true), "{name}");
+        }
     }
 
     #[test]
