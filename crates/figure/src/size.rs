@@ -27,7 +27,9 @@ const COLUMNS: [&str; 6] = [
     "packets",
 ];
 
-/// The column of delays.
+/// The columns of panels, of lines and of delays.
+const PANEL: usize = 0;
+const GROUP: usize = 1;
 const DELAY: usize = 4;
 
 /// Lines of the first statistic, of the second and of the third.
@@ -130,7 +132,7 @@ impl Figure for Size {
             against(&mut spec, factor, unit, values.fold(0.0, f64::max));
         }
         let delays = &mut spec["encoding"]["y"];
-        match far_apart(run, &layout) {
+        match far_apart(table) {
             Some((least, most)) => axis::of_delays(delays, "Round trip", least, most),
             None => axis::unit(delays, table.largest(DELAY)),
         }
@@ -144,18 +146,17 @@ impl Figure for Size {
 /// Lines of which one lies so many times as high as another have a logarithmic axis, or all but one lie at zero.
 const FAR: f64 = 20.0;
 
-/// The least and the largest delay, where lines lie far apart.
-fn far_apart(run: &RunData, layout: &Layout) -> Option<(Nanos, Nanos)> {
-    let mut ends: BTreeMap<(usize, usize), (Nanos, Nanos)> = BTreeMap::new();
-    for trial in &run.trials {
-        let Some(delays) = trial.summary.round_trip.as_ref() else {
+/// The least and the largest delay that is drawn, where lines lie far apart.
+fn far_apart(table: &Table) -> Option<(Nanos, Nanos)> {
+    let mut ends: BTreeMap<(Option<&str>, Option<&str>), (Nanos, Nanos)> = BTreeMap::new();
+    for row in &table.rows {
+        let Some(delay) = row[DELAY].as_f64() else {
             continue;
         };
-        let mean = delays.mean.round() as Nanos;
-        let of_line = ends
-            .entry(layout.place(&trial.stream))
-            .or_insert((delays.min, mean));
-        *of_line = (of_line.0.min(delays.min), of_line.1.max(mean));
+        let delay = delay as Nanos;
+        let line = (row[PANEL].as_str(), row[GROUP].as_str());
+        let of_line = ends.entry(line).or_insert((delay, delay));
+        *of_line = (of_line.0.min(delay), of_line.1.max(delay));
     }
     let highest = ends.values().map(|(_, most)| *most);
     let (lowest, highest) = (highest.clone().min()?, highest.max()?);
@@ -451,6 +452,36 @@ mod tests {
         let dashes =
             &Size.spec(&run, &Size.table(&run))["layer"][0]["encoding"]["strokeDash"]["scale"];
         assert_eq!(dashes["domain"], json!(["maximum", "mean"]));
+    }
+
+    /// A line far above the others, whose largest round trips are far above its means.
+    #[test]
+    fn the_axis_reaches_to_whatever_is_drawn() {
+        let mut run = sizes();
+        for trial in &mut run.trials {
+            let (_, condition) = &trial.stream.factors[1];
+            let times = if condition.label == "stressed" {
+                100
+            } else {
+                1
+            };
+            let delays = trial.summary.round_trip.as_mut().unwrap();
+            delays.mean *= times as f64;
+            delays.max *= 3 * times;
+        }
+        for asked in [vec![Max], vec![Min, Max], vec![Mean], Vec::new()] {
+            run.statistics = asked;
+            let table = Size.table(&run);
+            let domain = &Size.spec(&run, &table)["encoding"]["y"]["scale"]["domain"];
+            let drawn = table.rows.iter().filter_map(|row| row[DELAY].as_f64());
+            let ends = (drawn.clone().reduce(f64::min), drawn.reduce(f64::max));
+            assert_eq!(
+                (domain[0].as_f64(), domain[1].as_f64()),
+                ends,
+                "{:?}",
+                run.statistics
+            );
+        }
     }
 
     #[test]
