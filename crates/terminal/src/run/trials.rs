@@ -5,7 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_view::run::RunData;
 use delaylab_view::run::columns::{Columns, shares};
-use delaylab_view::run::groups::Apart;
+use delaylab_view::run::groups::{Apart, WORST};
 
 /// Heads of columns that are left out, the first ones first, where the terminal is too narrow.
 const EXPENDABLE: [&str; 4] = ["max", "network", "host", "sent"];
@@ -62,9 +62,9 @@ fn note(apart: &Apart<'_>, columns: Columns, empty: &[&str]) -> String {
     let some = match apart.left_out {
         0 => String::new(),
         more => format!(
-            "the {} combinations with the most loss and the largest p99, of {}: -v shows all; ",
-            apart.rows.len(),
-            apart.rows.len() + more
+            "of {} combinations the {} with the {WORST}: -v shows all; ",
+            apart.rows.len() + more,
+            apart.rows.len()
         ),
     };
     let delays = columns.delays();

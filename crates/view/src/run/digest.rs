@@ -16,7 +16,7 @@ pub struct Digest {
     pub delay: &'static str,
     /// In the order of the design.
     pub rows: Vec<DigestRow>,
-    /// Combinations that have no row: those with the least loss and the smallest p99.
+    /// Combinations that have no row: all but the [`super::groups::WORST`].
     pub left_out: usize,
 }
 
@@ -77,10 +77,11 @@ impl RunData {
     }
 
     fn digest_of(&self, delay: ShownDelay, most: Option<usize>) -> Digest {
-        let apart = self.apart(most.is_none());
+        // Of all of them: which are the worst depends on the delay.
+        let apart = self.apart(true);
         let summaries: Vec<&Summary> = apart.rows.iter().map(|(.., summary)| *summary).collect();
-        let places = worst_of(&summaries, most.unwrap_or(summaries.len()));
-        let left_out = apart.left_out + summaries.len() - places.len();
+        let places = worst_of(&summaries, delay, most.unwrap_or(summaries.len()));
+        let left_out = summaries.len() - places.len();
         let rows = places.into_iter().map(|place| {
             let (levels, trials, summary) = &apart.rows[place];
             let ways = self.ways_of(&apart.heads, levels);

@@ -3,14 +3,14 @@
 
 use super::panels;
 use super::stream::probe_names;
-use super::{Delays, Group, RunData, Stream, TrialData};
+use super::{Delays, Group, RunData, ShownDelay, Stream, TrialData};
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, compare_combinations, level_of};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy;
-use delaylab_stats::summary::{Distribution, Summary, SummaryBuilder};
+use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_stats::variation::{IpdvTally, Neighbours};
 use std::cmp::Reverse;
 
@@ -149,14 +149,17 @@ pub struct Apart<'a> {
     pub heads: Vec<&'a str>,
     /// A level of each, how many trials are in it, and their summary.
     pub rows: Vec<(Vec<&'a str>, usize, &'a Summary)>,
-    /// Combinations of levels that have no row: those with the least loss and the smallest p99.
+    /// Combinations of levels that have no row: all but the [`WORST`].
     pub left_out: usize,
 }
 
 /// Rows of groups at most.
 pub const MOST_GROUPS: usize = 60;
-/// How many groups are shown where there are more than fit: half of them by loss, half by p99.
-const WORST: usize = 20;
+/// How many groups are shown where there are more than fit: half of them by loss, half by their delays.
+const SHOWN: usize = 20;
+/// Which ones are shown where there are more than fit, in words.
+pub const WORST: &str =
+    "most loss and the largest p99, or maximum where too few packets were answered for a p99";
 
 impl RunData {
     /// The names of its probes, in the order in which the experiment has them.
@@ -185,7 +188,7 @@ impl RunData {
         }
         match all || self.groups.len() <= MOST_GROUPS {
             true => self.by_group(self.groups.iter().collect()),
-            false => self.by_group(worst(&self.groups)),
+            false => self.by_group(worst(&self.groups, self.shown_delay())),
         }
     }
 
@@ -218,22 +221,23 @@ impl RunData {
     }
 }
 
-/// The groups with the most loss, and of the others those with the largest p99, in their order.
-fn worst(groups: &[Group]) -> Vec<&Group> {
+/// The groups with the most loss, and of the others those that took the longest, in their order.
+fn worst(groups: &[Group], delay: ShownDelay) -> Vec<&Group> {
     let summaries: Vec<_> = groups.iter().map(|group| &group.summary).collect();
-    let places = worst_of(&summaries, WORST);
+    let places = worst_of(&summaries, delay, SHOWN);
     places.into_iter().map(|place| &groups[place]).collect()
 }
 
-/// Places of so many at most: half of them by loss, the others by p99.
-pub(super) fn worst_of(summaries: &[&Summary], most: usize) -> Vec<usize> {
+/// Places of so many at most: half of them by loss, the others by the p99 of this delay. What has too few packets for one
+/// is placed by its largest, as it may be the worst of all.
+pub(super) fn worst_of(summaries: &[&Summary], delay: ShownDelay, most: usize) -> Vec<usize> {
     let loss = |place: &usize| {
         let counts = &summaries[*place].counts;
         counts.lost as f64 / counts.sent.max(1) as f64
     };
     let p99 = |place: &usize| {
-        let delays = summaries[*place].round_trip.as_ref();
-        delays.and_then(Distribution::carried_p99)
+        let delays = delay.distribution(summaries[*place]);
+        delays.map(|delays| delays.carried_p99().unwrap_or(delays.max))
     };
     let mut places: Vec<usize> = (0..summaries.len()).collect();
     places.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
@@ -384,6 +388,40 @@ mod tests {
             .collect();
         assert_eq!(shown, expected);
         assert_eq!((apart.left_out, run.apart(true).rows.len()), (60, 80));
+    }
+
+    #[test]
+    fn what_has_too_few_packets_for_a_p99_may_be_the_worst() {
+        let trials: Vec<Stream> = (0..4)
+            .map(|trial| stream(trial, 0, &format!("case {trial}")))
+            .collect();
+        let mut builder = RunDataBuilder::new(trials, 1_000);
+        for (trial, packets, delay) in [
+            (0, 200, 1_000),
+            (1, 200, 2_000),
+            (2, 30, 90_000),
+            (3, 200, 3_000),
+        ] {
+            for seq in 0..packets {
+                builder.push(&record(trial, 0, seq, Some(delay)), Disturbance::default());
+            }
+            builder.end_trial(trial);
+        }
+        let run = builder.finish(RunData::default());
+        let mut summaries: Vec<_> = run
+            .groups
+            .iter()
+            .map(|group| group.summary.clone())
+            .collect();
+        assert_eq!(
+            summaries[2].round_trip.as_ref().unwrap().carried_p99(),
+            None
+        );
+        // The first waits for long before it is sent.
+        summaries[0].response.as_mut().unwrap().p99 = 80_000;
+        let places = |delay| worst_of(&summaries.iter().collect::<Vec<_>>(), delay, 2);
+        assert_eq!(places(ShownDelay::RoundTrip), [2, 3]);
+        assert_eq!(places(ShownDelay::Response), [0, 2]);
     }
 
     proptest! {

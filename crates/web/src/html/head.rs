@@ -9,6 +9,7 @@ use delaylab_model::distinct::Distinct;
 use delaylab_view::benchmark::conformance;
 use delaylab_view::explain::words::answers;
 use delaylab_view::run::figures_alone::FiguresAlone;
+use delaylab_view::run::groups::WORST;
 use delaylab_view::run::{RunData, ShownDelay};
 use delaylab_view::words::{date_and_time, plural};
 use maud::{Markup, html};
@@ -109,7 +110,7 @@ fn summary(run: &RunData) -> Markup {
     let response = "Response: from when a packet was due until its reply was read.";
     let split = "Network and host: their parts of the median response.";
     let left_out = format!(
-        "These are the {} rows with the most loss and the largest p99; {} more are among the trials below.",
+        "These are the {} rows with the {WORST}; {} more are among the trials below.",
         digest.rows.len(),
         digest.left_out
     );

@@ -3,7 +3,7 @@
 use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_view::run::columns::Columns;
-use delaylab_view::run::groups::Apart;
+use delaylab_view::run::groups::{Apart, WORST};
 use delaylab_view::run::{RunData, TrialData};
 use maud::{Markup, html};
 
@@ -19,7 +19,7 @@ pub(super) fn section(run: &RunData) -> Markup {
         @if apart.left_out > 0 {
             p {
                 "These are the " (shown) " of " (shown + apart.left_out)
-                " combinations with the most loss and the largest p99."
+                " combinations with the " (WORST) "."
             }
         }
         @if count > shown {
