@@ -1,5 +1,5 @@
-//! Where the time goes: around the median, p99 and the largest response, the mean time in each stage. Each of the
-//! three has an axis of its own, or the largest would hide what the usual packet meets.
+//! Where the time goes: what each stage takes of the median, of p99 and of the largest response, as the responses around
+//! it divide on average. Each of the three has an axis of its own, or the largest would hide what the usual packet meets.
 
 use super::{Figure, Table, WIDTH, axis, labels, parse, pooled_note};
 use delaylab_stats::anatomy::{Stage, StageSet};
@@ -45,7 +45,7 @@ impl Figure for Anatomy {
         let pooled = pooled_note(run);
         let colours = colours_note(run);
         format!(
-            "The mean time in each stage of the responses around each quantile, in the order of the packet's way; at the right, the mean response. Each quantile has its own axis.{colours}{pooled}"
+            "What each stage takes of the response at each quantile, in the order of the packet's way: the responses around it divide so on average. At the right, that response. Each quantile has its own axis.{colours}{pooled}"
         )
     }
 
@@ -161,6 +161,22 @@ mod tests {
     use super::*;
     use delaylab_view::run::samples::runs;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn what_stands_at_the_right_is_the_quantile_and_no_mean() {
+        let [(_, run), ..] = runs();
+        let table = Anatomy.table(&run);
+        let [median, largest] = ["p50", "max"].map(|label| {
+            let row = table.rows.iter().find(|row| row[QUANTILE] == label);
+            row.and_then(|row| row[RESPONSE].as_i64())
+        });
+        let responses = run.panels[0].summary.response.as_ref();
+        assert_eq!(median, responses.map(|all| all.p50));
+        assert_eq!(largest, responses.map(|all| all.max));
+        let about = Anatomy.about(&run);
+        assert!(!about.contains("mean"), "{about}");
+        assert!(!Anatomy.spec(&run, &table).to_string().contains("Mean time"));
+    }
 
     #[test]
     fn the_shares_of_each_bar_add_up() {
