@@ -5,7 +5,7 @@ use super::{Peer, Shared};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use delaylab_model::record::Record;
-use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_store::index::Entry;
 use delaylab_store::run::tail::Tail;
 use delaylab_view::words::plural;
@@ -21,9 +21,9 @@ use tokio::time::interval;
 const EVERY: Duration = Duration::from_millis(500);
 /// Length of a cell of the live view.
 const CELL: Nanos = 100 * MILLISECOND;
-/// Cells of a trial that are told of: its last minute. All of them each time, as a packet that is given up
-/// belongs to a cell of long ago.
-const CELLS: usize = 600;
+/// Of a trial, what is told of: its last minute. All of it each time, as a packet that is given up belongs to a cell of
+/// long ago.
+const SHOWN: Nanos = 60 * SECOND;
 
 /// A stream of what `next` says, asked every half second. Where that is nothing, a comment is sent: a browser that
 /// left is noticed.
@@ -124,7 +124,7 @@ impl Under {
 
 fn told(trials: &mut Trials, running: &[u32]) -> serde_json::Value {
     for trial in trials.values_mut() {
-        trial.grid.keep_last(CELLS);
+        trial.grid.keep_last(SHOWN);
     }
     let packets = |trial: &u32| {
         let packets = trials.get(trial).map_or(0, |under| under.packets);
@@ -141,4 +141,43 @@ fn told(trials: &mut Trials, running: &[u32]) -> serde_json::Value {
     let shown = running.last().and_then(|trial| trials.get(trial));
     let cells = shown.map_or_else(Cells::default, |under| under.grid.cells());
     json!({ "says": says, "counts": counts.join(", "), "cells": cells })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+
+    /// A trial of packets that were sent so far apart.
+    fn under_way(packets: u64, every: Nanos) -> Trials {
+        let mut under = Under::new(0);
+        for seq in 0..packets {
+            let due = seq as Nanos * every;
+            let mut record = Record::due(2, 0, seq, Method::Udp, due);
+            record.t_send = Some(due);
+            under.push(&record);
+        }
+        Trials::from([(2, under)])
+    }
+
+    #[test]
+    fn what_is_told_is_a_minute_however_slow_the_packets() {
+        for every in [CELL, SECOND, 45 * SECOND] {
+            let told = told(&mut under_way(2_000, every), &[2]);
+            let times = told["cells"]["t_s"]
+                .as_array()
+                .map_or(&[][..], Vec::as_slice);
+            let ends = [times.first(), times.last()].map(|t| t.and_then(|t| t.as_f64()));
+            let [Some(first), Some(last)] = ends else {
+                panic!("{told}");
+            };
+            assert!(last - first <= 60.0, "{first} to {last}");
+            let expected = (60 * SECOND / every).max(1) as usize;
+            assert!(
+                (expected..=expected + 1).contains(&times.len()),
+                "{}",
+                times.len()
+            );
+        }
+    }
 }

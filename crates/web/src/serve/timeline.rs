@@ -187,10 +187,11 @@ impl Grid {
         self.cells.values().map(sent).sum()
     }
 
-    /// Forgets all cells but the last, so many at most.
-    pub(super) fn keep_last(&mut self, most: usize) {
-        while self.cells.len() > most {
-            self.cells.pop_first();
+    /// Forgets all cells but those of the last stretch of this length.
+    pub(super) fn keep_last(&mut self, length: Nanos) {
+        if let Some((last, _)) = self.cells.last_key_value() {
+            let first = last - length / self.width + 1;
+            self.cells = self.cells.split_off(&first);
         }
     }
 
