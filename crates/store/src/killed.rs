@@ -75,7 +75,7 @@ fn is_shard(folder: &Path) -> bool {
 }
 
 /// Does no process hold the lock of a run that is written?
-fn is_idle(folder: &Path) -> bool {
+pub(crate) fn is_idle(folder: &Path) -> bool {
     File::open(folder).is_ok_and(|folder| folder.try_lock_shared().is_ok())
 }
 

@@ -1,6 +1,7 @@
 //! The records of a run in progress: each is read once, however often one looks.
 
 use crate::folder::{Folder, TRIALS};
+use crate::killed::is_idle;
 use crate::regular;
 use crate::table;
 use arrow_buffer::Buffer;
@@ -60,6 +61,11 @@ impl Tail {
         }
         Ok(running.into_keys().collect())
     }
+
+    /// Does no process write the run any more? Then it was interrupted, or it is a shard that is complete.
+    pub fn is_idle(&self) -> bool {
+        is_idle(&self.folder.0)
+    }
 }
 
 impl Journal {
@@ -93,5 +99,22 @@ impl Journal {
             }
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::writer::lock;
+
+    #[test]
+    fn a_run_that_no_process_writes_is_idle() {
+        let folder = tempfile::tempdir().unwrap();
+        let tail = Tail::new(folder.path());
+        let held = lock(folder.path()).unwrap();
+        assert!(!tail.is_idle());
+        drop(held);
+        assert!(tail.is_idle());
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn live(served: &Served) -> Markup {
     html! {
         @if served.in_progress {
             section id="live" data-progress={ (served.address) "/progress" } {
-                h2 { "In progress" }
+                h2 { "In progress, or interrupted" }
                 p class="status" role="status" { "This view needs JavaScript." }
                 p class="status counts" {}
                 div class="plot" {}

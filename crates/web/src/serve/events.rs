@@ -89,7 +89,7 @@ pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response 
             return ((tail, trials), told, Then::Ends);
         };
         trials.retain(|trial, _| running.contains(trial));
-        let data = told(&mut trials, &running);
+        let data = told(&mut trials, &running, tail.is_idle());
         let told = event("progress", &data.to_string());
         ((tail, trials), told, Then::GoesOn)
     })
@@ -122,7 +122,8 @@ impl Under {
     }
 }
 
-fn told(trials: &mut Trials, running: &[u32]) -> serde_json::Value {
+/// `is_idle`: no process writes the run any more.
+fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Value {
     for trial in trials.values_mut() {
         trial.grid.keep_last(SHOWN);
     }
@@ -132,6 +133,14 @@ fn told(trials: &mut Trials, running: &[u32]) -> serde_json::Value {
     };
     let names: Vec<_> = running.iter().map(u32::to_string).collect();
     let says = match names.as_slice() {
+        [] if is_idle => {
+            "No process writes this run any more: `delaylab resume` continues it, or `delaylab merge` where it is a shard."
+                .to_owned()
+        }
+        all if is_idle => format!(
+            "No process writes this run any more: it was interrupted in trial {}, and `delaylab resume` continues it.",
+            all.join(", ")
+        ),
         [] => "No trial is under way.".to_owned(),
         [one] => format!("Trial {one} is under way."),
         all => format!("Trials {} are under way.", all.join(", ")),
@@ -161,9 +170,26 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_no_process_writes_is_not_under_way() {
+        let mut trials = under_way(3, CELL);
+        let goes_on = told(&mut trials, &[2], false);
+        assert_eq!(goes_on["says"], "Trial 2 is under way.");
+        let says = told(&mut trials, &[2], true)["says"].to_string();
+        assert!(
+            says.contains("interrupted in trial 2") && says.contains("delaylab resume"),
+            "{says}"
+        );
+        assert!(
+            !told(&mut trials, &[], true)["says"]
+                .to_string()
+                .contains("interrupted")
+        );
+    }
+
+    #[test]
     fn what_is_told_is_a_minute_however_slow_the_packets() {
         for every in [CELL, SECOND, 45 * SECOND] {
-            let told = told(&mut under_way(2_000, every), &[2]);
+            let told = told(&mut under_way(2_000, every), &[2], false);
             let times = told["cells"]["t_s"]
                 .as_array()
                 .map_or(&[][..], Vec::as_slice);
