@@ -56,15 +56,26 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
 /// What a search looks at.
 fn shown(entry: &Entry) -> String {
     let known = |value: &Option<String>| value.clone().unwrap_or_default();
+    let came = &entry.overview;
     let words = [
         entry.folder.clone(),
         known(&entry.name),
         known(&entry.world),
         known(&entry.started_utc),
         entry.state.name().to_owned(),
-        known(&entry.overview.title),
-        known(&entry.overview.target),
+        known(&came.title),
+        known(&came.target),
         verdicts(entry),
+        state(entry),
+        lost(entry),
+        time(came.p50),
+        time(came.p99),
+        came.sent.to_string(),
+        entry
+            .started_utc
+            .as_deref()
+            .map(date_and_time)
+            .unwrap_or_default(),
     ];
     words.join(" ").to_lowercase()
 }
@@ -83,22 +94,31 @@ fn verdicts(entry: &Entry) -> String {
     }
 }
 
-fn run_row(entry: &Entry) -> Markup {
-    let folder = &entry.folder;
-    let came = &entry.overview;
-    let state = match (&entry.damage, entry.state) {
+fn state(entry: &Entry) -> String {
+    match (&entry.damage, entry.state) {
         (Some(damage), _) => format!("damaged: {damage}"),
         (None, State::Complete) => "complete".to_owned(),
         (None, State::Partial) => "in progress, or interrupted".to_owned(),
-    };
+    }
+}
+
+fn lost(entry: &Entry) -> String {
+    let most = entry.overview.most_lost;
+    most.map_or_else(|| "–".to_owned(), |[lost, sent]| format_part(lost, sent))
+}
+
+fn time(ns: Option<i64>) -> String {
+    ns.map_or_else(|| "–".to_owned(), format_duration)
+}
+
+fn run_row(entry: &Entry) -> Markup {
+    let folder = &entry.folder;
+    let came = &entry.overview;
+    let state = state(entry);
     // Where there is no room for its column.
     let unusual = entry.damage.is_some() || entry.state != State::Complete;
     let world = entry.world.as_deref().unwrap_or("–");
     let started = entry.started_utc.as_deref().map(date_and_time);
-    let time = |ns: Option<i64>| ns.map_or_else(|| "–".to_owned(), format_duration);
-    let lost = came
-        .most_lost
-        .map_or_else(|| "–".to_owned(), |[lost, sent]| format_part(lost, sent));
     html! {
         tr {
             td { input type="checkbox" name="run" value=(folder) aria-label={ "Compare " (folder) }; }
@@ -109,7 +129,7 @@ fn run_row(entry: &Entry) -> Markup {
             }
             td class="spare" { (came.target.as_deref().unwrap_or(world)) }
             td { (verdicts(entry)) }
-            td class="figures" { (lost) }
+            td class="figures" { (lost(entry)) }
             td class="figures" { (time(came.p50)) }
             td class="figures" { (time(came.p99)) }
             td class="figures spare" { (came.sent) }
@@ -127,4 +147,47 @@ pub(super) fn sorry(heading: &str, why: &str) -> String {
         p { a href="/" { "All runs" } }
     };
     served_frame(heading, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_store::overview::Overview;
+
+    fn entry() -> Entry {
+        Entry {
+            folder: "lossy-20261127T145156Z.partial".to_owned(),
+            name: Some("lossy".to_owned()),
+            world: Some("live".to_owned()),
+            started_utc: Some("2026-11-27T14:51:56Z".to_owned()),
+            state: State::Partial,
+            trials: 2,
+            records: 1_000,
+            damage: None,
+            overview: Overview {
+                sent: 1_234,
+                most_lost: Some([54, 100]),
+                p99: Some(1_500_000),
+                ..Overview::default()
+            },
+        }
+    }
+
+    #[test]
+    fn whatever_a_row_shows_is_found() {
+        let found = |search: &str| runs(&[entry()], search).contains("1 of 1 runs");
+        for search in [
+            "interrupted",
+            "in progress",
+            "54.0",
+            "1234",
+            "14:51:56",
+            "no findings",
+            "LIVE",
+        ] {
+            assert!(found(search), "{search}");
+        }
+        assert!(found(&format_duration(1_500_000)));
+        assert!(!found("complete") && !found("54.1"));
+    }
 }
