@@ -81,7 +81,7 @@ struct Peer {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not to be had.
-    #[error("cannot serve on {address}: {source}")]
+    #[error("cannot serve on {address}: {source}{}", remedy(.source))]
     Address {
         /// The address.
         address: SocketAddr,
@@ -91,6 +91,21 @@ pub enum ServeError {
     /// Others than this host could read every run.
     #[error("{0} can be reached from other hosts: give a token with --token-file")]
     NoToken(SocketAddr),
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            ". Another process has this port: `ss -lntp` shows which; or choose another with --port"
+        }
+        io::ErrorKind::PermissionDenied => {
+            ". Ports below 1024 need a privilege: choose another with --port"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            ". This host has no such address: `ip -br address` lists those it has"
+        }
+        _ => "",
+    }
 }
 
 impl Server {

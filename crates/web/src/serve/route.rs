@@ -207,10 +207,14 @@ async fn refused(peer: &Peer, query: &Query, request: &Parts) -> Option<Response
             let own = [(SET_COOKIE, cookie), (LOCATION, "/".to_owned())];
             Some((StatusCode::SEE_OTHER, own).into_response())
         }
-        Admission::WrongHost => plain(
-            StatusCode::MISDIRECTED_REQUEST,
-            "this host is served as localhost or 127.0.0.1 alone",
-        ),
+        Admission::WrongHost => {
+            let port = peer.address.port();
+            let why = format!(
+                "this host is served as localhost:{port} or 127.0.0.1:{port} alone. A tunnel has this port at both ends: \
+                 ssh -L {port}:127.0.0.1:{port} HOST"
+            );
+            plain(StatusCode::MISDIRECTED_REQUEST, &why)
+        }
         Admission::CrossSite => plain(
             StatusCode::FORBIDDEN,
             "a page of another site asked for this: open the address itself",

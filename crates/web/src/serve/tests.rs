@@ -109,6 +109,30 @@ fn where_all_have_the_token_the_next_is_told_that_it_is_too_many() {
 }
 
 #[test]
+fn a_port_that_is_taken_comes_with_a_remedy() {
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = taken.local_addr().unwrap();
+    let server = Server::bind(address, None, PathBuf::new(), |_| panic!("there is no run"));
+    let why = server.err().unwrap().to_string();
+    assert!(why.contains("ss -lntp") && why.contains("--port"), "{why}");
+}
+
+#[test]
+fn a_tunnel_from_another_port_is_told_which_one_is_ours() {
+    let (_runs, address) = server(None);
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = "GET / HTTP/1.1\r\nHost: 127.0.0.1:1\r\n\r\n";
+    stream.write_all(request.as_bytes()).unwrap();
+    let told = answer(stream);
+    let port = address.port();
+    assert!(told.contains(&format!("127.0.0.1:{port} alone")), "{told}");
+    assert!(
+        told.contains(&format!("ssh -L {port}:127.0.0.1:{port} ")),
+        "{told}"
+    );
+}
+
+#[test]
 fn a_wrong_token_is_refused_and_a_missing_one_asked_for() {
     let (_runs, address) = server(Some(TOKEN));
     let wrong = answer(asking(address, "/?token=0000000000000000", ""));
