@@ -9,28 +9,33 @@ const UNITS: Record<string, [size: number, unit: string]> = {
   "%": [1, "percent"],
 };
 
-const NUMBER = /^([-−]?)([\d,]*\.?\d+(?:e[-−]?\d+)?)\s*([^\d\s]*)/;
+const NUMBER = /^([<>]?)\s*([-−+]?)([\d,]*\.?\d+(?:e[-−]?\d+)?)\s*([^\d\s]*)/;
 
-// How much a cell says that begins with a number, as in `1.25 ms`, `7,200` or `3 % of 20`.
+// Next to a bound, and closer than what could be told from it in a cell.
+const NEXT: Record<string, number> = { "<": 1 - 1e-9, ">": 1 + 1e-9 };
+
+// How much a cell says that begins with a number, as in `1.25 ms`, `7,200` or `3 % of 20`. `<1%` is a little less than `1%`.
 export function size(text: string): number | undefined {
-  return read(text.trim().match(NUMBER))?.value;
+  const found = text.trim().match(NUMBER);
+  const value = read(found)?.value;
+  return value === undefined ? undefined : value * (NEXT[found?.[1] ?? ""] ?? 1);
 }
 
-// The same where a cell says nothing else.
+// The same where a cell says nothing else. Of a bound, as in `<1%`, it is the bound.
 export function quantity(text: string): Quantity | undefined {
   const found = text.trim().match(NUMBER);
-  const unit = found?.[3] ?? "";
+  const unit = found?.[4] ?? "";
   const isAll = found?.[0].length === text.trim().length && (unit === "" || unit in UNITS);
   return isAll ? read(found) : undefined;
 }
 
 function read(found: RegExpMatchArray | null | undefined): Quantity | undefined {
-  const [, sign, digits, name] = found ?? [];
+  const [, , sign, digits, name] = found ?? [];
   if (digits === undefined) {
     return undefined;
   }
   const [factor, unit] = UNITS[name ?? ""] ?? [1, ""];
   // 12.3 µs is 12,300 ns, and not 12,300.000000000002.
   const value = Number((Number(digits.replaceAll(",", "").replace("−", "-")) * factor).toPrecision(15));
-  return { value: sign ? -value : value, unit };
+  return { value: sign === "-" || sign === "−" ? -value : value, unit };
 }

@@ -115,6 +115,77 @@ mod tests {
         }
     }
 
+    /// What a part of the page's script gives for this.
+    fn said(function: &str, of: &Value) -> Value {
+        let call = format!("JSON.stringify(delaylab.{function}(...{of}))");
+        let said = Artist::new()
+            .unwrap()
+            .context
+            .with(|ctx| ctx.eval::<String, _>(call).unwrap());
+        serde_json::from_str(&said).unwrap()
+    }
+
+    #[test]
+    fn bounds_are_sorted_next_to_their_numbers() {
+        let sizes = ["<0.01 %", "<1%", "1%", "99%", ">99%", "99.9 %", ">99.9 %"];
+        let sizes = sizes.map(|text| said("size", &json!([text])).as_f64().unwrap());
+        assert!(sizes.is_sorted_by(|a, b| a < b), "{sizes:?}");
+        assert_eq!(said("size", &json!(["+1.5 ms"])), 1_500_000);
+        assert_eq!(said("size", &json!(["−3 ns"])), -3);
+    }
+
+    #[test]
+    fn a_table_that_is_saved_has_numbers_and_a_name_for_each_column() {
+        let rows = json!([[
+            [
+                "",
+                "",
+                "A",
+                "B − A",
+                "95 % interval",
+                "% of A",
+                "95 % interval",
+                "host"
+            ],
+            ["lost", "", "0 %", "+3.1 %", "+1 % to +5 %", "–", "–", "<1%"],
+            [
+                "response",
+                "p50",
+                "36.0 µs",
+                "+1.2 ms",
+                "+1.0 ms to no end",
+                "+33 %",
+                "−2 % to +40 %",
+                "12%"
+            ],
+        ]]);
+        let columns = said("columns", &rows);
+        let columns = columns.as_array().unwrap().iter();
+        let columns = columns.map(|column| (column["name"].as_str().unwrap(), &column["numbers"]));
+        let found: Vec<_> = columns.collect();
+        let (share, times) = (json!([0, null]), json!([null, 36_000]));
+        assert_eq!(found[2..4], [("A percent", &share), ("A ns", &times)]);
+        let of = |name: &str| {
+            found
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, numbers)| *numbers)
+        };
+        assert_eq!(of("B − A ns"), Some(&json!([null, 1_200_000])));
+        assert_eq!(
+            of("B − A 95 % interval from ns"),
+            Some(&json!([null, 1_000_000]))
+        );
+        assert_eq!(
+            of("% of A 95 % interval to percent"),
+            Some(&json!([null, 40]))
+        );
+        assert_eq!(of("host percent"), Some(&json!([1, 12])));
+        let names: std::collections::BTreeSet<_> = found.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names.len(), found.len(), "{found:?}");
+        assert!(!names.contains(""), "{names:?}");
+    }
+
     #[test]
     fn a_bad_specification_is_an_error_and_the_artist_lives_on() {
         let artist = Artist::new().unwrap();

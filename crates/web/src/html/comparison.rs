@@ -117,7 +117,7 @@ fn overview(compared: &Compared, varied: &[String]) -> Markup {
         return html! {};
     }
     let mut table = Table::new([
-        ("", Words),
+        ("pair", Words),
         ("lost A", Figures),
         ("lost B", Figures),
         ("p50 A", Figures),
@@ -143,8 +143,8 @@ fn overview(compared: &Compared, varied: &[String]) -> Markup {
 fn figures_table(pair: &PairFigures, looks: usize) -> Markup {
     use Column::{Figures, Words};
     let mut table = Table::new([
-        ("", Words),
-        ("", Words),
+        ("quantity", Words),
+        ("statistic", Words),
         ("A", Figures),
         ("B", Figures),
         ("B − A", Figures),
@@ -184,7 +184,7 @@ fn stages_table(pair: &PairFigures) -> Markup {
 
 fn circumstances(compared: &Compared) -> Markup {
     let mut table = Table::new([
-        ("", Column::Words),
+        ("what", Column::Words),
         ("A", Column::Words),
         ("B", Column::Words),
     ]);
