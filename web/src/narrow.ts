@@ -32,6 +32,9 @@ function part(spec: Part, room: number): Part {
   if (spec.facet && spec.spec) {
     if (spec.columns !== undefined) {
       made.columns = 1;
+      // Far below, an axis for all of them is not seen.
+      const resolve = spec.resolve as Part | undefined;
+      made.resolve = { ...resolve, axis: { ...(resolve?.axis as Part | undefined), x: "independent" } };
     }
     made.spec = sized(spec.spec as Part, room);
     return made;
@@ -53,7 +56,7 @@ function sized(spec: Part, room: number): Part {
     const { columns: _, ...others } = legend;
     return sized({ ...spec, encoding: { ...encoding, color: { ...color, legend: others } } }, room);
   }
-  const fits = typeof spec.width === "number" ? { width: Math.min(spec.width, width) } : {};
+  const fits = typeof spec.width === "number" ? { width } : {};
   if (!isNamed || !y) {
     return { ...spec, ...fits };
   }

@@ -186,6 +186,23 @@ mod tests {
         assert!(!names.contains(""), "{names:?}");
     }
 
+    /// Eleven panels below each other with an axis below the last one cannot be read on a telephone.
+    #[test]
+    fn where_there_is_little_room_each_panel_is_wide_and_has_its_axis() {
+        let panel = json!({ "width": 172, "encoding": { "x": { "field": "t" } } });
+        let spec = json!({ "facet": { "field": "panel" }, "columns": 3, "spec": panel,
+            "resolve": { "scale": { "y": "independent" } } });
+        let narrow = said("narrow", &json!([spec, 376]));
+        assert_eq!(
+            (&narrow["columns"], &narrow["spec"]["width"]),
+            (&json!(1), &json!(300))
+        );
+        assert_eq!(
+            narrow["resolve"],
+            json!({ "scale": { "y": "independent" }, "axis": { "x": "independent" } })
+        );
+    }
+
     #[test]
     fn a_bad_specification_is_an_error_and_the_artist_lives_on() {
         let artist = Artist::new().unwrap();
