@@ -67,6 +67,11 @@ const LATEX: Record<string, string> = {
   "\u00a0": "~",
   "→": "$\\to$",
   "×": "$\\times$",
+  "≈": "$\\approx$",
+  "≤": "$\\le$",
+  "≥": "$\\ge$",
+  "±": "$\\pm$",
+  "…": "\\dots{}",
   µ: "\\textmu{}",
   "−": "$-$",
   "–": "--",
@@ -74,7 +79,7 @@ const LATEX: Record<string, string> = {
 
 function latex(rows: string[][], numbers: boolean[]): string {
   const cell = (value: string) =>
-    value.replace(/[\\~^<>\u00a0→×µ−–&%$#_{}]/g, (letter) => LATEX[letter] ?? `\\${letter}`);
+    value.replace(/[\\~^<>\u00a0→×≈≤≥±…µ−–&%$#_{}]/g, (letter) => LATEX[letter] ?? `\\${letter}`);
   const columns = numbers.map((isNumber) => (isNumber ? "r" : "l")).join("");
   const lines = rows.map((row) => `${row.map(cell).join(" & ")} \\\\`);
   const [heads, ...others] = lines;

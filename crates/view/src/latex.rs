@@ -73,6 +73,11 @@ fn escaped(cell: &str) -> String {
             '\u{a0}' => text.push('~'),
             '→' => text += "$\\to$",
             '×' => text += "$\\times$",
+            '≈' => text += "$\\approx$",
+            '≤' => text += "$\\le$",
+            '≥' => text += "$\\ge$",
+            '±' => text += "$\\pm$",
+            '…' => text += "\\dots{}",
             'µ' => text += "\\textmu{}",
             '−' => text += "$-$",
             '–' => text += "--",
@@ -96,6 +101,10 @@ mod tests {
 
     #[test]
     fn what_latex_would_read_is_escaped() {
+        assert_eq!(
+            escaped("10 (≈ 9.6), ≤ 3 ≥ 2 ± 1 …"),
+            "10 ($\\approx$ 9.6), $\\le$ 3 $\\ge$ 2 $\\pm$ 1 \\dots{}"
+        );
         let rows = [["case", "p50"], ["100 % of a_b & c\\d → e", "−56.2 µs"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(
