@@ -20,6 +20,8 @@ export class Figure {
   private drawn: View | undefined;
   // Drawings that were asked for: only the last one is kept.
   private asked = 0;
+  // What the filter does not change.
+  private readonly note: HTMLElement;
 
   constructor(
     readonly element: HTMLElement,
@@ -36,13 +38,20 @@ export class Figure {
     const spec = JSON.parse(text) as Spec & { data: Packed };
     this.spec = { ...spec, data: { values: unpacked(spec.data) } };
     this.shown = this.spec;
+    this.note = page.createElement("p");
+    this.note.className = "meta untold";
+    this.note.hidden = true;
+    element.append(this.note);
     this.addTools(id);
   }
 
-  // Draws the rows that are kept.
-  async draw(keep: Keep = () => true): Promise<void> {
+  // Draws the rows that are kept. `untold`: factors of which levels are hidden that these rows do not tell apart.
+  async draw(keep: Keep = () => true, untold: (rows: Row[]) => string[] = () => []): Promise<void> {
     const turn = ++this.asked;
     const page = this.element.ownerDocument;
+    const factors = untold(this.spec.data.values);
+    this.note.hidden = factors.length === 0;
+    this.note.textContent = `The filter by ${factors.join(" and ")} does not change this figure.`;
     const values = this.spec.data.values.filter(keep);
     this.shown = { ...this.spec, data: { values } };
     const fresh = page.createElement("div");

@@ -2,6 +2,7 @@
 import { exportable } from "./export";
 import { Figure } from "./figure";
 import { Filter } from "./filter";
+import type { Row } from "./packed";
 import { serve } from "./served";
 import { SortableTable } from "./table";
 import { Tooltip } from "./tooltip";
@@ -26,7 +27,8 @@ export function startPage(page: Document): void {
       if (own !== turn) {
         return;
       }
-      await figure.draw(filter.rows()).catch((error: unknown) => complain(figure.element, error));
+      const untold = (rows: Row[]) => filter.untold(rows);
+      await figure.draw(filter.rows(), untold).catch((error: unknown) => complain(figure.element, error));
       await painted();
     }
   };

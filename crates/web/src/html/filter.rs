@@ -1,5 +1,5 @@
 //! The filter of a page: a box for each level of each factor. Unchecked, the level is left out of every
-//! figure and table. The script shows it; without one it stays hidden.
+//! figure and table that tells it from the others. The script shows it; without one it stays hidden.
 
 use delaylab_model::plan::{Level, levels_in_words, levels_of};
 use delaylab_view::run::RunData;
