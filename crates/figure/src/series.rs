@@ -5,7 +5,8 @@ use super::{Drawing, Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, levels_in_words};
 use delaylab_model::units::{duration_unit, rate_unit};
-use delaylab_view::run::{RunData, SeriesShown, parts_of_time};
+use delaylab_view::run::panels;
+use delaylab_view::run::{RunData, SeriesShown, TrialData, parts_of_time};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -128,15 +129,17 @@ impl<'a> Group<'a> {
         });
         let names: Vec<_> = names.collect();
         let of_kinds = run.series.iter().filter(|shown| self.has(shown));
+        // Not those that are drawn: what is always 0, or full, has its own note.
+        let taken = of_kinds.clone().filter(|shown| !shown.stretches.is_empty());
+        let taken = SeriesShown::combinations(taken, &run.levels).len();
         let combinations = SeriesShown::combinations(of_kinds, &run.levels).len();
-        let drawn = SeriesShown::combinations(self.drawn(), &run.levels).len();
-        let some = match combinations > drawn {
+        let some = match combinations > taken {
             true => format!(
-                " Drawn are the {drawn} of {combinations} combinations of levels with the longest queues."
+                " Of {combinations} combinations of levels these are the {taken} with the longest queues."
             ),
             false => String::new(),
         };
-        let one = match run.trials.len() > combinations {
+        let one = match run.trials.iter().any(is_another) {
             true => " Of the repeats of each the one with the longest queue is drawn.",
             false => "",
         };
@@ -232,6 +235,11 @@ impl<'a> Group<'a> {
         let notes = threshold.into_iter().chain(limit);
         notes.map(|note| format!(", {note}")).collect()
     }
+}
+
+/// Are there others with the same levels, be it as repeats or as steps of a search?
+fn is_another(trial: &TrialData) -> bool {
+    trial.stream.repeat > 0 || !trial.stream.steps.is_empty()
 }
 
 /// Those that have something to draw.
@@ -520,5 +528,50 @@ mod tests {
         );
         run.series[2].mean = 0.9;
         assert_eq!(kinds(&run).len(), 3);
+    }
+
+    #[test]
+    fn combinations_are_left_out_by_their_queues_alone() {
+        let mut run = of_two_units();
+        let of = |factors: &[Factor], mean: f64| SeriesShown {
+            series: "utilisation".to_owned(),
+            unit: Unit::Share,
+            factors: factors.to_vec(),
+            mean,
+            ..run.series[1].clone()
+        };
+        let [first, other] = [0, 1].map(|at| run.series[at].factors.clone());
+        assert_ne!(first, other);
+        let (busy, free) = (of(&first, 0.998), of(&other, 0.4));
+        run.series = vec![busy, free];
+        let about = Series.about(&run);
+        assert!(
+            about.contains("not drawn: utilisation of 1 combination."),
+            "{about}"
+        );
+        assert!(!about.contains("longest queues"), "{about}");
+        run.series[0].stretches.clear();
+        let about = Series.about(&run);
+        assert!(
+            about.contains("Of 2 combinations of levels these are the 1 with"),
+            "{about}"
+        );
+    }
+
+    #[test]
+    fn probes_of_one_trial_are_no_repeats() {
+        let mut run = of_two_units();
+        for trial in &mut run.trials {
+            trial.stream.repeat = 0;
+        }
+        let beside: Vec<_> = run.trials.clone();
+        run.trials.extend(beside);
+        assert!(
+            !Series.about(&run).contains("repeats"),
+            "{}",
+            Series.about(&run)
+        );
+        run.trials[0].stream.repeat = 1;
+        assert!(Series.about(&run).contains("Of the repeats of each"));
     }
 }
