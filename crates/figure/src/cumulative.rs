@@ -63,7 +63,7 @@ impl Figure for Cumulative {
         let bands = bounds.any(|bounds| bounds.half_widths(&[0]).is_some());
         let bands = match bands {
             true => {
-                " A band holds the line of another run like this one with 95 % confidence, point by point; it is made of trials or, of fewer than three, of stretches of time, as packets depend on each other."
+                " A band holds the share of all such packets with 95 % confidence, point by point; it is made of trials or, of fewer than three, of stretches of time, as packets depend on each other."
             }
             false => "",
         };

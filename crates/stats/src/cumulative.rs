@@ -1,4 +1,5 @@
-//! Shares of records at or below a value, with a band: where they would lie in another run like this one.
+//! Shares of records at or below a value, with a band: where the share of all such records lies, of which these are a
+//! sample. The line of another run scatters about it as well, and lies outside the band more often.
 //!
 //! Delays follow each other, so packets are no independent draws, and a band made of their number would be far
 //! too narrow. What is independent are trials; where there are too few of them, long stretches of a trial take their
