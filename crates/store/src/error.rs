@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk or the user's quota is full.
-    #[error("no room to write {}: {source}. Free space, or begin a run elsewhere with `-o DIR`; what was recorded stays", path.display())]
+    #[error("no room to write {}: {source}. Free space, or begin a run in another folder (`-o DIR`; of `ping`, `--save DIR`); what was recorded stays", path.display())]
     NoRoom {
         /// What was being written.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum StoreError {
         source: io::Error,
     },
     /// This user may not write there, or nobody may.
-    #[error("may not write {}: {source}. Begin a run elsewhere with `-o DIR`, or let this user write there", path.display())]
+    #[error("may not write {}: {source}. Begin a run in another folder (`-o DIR`; of `ping`, `--save DIR`), or let this user write there", path.display())]
     MayNotWrite {
         /// What was being written.
         path: PathBuf,
