@@ -32,6 +32,14 @@ pub enum UnitError {
         /// Every unit that would do.
         units: &'static str,
     },
+    /// A rate in bytes a second, which differs by one letter from one in bits a second.
+    #[error("`{text}` is in bytes a second, and rates are in bits a second: write `{bits}bit/s`")]
+    BytesPerSecond {
+        /// What was written.
+        text: String,
+        /// The same in bits a second.
+        bits: u64,
+    },
     /// Not a number at all.
     #[error("`{text}` is not {quantity}: write a number and a unit, like `{example}`")]
     NotANumber {
@@ -145,8 +153,22 @@ pub fn parse_size(text: &str) -> Result<u64, UnitError> {
 
 /// Reads a rate such as `10 Mbit/s` or `10mbit`, in bits a second.
 pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
+    if let Some(bits) = bits_of_bytes(text) {
+        return Err(UnitError::BytesPerSecond {
+            text: text.to_owned(),
+            bits,
+        });
+    }
     let value = RATE.parse(text)?;
     u64::try_from(value).map_err(|_| RATE.out_of_range(text))
+}
+
+/// Of a rate that is written in bytes a second, the bits a second: a capital B is bytes, as in `10MBps`.
+fn bits_of_bytes(text: &str) -> Option<u64> {
+    let (size, rest) = text.trim().split_at(text.trim().find('B')? + 1);
+    let rest = rest.to_lowercase();
+    let is_rate = ["ps", "/s", "yte/s", "ytes/s"].contains(&rest.as_str());
+    parse_size(size).ok().filter(|_| is_rate)?.checked_mul(8)
 }
 
 impl Quantity {
@@ -364,6 +386,27 @@ mod tests {
         assert!(error.to_string().contains("`0.2s`"), "{error}");
         let error = parse_size("56").unwrap_err();
         assert!(error.to_string().contains("`56B`"), "{error}");
+    }
+
+    /// Wrong by a factor of 8 if they were taken for bits.
+    #[test]
+    fn a_rate_in_bytes_is_refused_with_the_bits_that_it_is() {
+        for (text, bits) in [
+            ("10MBps", 80_000_000),
+            ("10 MB/s", 80_000_000),
+            ("5kB/s", 40_000),
+            ("1.5KiB/s", 12_288),
+            ("3Bps", 24),
+            ("2GByte/s", 16_000_000_000),
+        ] {
+            let error = parse_rate(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("write `{bits}bit/s`")), "{error}");
+            assert_eq!(parse_rate(&format!("{bits}bit/s")), Ok(bits));
+        }
+        for text in ["10Mbps", "10mbps", "10MBit/s", "10MBIT", "10 Mbit"] {
+            assert_eq!(parse_rate(text), Ok(10_000_000), "{text}");
+        }
+        assert_eq!(parse_size("10MB"), Ok(10_000_000));
     }
 
     #[test]
