@@ -28,7 +28,7 @@ pub enum Outcome {
     Refused,
     /// The send call failed here ([`Record::errno`] says why).
     LocalError,
-    /// The sender gave the slot up: never in a grid unless told to stop.
+    /// Not sent: the sender gave the slot up. Or sent (it has `t_send`), and still under way when the probe was stopped.
     Skipped,
 }
 
@@ -429,6 +429,11 @@ impl Record {
             StampPoint::TRx => self.t_rx,
             StampPoint::TRxHw => self.t_rx_hw,
         }
+    }
+
+    /// Was it sent, and not waited for to its end? Then it is neither answered nor lost.
+    pub const fn is_under_way(&self) -> bool {
+        matches!(self.outcome, Outcome::Skipped) && self.t_send.is_some()
     }
 
     /// Was it answered, in time or late, with the bytes that were sent?

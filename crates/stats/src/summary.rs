@@ -43,8 +43,10 @@ pub struct Counts {
     pub duplicate: u64,
     /// Replies that came after a later packet's (RFC 4737).
     pub reordered: u64,
-    /// Slots that the sender gave up.
+    /// Slots that the sender gave up: nothing was sent.
     pub skipped: u64,
+    /// Sent, and still under way when the probe was stopped: neither answered nor lost.
+    pub under_way: u64,
     /// Answered with other bytes.
     pub corrupt: u64,
     /// Of those lost, how many an error came for.
@@ -59,6 +61,11 @@ impl Counts {
     /// Answered with what was sent, in time or after the time-out.
     pub const fn answered(&self) -> u64 {
         self.received + self.late
+    }
+
+    /// Sent, and known to be answered or lost: what the share of lost packets is of.
+    pub const fn ended(&self) -> u64 {
+        self.sent.saturating_sub(self.under_way)
     }
 }
 

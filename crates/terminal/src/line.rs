@@ -43,6 +43,9 @@ impl LineWriter {
             Outcome::Late => format!("late: {}{}", self.delay(record), notes(record)),
             Outcome::Corrupt => format!("corrupt reply after {}", self.delay(record)),
             Outcome::Lost => format!("lost (no reply within {})", format_duration(self.timeout)),
+            Outcome::Skipped if record.is_under_way() => {
+                "still under way when it was stopped".to_owned()
+            }
             Outcome::Skipped => "skipped (the sender was too late to send it)".to_owned(),
             Outcome::Refused => refused(record),
             Outcome::LocalError => match (record.path_mtu, record.errno) {
@@ -282,7 +285,15 @@ mod tests {
         assert!(
             line(|r| r.outcome = Outcome::Corrupt).starts_with("seq=3 corrupt reply after 59.7 µs")
         );
-        assert!(line(lost(Outcome::Skipped)).starts_with("seq=3 skipped"));
+        assert_eq!(
+            line(lost(Outcome::Skipped)),
+            "seq=3 still under way when it was stopped"
+        );
+        let not_sent = |r: &mut Record| {
+            lost(Outcome::Skipped)(r);
+            r.t_send = None
+        };
+        assert!(line(not_sent).starts_with("seq=3 skipped"));
     }
 
     #[test]

@@ -480,6 +480,7 @@ impl Reader {
     pub(super) fn value(&mut self, record: &Record) -> f64 {
         self.answered += u64::from(record.answered());
         let found = match self.measure {
+            Lost if record.is_under_way() => None,
             Lost => record.t_send.map(|_| i64::from(record.t_recv.is_none())),
             IpSize => record.ip_size.map(i64::from),
             Dscp => Some(i64::from(record.dscp)),

@@ -294,6 +294,32 @@ mod tests {
         assert_eq!(found("count(ipdv) < 1"), (Some(80.0), false));
     }
 
+    /// The probe was stopped: what was still under way is neither answered nor lost.
+    #[test]
+    fn packets_under_way_are_not_lost() {
+        let limit = Limit::parse("lost > 1%").unwrap();
+        let mut watched = LimitCheck::new(&limit).unwrap();
+        watched.begin(&RecordFacts::default());
+        for seq in 0..100 {
+            let mut record = Record::due(0, 0, seq, Method::Icmp, 1000);
+            record.t_send = Some(1000);
+            record.outcome = Outcome::Skipped;
+            if seq < 20 {
+                record.t_recv = Some(2000);
+                record.outcome = Outcome::Ok;
+            }
+            watched.push(&record);
+        }
+        let answer = watched.finish();
+        assert_eq!(
+            (answer.value, answer.failed),
+            (Some(0.0), false),
+            "{}",
+            answer.reason
+        );
+        assert_eq!(answer.count, 20);
+    }
+
     #[test]
     fn what_is_not_known_has_not_passed() {
         let network = answer("p99(network) > 5ms").unwrap();

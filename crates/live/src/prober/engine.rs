@@ -284,7 +284,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 self.stopped_at = Some(now);
                 false
             }
-            (asked, Some(at)) => asked > 1 || now > at + PATIENCE_AFTER_STOP,
+            (asked, Some(at)) => asked > 1 || now >= at + PATIENCE_AFTER_STOP,
         }
     }
 
@@ -541,6 +541,9 @@ impl<'a, C: Channel> Engine<'a, C> {
     /// whatever ended the run.
     fn finish(&mut self) -> FinalReport {
         let _ = self.drain_queue();
+        if self.is_stopping() {
+            self.prober.give_up_overdue(clock::monotonic());
+        }
         let last = self.prober.next_seq().saturating_sub(1);
         let mut told = self.channel.finish(last);
         for follow_up in std::mem::take(&mut told.follow_ups) {

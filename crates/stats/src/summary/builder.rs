@@ -130,6 +130,7 @@ impl SummaryBuilder {
             Outcome::Corrupt => &mut counts.corrupt,
             Outcome::Refused => &mut counts.refused,
             Outcome::LocalError => &mut counts.local_error,
+            Outcome::Skipped if record.is_under_way() => &mut counts.under_way,
             Outcome::Skipped => &mut counts.skipped,
         } += 1;
         match record.clock_event {

@@ -59,7 +59,11 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
         format!("{} received", counts.received),
         format!(
             "{} lost{}",
+<<<<<<< ours
             format_part(counts.lost, counts.sent),
+=======
+            percent(counts.lost, counts.ended()),
+>>>>>>> theirs
             direction(ping.facts.loss)
         ),
     ];
@@ -144,7 +148,7 @@ fn refused(count: u64, refusals: &[(Refusal, u64)]) -> String {
 pub(crate) const REFUSED: &str = "refused";
 
 /// What seldom befalls packets, and how often it did.
-pub fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
+pub fn rare(counts: &Counts) -> [(u64, &'static str); 8] {
     [
         (counts.late, "late"),
         (counts.duplicate, "duplicate"),
@@ -153,5 +157,39 @@ pub fn rare(counts: &Counts) -> [(u64, &'static str); 7] {
         (counts.refused, REFUSED),
         (counts.local_error, "not sent (local error)"),
         (counts.skipped, "not sent (skipped)"),
+        (counts.under_way, "still under way when it was stopped"),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::samples::full;
+
+    /// Stopped by Ctrl-C: packets whose end is not known are neither lost, nor "not sent", nor received.
+    #[test]
+    fn what_is_under_way_at_the_end_is_no_loss() {
+        let mut sample = full();
+        sample.facts = ProbeFacts::default();
+        let mut counted = |received, lost, under_way| {
+            sample.summary.counts = Counts {
+                sent: 100,
+                received,
+                lost,
+                under_way,
+                ..Counts::default()
+            };
+            let text = counts(&sample.ping()).replace(FIRM_SPACE, " ");
+            text.split_once(", ").map(|(_, rest)| rest.to_owned())
+        };
+        let told = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            counted(10, 10, 80),
+            told("10 received, 50.0 % lost, 80 still under way when it was stopped")
+        );
+        assert_eq!(
+            counted(0, 0, 100),
+            told("0 received, – lost, 100 still under way when it was stopped")
+        );
+    }
 }

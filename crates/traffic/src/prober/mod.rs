@@ -135,6 +135,8 @@ pub struct Prober {
     /// Sent, and neither answered nor given up.
     awaiting: u64,
     replies: u64,
+    /// The longest round trip so far.
+    longest: Nanos,
     stopped: bool,
     /// Slots due before this were given up.
     skip_until: Option<Nanos>,
@@ -175,6 +177,7 @@ impl Prober {
             ended: VecDeque::new(),
             awaiting: 0,
             replies: 0,
+            longest: 0,
             stopped: false,
             skip_until: None,
             skipped: 0,
@@ -433,6 +436,7 @@ impl Prober {
         }
         let sent_before = slot.sent_before;
         let round_trip = slot.record.round_trip().unwrap_or(0);
+        self.longest = self.longest.max(round_trip);
         self.reflector
             .replied(reply.seq, sent_before, reply.reflector_seq);
         self.awaiting -= 1;

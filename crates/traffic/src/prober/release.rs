@@ -1,9 +1,9 @@
 //! Handing records out: once they are whole, once they are lost, or at the end as they are.
 
-use super::{Expected, Prober, Settling, State};
+use super::{Expected, Prober, Settling, Slot, State};
 use crate::pacing::Due;
-use delaylab_model::Nanos;
 use delaylab_model::record::{Outcome, Record};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 
 /// A stamp or follow-up that has not come by so many later replies will not come.
 const GIVE_UP_AFTER_REPLIES: u64 = 64;
@@ -11,6 +11,12 @@ const GIVE_UP_AFTER_REPLIES: u64 = 64;
 const BELIEVE_FOR_REPLIES: u64 = 16;
 /// Slots given up in one call when told to stop far behind schedule.
 const SKIP_BATCH: usize = 1024;
+/// A packet for which so many of the largest round trips have passed does not come back.
+const LOST_AFTER_ROUND_TRIPS: Nanos = 10;
+/// However short these are: hosts pause.
+const LOST_AFTER_AT_LEAST: Nanos = 100 * MILLISECOND;
+/// Where no reply has shown how long one takes.
+const LOST_WITHOUT_ANY_REPLY: Nanos = SECOND;
 
 impl Prober {
     /// Send no more. Slots of an open loop that were due by now and not sent are given up.
@@ -22,8 +28,24 @@ impl Prober {
         self.skip_until = (!self.pacer.is_closed_loop()).then_some(now);
     }
 
-    /// Do not wait for what is still under way: it ends as skipped, for nobody knows.
-    pub fn abandon(&mut self) {
+    /// The wait ends before the time-outs of what is under way: packets that have waited much longer than any reply took
+    /// are lost. Of the others nothing is known.
+    pub fn give_up_overdue(&mut self, now: Nanos) {
+        let patience = match self.replies {
+            0 => LOST_WITHOUT_ANY_REPLY,
+            _ => (self.longest.saturating_mul(LOST_AFTER_ROUND_TRIPS)).max(LOST_AFTER_AT_LEAST),
+        };
+        let is_overdue = |slot: &&mut Slot| {
+            let t_send = slot.record.t_send.filter(|_| slot.state == State::Sent);
+            t_send.is_some_and(|t_send| now - t_send >= patience)
+        };
+        for slot in self.slots.iter_mut().filter(is_overdue) {
+            slot.state = State::TimedOut;
+        }
+    }
+
+    /// Do not wait for what is still under way: it was sent and ends as skipped, because its end is not known.
+    fn abandon(&mut self) {
         for slot in &mut self.slots {
             let ended = match slot.state {
                 State::Sent => {

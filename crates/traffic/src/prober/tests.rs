@@ -215,6 +215,37 @@ fn told_to_stop_far_behind_the_slots_are_skipped_and_said_so() {
     );
 }
 
+/// Stopped long before the time-out: what waited much longer than any reply took is lost, of the rest nothing is known.
+#[test]
+fn told_to_stop_what_is_under_way_is_lost_only_after_a_long_wait() {
+    use Outcome::{Lost, Ok, Skipped};
+    let outcomes = |round_trip: Option<Nanos>, now: Nanos| {
+        let mut prober = Prober::new(config(EVERY, 3));
+        send(&mut prober, 0);
+        if let Some(round_trip) = round_trip {
+            reply(&mut prober, 0, round_trip);
+        }
+        send(&mut prober, 100 * MILLISECOND);
+        send(&mut prober, 600 * MILLISECOND);
+        prober.stop(600 * MILLISECOND);
+        prober.give_up_overdue(now);
+        let records = close(&mut prober);
+        assert!(records.iter().all(|record| record.t_send.is_some()));
+        let outcomes: Vec<_> = records.iter().map(|record| record.outcome).collect();
+        (outcomes, prober.abandoned)
+    };
+    let replied = |ms| outcomes(Some(ms * MILLISECOND), 700 * MILLISECOND);
+    assert_eq!(replied(60), (vec![Ok, Lost, Skipped], 1));
+    assert_eq!(replied(61), (vec![Ok, Skipped, Skipped], 2));
+    // A stall of a host is longer than ten of its shortest round trips.
+    assert_eq!(replied(1), (vec![Ok, Lost, Lost], 0));
+    let soon = outcomes(Some(MILLISECOND), 699 * MILLISECOND);
+    assert_eq!(soon, (vec![Ok, Lost, Skipped], 1));
+    // No reply shows how long one takes.
+    let none = outcomes(None, SECOND);
+    assert_eq!(none, (vec![Lost, Skipped, Skipped], 2));
+}
+
 #[test]
 fn a_refusal_ends_the_packet_and_names_who() {
     let router: IpAddr = "192.0.2.1".parse().unwrap();

@@ -209,6 +209,7 @@ mod tests {
             "duplicate",
             "reordered",
             "skipped",
+            "under_way",
         ] {
             assert!(document["stats"][count].is_u64(), "{count}");
         }

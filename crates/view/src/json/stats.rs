@@ -187,8 +187,10 @@ pub struct Counts {
     pub duplicate: u64,
     /// Replies that came after a later packet's (RFC 4737).
     pub reordered: u64,
-    /// Slots that the sender gave up.
+    /// Slots that the sender gave up: nothing was sent.
     pub skipped: u64,
+    /// Sent, and still under way when the probe was stopped: neither answered nor lost.
+    pub under_way: u64,
     /// Answered with other bytes.
     pub corrupt: u64,
     /// Of those lost, how many an error came for: `refusals` says why, and from whom.
@@ -214,6 +216,7 @@ impl Counts {
             duplicate: counts.duplicate,
             reordered: counts.reordered,
             skipped: counts.skipped,
+            under_way: counts.under_way,
             corrupt: counts.corrupt,
             refused: counts.refused,
             local_error: counts.local_error,

@@ -60,7 +60,7 @@ fn nothing_pushed_nothing_said() {
 
 #[test]
 fn counts_by_outcome() {
-    let mut records = records(8);
+    let mut records = records(9);
     records[1].outcome = Outcome::Late;
     records[2].outcome = Outcome::Corrupt;
     records[3].outcome = Outcome::Refused;
@@ -70,15 +70,18 @@ fn counts_by_outcome() {
     records[6].copies = 2;
     records[6].clock_event = ClockEvent::Suspend;
     records[7].reorder_extent = 1;
+    (records[8].t_recv, records[8].outcome) = (None, Outcome::Skipped);
     let summary = summary(&records, 10);
     let expected = Counts {
-        sent: 7,
+        sent: 8,
         received: 3,
         late: 1,
         corrupt: 1,
         refused: 1,
         local_error: 1,
         skipped: 1,
+        // It was sent: it is not among those that the sender gave up.
+        under_way: 1,
         duplicate: 2,
         reordered: 1,
         clock_events: [0, 1, 0],
@@ -88,7 +91,8 @@ fn counts_by_outcome() {
     assert_eq!(summary.counts, expected);
     // Late ones are answered and belong to the tail; lateness is of all that were sent.
     assert_eq!(summary.response.unwrap().count, 4);
-    assert_eq!(summary.lateness.unwrap().count, 7);
+    assert_eq!(summary.lateness.unwrap().count, 8);
+    assert_eq!(summary.counts.ended(), 7);
 }
 
 #[test]
