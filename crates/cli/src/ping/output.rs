@@ -215,8 +215,7 @@ impl<'a> Written<'a> {
         for condition in &mut self.conditions {
             condition.push(record);
         }
-        // With -q documents have the summary alone.
-        self.storage.record(record, self.shown.args.quiet == 0)
+        self.storage.record(record)
     }
 
     /// What showed how it goes makes room for the summary.

@@ -73,13 +73,13 @@ impl<'a> Storage<'a> {
         })
     }
 
-    /// Takes a packet that has ended. `whole`: documents have every packet.
-    pub fn record(&mut self, record: &Record, whole: bool) -> io::Result<()> {
+    /// Takes a packet that has ended.
+    pub fn record(&mut self, record: &Record) -> io::Result<()> {
         self.offered += 1;
         self.write(|writer| match writer {
             Writer::Nothing => Ok(()),
             Writer::Json(_, records) => {
-                records.extend(whole.then_some(*record));
+                records.push(*record);
                 Ok(())
             }
             Writer::Stream(stream) => stream.record(record),

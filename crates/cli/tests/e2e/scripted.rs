@@ -79,6 +79,21 @@ fn lines_that_are_not_shown_are_counted() {
     assert!(!ping(&["-D"]).stderr.contains(said));
 }
 
+/// How much is printed is one thing, and what a file has another.
+#[test]
+fn a_quiet_ping_stores_every_packet() {
+    let scratch = Scratch::new();
+    for quiet in ["-q", "-qq"] {
+        let file = scratch.path("run.json");
+        let ran = ping(&[quiet, "-o", &file.to_string_lossy()]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let document: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let packets = document["round_trips"].as_array().unwrap();
+        assert_eq!(packets.len(), 200, "{quiet}");
+        std::fs::remove_file(&file).unwrap();
+    }
+}
+
 /// The file system holds a part: the summary is all there, and what is stored is said.
 #[test]
 fn a_full_disk_does_not_take_the_summary() {
