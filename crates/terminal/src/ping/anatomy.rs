@@ -178,8 +178,15 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
         let note = "By UDP nothing is acknowledged: network and server are one stage. --transport tcp tells them apart";
         notes.push(note.to_owned());
     } else if !is_bounded && columns.iter().all(|at| at.network_ns.is_none()) {
-        let why = missing::network(ping.facts);
-        notes.push(format!("Host and network cannot be separated ({why})"));
+        notes.push(match ping.summary.network {
+            // Other packets have them, and their network has a row above.
+            Some(_) => "Host and network cannot be separated here: packets around these quantiles lack the stamps for it"
+                .to_owned(),
+            None => format!(
+                "Host and network cannot be separated ({})",
+                missing::network(ping.facts)
+            ),
+        });
     }
     let left_out = columns.iter().map(|at| at.left_out).max().unwrap_or(0);
     if left_out > 0 {
@@ -194,6 +201,7 @@ fn footnotes(ping: &Ping<'_>, columns: &[AnatomyAt]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_view::samples::{full, no_kernel_stamps};
     use proptest::prelude::*;
 
     fn at(response_ns: f64, host_ns: f64, network_ns: f64) -> AnatomyAt {
@@ -215,6 +223,27 @@ mod tests {
         assert_eq!(drawn(1e9, 1.0), "███████████░");
         assert_eq!(drawn(50.0, 50.0), "██████░░░░░░");
         assert_eq!(drawn(0.0, 10.0), "░░░░░░░░░░░░");
+    }
+
+    /// Few packets: those at the quantiles may be the ones that lack a stamp.
+    #[test]
+    fn packets_elsewhere_that_have_the_stamps_are_not_denied() {
+        let notes = |mut sample: delaylab_view::samples::Sample| {
+            for at in &mut sample.summary.anatomy {
+                (at.network_ns, at.host_ns) = (None, None);
+            }
+            footnotes(&sample.ping(), &sample.summary.anatomy).join("\n")
+        };
+        let some = notes(full());
+        assert!(
+            some.contains("packets around these quantiles lack"),
+            "{some}"
+        );
+        let none = notes(no_kernel_stamps());
+        assert!(
+            none.contains("cannot be separated (not delivered"),
+            "{none}"
+        );
     }
 
     proptest! {
