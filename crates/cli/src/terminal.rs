@@ -36,10 +36,14 @@ pub fn say(line: impl Display) {
     let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
 }
 
-/// Shows in the last line of a terminal what is being done, until [`done`].
+/// Shows in the last line of a terminal what is being done, until [`done`]. What does not fit the line is cut off: the next
+/// could not be drawn over it.
 pub fn doing(what: impl Display) {
     if io::stderr().is_terminal() {
-        let _ = write!(io::stderr(), "\r{}\x1b[K", visible(&what.to_string()));
+        let text = visible(&what.to_string()).into_owned();
+        let room = usize::from(width()).saturating_sub(1);
+        let shown: String = text.chars().take(room).collect();
+        let _ = write!(io::stderr(), "\r{shown}\x1b[K");
     }
 }
 
@@ -73,7 +77,8 @@ fn speaks_utf8() -> bool {
     })
 }
 
-fn width() -> u16 {
+/// Columns of the terminal.
+pub fn width() -> u16 {
     let told = std::env::var("COLUMNS")
         .ok()
         .and_then(|text| text.parse().ok());

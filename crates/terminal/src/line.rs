@@ -181,7 +181,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// The status line, without its line feed.
+    /// The status line, without its line feed: as many of its parts as fit a line. One that is broken in two is not drawn
+    /// over itself.
     pub fn line(&self, style: &Style) -> String {
         let mut parts = vec![
             format!("{} sent", self.sent),
@@ -195,8 +196,15 @@ impl Live {
         );
         let digits = if self.rate < 10.0 { 1 } else { 0 };
         parts.push(format!("{:.digits$}/s", self.rate));
-        style.glyphs(style.paint(Paint::Dim, &parts.join("  ")))
+        let fits = |count: &usize| fits_a_line(&parts[..*count].join("  "), style.width);
+        let shown = (1..=parts.len()).rev().find(fits).unwrap_or(0);
+        style.glyphs(style.paint(Paint::Dim, &parts[..shown].join("  ")))
     }
+}
+
+/// The last column stays free: some terminals go on to the next line once it is written.
+fn fits_a_line(text: &str, columns: u16) -> bool {
+    text.chars().count() < usize::from(columns)
 }
 
 #[cfg(test)]
@@ -325,5 +333,20 @@ mod tests {
             live.line(&UNICODE),
             "1 sent  1 received  0 % lost  p50 60.1 µs  last 61.0 µs  1000/s"
         );
+        for (width, expected) in [
+            (
+                64,
+                "1 sent  1 received  0 % lost  p50 60.1 µs  last 61.0 µs  1000/s",
+            ),
+            (
+                63,
+                "1 sent  1 received  0 % lost  p50 60.1 µs  last 61.0 µs",
+            ),
+            (40, "1 sent  1 received  0 % lost"),
+            (5, ""),
+        ] {
+            let style = Style { width, ..UNICODE };
+            assert_eq!(live.line(&style), expected, "{width}");
+        }
     }
 }

@@ -63,6 +63,8 @@ impl LiveLine {
         sorted.sort_unstable();
         self.state.p50 = sorted.get(sorted.len() / 2).copied();
         self.state.rate = self.state.sent as f64 / self.began.elapsed().as_secs_f64().max(1e-3);
+        // Its window may have another size now.
+        self.style.width = terminal::width();
         write!(io::stderr(), "\r\x1b[K{}", self.state.line(&self.style))
     }
 
