@@ -203,8 +203,13 @@ fn a_port_is_refused_by_its_host_or_on_the_way() {
         said("udp")
     );
     or_skip!(routed.reject("", ""));
-    let udp = said("udp");
-    assert!(udp.contains("10.234.1.2 says port unreachable"), "{udp}");
+    for method in ["udp", "tcp"] {
+        let said = said(method);
+        assert!(said.contains("10.234.1.2 says port unreachable"), "{said}");
+    }
+    let http = routed.ping(&format!("http://{}/ -c 1", TARGET[0])).stderr;
+    let who = "10.234.1.2 says port unreachable. `delaylab trace 10.234.2.3` shows";
+    assert!(http.contains(who), "{http}");
     for (at, from) in ROUTER.into_iter().enumerate() {
         let expected = Expected {
             icmp: "port_unreachable",

@@ -248,7 +248,6 @@ fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
 fn cannot_connect(settings: &Settings<'_>, socket: &Socket, source: io::Error) -> OpenError {
     let (method, target) = (settings.probe().method, settings.target);
     match source.kind() {
-        io::ErrorKind::ConnectionRefused => OpenError::NothingListens { method, target },
         io::ErrorKind::TimedOut => OpenError::NoAnswer {
             method,
             target,

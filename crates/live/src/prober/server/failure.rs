@@ -4,6 +4,7 @@ use super::dialogue::Broken;
 use delaylab_traffic::prober::Refused;
 use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 
 /// What made a request fail.
 #[derive(Debug)]
@@ -92,6 +93,20 @@ pub(super) mod errno {
     pub const NO_HOST: i32 = 113;
 }
 
+/// Who says that packets do not get to the target, with what to do; `None` where that is no ICMP error.
+pub(super) fn refused_on_the_way(refused: &Refused, target: IpAddr) -> Option<String> {
+    let reason = refused.reason()?.describe(refused.path_mtu());
+    Some(match refused.by {
+        Some(by) if by == target => {
+            format!("it says {reason}. Does its firewall let this port through?")
+        }
+        Some(by) => {
+            format!("{by} says {reason}. `delaylab trace {target}` shows how far packets get")
+        }
+        None => reason,
+    })
+}
+
 pub(super) const NO_TLS: &str =
     "the server closed the connection in the TLS handshake. Does it speak TLS on this port?";
 
@@ -128,6 +143,32 @@ pub(super) fn refused_by_tls(error: &rustls::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_refuses_is_named_with_what_to_do() {
+        let ip = |text: &str| text.parse::<IpAddr>().ok();
+        let target = ip("10.99.4.2").unwrap_or(IpAddr::from([0; 4]));
+        let why = |by: Option<IpAddr>, icmp| {
+            let refused = Refused {
+                by,
+                icmp,
+                info: 0,
+                errno: 111,
+            };
+            refused_on_the_way(&refused, target)
+        };
+        assert_eq!(
+            why(ip("10.99.2.2"), Some([3, 3])).as_deref(),
+            Some(
+                "10.99.2.2 says port unreachable. `delaylab trace 10.99.4.2` shows how far packets get"
+            )
+        );
+        assert_eq!(
+            why(Some(target), Some([3, 13])).as_deref(),
+            Some("it says administratively prohibited. Does its firewall let this port through?")
+        );
+        assert_eq!(why(ip("10.99.2.2"), None), None);
+    }
 
     #[test]
     fn an_icmp_error_is_told_where_refusals_are_and_not_once_more() {

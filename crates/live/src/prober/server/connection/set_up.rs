@@ -4,7 +4,7 @@ use super::{Connection, READ, State, Terms, Went};
 use crate::prober::engine::is_nothing;
 use crate::prober::open;
 use crate::prober::server::dialogue::Dialogue;
-use crate::prober::server::failure::{Failed, NO_TLS, errno, refused_by_tls};
+use crate::prober::server::failure::{Failed, NO_TLS, errno, refused_by_tls, refused_on_the_way};
 use crate::prober::server::tls::Secured;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -59,8 +59,8 @@ impl Connection {
         let icmp = open::refusal(&self.socket.as_fd()).filter(|refused| refused.icmp.is_some());
         if let Some(refused) = icmp {
             failed.refused = refused;
-            if let Some(reason) = refused.reason() {
-                failed.why = reason.describe(refused.path_mtu());
+            if let Some(why) = refused_on_the_way(&refused, self.target.ip()) {
+                failed.why = why;
             }
         } else if error.kind() == io::ErrorKind::ConnectionRefused {
             if matches!(terms.dialogue, Dialogue::Connect) {
