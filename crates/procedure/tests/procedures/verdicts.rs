@@ -134,6 +134,41 @@ fn what_is_never_valid_is_reported_as_that() {
     assert!(course.found()[1].found.is_some() && trials > 3);
 }
 
+/// What the buffer of a device takes in until the end of a short trial is no rate that it sustains.
+#[test]
+fn a_throughput_beyond_the_line_is_marked_and_drawn_apart() {
+    for (egress, is_beyond) in [(20, true), (100, false)] {
+        let device = Device {
+            egress: egress * 1_000_000,
+            ..DEVICE
+        };
+        let setup = setup(&device, 1, &[512], effort(&device));
+        let most = setup.theoretical_fps(512);
+        let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
+        drive(&mut course, |planned| device.carry_out(&planned.trial));
+        let found = course.found()[0].found.clone().unwrap();
+        assert_eq!(found.fps > most, is_beyond, "{found:?} {most}");
+        let report = course.result();
+        let remark = match is_beyond {
+            true => "not sustained: more than the lines carry",
+            false => "",
+        };
+        assert_eq!(report.tables[0].rows[0].last(), Some(&remark.into()));
+        let points = |name: &str| {
+            let line = report.figures[0]
+                .lines
+                .iter()
+                .find(|line| line.name == name);
+            line.map_or(0, |line| line.points.len())
+        };
+        let drawn = ["throughput", "not sustained"].map(points);
+        assert_eq!(drawn, if is_beyond { [0, 1] } else { [1, 0] });
+        let mut clauses = report.conformance.iter();
+        let fastest = clauses.find(|clause| clause.section == "§26.1").unwrap();
+        assert_eq!(fastest.holds, Holds::Shortened);
+    }
+}
+
 /// The clause of RFC 2544 §26.3 is as the table says: without two trials that lose nothing it does not hold.
 #[test]
 fn a_loss_curve_that_never_ends_without_loss_does_not_conform() {
