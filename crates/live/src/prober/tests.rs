@@ -570,16 +570,9 @@ fn sending_without_end(first: &'static [u8], again: &[u8]) -> SocketAddr {
     at
 }
 
-/// It keeps no other request waiting, and what it was asked is given up in time.
-#[test]
-fn a_server_that_sends_without_end_holds_nothing_up() {
-    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let target = sending_without_end(CHUNKED, b"1\r\nx\r\n");
-    let mut run = probe_run(Method::Http, target, 4);
-    run.probe.pacing = Pacing::Every {
-        interval_ns: 50 * MILLISECOND,
-    };
-    run.probe.timeout = 300 * MILLISECOND;
+/// So many requests for the page at the root of this server, on connections that are kept.
+fn get(target: SocketAddr, count: u64) -> ProbeRun {
+    let mut run = probe_run(Method::Http, target, count);
     run.probe.request = Some(Request::Http(HttpRequest {
         url: format!("http://{target}/").parse().unwrap(),
         verb: Verb::Get,
@@ -589,6 +582,19 @@ fn a_server_that_sends_without_end_holds_nothing_up() {
         trust: Trust::System,
         headers: Vec::new(),
     }));
+    run
+}
+
+/// It keeps no other request waiting, and what it was asked is given up in time.
+#[test]
+fn a_server_that_sends_without_end_holds_nothing_up() {
+    const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let target = sending_without_end(CHUNKED, b"1\r\nx\r\n");
+    let mut run = get(target, 4);
+    run.probe.pacing = Pacing::Every {
+        interval_ns: 50 * MILLISECOND,
+    };
+    run.probe.timeout = 300 * MILLISECOND;
     let begun = clock::monotonic();
     let records = recorded(&run);
     let took = clock::monotonic() - begun;
@@ -599,6 +605,34 @@ fn a_server_that_sends_without_end_holds_nothing_up() {
         assert!(late < SECOND / 4, "{record:?}");
     }
     assert!(took < 5 * SECOND, "{took} ns");
+}
+
+/// The end of a connection has no stamp. What the server took until then is no time that this host took to wake up.
+#[test]
+fn a_reply_that_ends_with_its_connection_has_no_stamp_of_its_end() {
+    let asked = |reply: &'static [u8]| {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let target = listener.local_addr().unwrap();
+        let serving = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            stream.write_all(reply).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        });
+        let record = recorded(&get(target, 1))[0];
+        serving.join().unwrap();
+        assert_eq!(record.outcome, Outcome::Ok, "{record:?}");
+        assert!(record.t_first.is_some(), "{record:?}");
+        record
+    };
+    let with_length = asked(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
+    assert!(with_length.t_rx.is_some(), "{with_length:?}");
+    let with_close = asked(b"HTTP/1.0 200 OK\r\n\r\nhello");
+    assert_eq!(with_close.t_rx, None, "{with_close:?}");
+    assert!(
+        with_close.round_trip() > Some(SECOND / 11),
+        "{with_close:?}"
+    );
 }
 
 /// A SYN that is lost is the handshake's time, not this host's: the round trip that the kernel has is that of the next one.

@@ -364,6 +364,11 @@ impl Connection {
             };
             went = Went::On;
             self.note_arrival(beside);
+            if length == 0 && read == 0 {
+                // The close was waited for, and has no stamp: the last data came earlier than the reply's end. When that
+                // came here is not known.
+                self.arrival.restart();
+            }
             let said = match length {
                 0 => Some(self.closed()?),
                 _ => self.take(&buffer[..length])?,
