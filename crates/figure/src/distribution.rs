@@ -21,6 +21,8 @@ const COLUMNS: [&str; 9] = [
     "shown_from_ns",
     "shown_to_ns",
 ];
+const PANEL: usize = 0;
+const FROM: usize = 1;
 const SHARE: usize = 4;
 const OVERFLOW: usize = 5;
 
@@ -71,19 +73,24 @@ impl Figure for Distribution {
 
     fn spec(&self, run: &RunData, table: &Table) -> Value {
         let mut spec = parse(include_str!("specs/distribution.json"));
+        let mut overflow_from = "overflow_from";
         match Bins::new(run) {
             Some(Bins::Shared(bins)) => {
                 let domain = json!([bins.start, overflow_bin(&bins).1]);
                 spec["params"][0]["value"] = json!(bins.end());
                 spec["spec"]["encoding"]["x"]["scale"]["domain"] = domain;
             }
-            Some(Bins::Apart) => spec["resolve"] = json!({ "scale": { "x": "independent" } }),
+            Some(Bins::Apart) => {
+                spec["params"][0]["value"] = overflow_by_panel(table);
+                spec["resolve"] = json!({ "scale": { "x": "independent" } });
+                overflow_from = "overflow_from[parent.panel]";
+            }
             None => {}
         }
         let x = &mut spec["spec"]["encoding"]["x"];
         axis::unit(x, ends(run));
         let label = x["axis"]["labelExpr"].as_str().unwrap_or_default();
-        x["axis"]["labelExpr"] = json!(format!("datum.value > overflow_from ? '' : {label}"));
+        x["axis"]["labelExpr"] = json!(format!("datum.value > {overflow_from} ? '' : {label}"));
         if has_overflow(table) {
             let shares = table.rows.iter().filter_map(|row| row[SHARE].as_f64());
             let highest = ABOVE * shares.fold(0.0, f64::max);
@@ -92,6 +99,13 @@ impl Figure for Distribution {
         side_by_side(&mut spec, &varied(run), 3, 16);
         spec
     }
+}
+
+/// From where on each panel has its overflow bin; those without one are not there.
+fn overflow_by_panel(table: &Table) -> Value {
+    let rows = table.rows.iter().filter(|row| row[OVERFLOW] == true);
+    let from = rows.filter_map(|row| Some((row[PANEL].as_str()?.to_owned(), row[FROM].clone())));
+    Value::Object(from.collect())
 }
 
 /// Does any panel have round trips far beyond the others?
@@ -286,5 +300,26 @@ mod tests {
         assert!(matches!(Bins::new(&run), Some(Bins::Apart)));
         let spec = Distribution.spec(&run, &Distribution.table(&run));
         assert_eq!(spec["resolve"]["scale"]["x"], "independent");
+    }
+
+    /// A number below an orange bin would be of no time.
+    #[test]
+    fn bins_set_apart_have_no_number_below_in_any_panel() {
+        let run = waits();
+        let bins = Bins::new(&run).unwrap();
+        assert!(matches!(bins, Bins::Apart));
+        let spec = Distribution.spec(&run, &Distribution.table(&run));
+        let from = spec["params"][0]["value"].as_object().unwrap();
+        assert!(from.len() > 1, "{from:?}");
+        for (label, from) in from {
+            let panel = run.panels.iter().find(|panel| panel.label == *label);
+            assert_eq!(*from, bins.of_panel(panel.unwrap()).unwrap().end());
+        }
+        let label = &spec["spec"]["encoding"]["x"]["axis"]["labelExpr"];
+        let label = label.as_str().unwrap();
+        assert!(
+            label.starts_with("datum.value > overflow_from[parent.panel] ? ''"),
+            "{label}"
+        );
     }
 }
