@@ -168,7 +168,8 @@ mod tests {
         let table = Anatomy.table(&run);
         let [median, largest] = ["p50", "max"].map(|label| {
             let row = table.rows.iter().find(|row| row[QUANTILE] == label);
-            row.and_then(|row| row[RESPONSE].as_i64())
+            let response = row.and_then(|row| row[RESPONSE].as_f64());
+            response.map(|ns| ns.round() as i64)
         });
         let responses = run.panels[0].summary.response.as_ref();
         assert_eq!(median, responses.map(|all| all.p50));

@@ -5,7 +5,6 @@ use super::{Drawing, Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, levels_in_words};
 use delaylab_model::units::{duration_unit, rate_unit};
-use delaylab_view::run::panels;
 use delaylab_view::run::{RunData, SeriesShown, TrialData, parts_of_time};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};

@@ -148,7 +148,7 @@ const FAR: f64 = 20.0;
 
 /// The least and the largest delay that is drawn, where lines lie far apart.
 fn far_apart(table: &Table) -> Option<(Nanos, Nanos)> {
-    let mut ends: BTreeMap<(Option<&str>, Option<&str>), (Nanos, Nanos)> = BTreeMap::new();
+    let mut ends: BTreeMap<_, (Nanos, Nanos)> = BTreeMap::new();
     for row in &table.rows {
         let Some(delay) = row[DELAY].as_f64() else {
             continue;

@@ -66,11 +66,7 @@ fn draw_counts(view: &View, row: u16, canvas: &mut Canvas<'_>) {
     };
     let lost = match counts.lost {
         0 => "  0 lost".to_owned(),
-<<<<<<< ours
-        lost => format!("  {lost} lost ({})", format_part(lost, counts.sent)),
-=======
-        lost => format!("  {lost} lost ({})", percent(lost, counts.ended())),
->>>>>>> theirs
+        lost => format!("  {lost} lost ({})", format_part(lost, counts.ended())),
     };
     at = canvas.put(row, at, &lost, paint);
     if let Some(rate) = view.seen.rate {

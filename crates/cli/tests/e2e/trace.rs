@@ -715,6 +715,13 @@ mod in_turn {
         for end in [&chain.routers[1], &chain.b] {
             or_skip!(end.ip("link set net4 mtu 1400"));
         }
+        // The kernel's addresses of new links come into use one by one.
+        let arrives = || trace(&chain.a, "fd00:78:4::2 -n -q 1 -w 200ms").code == 0;
+        assert!(
+            std::iter::repeat_with(arrives)
+                .take(20)
+                .any(|arrived| arrived)
+        );
         for _ in 0..2 {
             let words = "fd00:78:4::2 -s 1450B -n -q 2 -i 100ms -w 500ms";
             let ran = trace(&chain.a, words);

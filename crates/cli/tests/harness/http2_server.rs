@@ -94,6 +94,15 @@ impl<S: Read + Write> Connection<'_, S> {
         self.stream.flush()
     }
 
+    /// Asks for an answer, and waits for it.
+    fn ping(&mut self) -> io::Result<()> {
+        self.send(&[(kind::PING, 0, 0, b"are you?")])?;
+        while !matches!(self.frame()?, (header, _) if header.kind == kind::PING && header.has(flag::ACK))
+        {
+        }
+        Ok(())
+    }
+
     fn answer(&mut self, stream: u32, path: &str) -> io::Result<()> {
         let (what, number) = path[1..].split_once('/').unwrap_or((&path[1..], "0"));
         let number: usize = number.parse().unwrap_or(0);
@@ -133,10 +142,7 @@ impl<S: Read + Write> Connection<'_, S> {
                 self.send(&[last])
             }
             "ping" => {
-                self.send(&[(kind::PING, 0, 0, b"are you?")])?;
-                while !matches!(self.frame()?, (header, _) if header.kind == kind::PING && header.has(flag::ACK))
-                {
-                }
+                self.ping()?;
                 self.send(&[head, last])
             }
             "away" => self.send(&[
@@ -161,7 +167,11 @@ impl<S: Read + Write> Connection<'_, S> {
                     self.send(&[(kind::CONTINUATION, 0, stream, b"\x00\x01a\x01b")])?;
                 }
             }
-            "close" => Err(io::ErrorKind::ConnectionAborted.into()),
+            "close" => {
+                // What comes to a closed socket resets the connection: the client says all before.
+                self.ping()?;
+                Err(io::ErrorKind::ConnectionAborted.into())
+            }
             "silent" => Ok(()),
             _ => self.send(&[head, last]),
         }

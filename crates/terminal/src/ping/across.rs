@@ -61,11 +61,7 @@ fn table(idle: &Summary, loaded: &[Working<'_>]) -> Table {
     line("p50 increase", String::new(), &growth);
     let interval = |part: &Working<'_>| part.median_growth().and_then(interval);
     line("  95 % interval", String::new(), &interval);
-<<<<<<< ours
-    let lost = |summary: &Summary| format_part(summary.counts.lost, summary.counts.sent);
-=======
-    let lost = |summary: &Summary| percent(summary.counts.lost, summary.counts.ended());
->>>>>>> theirs
+    let lost = |summary: &Summary| format_part(summary.counts.lost, summary.counts.ended());
     line("lost", lost(idle), &|part| Some(lost(part.loaded.summary)));
     for direction in [Direction::Up, Direction::Down] {
         let goodput = |part: &Working<'_>| part.goodput(direction).map(format_rate);

@@ -59,11 +59,7 @@ pub(super) fn counts(ping: &Ping<'_>) -> String {
         format!("{} received", counts.received),
         format!(
             "{} lost{}",
-<<<<<<< ours
-            format_part(counts.lost, counts.sent),
-=======
-            percent(counts.lost, counts.ended()),
->>>>>>> theirs
+            format_part(counts.lost, counts.ended()),
             direction(ping.facts.loss)
         ),
     ];
@@ -185,7 +181,7 @@ mod tests {
         let told = |text: &str| Some(text.to_owned());
         assert_eq!(
             counted(10, 10, 80),
-            told("10 received, 50.0 % lost, 80 still under way when it was stopped")
+            told("10 received, 50 % lost, 80 still under way when it was stopped")
         );
         assert_eq!(
             counted(0, 0, 100),

@@ -115,11 +115,7 @@ fn table(working: &Working<'_>) -> Table {
         [label.to_owned(), value(idle), value(loaded)].map(Cell::new)
     };
     table.row(both("lost", &|summary| {
-<<<<<<< ours
-        format_part(summary.counts.lost, summary.counts.sent)
-=======
-        percent(summary.counts.lost, summary.counts.ended())
->>>>>>> theirs
+        format_part(summary.counts.lost, summary.counts.ended())
     }));
     let rpm = |rpm: Option<f64>| rpm.map_or_else(String::new, |rpm| format!("{rpm:.0}"));
     let row = [on_its_own(idle), working.responsiveness()].map(rpm);

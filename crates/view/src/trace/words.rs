@@ -3,9 +3,9 @@
 use super::{Traced, ecn_name};
 use crate::words::plural;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::method::Method;
 use delaylab_model::units::format_part;
 use delaylab_model::words::all_of;
-use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::compare::{Finding, Meeting};
 use delaylab_traffic::path_trace::hop::{ClassPath, Round, Router, Share};
 use delaylab_traffic::path_trace::{End, Packets, Said};
@@ -520,7 +520,7 @@ mod tests {
     fn a_hop_that_refuses_some_packets_is_named_with_their_share() {
         assert_eq!(
             verdict("some"),
-            "Hop 2 (10.9.0.2) refuses 16.7 % (1 of 6) of be and says that it is prohibited; \
+            "Hop 2 (10.9.0.2) refuses 17 % (1 of 6) of be and says that it is prohibited; \
              the target is 4 hops away, and be arrives there unchanged."
         );
     }

@@ -179,7 +179,7 @@ mod tests {
         for search in [
             "interrupted",
             "in progress",
-            "54.0",
+            "54",
             "1234",
             "14:51:56",
             "no findings",
