@@ -12,7 +12,7 @@
 //! | `hosts` | packets go through CPUs and network cards |
 //! | `probes` | probes send, reflectors answer, records become whole |
 //! | `servers` | servers answer in the place of reflectors, after a think time |
-//! | `said` | how long requests and replies of servers are |
+//! | `request_bytes` | how long requests and replies of servers are |
 //! | `visits` | probes make a connection for each request |
 //! | `frames` | a tester's frames |
 //! | `connections` | TCP |
@@ -47,7 +47,7 @@ mod pointless;
 mod probes;
 mod rates;
 mod refusals;
-mod said;
+mod request_bytes;
 mod sections;
 mod servers;
 mod set_up;
@@ -59,7 +59,7 @@ mod visits;
 pub use pointless::held_loads;
 pub(crate) use probes::{ONLY_CPU, nanos};
 pub use refusals::{advice, refusals};
-pub(crate) use said::negotiated;
+pub(crate) use request_bytes::negotiated;
 
 use crate::amounts::Amounts;
 use crate::cpu::Cpu;

@@ -15,7 +15,7 @@
 
 use super::probes::StreamPoint as Point;
 use super::probes::{ONLY_CPU, nanos};
-use super::said::{FINISHED, FLIGHT, HELLO, Said};
+use super::request_bytes::{FINISHED, FLIGHT, HELLO, RequestBytes};
 use super::servers::Work;
 use super::{Asking, Engine, Flow, Serves};
 use crate::event_set::EventSet;
@@ -57,9 +57,9 @@ pub(super) enum Says {
     /// Nothing: the TCP handshake is all.
     Nothing,
     /// A request and its reply.
-    Plain(Said),
+    Plain(RequestBytes),
     /// The same by TLS.
-    ByTls(Said),
+    ByTls(RequestBytes),
 }
 
 /// One connection.
@@ -93,10 +93,10 @@ pub(super) struct VisitId {
 }
 
 impl Says {
-    const fn said(self) -> Option<Said> {
+    const fn bytes(self) -> Option<RequestBytes> {
         match self {
             Says::Nothing => None,
-            Says::Plain(said) | Says::ByTls(said) => Some(said),
+            Says::Plain(bytes) | Says::ByTls(bytes) => Some(bytes),
         }
     }
 
@@ -111,15 +111,18 @@ impl Says {
         } else {
             0
         };
-        handshake + self.said().map_or(0, |said| u64::from(said.request))
+        handshake + self.bytes().map_or(0, |bytes| u64::from(bytes.request))
     }
 
     /// Where the reply begins and ends among all that the server says.
     fn reply(self) -> (u64, u64) {
         let handshake = if self.is_by_tls() { FLIGHT } else { 0 };
-        let said = self.said();
-        let begin = handshake + said.map_or(0, |said| u64::from(said.before));
-        (begin, begin + said.map_or(0, |said| u64::from(said.reply)))
+        let bytes = self.bytes();
+        let begin = handshake + bytes.map_or(0, |bytes| u64::from(bytes.before));
+        (
+            begin,
+            begin + bytes.map_or(0, |bytes| u64::from(bytes.reply)),
+        )
     }
 }
 
@@ -239,8 +242,8 @@ impl<E: EventSet> Engine<E> {
         };
         fresh.visits[place].t_send = Some(now);
         let requests = fresh.requests(place);
-        if let Some(said) = fresh.says.said() {
-            self.write(requests, said.request.into());
+        if let Some(bytes) = fresh.says.bytes() {
+            self.write(requests, bytes.request.into());
         }
     }
 
@@ -280,8 +283,8 @@ impl<E: EventSet> Engine<E> {
         let number = visit.number;
         let hello = says.is_by_tls() && delivered >= HELLO && !visit.hello_read;
         visit.hello_read |= hello;
-        let said = says.said().is_some();
-        let request = said && delivered >= says.request_end() && !visit.request_read;
+        let asks = says.bytes().is_some();
+        let request = asks && delivered >= says.request_end() && !visit.request_read;
         visit.request_read |= request;
         let server = fresh.server.map(|serves| serves.server);
         // The server's kernel has seen its own round trip: SYN-ACK and ACK.
@@ -313,7 +316,10 @@ impl<E: EventSet> Engine<E> {
             return; // another one has taken its place
         }
         let requests = fresh.requests(place);
-        let reply = fresh.says.said().map_or(0, |said| said.before + said.reply);
+        let reply = fresh
+            .says
+            .bytes()
+            .map_or(0, |bytes| bytes.before + bytes.reply);
         // What is said acknowledges what was read.
         self.acknowledge_now(requests);
         self.write(requests + 1, if is_flight { FLIGHT } else { reply.into() });

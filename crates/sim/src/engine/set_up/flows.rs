@@ -3,7 +3,7 @@
 use super::{LOADS, Maker, PROBES, TICKS, seed_for};
 use crate::amounts::Amounts;
 use crate::engine::frames::FrameStream;
-use crate::engine::said::{Said, is_by_tls, is_fresh};
+use crate::engine::request_bytes::{RequestBytes, is_by_tls, is_fresh};
 use crate::engine::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
 use crate::engine::shares::{Shares, stretch};
 use crate::engine::tcp_load::settings_of;
@@ -116,12 +116,12 @@ impl Maker<'_> {
         let index = self.flows.len() as u16;
         let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
         let server = self.number_of_server(probe);
-        let said = probe.request.as_ref().map(Said::of);
+        let bytes = probe.request.as_ref().map(RequestBytes::of);
         let serves = |reply| {
             Some(Serves {
                 server: server?,
                 reply,
-                plain: said?.plain,
+                plain: bytes?.plain,
                 answer: match probe.method {
                     Method::Http => Answer::Status(200),
                     Method::TcpConnect => Answer::Open,
@@ -129,8 +129,8 @@ impl Maker<'_> {
                 },
             })
         };
-        let (request, reply) = match said {
-            Some(said) => (said.request, said.reply),
+        let (request, reply) = match bytes {
+            Some(bytes) => (bytes.request, bytes.reply),
             None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),
         };
         let on_stream = probe
@@ -169,10 +169,10 @@ impl Maker<'_> {
             done: false,
         };
         if let Some(asked) = fresh {
-            let says = match said.filter(|_| on_stream) {
+            let says = match bytes.filter(|_| on_stream) {
                 None => Says::Nothing,
-                Some(said) if is_by_tls(asked) => Says::ByTls(said),
-                Some(said) => Says::Plain(said),
+                Some(bytes) if is_by_tls(asked) => Says::ByTls(bytes),
+                Some(bytes) => Says::Plain(bytes),
             };
             self.flows.push(Flow::Fresh(Box::new(FreshProbe {
                 asking,
