@@ -146,7 +146,7 @@ impl Columns {
             shares(summary).map(|share| share.map_or_else(unknown, short_percent));
         let first = [
             sent(counts),
-            format_part(counts.lost, counts.sent),
+            format_part(counts.lost, counts.ended()),
             time(delays.map(|d| d.p50)),
             time(delays.and_then(Distribution::carried_p99)),
             sd.map_or_else(unknown, format_duration_f64),

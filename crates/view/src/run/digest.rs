@@ -29,7 +29,9 @@ pub struct DigestRow {
     pub trials: usize,
     /// Packets that were sent, ...
     pub sent: u64,
-    /// ... and of them those that were lost.
+    /// ... of them those of which it is known how they ended, ...
+    pub ended: u64,
+    /// ... and those that were lost.
     pub lost: u64,
     /// Those of the delay that people are shown.
     pub shown: Quantiles,
@@ -137,6 +139,7 @@ impl DigestRow {
             levels,
             trials,
             sent: summary.counts.sent,
+            ended: summary.counts.ended(),
             lost: summary.counts.lost,
             shown: quantiles(delay),
             response,
@@ -147,16 +150,16 @@ impl DigestRow {
         }
     }
 
-    /// The part of what was sent that was lost; `None` where nothing was.
+    /// The part of what ended that was lost; `None` where nothing did.
     pub fn lost_share(&self) -> Option<f64> {
-        (self.sent > 0).then(|| self.lost as f64 / self.sent as f64)
+        (self.ended > 0).then(|| self.lost as f64 / self.ended as f64)
     }
 
     /// As people read them: a cell for each of [`Digest::heads`].
     pub fn cells(&self) -> Vec<String> {
         let text = |ns: Option<Nanos>| ns.map_or_else(|| "–".to_owned(), format_duration);
         let times = [self.shown.p50, self.shown.p99, self.network, self.host].map(text);
-        let lost = format_part(self.lost, self.sent);
+        let lost = format_part(self.lost, self.ended);
         let levels = self.levels.iter().cloned();
         levels.chain([lost]).chain(times).collect()
     }

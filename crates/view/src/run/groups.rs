@@ -233,7 +233,7 @@ fn worst(groups: &[Group], delay: ShownDelay) -> Vec<&Group> {
 pub(super) fn worst_of(summaries: &[&Summary], delay: ShownDelay, most: usize) -> Vec<usize> {
     let loss = |place: &usize| {
         let counts = &summaries[*place].counts;
-        counts.lost as f64 / counts.sent.max(1) as f64
+        counts.lost as f64 / counts.ended().max(1) as f64
     };
     let p99 = |place: &usize| {
         let delays = delay.distribution(summaries[*place]);

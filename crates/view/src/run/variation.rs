@@ -88,7 +88,7 @@ pub fn figures(group: &Group, of: Of) -> [String; 7] {
         time(ipdv.iqr),
         time(delays.map(|d| d.p50)),
         time(delays.and_then(Distribution::carried_p99)),
-        format_part(summary.counts.lost, summary.counts.sent),
+        format_part(summary.counts.lost, summary.counts.ended()),
     ]
 }
 
