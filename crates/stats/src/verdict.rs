@@ -44,6 +44,8 @@ pub struct Dominant {
     pub host_includes_reflector: bool,
     /// Where the side is unknown: which stamps are missing.
     pub missing: Option<&'static str>,
+    /// The handshake of TCP takes most, and its SYNs were sent again.
+    pub syns_sent_again: bool,
 }
 
 /// What dominates at the median and in the tail. Displays as one or two plain sentences.
@@ -66,10 +68,11 @@ pub fn dominant(summary: &Summary) -> Option<Verdict> {
     let enough = summary.response.as_ref().is_some_and(|r| r.count >= 100);
     let find = |anatomy| {
         let found = Dominant::find(anatomy)?;
-        Some(match &summary.server {
+        let found = match &summary.server {
             Some(server) => found.by_bounds(server),
             None => found,
-        })
+        };
+        Some(found.by_segments_sent_again(summary))
     };
     Some(Verdict {
         median: at("p50").and_then(find)?,
@@ -102,7 +105,29 @@ impl Dominant {
             network_includes_reflector: has(&anatomy.parts, StageSet::NETWORK_AND_REFLECTOR),
             host_includes_reflector: has(&anatomy.parts, StageSet::only(Stage::Reflector)),
             missing: (side == Side::Unknown).then(|| missing(&anatomy.parts)),
+            syns_sent_again: false,
         })
+    }
+
+    /// What a handshake takes is the network's, but where SYNs were sent again: those are lost on the way, or dropped by a
+    /// server whose accept queue is full.
+    fn by_segments_sent_again(self, summary: &Summary) -> Self {
+        let again = summary.retransmitted.map_or(0, |again| again.requests);
+        let here = match self.at {
+            "p99" => 0.01,
+            _ => 0.5,
+        };
+        let enough = again as f64 >= here * summary.counts.answered().max(1) as f64;
+        let connect = StageSet::only(Stage::Connect);
+        if self.stages != connect || self.share < MOST || !enough {
+            return self;
+        }
+        Self {
+            side: Side::Part(connect),
+            side_share: self.share,
+            syns_sent_again: true,
+            ..self
+        }
     }
 
     /// Where network and server are not told apart, what the server took at least and at most may tell all the same which of
@@ -153,6 +178,9 @@ impl Dominant {
         let (stages, share) = (self.stages, format_share(self.share));
         let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
         match self.side {
+            _ if self.syns_sent_again => {
+                "; SYNs were sent again: lost on the way, or dropped by a server that accepts too slowly".to_owned()
+            }
             Side::Unknown | Side::Part(_) => String::new(),
             Side::Network if stages.covers(StageSet::BOTH_WAYS) => String::new(),
             Side::Network if in_network => format!("; {stages} alone takes {share}"),
@@ -355,6 +383,27 @@ mod tests {
         assert_eq!(
             text,
             "At the median, the handshake of TCP takes 75 % of the 100 µs response."
+        );
+    }
+
+    #[test]
+    fn a_handshake_whose_syns_were_sent_again_is_not_the_networks() {
+        let of = |retransmits| {
+            sentence(NONE, |record| {
+                record.method = Method::TcpConnect;
+                (record.r_rx, record.r_tx) = (None, None);
+                record.t_connected = Some(98_000);
+                (record.t_sched, record.t_tx, record.t_rx) = (None, None, None);
+                record.retransmits = Some(retransmits);
+            })
+        };
+        let usual = of(0);
+        assert!(usual.contains("the network takes"), "{usual}");
+        let again = of(1);
+        assert!(
+            again.starts_with("At the median, the handshake of TCP takes")
+                && again.ends_with("; SYNs were sent again: lost on the way, or dropped by a server that accepts too slowly."),
+            "{again}"
         );
     }
 

@@ -8,8 +8,9 @@ use crate::harness::web_server::{Identity, Truth, WebServer};
 use crate::or_skip;
 use delaylab_wire::dns;
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -669,6 +670,30 @@ fn explained(inside: Option<&Namespace>, scratch: &Scratch, words: &str) -> Stri
         .map_or("", |(_, rest)| rest);
     let sentence = said.split_once(". ").map_or(said, |(first, _)| first);
     sentence.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A server drops SYNs while its accept queue is full. No stamp tells that from a path that loses them.
+#[test]
+fn syns_that_a_full_accept_queue_drops_are_not_the_networks() {
+    let scratch = Scratch::new();
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket
+        .bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())
+        .unwrap();
+    socket.listen(1).unwrap();
+    let listener = TcpListener::from(socket);
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for _ in listener.incoming() {
+            std::thread::sleep(Duration::from_millis(400));
+        }
+    });
+    let words = format!("{at} --method tcp-connect -i 20ms -c 12 -W 9s");
+    let said = explained(None, &scratch, &words);
+    assert!(
+        said.contains("in which SYNs were sent again: lost on the way, or dropped by a server"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -154,6 +154,16 @@ impl Tally {
     }
 }
 
+impl Tally {
+    /// Were most of them late in the TCP handshake?
+    pub(super) fn is_of_handshakes(&self) -> bool {
+        let stages = self.stages();
+        stages
+            .first()
+            .is_some_and(|(set, _)| *set == StageSet::only(Stage::Connect))
+    }
+}
+
 impl<'a> Gathered<'a> {
     /// Of all records of a run, in which these processes ran. Its experiment, where that is known, says which of
     /// its simulated hosts are two.
@@ -347,7 +357,7 @@ impl Gathering<'_> {
             excursions.or_insert_with(|| Excursions::new(facts, bound.unwrap_or(Nanos::MAX)));
         let late = excursions.push(record);
         if response.is_some() && !late {
-            stream.usual.sized(record.ip_size);
+            stream.usual.count(record);
             if self.sees_queues {
                 open.usual.entry(at).or_default().push(record.seq);
             }

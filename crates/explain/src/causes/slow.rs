@@ -80,6 +80,8 @@ pub struct Condition {
     pub answered: u64,
     /// Share of the packets that were sent that was lost, 0 to 1.
     pub lost: f64,
+    /// Share of the packets that were not late of which TCP sent segments again, 0 to 1.
+    pub sent_again: f64,
     /// Packets that were late by a cause, and what they lost, ns: most lost first.
     pub late: Vec<(LateCause, u64, f64)>,
     /// The median response, ns.
@@ -452,6 +454,7 @@ fn condition(
         packets: responses.clone().count() as u64,
         answered: responses.filter(|ns| ns.is_finite()).count() as u64,
         lost: lost_share(&rows),
+        sent_again: usual.sent_again(),
         late,
         median_ns,
         usual_ns: parts.iter().map(|part| part.ns).sum(),

@@ -7,6 +7,7 @@
 use super::anatomies::Anatomies;
 use super::line::{self, Link};
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::record::Record;
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use std::collections::BTreeMap;
@@ -77,13 +78,22 @@ pub(super) struct Usual {
     passed: BTreeMap<(Direction, u16), u64>,
     /// Bytes of IP packets, and how many.
     bytes: (u64, u64),
+    /// Packets of which TCP sent segments again, and all.
+    sent_again: (u64, u64),
 }
 
 impl Usual {
-    pub(super) fn sized(&mut self, ip_size: Option<u32>) {
-        if let Some(size) = ip_size {
+    pub(super) fn count(&mut self, record: &Record) {
+        if let Some(size) = record.ip_size {
             self.bytes = (self.bytes.0 + u64::from(size), self.bytes.1 + 1);
         }
+        let again = u64::from(record.retransmits > Some(0));
+        self.sent_again = (self.sent_again.0 + again, self.sent_again.1 + 1);
+    }
+
+    /// The share of the packets of which TCP sent segments again, 0 to 1.
+    pub(super) fn sent_again(&self) -> f64 {
+        self.sent_again.0 as f64 / self.sent_again.1.max(1) as f64
     }
 
     pub(super) fn met(&mut self, hop: &Hop) {
@@ -109,7 +119,9 @@ impl Usual {
         for (place, packets) in &other.passed {
             *self.passed.entry(*place).or_default() += packets;
         }
-        self.bytes = (self.bytes.0 + other.bytes.0, self.bytes.1 + other.bytes.1);
+        let sum = |own: (u64, u64), other: (u64, u64)| (own.0 + other.0, own.1 + other.1);
+        self.bytes = sum(self.bytes, other.bytes);
+        self.sent_again = sum(self.sent_again, other.sent_again);
     }
 
     /// What packets met in each queue, both ways.

@@ -49,7 +49,7 @@ impl Cause {
             LateCause::Others => {
                 "several other processes had the CPU, one after the other".to_owned()
             }
-            LateCause::SentAgain => "packets that were lost and sent again by TCP".to_owned(),
+            LateCause::SentAgain => "segments that TCP sent again".to_owned(),
             LateCause::Prober { stages } => format!("the prober's host, in {stages}"),
             LateCause::Reflector { here: true } => "the reflector, on this host".to_owned(),
             LateCause::Reflector { here: false } => "the reflector's host".to_owned(),

@@ -149,8 +149,19 @@ fn phrase(condition: &Condition, component: &Component) -> String {
             format!("pacing by the shaper ({})", rate.unwrap_or_default())
         }
         Component::Propagation => "propagation".to_owned(),
+        Component::Stages(stages) if is_of_syns(condition, *stages) => {
+            "the TCP handshake (connect), in which SYNs were sent again: lost on the way, or dropped by a server that accepts too \
+             slowly"
+                .to_owned()
+        }
         Component::Stages(stages) => of_stages(*stages),
     }
+}
+
+/// A server drops SYNs while its accept queue is full: what a handshake takes beyond its round trip is the network's or the
+/// server's.
+fn is_of_syns(condition: &Condition, stages: StageSet) -> bool {
+    stages == StageSet::only(Stage::Connect) && condition.sent_again >= MOST_OF
 }
 
 fn of_stages(stages: StageSet) -> String {

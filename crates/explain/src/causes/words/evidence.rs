@@ -57,7 +57,7 @@ fn sent_again(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
             "TCP sends a lost segment again after a time-out, and what follows it waits".to_owned()
         }
         some => format!(
-            "segments of {some} of the {} packets were lost and sent again by TCP",
+            "TCP sent segments of {some} of the {} packets again",
             tally.packets
         ),
     };
@@ -74,8 +74,7 @@ fn repaired(tally: &Tally, seen: &CauseContext<'_>) -> String {
         0 => String::new(),
         behind => format!(", and the other {behind} waited behind them"),
     };
-    let known =
-        format!("segments of {some} of the {all} packets were lost and sent again by TCP{behind}");
+    let known = format!("TCP sent segments of {some} of the {all} packets again{behind}");
     match seen.drops {
         "" => known,
         drops => format!("{known}; {drops}"),

@@ -13,6 +13,10 @@ use delaylab_stats::attribution::LateCause;
 const SENT_AGAIN: &str = "Look for where packets are lost rather than for a long queue. Probes over udp or icmp, of which \
      nothing is sent again, show the delay of the path itself.";
 
+/// What to do about SYNs that were sent again.
+const SYN_SENT_AGAIN: &str = "Look for where packets are lost, and at the server: it drops SYNs while its accept queue is full \
+     (`ss -ltn` shows it, `nstat -az TcpExtListenOverflows` counts them).";
+
 /// What to do about a cause.
 pub(in crate::causes) fn remedy(
     what: &LateCause,
@@ -24,8 +28,8 @@ pub(in crate::causes) fn remedy(
     let simulated = gathered.simulated;
     let stalled = is_stalled(tally, gathered);
     match what {
-        LateCause::SentAgain => SENT_AGAIN.to_owned(),
-        LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => SENT_AGAIN.to_owned(),
+        LateCause::SentAgain => of_sent_again(tally),
+        LateCause::Network { .. } | LateCause::Unclear { .. } if is_likely_sent_again(tally, seen) => of_sent_again(tally),
         LateCause::Prober { stages } if over_tcp && !waited_for_a_cpu(*stages) => {
             "TCP on the prober's host kept the segment back: its window was full, or an earlier segment was not \
              acknowledged yet."
@@ -168,6 +172,14 @@ fn of_prober(stages: StageSet, rhythm: Option<&Rhythm>, stalled: bool) -> String
              device's queue lengths, and at what else this host sends."
             .to_owned(),
     }
+}
+
+fn of_sent_again(tally: &Tally) -> String {
+    match tally.is_of_handshakes() {
+        true => SYN_SENT_AGAIN,
+        false => SENT_AGAIN,
+    }
+    .to_owned()
 }
 
 fn of_network(stages: StageSet) -> String {
