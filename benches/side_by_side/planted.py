@@ -7,6 +7,7 @@ to be written.
 """
 
 import json
+import sys
 import tempfile
 import typing
 
@@ -24,8 +25,12 @@ def measure(arena, options):
         trials = list(run(folder))
     # Where nothing is planted: what the server's threads, the soft switch and the kernels take of themselves.
     idle = {trial["probe"]: trial for trial in trials if planted_ways(trial) == 0 and think(trial) == 0}
-    server = [of_server(trial) for trial in trials]
+    server = [of_server(trial, idle[trial["probe"]]) for trial in trials]
     path = [of_path(trial, network(idle[trial["probe"]])) for trial in trials]
+    for stage, cases in (("server", server), ("network", path)):
+        for trial, case in zip(trials, cases):
+            if case and not case.right:
+                print(f"planted: wrong: {stage}, {described(trial)}: {case}", file=sys.stderr)
     rows = [Heading("planted delays: where they are seen", "cases", "wrong", ratio=False)]
     told = [case for case in server if case.told]
     for name, cases in (("server's stage", told), ("server's bounds", [case for case in server if not case.told]),
@@ -50,6 +55,11 @@ def run(folder):
     return (line for line in lines if line["kind"] == "trial")
 
 
+def described(trial):
+    levels = (f"{name} {level['label']}" for name, level in trial["factors"].items())
+    return ", ".join([f"trial {trial['trial']}", trial["probe"], *levels])
+
+
 def think(trial):
     return trial["factors"]["think"]["value"]
 
@@ -58,17 +68,22 @@ def planted_ways(trial):
     return trial["factors"]["out"]["value"] + trial["factors"]["back"]["value"]
 
 
-def of_server(trial):
+def of_server(trial, idle):
     """Where the bounds are one value, as far as what the server takes is concerned, the stage is held against what the server
     measured; else the bounds are to hold that. All are at their medians. (A response counts as told apart already where its bounds are
-    closer than 5 % of all that lies between request and reply: on a long path that is more than a fast server takes.)"""
+    closer than 5 % of all that lies between request and reply: on a long path that is more than a fast server takes.) What the
+    server's kernel takes to send the reply comes after its own measurement: as much as where nothing is planted."""
     server = trial["stats"]["server"]
     truth = server["says"]["p50_ns"]
     least, most = server["least"]["p50_ns"], server["most"]["p50_ns"]
-    off = max(LEAST_NS, SHARE * truth)
+    off = max(LEAST_NS, SHARE * truth) + sending(idle["stats"]["server"])
     told = server["told"] == server["least"]["count"] and most - least <= off
     right = abs(least - truth) <= off if told else least - off <= truth <= most + off
     return Case(think(trial), truth, (least, least if told else most), right, told)
+
+
+def sending(server):
+    return max(0, server["least"]["p50_ns"] - server["says"]["p50_ns"])
 
 
 def network(trial):

@@ -416,10 +416,7 @@ fn probe(target: SocketAddr, duration: Nanos, wait_mode: WaitMode) -> Result<Vec
         host: HostCondition::Normal,
         seed: 1,
     };
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
+    let probing = Probing::new(None, Stop::default());
     let mut records = Records::default();
     probing.run(&run, &mut records)?;
     Ok(records.0)

@@ -122,5 +122,5 @@ impl LiveTarget {
 
 /// The live world, with probes that know this key.
 pub fn live(key: Option<Key>, stop: Stop) -> Live {
-    Live::new(Probing { key, stop })
+    Live::new(Probing::new(key, stop))
 }

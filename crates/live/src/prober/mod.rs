@@ -13,6 +13,7 @@
 //! | [`any_bytes`] | every reply parser, for the fuzz target |
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | `in_host` | what the user should know of packets that hosts dropped |
+//! | [`shortest`] | the shortest round trip to a target, which probes share |
 //! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run_by`, and its row in the table of
@@ -38,6 +39,7 @@ pub mod payload;
 pub mod selfcheck;
 mod server;
 pub mod session;
+pub mod shortest;
 pub mod socket;
 pub mod stamp;
 pub mod tcp;
@@ -68,6 +70,7 @@ use engine::{Engine, EngineConfig};
 use error::{OpenError, RunError};
 use least_payload::too_short;
 use open::Settings;
+use shortest::RoundTrips;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -82,9 +85,20 @@ pub struct Probing {
     pub key: Option<Key>,
     /// Ends it early.
     pub stop: Stop,
+    /// The shortest round trips, which its probes share.
+    pub shortest: RoundTrips,
 }
 
 impl Probing {
+    /// With this secret, until it is stopped.
+    pub fn new(key: Option<Key>, stop: Stop) -> Self {
+        Self {
+            key,
+            stop,
+            shortest: RoundTrips::default(),
+        }
+    }
+
     /// Every field of the probe that its method cannot honour.
     pub fn refusals(&self, run: &ProbeRun) -> Vec<Refusal> {
         let mut refusals = Vec::new();
@@ -146,6 +160,7 @@ impl Probing {
             key: self.key.as_ref(),
             clock,
             stop: &self.stop,
+            shortest: &self.shortest,
         };
         match run.probe.method {
             Method::Icmp => carry_out(icmp::open(&settings)?, &settings, sink),

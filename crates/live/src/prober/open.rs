@@ -2,6 +2,7 @@
 
 use super::error::{self, OpenError};
 use super::payload;
+use super::shortest::RoundTrips;
 use crate::clocks::HostClock;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
@@ -37,6 +38,8 @@ pub struct Settings<'a> {
     pub clock: &'a HostClock,
     /// Ends it early.
     pub stop: &'a Stop,
+    /// The shortest round trips, which all probes share.
+    pub shortest: &'a RoundTrips,
 }
 
 impl Settings<'_> {

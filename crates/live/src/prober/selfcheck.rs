@@ -114,10 +114,7 @@ fn probe(method: Method, target: SocketAddr) -> Result<Vec<(StampPoint, Delivery
         host: HostCondition::Normal,
         seed: 1,
     };
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
+    let probing = Probing::new(None, Stop::default());
     Ok(probing.run(&run, &mut Nowhere)?.stamps)
 }
 

@@ -140,10 +140,7 @@ impl Running {
             }
             stop.load(Ordering::Relaxed)
         };
-        let probing = Probing {
-            key: None,
-            stop: Stop::default(),
-        };
+        let probing = Probing::new(None, Stop::default());
         std::thread::scope(|scope| {
             let (bound, policy) = (self.bound, self.policy);
             let serving = scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
@@ -318,10 +315,7 @@ fn a_first_request_that_comes_late_finds_its_session() {
         let mut run = probe_run(method, target, 1);
         run.probe.pacing = pacing;
         run.seed = (0..).find(is_late).unwrap();
-        let probing = Probing {
-            key: Some(key.clone()),
-            stop: Stop::default(),
-        };
+        let probing = Probing::new(Some(key.clone()), Stop::default());
         let (stop, mut kept) = (AtomicBool::new(false), Kept::default());
         let stopped = || stop.load(Ordering::Relaxed);
         let ran = std::thread::scope(|scope| {
@@ -357,10 +351,7 @@ fn an_echo_server_is_no_stamp_reflector() {
     for key in [None, Some(Key::new(b"sixteen bytes ok").unwrap())] {
         let stop = AtomicBool::new(false);
         let (target, serve) = echo_server(&stop);
-        let probing = Probing {
-            key,
-            stop: Stop::default(),
-        };
+        let probing = Probing::new(key, Stop::default());
         let run = probe_run(Method::Stamp, target, 3);
         let ran = std::thread::scope(|scope| {
             scope.spawn(serve);
@@ -412,10 +403,7 @@ fn garbling(listener: std::net::TcpListener) {
 fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let run = probe_run(Method::Tcp, listener.local_addr().unwrap(), 2 * PACKETS);
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
+    let probing = Probing::new(None, Stop::default());
     let mut kept = Kept::default();
     let facts = std::thread::scope(|scope| {
         scope.spawn(|| garbling(listener));
@@ -431,10 +419,7 @@ fn a_stream_that_has_lost_its_frames_ends_the_run_and_says_so() {
 
 #[test]
 fn more_waiting_packets_than_memory_is_taken_for_are_refused_before_the_run() {
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
+    let probing = Probing::new(None, Stop::default());
     let mut run = probe_run(Method::Udp, SocketAddr::from(([127, 0, 0, 1], 9)), 1);
     run.probe.count = None;
     run.probe.pacing = Pacing::Every {
@@ -462,6 +447,7 @@ fn one_thread_drives_several_probes() {
         key: None,
         clock: &clock,
         stop: &Stop::default(),
+        shortest: &RoundTrips::default(),
     };
     let kept = std::thread::scope(|scope| {
         let (bound, policy) = (reflector.bound, reflector.policy);
@@ -519,10 +505,7 @@ fn a_session_ends_with_its_probe_with_and_without_room_for_stamps() {
         ..reflector.policy
     };
     let over = AtomicBool::new(false);
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
+    let probing = Probing::new(None, Stop::default());
     let ran = std::thread::scope(|scope| {
         let bound = reflector.bound;
         let stopped = || over.load(Ordering::Relaxed);
@@ -541,10 +524,7 @@ fn a_session_ends_with_its_probe_with_and_without_room_for_stamps() {
 
 /// The records of a probe of a server.
 fn recorded(run: &ProbeRun) -> Vec<Record> {
-    let probing = Probing {
-        key: None,
-        stop: Stop::default(),
-    };
+    let probing = Probing::new(None, Stop::default());
     let mut kept = Kept::default();
     probing
         .run_by(&HostClock::of_kernel(), run, &mut kept)
@@ -583,6 +563,39 @@ fn get(target: SocketAddr, count: u64) -> ProbeRun {
         headers: Vec::new(),
     }));
     run
+}
+
+/// A server that answers each request on a connection with an empty page.
+fn answering() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                while stream.read(&mut [0; 4096]).is_ok_and(|length| length > 0) {
+                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+                }
+            });
+        }
+    });
+    at
+}
+
+/// A kept connection has one handshake, which may have been held up: what others to this target took bounds its server, too.
+#[test]
+fn the_server_is_bounded_by_the_shortest_round_trip_of_all_connections() {
+    let run = get(answering(), 3);
+    let shared = |round_trip: Nanos| {
+        let probing = Probing::new(None, Stop::default());
+        let another = probing.shortest.to(run.target.ip());
+        another.note(round_trip);
+        let mut kept = Kept::default();
+        probing.run(&run, &mut kept).unwrap();
+        let trips = kept.0.iter().map(|record| record.least_round_trip.unwrap());
+        Vec::from_iter(trips)
+    };
+    assert_eq!(shared(1), [1; 3]);
+    assert!(shared(SECOND).iter().all(|&least| least < SECOND));
 }
 
 /// It keeps no other request waiting, and what it was asked is given up in time.

@@ -12,6 +12,7 @@ use crate::prober::arrival::ReplyArrival;
 use crate::prober::channel::QueueEvent;
 use crate::prober::engine::is_nothing;
 use crate::prober::open::{self, CONGESTION_CONTROL};
+use crate::prober::shortest::Shortest;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
@@ -28,6 +29,7 @@ use socket2::SockRef;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One read, once the first byte of a reply is there, and about what one connection reads before others have their turn.
@@ -72,6 +74,8 @@ pub(super) struct Terms {
     pub dialogue: Dialogue,
     pub tls: Option<Tls>,
     pub flags: Flags,
+    /// The shortest round trip to the target, of all connections.
+    pub shortest: Arc<Shortest>,
 }
 
 impl Terms {
@@ -122,6 +126,7 @@ pub(super) struct Connection {
     syn_again: bool,
     /// Bytes that came since the last reply.
     unasked: usize,
+    shortest: Arc<Shortest>,
 }
 
 impl Connection {
@@ -161,6 +166,7 @@ impl Connection {
             state: State::Connecting,
             seq,
             set_up: FromServer::default(),
+            shortest: terms.shortest.clone(),
             began,
             at_once,
             out: Vec::new(),
@@ -437,7 +443,7 @@ impl Connection {
         let least = info.and_then(|info| info.least_rtt_us);
         let server = FromServer {
             t_first: self.conversation.first(),
-            least_round_trip: least.map(|rtt| least_round_trip(rtt, self.syn_again)),
+            least_round_trip: least.map(|rtt| self.least_round_trip(rtt)),
             answer: Some(said.answer),
             reply_bytes: Some(said.bytes),
             answer_ttl: said.ttl,
@@ -452,6 +458,15 @@ impl Connection {
             retransmits,
             server: Some(Box::new(server)),
             ..Reply::default()
+        }
+    }
+
+    /// Of a request on a connection that was there it is that of all connections: its own handshake may have been held up.
+    fn least_round_trip(&self, rtt_us: u32) -> Nanos {
+        let own = least_round_trip(rtt_us, self.syn_again);
+        match self.set_up.t_connected {
+            Some(_) => own,
+            None => self.shortest.or(own),
         }
     }
 

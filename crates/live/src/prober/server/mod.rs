@@ -116,6 +116,7 @@ pub fn open(settings: &Settings<'_>) -> Result<ServerChannel, OpenError> {
             dialogue: Dialogue::new(request),
             tls: tls(request, settings)?,
             flags,
+            shortest: settings.shortest.to(settings.target.ip()),
         },
         target: settings.target,
         fresh,

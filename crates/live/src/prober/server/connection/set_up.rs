@@ -81,6 +81,9 @@ impl Connection {
         let rtt = rtt.filter(|&rtt| rtt > 0);
         // Where a SYN was lost the round trip is that of the last one, and when that left is not known.
         let from_first = rtt.filter(|_| !self.syn_again);
+        if let Some(rtt) = from_first {
+            self.shortest.note(rtt);
+        }
         let from = self.set_up.t_resolved.unwrap_or(self.began).max(self.began);
         (from_first.map_or(now, |rtt| (from + rtt).min(now)), rtt)
     }
