@@ -23,10 +23,13 @@ STAGES = {"connect", "forward_path+return_path"}
 def measure(arena, options):
     with tempfile.TemporaryDirectory() as folder:
         trials = list(run(folder))
-    # Where nothing is planted: what the server's threads, the soft switch and the kernels take of themselves.
-    idle = {trial["probe"]: trial for trial in trials if planted_ways(trial) == 0 and think(trial) == 0}
-    server = [of_server(trial, idle[trial["probe"]]) for trial in trials]
-    path = [of_path(trial, network(idle[trial["probe"]])) for trial in trials]
+    # Without a planted path: what the server's kernel, the soft switch and its threads take of themselves, after pauses of
+    # this length. These are held against nothing.
+    idle = {(trial["probe"], think(trial)): trial for trial in trials if planted_ways(trial) == 0}
+    trials = [trial for trial in trials if planted_ways(trial) > 0]
+    beside = [idle[trial["probe"], think(trial)] for trial in trials]
+    server = [of_server(trial, one) for trial, one in zip(trials, beside)]
+    path = [of_path(trial, network(one)) for trial, one in zip(trials, beside)]
     for stage, cases in (("server", server), ("network", path)):
         for trial, case in zip(trials, cases):
             if case and not case.right:
@@ -72,7 +75,7 @@ def of_server(trial, idle):
     """Where the bounds are one value, as far as what the server takes is concerned, the stage is held against what the server
     measured; else the bounds are to hold that. All are at their medians. (A response counts as told apart already where its bounds are
     closer than 5 % of all that lies between request and reply: on a long path that is more than a fast server takes.) What the
-    server's kernel takes to send the reply comes after its own measurement: as much as where nothing is planted."""
+    server's kernel takes to send the reply comes after its own measurement: as much as without a planted path."""
     server = trial["stats"]["server"]
     truth = server["says"]["p50_ns"]
     least, most = server["least"]["p50_ns"], server["most"]["p50_ns"]
