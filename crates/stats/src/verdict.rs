@@ -5,6 +5,9 @@ use crate::summary::{AnatomyAt, Distribution, ServerTime, Summary};
 use delaylab_model::units::{format_duration_f64, format_share};
 use std::fmt;
 
+/// What a handshake of TCP that takes long for want of an answer may be due to: no stamp tells the two apart.
+pub const SYNS_SENT_AGAIN: &str =
+    "SYNs were sent again: lost on the way, or dropped by a server that accepts too slowly";
 /// A share of the response that nothing else can exceed.
 const MOST: f64 = 0.5;
 
@@ -178,9 +181,7 @@ impl Dominant {
         let (stages, share) = (self.stages, format_share(self.share));
         let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
         match self.side {
-            _ if self.syns_sent_again => {
-                "; SYNs were sent again: lost on the way, or dropped by a server that accepts too slowly".to_owned()
-            }
+            _ if self.syns_sent_again => format!("; {SYNS_SENT_AGAIN}"),
             Side::Unknown | Side::Part(_) => String::new(),
             Side::Network if stages.covers(StageSet::BOTH_WAYS) => String::new(),
             Side::Network if in_network => format!("; {stages} alone takes {share}"),

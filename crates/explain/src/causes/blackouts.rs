@@ -210,10 +210,7 @@ fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
 }
 
 fn counted_failures(failures: &[(&str, u64)]) -> Vec<String> {
-    let of = |&(why, count): &(&str, u64)| match count {
-        1 => format!("1 request failed ({why})"),
-        _ => format!("{count} requests failed ({why})"),
-    };
+    let of = |&(why, count): &(&str, u64)| format!("{} failed ({why})", plural(count, "request"));
     failures.iter().map(of).collect()
 }
 

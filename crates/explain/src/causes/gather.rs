@@ -152,9 +152,7 @@ impl Tally {
         stages.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         stages
     }
-}
 
-impl Tally {
     /// Were most of them late in the TCP handshake?
     pub(super) fn is_of_handshakes(&self) -> bool {
         let stages = self.stages();

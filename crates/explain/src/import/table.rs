@@ -43,7 +43,7 @@ use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// So many words that are not understood are named.
+/// How many words that are not understood are named.
 const NAMED: usize = 4;
 
 pub static FORMAT: Format = Format {

@@ -550,7 +550,7 @@ fn sending_without_end(first: &'static [u8], again: &[u8]) -> SocketAddr {
     at
 }
 
-/// So many requests for the page at the root of this server, on connections that are kept.
+/// `count` requests for the page at the root of this server, on connections that are kept.
 fn get(target: SocketAddr, count: u64) -> ProbeRun {
     let mut run = probe_run(Method::Http, target, count);
     run.probe.request = Some(Request::Http(HttpRequest {

@@ -61,7 +61,7 @@ pub struct Round {
     pub addresses: Vec<IpAddr>,
 }
 
-/// So many standard errors are no chance where many shares are compared: those of each hop of a path.
+/// How many standard errors are no chance where many shares are compared: those of each hop of a path.
 pub(super) const CLEARLY: f64 = 3.0;
 
 /// A part of a number of packets.
@@ -92,7 +92,7 @@ impl Share {
         self.exceeds_by(other, 2.0)
     }
 
-    /// Is it more than the other by so many standard errors of the difference?
+    /// Is it more than the other by this many standard errors of the difference?
     pub fn exceeds_by(self, other: Self, errors: f64) -> bool {
         let [of, than] = [self, other].map(|each| each.of.max(1) as f64);
         let all = (self.packets + other.packets) as f64 / (of + than);

@@ -260,7 +260,7 @@ impl Packet {
 /// How the path of a class ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// At the target, so many hops away; at most, where that is the first hop asked.
+    /// At the target, with its distance in hops; at most, where that is the first hop asked.
     Target(u8),
     /// Every packet with this TTL or a larger one is refused.
     Refused(u8),

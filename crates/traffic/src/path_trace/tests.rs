@@ -360,7 +360,7 @@ fn behind_a_limit_the_loss_is_that_of_the_hops_before() {
     assert!(missing.packets > 20 && missing.exceeds(*last));
 }
 
-/// A path of three routers and a target that echoes, of 100 packets to each of which so many are not answered.
+/// A path of three routers and a target that echoes, of 100 packets to each of which some are not answered.
 fn with_missing(missing: [u64; 4]) -> (Vec<Finding>, Vec<u8>) {
     let mut settings = settings(&["be"]);
     settings.queries = 100;

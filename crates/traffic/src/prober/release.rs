@@ -11,7 +11,7 @@ const GIVE_UP_AFTER_REPLIES: u64 = 64;
 const BELIEVE_FOR_REPLIES: u64 = 16;
 /// Slots given up in one call when told to stop far behind schedule.
 const SKIP_BATCH: usize = 1024;
-/// A packet for which so many of the largest round trips have passed does not come back.
+/// A packet that has waited for this many times the largest round trip does not come back.
 const LOST_AFTER_ROUND_TRIPS: Nanos = 10;
 /// However short these are: hosts pause.
 const LOST_AFTER_AT_LEAST: Nanos = 100 * MILLISECOND;

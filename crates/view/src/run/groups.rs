@@ -228,7 +228,7 @@ fn worst(groups: &[Group], delay: ShownDelay) -> Vec<&Group> {
     places.into_iter().map(|place| &groups[place]).collect()
 }
 
-/// Places of so many at most: half of them by loss, the others by the p99 of this delay. What has too few packets for one
+/// Places of `most` at most: half of them by loss, the others by the p99 of this delay. What has too few packets for one
 /// is placed by its largest, as it may be the worst of all.
 pub(super) fn worst_of(summaries: &[&Summary], delay: ShownDelay, most: usize) -> Vec<usize> {
     let loss = |place: &usize| {

@@ -4,6 +4,7 @@ use super::{Against, Condition, Slow};
 use crate::causes::spent::{Component, Spent};
 use delaylab_model::units::{format_duration_f64, format_rate, format_share};
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
+use delaylab_stats::verdict::SYNS_SENT_AGAIN;
 
 /// So much of the response is worth being named where nothing is slow.
 const MOST_OF: f64 = 0.5;
@@ -150,9 +151,7 @@ fn phrase(condition: &Condition, component: &Component) -> String {
         }
         Component::Propagation => "propagation".to_owned(),
         Component::Stages(stages) if is_of_syns(condition, *stages) => {
-            "the TCP handshake (connect), in which SYNs were sent again: lost on the way, or dropped by a server that accepts too \
-             slowly"
-                .to_owned()
+            format!("the TCP handshake (connect), in which {SYNS_SENT_AGAIN}")
         }
         Component::Stages(stages) => of_stages(*stages),
     }

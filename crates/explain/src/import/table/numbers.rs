@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Numbers {
     last: Option<u64>,
-    /// So many steps in a row were small.
+    /// How many steps in a row were small.
     steady: u8,
     /// Has any number more than 16 bits?
     is_wide: bool,
@@ -15,7 +15,7 @@ pub struct Numbers {
 
 impl Numbers {
     const TURN: u64 = 1 << 16;
-    /// A step over what was lost, where so many steps before it were none larger.
+    /// A step over what was lost, where the last steps were none larger: at least [`Self::ENOUGH`] of them.
     const SMALL: u64 = 1 << 12;
     const ENOUGH: u8 = 8;
     /// A step that may be one over the end where little else is known.
