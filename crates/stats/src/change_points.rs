@@ -18,6 +18,7 @@
 mod abrupt;
 mod contrast;
 mod inflation;
+mod joined;
 mod partition;
 #[cfg(test)]
 mod tests;
@@ -204,37 +205,11 @@ impl Search {
     /// Without the cuts between levels that do not differ surely: the least sure first.
     fn put_together(&self, values: &[f64], bounds: &[usize], inflation: &Inflation) -> Vec<usize> {
         let segments = bounds.windows(2);
-        let mut levels: Vec<Level> = segments
-            .map(|ends| Level::new(&values[ends[0]..ends[1]]))
-            .collect();
-        let mut bounds = bounds.to_vec();
-        // How long the shorter level is, as far as that matters, and how sure the contrast is: 1 is enough.
-        let worth = |before: &Level, after: &Level| {
-            let shorter = before.len().min(after.len());
-            let chance = self.needed(values.len(), shorter) * inflation.factor(shorter);
-            (shorter.min(LEAST_SEGMENT), before.contrast(after) / chance)
-        };
-        let mut worths: Vec<(usize, f64)> = levels
-            .windows(2)
-            .map(|pair| worth(&pair[0], &pair[1]))
-            .collect();
-        let order = |a: &(usize, f64), b: &(usize, f64)| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1));
-        while let Some(index) = (0..worths.len()).min_by(|&a, &b| order(&worths[a], &worths[b])) {
-            if worths[index] >= (LEAST_SEGMENT, 1.0) {
-                break;
-            }
-            let after = levels.remove(index + 1);
-            levels[index] = levels[index].merge(&after);
-            bounds.remove(index + 1);
-            worths.remove(index);
-            if index > 0 {
-                worths[index - 1] = worth(&levels[index - 1], &levels[index]);
-            }
-            if let Some(after) = levels.get(index + 1) {
-                worths[index] = worth(&levels[index], after);
-            }
-        }
-        bounds
+        let levels = segments.map(|ends| Level::new(&values[ends[0]..ends[1]]));
+        let needed = |shorter| self.needed(values.len(), shorter) * inflation.factor(shorter);
+        let begins = joined::sure(levels, needed).into_iter();
+        let begins = begins.map(|at| bounds[at]);
+        begins.chain(bounds.last().copied()).collect()
     }
 
     /// The contrast that a level of this many values needs: there are as many places for it as it goes into the

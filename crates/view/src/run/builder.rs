@@ -23,6 +23,17 @@ pub struct Disturbance<'a> {
     pub who: Option<&'a str>,
 }
 
+/// Answered records of all panels, or of all groups, that are held as they are, each about 110 B: those of a run of
+/// hundreds of combinations do not take more than those of one with few.
+const HELD: usize = 1 << 21;
+/// And of one group: there may be many.
+const HELD_BY_GROUP: usize = 50_000;
+
+/// The part of one of so many in what is held, at most this.
+fn share(most: usize, among: usize) -> usize {
+    most.min(HELD / among.max(1))
+}
+
 /// Takes the records of a run one by one and makes a [`RunData`], in memory that does not grow with
 /// their number.
 #[derive(Debug)]
@@ -93,8 +104,9 @@ impl RunDataBuilder {
         let layout = Layout::new(&streams, levels);
         let groups = Groups::new(&streams, levels);
         let counts = counts(&streams, &groups, &layout);
+        let of_panel = share(exact_limit, layout.panels.len());
         let panels = (0..layout.panels.len())
-            .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, exact_limit))
+            .map(|panel| OpenPanel::new(&streams, &layout, &counts, panel, of_panel))
             .collect();
         let open_groups = open_groups(&streams, &groups, &layout, &counts);
         let index = streams.iter().zip(0..);
@@ -231,6 +243,7 @@ fn open_groups(
     counts: &[Counts],
 ) -> Vec<OpenGroup> {
     let several = probe_names(streams).len() > 1;
+    let limit = share(HELD_BY_GROUP, groups.keys.len());
     let open = |group: usize| {
         let of_group = streams.iter().zip(&groups.group_of).zip(&layout.panel_of);
         let members = of_group.filter(|((_, of), _)| **of == group);
@@ -242,7 +255,7 @@ fn open_groups(
         let facts = RecordFacts::shared(members.map(|((stream, _), _)| stream.facts));
         let counted = groups.group_of.iter().zip(counts);
         let counted = counted.filter(|(of, counts)| **of == group && counts.in_group);
-        OpenGroup::new(counted.count(), facts, shared, several)
+        OpenGroup::new(counted.count(), facts, shared, several, limit)
     };
     (0..groups.keys.len()).map(open).collect()
 }

@@ -14,9 +14,6 @@ use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_stats::variation::{IpdvTally, Neighbours};
 use std::cmp::Reverse;
 
-/// Answered records of a group beyond which its quantiles come from histograms: there may be many groups.
-const EXACT_LIMIT: usize = 50_000;
-
 /// What a group is known by.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Key {
@@ -79,13 +76,20 @@ struct Spread {
 }
 
 impl OpenGroup {
-    /// `shared`: another has the same streams, and their summary. `several`: the run has more probes.
-    pub(super) fn new(streams: usize, facts: RecordFacts, shared: bool, several: bool) -> Self {
+    /// `shared`: another has the same streams, and their summary. `several`: the run has more probes. Beyond
+    /// `exact_limit` answered records its quantiles come from histograms.
+    pub(super) fn new(
+        streams: usize,
+        facts: RecordFacts,
+        shared: bool,
+        several: bool,
+        exact_limit: usize,
+    ) -> Self {
         let own = streams > 1 && !shared;
         Self {
             streams,
-            summary: own.then(|| SummaryBuilder::new(facts, EXACT_LIMIT)),
-            spread: several.then(|| Spread::new(facts)),
+            summary: own.then(|| SummaryBuilder::new(facts, exact_limit)),
+            spread: several.then(|| Spread::new(facts, exact_limit)),
         }
     }
 
@@ -121,13 +125,13 @@ impl OpenGroup {
 }
 
 impl Spread {
-    fn new(facts: RecordFacts) -> Self {
+    fn new(facts: RecordFacts, exact_limit: usize) -> Self {
         Self {
             facts,
             neighbours: Neighbours::default(),
             round_trips: Delays::default(),
             ipdv: Delays::default(),
-            network_ipdv: IpdvTally::new(EXACT_LIMIT),
+            network_ipdv: IpdvTally::new(exact_limit),
         }
     }
 

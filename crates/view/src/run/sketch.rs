@@ -12,8 +12,8 @@ use delaylab_stats::cumulative::Cumulative;
 use delaylab_stats::loglinear::LogLinear;
 use std::collections::BTreeMap;
 
-/// Delays kept as they are; beyond, they are counted in bins.
-const EXACT_DELAYS: usize = 50_000;
+/// Delays kept as they are; beyond, they are counted in bins, which take less.
+const EXACT_DELAYS: usize = 10_000;
 /// Stretches of time at most: more than a figure has columns of pixels to draw them in.
 const BUCKETS: usize = 1_024;
 /// The worst packets that are kept.

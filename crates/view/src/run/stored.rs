@@ -30,15 +30,22 @@ use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread::{self, ScopedJoinHandle};
 
-/// Everything that its page shows: what [`data`] has, figures of its parts, and why packets were late. That takes
-/// longer, and reads the records again.
+/// Everything that its page shows: what [`data`] has, figures of its parts, and why packets were late. That reads the
+/// records again, beside it.
 pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
+    let (explanation, data) = thread::scope(|scope| {
+        let explanation = scope.spawn(|| causes::explain(run, resolved, Baseline::Best));
+        let data = read(run, resolved, folder, figures);
+        (joined(explanation), data)
+    });
     let mut data = RunData {
-        explanation: Some(causes::explain(run, resolved, Baseline::Best)),
-        ..read(run, resolved, folder, figures)
+        explanation: Some(explanation),
+        ..data
     };
     if let Some(outage) = data
         .explanation
@@ -51,6 +58,11 @@ pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData 
         add_measured(&mut data, part);
     }
     data
+}
+
+/// What a thread came to; its panic is this one's.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Adds what the run in this folder has for each part that asks for it.

@@ -12,6 +12,9 @@ use maud::{Markup, PreEscaped, html};
 use serde_json::Value;
 use std::cell::OnceCell;
 
+/// A longer still picture is left out: it has thousands of marks, and the script draws it of a fifth of its bytes.
+const MOST_BYTES: usize = 100_000;
+
 /// Draws the still pictures of a page. To start an artist takes longer than a picture: there is one for all,
 /// once there is anything to draw.
 #[derive(Default)]
@@ -21,10 +24,11 @@ impl Stills {
     fn still(&self, drawing: &Drawing) -> Markup {
         let artist = self.0.get_or_init(|| Artist::new().ok()).as_ref();
         let still = artist.and_then(|artist| artist.draw(&drawing.spec).ok());
-        still.map_or_else(
-            || html! { p { "This figure needs JavaScript." } },
-            |still| PreEscaped(in_short(&still)),
-        )
+        let still = still.map(|still| in_short(&still));
+        match still.filter(|still| still.len() <= MOST_BYTES) {
+            Some(still) => PreEscaped(still),
+            None => html! { p { "This figure needs JavaScript." } },
+        }
     }
 }
 

@@ -1,6 +1,28 @@
-//! An HTML table: labels at the left, figures at the right.
+//! An HTML table: labels at the left, figures at the right. What a column holds is said once, of its place: a page may
+//! have tens of thousands of cells, and said in each it would be most of their bytes.
 
 use maud::{Markup, html};
+use std::fmt::Write;
+
+/// Columns of which the style tells what they hold. No table has nearly as many.
+const COLUMNS: usize = 32;
+
+/// The part of the style that says how the cells of a column look, by its place.
+pub(super) fn style() -> String {
+    let mut style = String::new();
+    for (kind, look) in [
+        ("figures", "--align: right; --wrap: nowrap"),
+        (
+            "code",
+            "--family: var(--code); --size: 0.88em; --break: anywhere; --least: 13rem",
+        ),
+    ] {
+        let at = |place| format!("[data-{kind}~=\"{place}\"] td:nth-child({place})");
+        let places: Vec<String> = (1..=COLUMNS).map(at).collect();
+        let _ = writeln!(style, "{} {{ {look}; }}", places.join(", "));
+    }
+    style
+}
 
 /// A head that may go on in another line behind each `=` and `(`.
 fn breakable(head: &str) -> Markup {
@@ -21,12 +43,13 @@ pub(super) enum Column {
 }
 
 impl Column {
-    const fn class(self) -> Option<&'static str> {
-        match self {
-            Column::Words => None,
-            Column::Figures => Some("figures"),
-            Column::Code => Some("code"),
-        }
+    /// Which columns of this kind a table has, for the style: `2 3 5`.
+    fn places(self, kinds: impl Iterator<Item = Column>) -> Option<String> {
+        let places = kinds.zip(1..).filter(|(kind, _)| *kind == self);
+        let places: Vec<String> = places
+            .map(|(_, place): (_, u32)| place.to_string())
+            .collect();
+        (!places.is_empty()).then(|| places.join(" "))
     }
 }
 
@@ -94,17 +117,23 @@ impl Table {
         let used: Vec<_> = (0..self.columns.len())
             .filter(|&k| self.is_used(k))
             .collect();
+        let places = |kind: Column| kind.places(used.iter().map(|&k| self.columns[k].1));
         html! {
             div class="wide" tabindex="0" {
-                table class=[self.is_sortable.then_some("sortable")] data-search=[self.search] {
+                table
+                    class=[self.is_sortable.then_some("sortable")]
+                    data-search=[self.search]
+                    data-figures=[places(Column::Figures)]
+                    data-code=[places(Column::Code)]
+                {
                     thead {
                         tr {
                             @for (head, kind) in used.iter().map(|&k| &self.columns[k]) {
-                                th scope="col" class=[kind.class()] { (breakable(head)) }
+                                th scope="col" class=[(*kind == Column::Figures).then_some("figures")] { (breakable(head)) }
                             }
                         }
                     }
-                    tbody { @for row in &self.rows { (self.draw(row, &used)) } }
+                    tbody { @for row in &self.rows { (Self::draw(row, &used)) } }
                 }
             }
         }
@@ -116,17 +145,13 @@ impl Table {
         cells.any(|cell| !(cell.is_empty() || self.is_known && cell == "–"))
     }
 
-    fn draw(&self, row: &Row, used: &[usize]) -> Markup {
+    /// A row without its end tags, which HTML does not need.
+    fn draw(row: &Row, used: &[usize]) -> Markup {
         let has_note = !row.note.is_empty();
         html! {
-            tr class=[has_note.then_some("noted")] {
-                @for &k in used {
-                    td class=[self.columns[k].1.class()] { (row.cells.get(k).map_or("", String::as_str)) }
-                }
-            }
-            @if has_note {
-                tr class="note" { td colspan=(used.len()) { (row.note) } }
-            }
+            tr class=[has_note.then_some("noted")];
+            @for &k in used { td; (row.cells.get(k).map_or("", String::as_str)) }
+            @if has_note { tr class="note"; td colspan=(used.len()); (row.note) }
         }
     }
 }
