@@ -436,6 +436,11 @@ impl Record {
         matches!(self.outcome, Outcome::Skipped) && self.t_send.is_some()
     }
 
+    /// Was it sent, and waited for to its end?
+    pub const fn ended(&self) -> bool {
+        self.t_send.is_some() && !self.is_under_way()
+    }
+
     /// Was it answered, in time or late, with the bytes that were sent?
     pub const fn answered(&self) -> bool {
         matches!(self.outcome, Outcome::Ok | Outcome::Late)

@@ -12,10 +12,10 @@ const RARE: f64 = 0.01;
 /// A row of fewer is a moment.
 const LEAST: usize = 5;
 
-/// When a packet was due, and whether it was answered; `None` of one that was never sent.
+/// When a packet was due, and whether it was answered; `None` of one that was never sent, or not waited for to its end.
 pub fn packet(record: &Record) -> Option<(Nanos, bool)> {
-    record.t_send?;
-    Some((record.t_intended, record.answered()))
+    let packet = (record.t_intended, record.answered());
+    record.ended().then_some(packet)
 }
 
 /// The longest outage of a stream, of whose packets this says when each was due and whether it was answered.

@@ -5,6 +5,7 @@ use super::combination::{self, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
+use delaylab_model::plan::levels_in_words;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural};
@@ -28,6 +29,9 @@ const ALL_THE_TIME: f64 = 0.9;
 pub struct Blackout {
     /// Its levels and, where there are several, its probe.
     pub label: String,
+    /// The parts of that.
+    #[serde(skip)]
+    levels: Vec<String>,
     /// Packets that were sent, or could not be. Trials that are copies of another one count once.
     pub packets: u64,
     /// How many of them were answered after their time-out.
@@ -58,9 +62,22 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
         late: total(&rows, "late"),
         corrupt: total(&rows, "corrupt"),
         reason: reason(run, resolved, &rows),
+        levels: levels(&label, &rows),
         label,
     };
     lost.map(of).collect()
+}
+
+/// The levels of the combination with this label and, where that names it, its probe.
+fn levels(label: &str, rows: &[&TrialRow]) -> Vec<String> {
+    let Some(row) = rows.first() else {
+        return Vec::new();
+    };
+    let factors = row.factors.iter();
+    let factors = factors.map(|factor| levels_in_words([factor], None));
+    let probe = levels_in_words([], Some(&row.probe_name));
+    let probe = Some(probe).filter(|probe| label.ends_with(probe));
+    factors.chain(probe).collect()
 }
 
 /// A warning for each reason, with the combinations that have it.
@@ -79,12 +96,6 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
         let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
         let late: u64 = all.iter().map(|blackout| blackout.late).sum();
         let corrupt: u64 = all.iter().map(|blackout| blackout.corrupt).sum();
-        let labels = all.iter().map(|blackout| blackout.label.as_str());
-        let labels: Vec<&str> = labels.filter(|label| !label.is_empty()).collect();
-        let of = match labels.as_slice() {
-            [] => String::new(),
-            some => format!(" of {}", a_few(some, NAMED)),
-        };
         let (every, ended) = match (late, corrupt) {
             (0, 0) => ("every", "was lost"),
             (_, 0) => ("no", "was answered in time"),
@@ -96,15 +107,46 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
             count => format!(", {count} {what}"),
         };
         let came = counted(late, "answered too late") + &counted(corrupt, "with a corrupt reply");
-        match labels.len() {
-            0 | 1 => format!("{every} packet{of} {ended} ({packets}{came}): {reason}"),
-            _ => format!(
-                "{every} packet{} ({packets} in all{came}): {reason}",
-                of.replacen(" of ", &format!(" of each of these {ended}: "), 1)
+        match all.as_slice() {
+            [one] => {
+                let label = Some(&one.label).filter(|label| !label.is_empty());
+                let of = label.map_or(String::new(), |label| format!(" of {label}"));
+                format!("{every} packet{of} {ended} ({packets}{came}): {reason}")
+            }
+            several => format!(
+                "{}{every} packet of each of these {ended}: {} ({packets} in all{came}): {reason}",
+                shared_in_words(several),
+                a_few(&apart(several), NAMED)
             ),
         }
     };
     by_reason.into_iter().map(sentence).collect()
+}
+
+/// Levels that all of several have.
+fn shared<'a>(blackouts: &[&'a Blackout]) -> Vec<&'a str> {
+    let first = blackouts.first().map_or(&[][..], |first| &first.levels);
+    let in_all = |level: &&String| blackouts.iter().all(|it| it.levels.contains(level));
+    first.iter().filter(in_all).map(String::as_str).collect()
+}
+
+/// `with case back to back, `; nothing where they have nothing in common.
+fn shared_in_words(blackouts: &[&Blackout]) -> String {
+    match shared(blackouts).as_slice() {
+        [] => String::new(),
+        levels => format!("with {}, ", levels.join(", ")),
+    }
+}
+
+/// The levels of each that not all of them have: `size 64B, threshold 1%`.
+fn apart(blackouts: &[&Blackout]) -> Vec<String> {
+    let shared = shared(blackouts);
+    let own = |blackout: &&Blackout| {
+        let levels = blackout.levels.iter().map(String::as_str);
+        let own: Vec<&str> = levels.filter(|level| !shared.contains(level)).collect();
+        own.join(", ")
+    };
+    blackouts.iter().map(own).collect()
 }
 
 /// Packets that were sent, or could not be.
@@ -322,7 +364,7 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
     ))
 }
 
-/// They waited longer than anybody waited for them.
+/// They waited longer than their time-out.
 fn waited(met: &Met, timeout: Option<Nanos>) -> Option<String> {
     let timeout = timeout?;
     let longest = met.ports.iter().max_by_key(|(.., most)| *most)?;
@@ -479,6 +521,7 @@ mod tests {
         );
         let blackout = |late, corrupt| Blackout {
             label: "probe ping".to_owned(),
+            levels: vec!["probe ping".to_owned()],
             packets: 60,
             late,
             corrupt,
@@ -501,5 +544,35 @@ mod tests {
         ] {
             assert_eq!(warnings(&[blackout]), [format!("{said}{why}")]);
         }
+    }
+
+    #[test]
+    fn levels_that_all_of_them_have_are_said_once() {
+        let blackout = |levels: &[&str]| Blackout {
+            label: levels.join(", "),
+            levels: levels.iter().map(|level| (*level).to_owned()).collect(),
+            packets: 10,
+            late: 0,
+            corrupt: 0,
+            reason: "the buffer was full".to_owned(),
+        };
+        let two = [
+            blackout(&["case back to back", "size 64B", "probe a"]),
+            blackout(&["case back to back", "size 128B", "probe b"]),
+        ];
+        assert_eq!(
+            warnings(&two),
+            [
+                "with case back to back, every packet of each of these was lost: size 64B, probe a; size 128B, probe b \
+                 (20 in all): the buffer was full"
+            ]
+        );
+        let nothing_shared = [blackout(&["size 64B"]), blackout(&["size 128B"])];
+        assert_eq!(
+            warnings(&nothing_shared),
+            [
+                "every packet of each of these was lost: size 64B; size 128B (20 in all): the buffer was full"
+            ]
+        );
     }
 }

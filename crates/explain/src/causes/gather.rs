@@ -34,6 +34,7 @@ use std::sync::Arc;
 pub(super) struct Gathered<'a> {
     pub(super) streams: Vec<Stream<'a>>,
     pub(super) tallies: BTreeMap<LateCause, Tally>,
+    /// And waited for to their end.
     pub(super) sent: u64,
     pub(super) answered: u64,
     pub(super) trials: usize,
@@ -74,7 +75,7 @@ pub(super) struct Stream<'a> {
     pub(super) due: Vec<Nanos>,
     /// How long each took; NaN for one that was not answered.
     pub(super) response: Vec<f64>,
-    /// Which of them were never sent, in order.
+    /// Which of them were never sent, or not waited for to their end, in order.
     pub(super) unsent: Vec<usize>,
     /// When those were sent that were; empty where nothing was seen that they could wake.
     pub(super) sent: Vec<Sent>,
@@ -331,7 +332,7 @@ impl Gathering<'_> {
             stream.sent.extend(record.t_send.map(|at| Sent { at, due }));
         }
         let response = record.response().filter(|_| record.answered());
-        if record.t_send.is_none() {
+        if !record.ended() {
             stream.unsent.push(stream.due.len());
         }
         stream.due.push(record.t_intended);
@@ -365,12 +366,12 @@ impl Gathering<'_> {
         }
         self.gathered.irregular.push(record);
         self.gathered.answers.push(record);
-        self.gathered.sent += u64::from(record.t_send.is_some());
+        self.gathered.sent += u64::from(record.ended());
         self.gathered.answered += u64::from(response.is_some());
         self.gathered.too_late += u64::from(record.outcome == Outcome::Late);
         if self.handshakes_beside && record.method == Method::TcpConnect {
             let (sent, answered) = &mut self.gathered.handshakes;
-            *sent += u64::from(record.t_send.is_some());
+            *sent += u64::from(record.ended());
             *answered += u64::from(response.is_some());
         }
         if response.is_some() {

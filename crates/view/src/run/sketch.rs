@@ -59,7 +59,7 @@ impl Sketch {
             });
         }
         let round_trip = record.round_trip().filter(|_| record.answered());
-        if record.t_send.is_some() {
+        if record.ended() {
             self.series.push(t, round_trip);
             self.over_time.push(t, round_trip);
         }
@@ -361,6 +361,7 @@ mod tests {
     fn record(seq: u64, t: Nanos, round_trip: Option<Nanos>) -> Record {
         let mut record = Record::due(0, 0, seq, Method::Udp, t);
         record.t_send = Some(t);
+        record.outcome = Outcome::Lost;
         if let Some(delay) = round_trip {
             record.t_recv = Some(t + delay);
             record.outcome = Outcome::Ok;
@@ -374,6 +375,17 @@ mod tests {
             sketch.push(&record(seq, t, delay), Disturbance::default());
         }
         sketch
+    }
+
+    #[test]
+    fn what_is_under_way_at_the_end_is_no_loss() {
+        let mut sketch = sketch(&[(0, Some(MILLISECOND)), (MILLISECOND, None)]);
+        let unanswered = |sketch: &Sketch| sketch.series().map(|it| it.unanswered).sum::<u64>();
+        assert_eq!(unanswered(&sketch), 1);
+        let mut under_way = record(2, 2 * MILLISECOND, None);
+        under_way.outcome = Outcome::Skipped;
+        sketch.push(&under_way, Disturbance::default());
+        assert_eq!(unanswered(&sketch), 1);
     }
 
     #[test]

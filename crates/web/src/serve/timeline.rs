@@ -172,7 +172,7 @@ impl Grid {
 
     /// One record, due at `t`.
     pub(super) fn push(&mut self, t: Nanos, record: &Record) {
-        if record.t_send.is_some() {
+        if record.ended() {
             self.add(t, &Counts::from_record(record));
         }
     }
@@ -236,7 +236,7 @@ impl Timeline {
         });
         let t = probe.time.due(record);
         probe.meet(t, record);
-        if record.t_send.is_some() {
+        if record.ended() {
             probe.push(row, t, record);
         }
     }

@@ -463,7 +463,7 @@ impl Connection {
 
     /// Of a request on a connection that was there it is that of all connections: its own handshake may have been held up.
     fn least_round_trip(&self, rtt_us: u32) -> Nanos {
-        let own = least_round_trip(rtt_us, self.syn_again);
+        let own = own_least_round_trip(rtt_us, self.syn_again);
         match self.set_up.t_connected {
             Some(_) => own,
             None => self.shortest.or(own),
@@ -491,7 +491,7 @@ const TICK: Nanos = MILLISECOND;
 
 /// What the network takes at least, by the kernel's shortest round trip. Where the SYN was sent again that may be of the SYN, by
 /// whole ticks, one too many.
-fn least_round_trip(rtt_us: u32, syn_again: bool) -> Nanos {
+fn own_least_round_trip(rtt_us: u32, syn_again: bool) -> Nanos {
     let rtt = Nanos::from(rtt_us) * MICROSECOND;
     match syn_again {
         true => (rtt - TICK).max(0),
@@ -516,10 +516,10 @@ mod tests {
             let mut record = Record::due(0, 0, 0, Method::Http, 0);
             (record.t_send, record.t_tx) = (Some(0), Some(0));
             (record.t_ack, record.t_first) = (Some(network + server), Some(network + server));
-            record.least_round_trip = Some(least_round_trip(kernel_says_us, true));
+            record.least_round_trip = Some(own_least_round_trip(kernel_says_us, true));
             let most = record.server().map(|bounds| bounds.most);
             assert!(most >= Some(server), "{most:?}");
         }
-        assert_eq!(least_round_trip(1_000, false), MILLISECOND);
+        assert_eq!(own_least_round_trip(1_000, false), MILLISECOND);
     }
 }
