@@ -591,11 +591,13 @@ fn the_server_is_bounded_by_the_shortest_round_trip_of_all_connections() {
         another.note(round_trip);
         let mut kept = Kept::default();
         probing.run(&run, &mut kept).unwrap();
-        let trips = kept.0.iter().map(|record| record.least_round_trip.unwrap());
-        Vec::from_iter(trips)
+        // A request that finds the connection busy makes one of its own, with a handshake of its own.
+        let kept = kept.0.iter().filter(|record| record.t_connected.is_none());
+        Vec::from_iter(kept.map(|record| record.least_round_trip.unwrap()))
     };
-    assert_eq!(shared(1), [1; 3]);
-    assert!(shared(SECOND).iter().all(|&least| least < SECOND));
+    let (short, long) = (shared(1), shared(SECOND));
+    assert!(!short.is_empty() && short.iter().all(|&least| least == 1));
+    assert!(!long.is_empty() && long.iter().all(|&least| least < SECOND));
 }
 
 /// It keeps no other request waiting, and what it was asked is given up in time.
