@@ -5,7 +5,7 @@ use crate::summary::{AnatomyAt, Distribution, ServerTime, Summary};
 use delaylab_model::units::{format_duration_f64, format_share};
 use std::fmt;
 
-/// What a handshake of TCP that takes long for want of an answer may be due to: no stamp tells the two apart.
+/// Why a TCP handshake may take long: no stamp tells the two reasons apart.
 pub const SYNS_SENT_AGAIN: &str =
     "SYNs were sent again: lost on the way, or dropped by a server that accepts too slowly";
 /// A share of the response that nothing else can exceed.

@@ -113,11 +113,17 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
                 let of = label.map_or(String::new(), |label| format!(" of {label}"));
                 format!("{every} packet{of} {ended} ({packets}{came}): {reason}")
             }
-            several => format!(
-                "{}{every} packet of each of these {ended}: {} ({packets} in all{came}): {reason}",
-                shared_in_words(several),
-                a_few(&apart(several), NAMED)
-            ),
+            several => {
+                let shared = shared(several);
+                let with = match shared.as_slice() {
+                    [] => String::new(),
+                    levels => format!("with {}, ", levels.join(", ")),
+                };
+                let named = a_few(&apart(several, &shared), NAMED);
+                format!(
+                    "{with}{every} packet of each of these {ended}: {named} ({packets} in all{came}): {reason}"
+                )
+            }
         }
     };
     by_reason.into_iter().map(sentence).collect()
@@ -130,17 +136,8 @@ fn shared<'a>(blackouts: &[&'a Blackout]) -> Vec<&'a str> {
     first.iter().filter(in_all).map(String::as_str).collect()
 }
 
-/// `with case back to back, `; nothing where they have nothing in common.
-fn shared_in_words(blackouts: &[&Blackout]) -> String {
-    match shared(blackouts).as_slice() {
-        [] => String::new(),
-        levels => format!("with {}, ", levels.join(", ")),
-    }
-}
-
-/// The levels of each that not all of them have: `size 64B, threshold 1%`.
-fn apart(blackouts: &[&Blackout]) -> Vec<String> {
-    let shared = shared(blackouts);
+/// The levels of each but for these, which all of them have: `size 64B, threshold 1%`.
+fn apart(blackouts: &[&Blackout], shared: &[&str]) -> Vec<String> {
     let own = |blackout: &&Blackout| {
         let levels = blackout.levels.iter().map(String::as_str);
         let own: Vec<&str> = levels.filter(|level| !shared.contains(level)).collect();

@@ -34,7 +34,7 @@ use std::sync::Arc;
 pub(super) struct Gathered<'a> {
     pub(super) streams: Vec<Stream<'a>>,
     pub(super) tallies: BTreeMap<LateCause, Tally>,
-    /// And waited for to their end.
+    /// Packets that were sent and waited for to their end.
     pub(super) sent: u64,
     pub(super) answered: u64,
     pub(super) trials: usize,
@@ -76,7 +76,7 @@ pub(super) struct Stream<'a> {
     /// How long each took; NaN for one that was not answered.
     pub(super) response: Vec<f64>,
     /// Which of them were never sent, or not waited for to their end, in order.
-    pub(super) unsent: Vec<usize>,
+    pub(super) not_ended: Vec<usize>,
     /// When those were sent that were; empty where nothing was seen that they could wake.
     pub(super) sent: Vec<Sent>,
     /// Where those spent their time that were not late.
@@ -187,7 +187,7 @@ impl<'a> Gathered<'a> {
             row,
             due: Vec::new(),
             response: Vec::new(),
-            unsent: Vec::new(),
+            not_ended: Vec::new(),
             sent: Vec::new(),
             usual: Usual::default(),
             late: BTreeMap::new(),
@@ -333,7 +333,7 @@ impl Gathering<'_> {
         }
         let response = record.response().filter(|_| record.answered());
         if !record.ended() {
-            stream.unsent.push(stream.due.len());
+            stream.not_ended.push(stream.due.len());
         }
         stream.due.push(record.t_intended);
         stream

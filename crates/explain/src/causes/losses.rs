@@ -151,9 +151,10 @@ pub(super) fn outage_of(streams: &[Stream<'_>], row: &TrialRow) -> Option<outage
     let mut streams = streams.iter();
     let stream = streams.find(|stream| place(stream.row) == place(row))?;
     let packets = stream.due.iter().zip(&stream.response).zip(0..);
-    let sent = packets.filter(|(_, at)| stream.unsent.binary_search(at).is_err());
+    let ended = packets.filter(|(_, at)| stream.not_ended.binary_search(at).is_err());
     outage::longest(
-        sent.map(|((due, response), _)| (*due, !response.is_nan()))
+        ended
+            .map(|((due, response), _)| (*due, !response.is_nan()))
             .collect(),
     )
 }

@@ -122,8 +122,8 @@ impl<N: Fn(usize) -> f64> Row<N> {
     }
 }
 
-/// Which of these levels begin one that differs surely from that before it. `needed` is the contrast that is enough where
-/// the shorter of two has so many values.
+/// Which of these levels begin one that differs surely from that before it. `needed` gives the contrast that is enough,
+/// by the number of values of the shorter of two.
 pub(super) fn sure(
     levels: impl ExactSizeIterator<Item = Level>,
     needed: impl Fn(usize) -> f64,

@@ -29,7 +29,7 @@ const HELD: usize = 1 << 21;
 /// And of one group: there may be many.
 const HELD_BY_GROUP: usize = 50_000;
 
-/// The part of one of so many in what is held, at most this.
+/// How many one of `among` may hold: `most`, or its part of [`HELD`] where that is less.
 fn share(most: usize, among: usize) -> usize {
     most.min(HELD / among.max(1))
 }

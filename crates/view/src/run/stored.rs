@@ -32,16 +32,20 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 /// Everything that its page shows: what [`data`] has, figures of its parts, and why packets were late. That reads the
-/// records again, beside it.
+/// records again, at the same time.
 pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData {
     let figures = resolved.map_or(&[][..], |resolved| &resolved.figures);
     let (explanation, data) = thread::scope(|scope| {
         let explanation = scope.spawn(|| causes::explain(run, resolved, Baseline::Best));
         let data = read(run, resolved, folder, figures);
-        (joined(explanation), data)
+        let explanation = explanation.join();
+        (
+            explanation.unwrap_or_else(|panic| resume_unwind(panic)),
+            data,
+        )
     });
     let mut data = RunData {
         explanation: Some(explanation),
@@ -58,11 +62,6 @@ pub fn in_full(run: &Run, resolved: Option<&Resolved>, folder: &str) -> RunData 
         add_measured(&mut data, part);
     }
     data
-}
-
-/// What a thread came to; its panic is this one's.
-fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Adds what the run in this folder has for each part that asks for it.
