@@ -91,8 +91,7 @@ fn main() -> Outcome<()> {
     };
     let stagger = stagger.first().map_or("100ms", String::as_str);
     let trial = trial(setup, flows.parse()?, seconds.parse()?, stagger)?;
-    let mut engine = Engine::<Tournament>::new(&trial, Serving::Lazy)
-        .map_err(|refusal| format!("{}: {}", refusal.field, refusal.reason))?;
+    let mut engine = Engine::<Tournament>::new(&trial, Serving::Lazy)?;
     let setup_s = cpu_seconds()?;
     let began = Instant::now();
     let mut statistics = Statistics::default();

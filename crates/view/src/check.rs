@@ -93,9 +93,7 @@ impl<'a> Document<'a> {
         });
         let skipped = resolved.skipped.iter().map(|skipped| Skipped {
             case: skipped.case.to_string(),
-            why: (skipped.refusals.iter())
-                .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
-                .collect(),
+            why: skipped.why(),
         });
         let findings = resolved.findings.iter().map(|finding| Finding {
             id: &finding.id,
@@ -117,5 +115,46 @@ impl<'a> Document<'a> {
             lacks,
             findings: findings.collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_lab::experiment::{Choices, Experiment, Source};
+    use delaylab_model::refusal::Refusal;
+    use delaylab_model::trial::Trial;
+
+    #[test]
+    fn a_skipped_case_says_what_to_write_instead() {
+        let text = r#"
+name = "cases"
+[[probe]]
+name = "echo"
+method = "udp"
+count = 10
+[path]
+target = "192.0.2.1"
+[[case]]
+name = "best effort"
+[[case]]
+name = "expedited"
+set = { "probe.*.class" = "ef" }
+"#;
+        let no_classes = |trial: &Trial| match trial.probes[0].dscp.code_point() {
+            0 => Vec::new(),
+            _ => vec![Refusal::new("class", "none here").remedy("leave it out")],
+        };
+        let source = Source {
+            name: "cases.toml".to_owned(),
+            text: text.to_owned(),
+        };
+        let experiment = Experiment::read(source).unwrap();
+        let resolved = experiment
+            .resolve(&Choices::default(), &no_classes)
+            .unwrap();
+        let document = Document::new(&resolved, BTreeSet::new(), &[], |_| None);
+        assert_eq!(document.skipped[0].why, ["class: none here: leave it out"]);
     }
 }

@@ -130,7 +130,7 @@ fn warnings(resolved: &Resolved) -> BTreeSet<String> {
         .planned
         .iter()
         .flat_map(|planned| worlds::advice(resolved.world, &planned.trial));
-    let advice = advice.map(|advice| format!("{}: {}", advice.field, advice.reason));
+    let advice = advice.map(|advice| advice.to_string());
     advice.chain(idle_servers(resolved)).collect()
 }
 

@@ -27,6 +27,13 @@ pub struct SkippedCase {
     pub refusals: Vec<Refusal>,
 }
 
+impl SkippedCase {
+    /// Each refusal as a user reads it.
+    pub fn why(&self) -> Vec<String> {
+        self.refusals.iter().map(Refusal::to_string).collect()
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Trials {
     pub kept: Vec<Combination>,

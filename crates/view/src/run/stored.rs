@@ -238,14 +238,10 @@ fn member(row: &TrialRow) -> Member {
 
 /// Cases that the world could not honour, and why.
 fn skipped(resolved: &Resolved) -> Vec<(String, String)> {
-    let cases = resolved.skipped.iter().map(|skipped| {
-        let why: Vec<_> = skipped
-            .refusals
-            .iter()
-            .map(|refusal| format!("{}: {}", refusal.field, refusal.reason))
-            .collect();
-        (format!("case {}", skipped.case), why.join("; "))
-    });
+    let cases = resolved
+        .skipped
+        .iter()
+        .map(|skipped| (format!("case {}", skipped.case), skipped.why().join("; ")));
     cases.collect()
 }
 

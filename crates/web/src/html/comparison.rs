@@ -75,7 +75,7 @@ fn limits(compared: &Compared) -> Markup {
     let class = |outcome: Outcome| match outcome {
         Outcome::Failed => "false",
         Outcome::Held => "true",
-        Outcome::Undecided => "cannot-tell",
+        Outcome::Undecided => "undecided",
     };
     html! {
         @for held in &compared.limits {
@@ -217,6 +217,20 @@ mod tests {
                 "{name}"
             );
             assert!(!outside.contains("NaN"), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_outcome_of_a_condition_has_its_colour() {
+        let (_, mut compared) = samples().into_iter().next().unwrap();
+        for (outcome, class) in [
+            (Outcome::Held, "true"),
+            (Outcome::Failed, "false"),
+            (Outcome::Undecided, "undecided"),
+        ] {
+            compared.limits[0].outcome = outcome;
+            assert!(comparison(&compared).contains(&format!("class=\"finding {class}\"")));
+            assert!(include_str!("page.css").contains(&format!(".{class} {{ --verdict")));
         }
     }
 
