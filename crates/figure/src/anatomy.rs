@@ -1,7 +1,7 @@
 //! Where the time goes: what each stage takes of the median, of p99 and of the largest response, as the responses around
 //! it divide on average. Each of the three has an axis of its own, or the largest would hide what the usual packet meets.
 
-use super::{Figure, Table, WIDTH, axis, labels, parse, pooled_note};
+use super::{Figure, LETTER, Table, WIDTH, axis, labels, parse, pooled_note};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::run::RunData;
@@ -16,9 +16,7 @@ const QUANTILE: usize = 1;
 const RESPONSE: usize = 6;
 /// Pixels beside the bars for the response behind each.
 const BESIDE: usize = 70;
-/// Pixels of a letter of a panel's name, ...
-const LETTER: usize = 6;
-/// ... and of the whole of it at most. Without a browser widths are guessed, by half too much.
+/// Pixels of a panel's name at most. Without a browser widths are guessed, by half too much.
 const NAMES: usize = 300;
 
 const COLUMNS: [&str; 8] = [

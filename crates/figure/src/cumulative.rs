@@ -7,6 +7,7 @@ use super::course::{counted, course};
 use super::{Figure, Table, WIDTH, even_columns, line_name, order_panels, parse, pooled_note};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, levels_in_words};
+use delaylab_model::words::capitalised;
 use delaylab_stats::cumulative::Cumulative as Bounds;
 use delaylab_stats::summary::{Distribution, Summary};
 use delaylab_view::run::{Delays, Group, Panel, RunData, ShownDelay};
@@ -29,7 +30,7 @@ const COLUMNS: [&str; 8] = [
 /// Lines of a panel at most: as many as there are colours.
 const LINES: usize = 8;
 /// Panels beside each other at most.
-const MOST_COLUMNS: usize = 3;
+const PANEL_COLUMNS: usize = 3;
 /// Pixels that one needs for its axis.
 const MARGIN: usize = 48;
 
@@ -102,7 +103,7 @@ impl Figure for Cumulative {
         let lines = lines(run);
         let panels = distinct(&lines, |l| &l.panel);
         let groups = spread(distinct(&lines, |l| &l.name));
-        let columns = even_columns(&panels, MOST_COLUMNS);
+        let columns = even_columns(&panels, PANEL_COLUMNS);
         spec["columns"] = json!(columns);
         spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
         spec["spec"]["height"] = json!(if columns == 1 { 260 } else { 200 });
@@ -112,10 +113,8 @@ impl Figure for Cumulative {
         if groups.len() < 2 {
             encoding["color"]["legend"] = Value::Null;
         }
-        let name = delay(run).name(run.ways());
-        let (first, rest) = name.split_at(1);
+        let title = capitalised(delay(run).name(run.ways()));
         let (least, most) = ends(run).unwrap_or((1, 1));
-        let title = first.to_uppercase() + rest;
         axis::of_delays(&mut encoding["x"], &title, least, most);
         spec
     }

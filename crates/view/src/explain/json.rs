@@ -110,7 +110,7 @@ pub struct Condition<'a> {
 pub struct Spent {
     /// `stage`, `queue`, `serialisation`, `pacing` or `propagation`.
     pub kind: &'static str,
-    /// `prober`, `reflector`, `network` or `unclear`.
+    /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     pub place: &'static str,
     /// The stages, the queue's port, or the link.
     pub name: String,
@@ -186,7 +186,7 @@ pub struct Way<'a> {
 pub struct Cause {
     /// `ran`, `others`, `prober`, `reflector`, `queue`, `sent_again`, `network`, `server`, `resolver`, `unclear`, `clock`.
     pub kind: &'static str,
-    /// `prober`, `reflector`, `network` or `unclear`.
+    /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     pub place: &'static str,
     /// The process, interrupt or queue; null where it has no name.
     pub name: Option<String>,

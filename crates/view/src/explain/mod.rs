@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`json`] | one document for programs, and its JSON Schema |
-//! | [`words`] | effects and changes in words |
+//! | [`words`] | effects, changes, ways, answers and conditions in words |
 
 pub mod json;
 pub mod words;

@@ -1,7 +1,7 @@
 //! What every document has in common: the name and version of its shape, the version of delaylab, a JSON Schema that is
 //! published, and words for what occurs in several: an interval, a level of a factor.
 
-use delaylab_model::plan::{self, Unit};
+use delaylab_model::plan;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
@@ -191,27 +191,12 @@ impl Interval {
     }
 }
 
-/// A level of a factor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Level<'a> {
-    /// As the experiment file has it.
-    pub label: &'a str,
-    /// As a number, where it is one.
-    pub value: Option<f64>,
-    /// What that counts.
-    pub unit: Option<Unit>,
-}
-
 /// A level for each factor, by the factor's name.
-pub type Levels<'a> = BTreeMap<&'a str, Level<'a>>;
+pub type Levels<'a> = BTreeMap<&'a str, &'a plan::Level>;
 
 /// The levels of these factors.
 pub fn levels(factors: &[plan::Factor]) -> Levels<'_> {
-    let levels = factors.iter().map(|(name, level)| {
-        let plan::Level { label, value, unit } = level;
-        let (value, unit) = (*value, *unit);
-        (name.as_str(), Level { label, value, unit })
-    });
+    let levels = factors.iter().map(|(name, level)| (name.as_str(), level));
     levels.collect()
 }
 

@@ -22,7 +22,7 @@ mod working;
 
 pub use config::{Config, SystemInfo};
 pub use document::{
-    Interval, Level, Levels, Measured, Published, Reasons, levels, reasons, schema, to_line, write,
+    Interval, Levels, Measured, Published, Reasons, levels, reasons, schema, to_line, write,
 };
 pub(crate) use document::{schema_of, seed, some_seed};
 #[cfg(test)]

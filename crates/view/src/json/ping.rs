@@ -102,11 +102,10 @@ impl<'a> Document<'a> {
     /// With what came under load, of one way alone where it says so.
     #[must_use]
     pub fn under_load(mut self, way: Option<Direction>, under_load: UnderLoad<'a>) -> Self {
-        let each_way = || EachWay::default();
         let place = match way {
             None => &mut self.under_load,
-            Some(Direction::Up) => &mut self.each_way.get_or_insert_with(each_way).up,
-            Some(Direction::Down) => &mut self.each_way.get_or_insert_with(each_way).down,
+            Some(Direction::Up) => &mut self.each_way.get_or_insert_default().up,
+            Some(Direction::Down) => &mut self.each_way.get_or_insert_default().down,
         };
         *place = Some(under_load);
         self

@@ -14,17 +14,20 @@
 //! | [`split`] | what the delay of frames is made of |
 //! | [`regression`] | delay of frames as a linear function of what was varied |
 //! | [`digest`] | the run in one table, for the top of its page and for other programs |
+//! | `digest_by.rs` | the same by the factors that are asked for, whatever else was varied |
 //! | `columns.rs` | the columns of a table of trials |
 //! | `words.rs` | how its figures read, on the page and on the terminal |
 //! | [`stored`] | all of it from a run on disk |
 //! | [`figures_alone`] | what another tool said of its streams, where there are no packets |
 //! | `findings.rs` | findings as they are shown |
 //! | `findings_frame.rs` | and as a table for programs |
+//! | `alike.rs` | sentences that differ in their numbers alone |
 //! | `series.rs` | what was over time, as it is shown |
 //! | `limits.rs` | which setting of a switch bounds the queue of a port |
 //! | `sketch.rs` | what is kept of a panel's records: delays, a series over time, excursions |
 //! | `over_time.rs` | quantiles of a panel's delays in stretches of time |
 //! | `marks.rs` | what happened to the host meanwhile |
+//! | `noise_totals.rs` | what disturbed the host, summed up by who it was |
 //! | `wall_clock.rs` | when the trials of a panel were |
 //!
 //! Whoever has records from elsewhere fills in by itself what is not made from records.
@@ -140,9 +143,7 @@ impl RunData {
         let answered = |trial: &TrialData| trial.summary.counts.answered();
         self.trials.iter().any(|trial| answered(trial) > 0)
     }
-}
 
-impl RunData {
     /// Where the packets of its probes go.
     pub fn ways(&self) -> Ways {
         Ways::new(self.trials.iter().map(|trial| &trial.stream))

@@ -24,7 +24,7 @@ struct Counts {
 /// Quantiles of the delays of one stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantiles {
-    /// When its first packet was due, to its length.
+    /// Where the stretch begins.
     pub from: Nanos,
     /// When its last packet was due.
     pub to: Nanos,

@@ -33,7 +33,7 @@ impl Of {
         }
     }
 
-    /// `IPDV of the network`: at the head of a table.
+    /// `IPDV, network`: at the head of a table.
     pub fn head(self, ways: Ways) -> String {
         match (self, ways) {
             (Self::Network, _) => "IPDV, network".to_owned(),

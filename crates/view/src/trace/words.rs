@@ -5,7 +5,7 @@ use crate::words::plural;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::units::format_part;
-use delaylab_model::words::all_of;
+use delaylab_model::words::{all_of, capitalised};
 use delaylab_traffic::path_trace::compare::{Finding, Meeting};
 use delaylab_traffic::path_trace::hop::{ClassPath, Round, Router, Share};
 use delaylab_traffic::path_trace::{End, Packets, Said};
@@ -498,11 +498,7 @@ fn capital(text: String) -> String {
         .split([' ', ','])
         .next()
         .is_some_and(|word| word.parse::<Dscp>().is_ok());
-    let mut rest = text.chars();
-    match rest.next() {
-        Some(first) if !is_name => first.to_uppercase().chain(rest).collect(),
-        _ => text,
-    }
+    if is_name { text } else { capitalised(&text) }
 }
 
 #[cfg(test)]
