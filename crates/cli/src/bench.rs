@@ -7,12 +7,13 @@ use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::units::write_duration;
+use delaylab_model::words::capitalised;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
+use delaylab_runner::resolve::drawn_seed;
 use delaylab_view::list::{Procedure, Procedures};
 use serde_json::json;
 use std::fmt::Write;
-use std::hash::{BuildHasher, RandomState};
 use std::num::NonZero;
 
 /// Of the devices that delaylab builds: what receives is slower, so that a queue can grow.
@@ -50,7 +51,7 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
         quick: args.quick,
         sets: args.sets.clone(),
         seed: args.seed,
-        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        drawn_seed: drawn_seed(),
         ..Choices::default()
     };
     run_experiment(&experiment, &choices, &options(), &args.shown)
@@ -78,12 +79,11 @@ fn list(json: bool) -> Result<(), Failed> {
 }
 
 fn find(name: &str) -> Result<&'static Description, Failed> {
-    Description::named(name).map_err(|error| Failed::usage(error.to_string()))
+    Description::named(name).map_err(Failed::usage)
 }
 
 fn world(args: &ProcedureArgs) -> Result<WorldName, Failed> {
-    let named = args.world.as_deref().and_then(WorldName::named);
-    match (named, args.ports.is_empty()) {
+    match (args.world, args.ports.is_empty()) {
         (Some(WorldName::Live), true) => Err(Failed::usage(
             "a live device is at ports of this host: name them, --port eth1 --port eth2",
         )),
@@ -146,11 +146,7 @@ fn title(name: &str) -> String {
     if name == "mlrsearch" {
         return "MLRsearch".to_owned();
     }
-    let mut letters = name.replace('-', " ");
-    if let Some(first) = letters.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    letters
+    capitalised(&name.replace('-', " "))
 }
 
 fn streams(args: &ProcedureArgs, procedure: &Description) -> Result<Vec<Stream>, Failed> {

@@ -11,10 +11,10 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::method::Method;
 use delaylab_model::units::write_duration;
 use delaylab_runner::options::RunOptions;
+use delaylab_runner::resolve::drawn_seed;
 use delaylab_runner::target::{self, AddressFamily};
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
 use delaylab_view::cells::{Cells, Document};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::RangeInclusive;
 
@@ -51,7 +51,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
     let choices = Choices {
         world: Some(WorldName::Live),
         seed: args.seed,
-        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        drawn_seed: drawn_seed(),
         target: Some(args.target.clone()),
         v6,
         ..Choices::default()
@@ -62,13 +62,8 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         allow_load: args.allow_load,
         ..options()
     };
-    let shown = ShownArgs {
-        output: args.output.clone(),
-        json: false,
-        quiet: args.quiet || args.json,
-        verbose: false,
-        no_report: args.no_report,
-    };
+    let quiet = args.quiet || args.json;
+    let shown = ShownArgs::of_a_step(args.output.clone(), quiet, args.no_report);
     let concluded = record(choose::resolve(&experiment, &choices)?, &options, &shown)?;
     if concluded.unless_unanswered().is_err() {
         return Err(Failed::new(Exit::Unreachable, unanswered(args)));

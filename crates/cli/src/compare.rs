@@ -7,7 +7,7 @@ use crate::experiment::choose;
 use crate::output;
 use crate::terminal;
 use delaylab_figure::quantile_shift;
-use delaylab_figure::svg::Artist;
+use delaylab_figure::svg;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_store::run::Run;
 use delaylab_view::compare::Compared;
@@ -15,7 +15,6 @@ use delaylab_view::compare::json::Document;
 use delaylab_view::compare::stored::TwoRuns;
 use delaylab_view::json::to_line;
 use delaylab_web::html;
-use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -29,7 +28,7 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
     }
     if args.json {
         terminal::document(&Document::new(&compared, &supplied()))?;
-    } else if args.output.as_deref() != Some(Path::new("-")) {
+    } else if !args.output.as_deref().is_some_and(output::is_stdout) {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(delaylab_terminal::compare::render(&compared, &style))?;
         if let Some(path) = &args.output {
@@ -43,15 +42,14 @@ pub fn run(args: &CompareArgs) -> Result<(), Failed> {
 }
 
 fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
-    let usage = |error: &dyn Display| Failed::usage(error.to_string());
     let two = TwoRuns::new([a, b]);
     let full = args.json || args.output.is_some();
     let folders = [a, b].map(|run| shortest(run.folder()));
     let compared = two.compared(folders, &args.measure, full);
-    let mut compared = compared.map_err(|error| usage(&error))?;
+    let mut compared = compared.map_err(Failed::usage)?;
     for limit in &args.fail_if {
         let held = two.held(limit);
-        let held = held.map_err(|why| usage(&format!("--fail-if '{limit}': {why}")))?;
+        let held = held.map_err(|why| Failed::usage(format!("--fail-if '{limit}': {why}")))?;
         compared.limits.extend(held);
     }
     compared.strict = args.strict;
@@ -61,7 +59,7 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
 
 /// The file's name says what is written.
 fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
-    if path == Path::new("-") {
+    if output::is_stdout(path) {
         return terminal::write(html::comparison(compared));
     }
     let extension = path.extension().and_then(|extension| extension.to_str());
@@ -81,8 +79,7 @@ fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
 
 fn figure(compared: &Compared) -> Result<String, Failed> {
     let Some(drawing) = quantile_shift::drawing(compared) else {
-        return Err(Failed::usage("there is no shift to draw".to_owned()));
+        return Err(Failed::usage("there is no shift to draw"));
     };
-    let drawn = Artist::new().and_then(|artist| artist.draw(&drawing.standalone()));
-    drawn.map_err(|error| Failed::new(Exit::Internal, error.to_string()))
+    svg::draw(&drawing).map_err(|error| Failed::new(Exit::Internal, error))
 }

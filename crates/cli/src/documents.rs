@@ -32,7 +32,7 @@ pub fn man(command: Option<&str>) -> Result<(), Failed> {
     };
     let mut roff = Vec::new();
     let rendered = clap_mangen::Man::new(page).render(&mut roff);
-    rendered.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+    rendered.map_err(|error| Failed::new(Exit::Internal, error))?;
     write(&roff)
 }
 

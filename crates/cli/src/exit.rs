@@ -4,6 +4,7 @@ use delaylab_lab::experiment::Diagnostics;
 use delaylab_live::prober::error::RunError;
 use delaylab_model::world::FailureKind;
 use delaylab_runner::error::RunnerError;
+use std::fmt::Display;
 use std::process::ExitCode;
 
 /// Why the process ends.
@@ -44,20 +45,18 @@ pub struct Failed {
 
 impl Failed {
     /// With this code and sentence.
-    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self {
-            exit,
-            message: message.into(),
-        }
+    pub fn new(exit: Exit, message: impl Display) -> Self {
+        let message = message.to_string();
+        Self { exit, message }
     }
 
     /// What was typed cannot be done.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Display) -> Self {
         Self::new(Exit::Usage, message)
     }
 
     /// This host lacks something.
-    pub fn environment(message: impl Into<String>) -> Self {
+    pub fn environment(message: impl Display) -> Self {
         Self::new(Exit::Environment, message)
     }
 }
@@ -70,13 +69,13 @@ impl From<delaylab_live::prober::error::RunError> for Failed {
             // Whoever read our output has had enough.
             return Self::new(Exit::Fine, "");
         }
-        Self::new(exit_of(error.failure()), error.to_string())
+        Self::new(exit_of(error.failure()), error)
     }
 }
 
 impl From<Diagnostics> for Failed {
     fn from(diagnostics: Diagnostics) -> Self {
-        Self::usage(diagnostics.to_string())
+        Self::usage(diagnostics)
     }
 }
 

@@ -15,9 +15,12 @@
 //! | [`cells`] | cells on a line: a sweep of sizes as an experiment, and the answer in a sentence |
 //! | [`testbed`] | namespaces by hand |
 //! | [`documents`] | completions, man pages, schemas |
+//! | [`server_target`] | servers as they are typed: `HOST:PORT`, and URLs |
+//! | [`system_info`] | the measuring host, as documents name it |
 //! | [`key`], [`reflect_keys`], [`secret_file`] | keys, those of a reflector, and the files that hold them |
 //! | [`exit`] | exit codes |
 //! | [`output`] | files that the command line names, written whole |
+//! | [`stop`] | Ctrl-C |
 //! | [`terminal`] | what the terminal can show, and printing |
 //! | [`tui`] | the live view, on a thread of its own |
 #![forbid(unsafe_code)]
@@ -43,6 +46,7 @@ mod reflect_keys;
 mod secret_file;
 mod serve;
 mod server_target;
+mod stop;
 mod system_info;
 mod terminal;
 mod testbed;

@@ -5,6 +5,11 @@ use delaylab_store::whole_file;
 use std::io;
 use std::path::Path;
 
+/// Does this name standard output?
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Writes it whole or not at all: where there is no room, an older one stays.
 ///
 /// # Errors

@@ -3,10 +3,11 @@
 use crate::args::reflect::{ReflectArgs, Ways};
 use crate::exit::{Exit, Failed};
 use crate::reflect_keys::{self, KeyFiles};
+use crate::stop::catch_stop;
 use crate::terminal;
 use delaylab_kernel::privilege::{self, lock_down};
 use delaylab_kernel::signals;
-use delaylab_live::reflect::bind::{BindError, Bound};
+use delaylab_live::reflect::bind::Bound;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve_with_keys};
 use delaylab_model::units::write_duration;
 use delaylab_runner::target::is_this_host;
@@ -21,8 +22,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     let keyed = matches!(access, Access::Keyed(_));
     if keyed && args.plain_echo {
         return Err(Failed::usage(
-            "--plain-echo answers anybody, and a key is set: unset DELAYLAB_KEY, or leave --plain-echo out"
-                .to_owned(),
+            "--plain-echo answers anybody, and a key is set: unset DELAYLAB_KEY, or leave --plain-echo out",
         ));
     }
     // Before ports are bound, which its process would hold too.
@@ -36,16 +36,17 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     let mut bound = Bound::default();
     let echo = bound
         .open_echo(&addresses, args.port.clone())
-        .map_err(environment)?;
+        .map_err(Failed::environment)?;
     let stamp = open_stamp(args, &mut bound, &addresses)?;
     let load = if args.accept_load.is_some() {
         let port = args.load_port.unwrap_or(LOAD_PORT);
-        bound.open_load(&addresses, port).map_err(environment)?
+        bound
+            .open_load(&addresses, port)
+            .map_err(Failed::environment)?
     } else {
         Vec::new()
     };
-    signals::catch_stop()
-        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
+    catch_stop()?;
     let holds = lock_down(privilege::Options::default())
         .map_err(|error| Failed::environment(format!("cannot give up privileges: {error}")))?;
     if args.with_input {
@@ -150,12 +151,8 @@ fn open_stamp(
             terminal::say(format!("delaylab: stamp is not served: {error}"));
             Ok(Vec::new())
         }
-        Err(error) => Err(environment(error)),
+        Err(error) => Err(Failed::environment(error)),
     }
-}
-
-fn environment(error: BindError) -> Failed {
-    Failed::environment(error.to_string())
 }
 
 fn announce(
@@ -196,28 +193,19 @@ fn announce(
         write_duration(policy.max_duration),
     ));
     let key = if keyed { " --key-file FILE" } else { "" };
-    if let Some(at) = echo.first() {
-        let port = if at.port() == DEFAULT_PORT {
-            String::new()
-        } else {
-            format!(" --port {}", at.port())
+    let usage = |head, at: Option<&SocketAddr>, usual, method| {
+        let Some(at) = at else { return };
+        let port = match at.port() == usual {
+            true => String::new(),
+            false => format!(" --port {}", at.port()),
         };
+        let host = reachable(at.ip());
         terminal::say(format!(
-            "to use it     delaylab ping {} --method udp{port}{key}",
-            reachable(at.ip())
+            "{head:<13} delaylab ping {host} --method {method}{port}{key}"
         ));
-    }
-    if let Some(at) = stamp.first() {
-        let port = if at.port() == stamp::PORT {
-            String::new()
-        } else {
-            format!(" --port {}", at.port())
-        };
-        terminal::say(format!(
-            "              delaylab ping {} --method stamp{port}{key}",
-            reachable(at.ip())
-        ));
-    }
+    };
+    usage("to use it", echo.first(), DEFAULT_PORT, "udp");
+    usage("", stamp.first(), stamp::PORT, "stamp");
 }
 
 /// What to type for an address that means every address.

@@ -71,7 +71,7 @@ impl KeyFiles {
             let said: Said = texts(&theirs).map_err(|error| error.message);
             serde_json::to_vec(&said).unwrap_or_default()
         });
-        let attendant = attendant.map_err(|error| Failed::environment(error.to_string()))?;
+        let attendant = attendant.map_err(Failed::environment)?;
         signals::catch_hangup()
             .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
         Ok(Self {

@@ -50,7 +50,7 @@ fn token(path: &Path) -> Result<Token, Failed> {
 
 fn failed(error: ServeError) -> Failed {
     match error {
-        ServeError::NoToken(_) => Failed::usage(error.to_string()),
-        ServeError::Address { .. } => Failed::environment(error.to_string()),
+        ServeError::NoToken(_) => Failed::usage(error),
+        ServeError::Address { .. } => Failed::environment(error),
     }
 }

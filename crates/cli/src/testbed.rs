@@ -3,6 +3,7 @@
 use crate::args::testbed::{ExecArgs, TestbedArgs, TestbedCommand, UpArgs};
 use crate::exit::Failed;
 use crate::experiment::choose;
+use crate::stop::catch_stop;
 use crate::terminal;
 use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{clock, signals};
@@ -51,21 +52,19 @@ pub fn run(args: &TestbedArgs) -> Result<(), Failed> {
 
 fn up(args: &UpArgs) -> Result<(), Failed> {
     let trial = trial(args)?;
-    let layout = lay_out(&trial).map_err(|refusal| Failed::usage(refusal.to_string()))?;
+    let layout = lay_out(&trial).map_err(Failed::usage)?;
     if args.show_commands {
         return terminal::print(commands(&layout));
     }
-    rootless::become_root_if_needed().map_err(|error| Failed::environment(error.to_string()))?;
-    signals::catch_stop()
-        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
-    let failed = |error: &dyn std::error::Error| Failed::environment(error.to_string());
-    let standing = Standing::build(layout.structure.clone()).map_err(|error| failed(&error))?;
+    rootless::become_root_if_needed().map_err(Failed::environment)?;
+    catch_stop()?;
+    let standing = Standing::build(layout.structure.clone()).map_err(Failed::environment)?;
     let switches = standing.start_switches(&layout.devices, trial.seed);
-    let _switches = switches.map_err(|error| failed(&error))?;
+    let _switches = switches.map_err(Failed::environment)?;
     let mut reflectors = Reflectors::default();
     for (_, host) in &layout.structure.hosts {
         let answers = reflectors.answer_at(host.place, &standing);
-        answers.map_err(|error| failed(&error))?;
+        answers.map_err(Failed::environment)?;
     }
     terminal::print(described(&layout, standing.id()))?;
     while !signals::stop().is_asked() {
@@ -209,12 +208,12 @@ fn exec(args: &ExecArgs) -> Result<(), Failed> {
 fn clean() -> Result<(), Failed> {
     let mut text = String::new();
     let folders = servers::remove_left_over();
-    for folder in folders.map_err(|error| Failed::environment(error.to_string()))? {
+    for folder in folders.map_err(Failed::environment)? {
         let _ = writeln!(text, "removed {}", folder.display());
     }
     for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
         let removed = build::remove(testbed);
-        let removed = removed.map_err(|error| Failed::environment(error.to_string()))?;
+        let removed = removed.map_err(Failed::environment)?;
         if !removed.nodes.is_empty() {
             let nodes = removed.nodes.join(", ");
             let _ = writeln!(text, "removed {} ({nodes})", testbed.id);

@@ -5,6 +5,7 @@ use crate::args::trace::TraceArgs;
 use crate::args::values;
 use crate::exit::{Exit, Failed};
 use crate::server_target::{method_of_url, name_server, unknown_scheme, with_port};
+use crate::stop::catch_stop;
 use crate::system_info::system_info;
 use crate::terminal;
 use delaylab_kernel::signals;
@@ -37,8 +38,7 @@ const NAMES_WITHIN: Duration = Duration::from_secs(2);
 pub fn run(args: &TraceArgs) -> Result<(), Failed> {
     let method = method(args)?;
     let tracing = planned(args, method)?;
-    signals::catch_stop()
-        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
+    catch_stop()?;
     let trace = tracing.run(&mut progress())?;
     terminal::done();
     let names = if args.numeric {
@@ -137,7 +137,7 @@ impl Aim {
                 "--port: the URL says the port, as in http://example.org:8080/",
             ));
         }
-        let url: Url = (args.target.parse()).map_err(|error| Failed::usage(format!("{error}")))?;
+        let url: Url = (args.target.parse()).map_err(Failed::usage)?;
         Ok(Self {
             port: url.port,
             host: url.host,
@@ -154,7 +154,7 @@ impl Aim {
             .as_deref()
             .unwrap_or(ANY_QUESTION)
             .parse()
-            .map_err(|error| Failed::usage(format!("{error}")))?;
+            .map_err(Failed::usage)?;
         Ok(Self {
             host,
             port: port.unwrap_or(transport.usual_port()),

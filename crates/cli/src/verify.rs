@@ -52,7 +52,7 @@ fn sentence(wrong: usize, found: &[(String, Verified)]) -> String {
 fn folders(named: &str, runs: &Path) -> Result<Vec<PathBuf>, Failed> {
     let folder = match resolve_run(named, runs) {
         Ok(folder) => folder,
-        Err(error) => return Err(Failed::usage(error.to_string())),
+        Err(error) => return Err(Failed::usage(error)),
     };
     let found = runs_in(&folder).map_err(|error| {
         Failed::environment(format!("cannot look into {}: {error}", folder.display()))

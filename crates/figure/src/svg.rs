@@ -76,6 +76,14 @@ fn message(error: &CaughtError<'_>) -> String {
     thrown.unwrap_or_else(|| error.to_string())
 }
 
+/// One drawing as an SVG document.
+///
+/// # Errors
+/// Where the engine does not start, or a specification is not one that Vega-Lite accepts.
+pub fn draw(drawing: &Drawing) -> Result<String, SvgError> {
+    Artist::new()?.draw(&drawing.standalone())
+}
+
 /// Every figure of the run as an SVG document of its own, with the name of its file.
 ///
 /// # Errors

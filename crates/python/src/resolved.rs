@@ -7,7 +7,6 @@ use delaylab_model::experiment::WorldName;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::resolve as find;
 use pyo3::prelude::*;
-use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
 /// An experiment with all choices applied: it says which trials a run has.
@@ -111,7 +110,8 @@ pub fn resolve(
     let known = |world: &str| {
         let named = WorldName::named(world);
         named.ok_or_else(|| {
-            RunnerError::usage(format!("there is no world `{world}`: live, testbed, sim"))
+            let names = WorldName::ALL.map(WorldName::name).join(", ");
+            RunnerError::usage(format!("there is no world `{world}`: {names}"))
         })
     };
     let resolved = || -> Result<_, RunnerError> {
@@ -120,7 +120,7 @@ pub fn resolve(
             quick,
             sets,
             seed,
-            drawn_seed: RandomState::new().hash_one(std::process::id()),
+            drawn_seed: find::drawn_seed(),
             target,
             measured,
             v6: false,

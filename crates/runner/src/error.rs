@@ -5,6 +5,7 @@ use delaylab_lab::run::LabError;
 use delaylab_live::world::LiveError;
 use delaylab_model::world::{FailureKind, WorldError};
 use delaylab_store::error::StoreError;
+use std::fmt::Display;
 
 /// A sentence for the user that names the thing and the remedy, and its kind.
 #[derive(Debug, thiserror::Error)]
@@ -18,48 +19,48 @@ pub struct RunnerError {
 
 impl RunnerError {
     /// An error of this kind.
-    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        let message = message.into();
+    pub fn new(kind: FailureKind, message: impl Display) -> Self {
+        let message = message.to_string();
         Self { kind, message }
     }
 
     /// The settings are wrong.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Display) -> Self {
         Self::new(FailureKind::Usage, message)
     }
 
     /// The target cannot be reached.
-    pub fn unreachable(message: impl Into<String>) -> Self {
+    pub fn unreachable(message: impl Display) -> Self {
         Self::new(FailureKind::Unreachable, message)
     }
 
     /// This host lacks something.
-    pub fn environment(message: impl Into<String>) -> Self {
+    pub fn environment(message: impl Display) -> Self {
         Self::new(FailureKind::Environment, message)
     }
 }
 
 impl From<Diagnostics> for RunnerError {
     fn from(diagnostics: Diagnostics) -> Self {
-        Self::usage(diagnostics.to_string())
+        Self::usage(diagnostics)
     }
 }
 
 impl From<WorldError> for RunnerError {
     fn from(error: WorldError) -> Self {
-        Self::new(error.kind, error.to_string())
+        Self::new(error.kind, error)
     }
 }
 
 impl From<LiveError> for RunnerError {
     fn from(error: LiveError) -> Self {
-        Self::new(error.failure(), error.to_string())
+        Self::new(error.failure(), error)
     }
 }
 
 impl From<StoreError> for RunnerError {
     fn from(error: StoreError) -> Self {
-        Self::environment(error.to_string())
+        Self::environment(error)
     }
 }
 
@@ -67,7 +68,7 @@ impl From<LabError> for RunnerError {
     fn from(error: LabError) -> Self {
         match error {
             LabError::World(error) => error.into(),
-            other => Self::environment(other.to_string()),
+            other => Self::environment(other),
         }
     }
 }

@@ -111,7 +111,7 @@ impl LiveTarget {
             }
             // What a method can honour depends on where it goes.
             if let Some(refusal) = world.refusals(trial).into_iter().next() {
-                return Err(RunnerError::usage(refusal.to_string()));
+                return Err(RunnerError::usage(refusal));
             }
         }
         let trials = planned.iter().map(|planned| &planned.trial);

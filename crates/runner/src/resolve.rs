@@ -9,6 +9,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
 use delaylab_model::shell::quoted;
 use delaylab_store::run::Run;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 /// The experiment of this name in the catalogue, or in this file.
@@ -37,6 +38,11 @@ fn file(named: &str) -> Result<Source, RunnerError> {
         name: named.to_owned(),
         text,
     })
+}
+
+/// The seed of a run for which none is chosen: another one each time.
+pub fn drawn_seed() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// The trials of an experiment with these choices, in a world that there is.

@@ -305,7 +305,7 @@ pub(crate) fn plan(
 ) -> Result<AnyPlan, RunnerError> {
     if resolved.procedure.is_some() {
         let plan = ProcedurePlan::new(resolved, planned, recorded);
-        let plan = plan.map_err(|error| RunnerError::usage(error.to_string()))?;
+        let plan = plan.map_err(RunnerError::usage)?;
         return Ok(Box::new(plan));
     }
     let planned = planned.to_vec();

@@ -13,8 +13,8 @@ use std::path::Path;
 /// There is none, or it is not what was recorded.
 pub fn open(folder: &Path) -> Result<Run, RunnerError> {
     Run::open(folder).map_err(|error| match error {
-        OpenError::NotARun { .. } => RunnerError::usage(error.to_string()),
-        _ => RunnerError::environment(error.to_string()),
+        OpenError::NotARun { .. } => RunnerError::usage(error),
+        _ => RunnerError::environment(error),
     })
 }
 
@@ -23,7 +23,7 @@ pub fn open(folder: &Path) -> Result<Run, RunnerError> {
 /// # Errors
 /// There is none, or it is not what was recorded.
 pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
-    let folder = resolve_run(named, runs).map_err(|error| RunnerError::usage(error.to_string()))?;
+    let folder = resolve_run(named, runs).map_err(RunnerError::usage)?;
     let run = open(&folder)?;
     whole(&run)?;
     Ok(run)
@@ -49,9 +49,7 @@ pub fn measured_part_whole(resolved: Option<&Resolved>) -> Result<(), RunnerErro
     let measured = resolved.and_then(|resolved| resolved.measured.as_ref());
     match measured.map(|folder| Run::open(Path::new(folder))) {
         Some(Ok(run)) => whole(&run),
-        Some(Err(error @ OpenError::Changed { .. })) => {
-            Err(RunnerError::environment(error.to_string()))
-        }
+        Some(Err(error @ OpenError::Changed { .. })) => Err(RunnerError::environment(error)),
         // A part that is gone is among the problems of the page.
         Some(Err(_)) | None => Ok(()),
     }

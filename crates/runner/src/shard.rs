@@ -294,7 +294,7 @@ impl From<AdoptError> for RunnerError {
     fn from(error: AdoptError) -> Self {
         match error {
             AdoptError::Store(error) => error.into(),
-            other => Self::usage(other.to_string()),
+            other => Self::usage(other),
         }
     }
 }

@@ -85,7 +85,7 @@ const GAP: [char; 3] = ['.'; 3];
 
 /// No more than its third of the line: paths differ at their ends, so the middle goes.
 fn clipped(text: String, style: &Style) -> String {
-    let room = usize::from(style.width.max(80)) / 3 - 2;
+    let room = style.columns() / 3 - 2;
     let letters: Vec<char> = text.chars().collect();
     if letters.len() <= room {
         return text;

@@ -1,11 +1,13 @@
 //! `delaylab bench`.
 
 use super::experiment::ShownArgs;
+use super::values;
 use clap::{Args, Subcommand};
 use delaylab_model::dscp::Dscp;
+use delaylab_model::experiment::WorldName;
 use std::num::NonZeroUsize;
 
-/// Benchmark a device: RFC 2544, RFC 9004, RFC 8239, RFC 9971
+/// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -52,8 +54,8 @@ pub struct ProcedureArgs {
     pub name: Option<String>,
 
     /// Where the device is [default: testbed; with --port: live]
-    #[arg(long, value_parser = ["live", "testbed", "sim"])]
-    pub world: Option<String>,
+    #[arg(long, value_parser = values::world())]
+    pub world: Option<WorldName>,
 
     /// An interface of this host that the device is at. The last one receives; may be given more than once
     #[arg(long = "port", value_name = "INTERFACE")]

@@ -5,7 +5,7 @@ use clap::Args;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// Estimate what a measured path consists of, and compare its model with the measurement
+/// Estimate what a measured path consists of: hosts, rate, buffer, discipline; and check the model
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of a run with trials without load and trials whose probes overflow a buffer (`delaylab run calibration` \

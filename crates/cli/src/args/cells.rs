@@ -5,6 +5,7 @@ use super::values;
 use clap::Args;
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
+use delaylab_model::units::parse_duration;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -58,7 +59,7 @@ pub struct CellsArgs {
     pub count: Option<NonZeroU32>,
 
     /// Send the next packet this long after each reply
-    #[arg(long = "after-reply", alias = "wait", value_name = "TIME", default_value = "1ms", value_parser = values::duration, help_heading = "When to send")]
+    #[arg(long = "after-reply", alias = "wait", value_name = "TIME", default_value = "1ms", value_parser = parse_duration, help_heading = "When to send")]
     pub wait: Nanos,
 
     /// Random seed [default: drawn and recorded]

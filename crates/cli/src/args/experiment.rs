@@ -1,7 +1,9 @@
 //! `delaylab list`, `check`, `run`, `resume` and `report`.
 
 use super::load::LoadServerArgs;
+use super::values;
 use clap::Args;
+use delaylab_model::experiment::WorldName;
 use delaylab_model::shard::Shard;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -9,7 +11,7 @@ use std::path::PathBuf;
 /// Where runs are kept unless the user says otherwise.
 pub const RUNS: &str = "runs";
 
-/// List experiments and runs
+/// List the experiments that come with delaylab, and the recorded runs
 #[derive(Debug, Args)]
 pub struct ListArgs {
     /// Also list the runs in this directory
@@ -29,8 +31,8 @@ pub struct ChoiceArgs {
     pub experiment: String,
 
     /// World to run it in [default: the file's]
-    #[arg(long, value_parser = ["live", "testbed", "sim"])]
-    pub world: Option<String>,
+    #[arg(long, value_parser = values::world())]
+    pub world: Option<WorldName>,
 
     /// Shorter run for a first look, by the file's section `quick`
     #[arg(long)]
@@ -154,6 +156,19 @@ pub struct ShownArgs {
     /// Do not write the HTML page (`delaylab report` writes it at any time)
     #[arg(long)]
     pub no_report: bool,
+}
+
+impl ShownArgs {
+    /// Of a run that is one step of what its command does.
+    pub fn of_a_step(output: PathBuf, quiet: bool, no_report: bool) -> Self {
+        Self {
+            output,
+            json: false,
+            quiet,
+            verbose: false,
+            no_report,
+        }
+    }
 }
 
 /// Resume an interrupted run

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The baseline that is no run.
 pub const IDLE: &str = "idle";
 
-/// Explain what is slow in a run, where, and why packets were late: worst cause first, with evidence and remedy
+/// Explain what is slow in a run and why packets were late: worst cause first, with evidence and remedy
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A combination of levels is slow if it takes a quarter longer than the best one with the same load. Without \

@@ -47,45 +47,25 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Probe a target and show where the time goes, in the hosts and in the network
     Ping(Box<ping::PingArgs>),
-    /// Trace the path to a target by traffic class: hops, loss, delay, marks and labels side by side
     Trace(Box<trace::TraceArgs>),
-    /// Answer probes (udp echo, tcp ping-pong, STAMP) and accept load
     Reflect(Box<reflect::ReflectArgs>),
-    /// Check what this host can measure, what is missing, and how to get it
     Doctor(doctor::DoctorArgs),
-    /// List the experiments that come with delaylab, and the recorded runs
     List(experiment::ListArgs),
-    /// Check an experiment and show what it would do: trials, their order, the time they take
     Check(experiment::CheckArgs),
-    /// Run an experiment, record it, and judge its findings
     Run(Box<experiment::RunArgs>),
-    /// Resume an interrupted run
     Resume(experiment::ResumeArgs),
-    /// Make one run of the shards of an experiment (`delaylab run --shard`)
     Merge(experiment::MergeArgs),
-    /// Show a run: tables, an HTML page, figures
     Report(experiment::ReportArgs),
-    /// Explain what is slow in a run and why packets were late: worst cause first, with evidence and remedy
     Explain(explain::ExplainArgs),
-    /// Estimate what a measured path consists of: hosts, rate, buffer, discipline; and check the model
     Calibrate(calibrate::CalibrateArgs),
-    /// Predict how a change would affect a measured path
     Predict(calibrate::PredictArgs),
-    /// Serve runs as pages for a browser: the list, a run, a comparison, a run in progress
     Serve(serve::ServeArgs),
-    /// Compare two runs: what changed, by how much, and how certain that is
     Compare(compare::CompareArgs),
-    /// Check that the files of runs are as recorded
     Verify(verify::VerifyArgs),
-    /// Convert what other tools measured into a run: ping, fping, irtt, sockperf, mtr, iperf3, captures
     Import(import::ImportArgs),
-    /// Benchmark a device: throughput, latency, loss, bursts, buffers (RFC 2544, 9004, 8239, 9971)
     Bench(Box<bench::BenchArgs>),
-    /// Detect whether a line carries packets in cells (ATM), with their overhead and rate
     Cells(Box<cells::CellsArgs>),
-    /// Build a testbed of network namespaces by hand
     Testbed(testbed::TestbedArgs),
     /// Print a completion script for a shell
     Completions {

@@ -11,6 +11,7 @@ use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
+use delaylab_model::units::parse_duration;
 use delaylab_runner::target::AddressFamily;
 use std::path::{Path, PathBuf};
 
@@ -75,7 +76,7 @@ pub struct PingArgs {
     pub reply_size: Option<u32>,
 
     /// Traffic class: be, ef, va, le, cs0…cs7, af11…af43, or a code point
-    #[arg(long, value_parser = values::class, help_heading = "What to send")]
+    #[arg(long, help_heading = "What to send")]
     pub class: Option<Dscp>,
 
     /// TOS or traffic class byte, as ping takes it (0xb8), or a class by name
@@ -121,7 +122,7 @@ pub struct PingArgs {
     pub burst: Option<u32>,
 
     /// Closed loop: send the next packet this long after each reply; 0s: at once
-    #[arg(long = "after-reply", alias = "wait", value_name = "TIME", value_parser = values::duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
+    #[arg(long = "after-reply", alias = "wait", value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["interval", "poisson", "burst"], help_heading = "When to send")]
     pub wait: Option<Nanos>,
 
     /// Stop after this number of packets; with --load, in each part

@@ -4,6 +4,7 @@ use super::values;
 use clap::{Args, ValueEnum};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
+use delaylab_model::units::parse_rate;
 use delaylab_traffic::reflector::Prefix;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -95,7 +96,7 @@ pub struct ReflectArgs {
     pub max_total_rate: u64,
 
     /// Limit of the rate of answers to one network; twice that in total
-    #[arg(long, value_name = "RATE", default_value = "1Gbit/s", value_parser = values::rate, help_heading = "Limits")]
+    #[arg(long, value_name = "RATE", default_value = "1Gbit/s", value_parser = parse_rate, help_heading = "Limits")]
     pub max_bandwidth: u64,
 
     /// Number of sessions at once

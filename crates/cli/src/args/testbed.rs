@@ -3,7 +3,7 @@
 use super::experiment::ChoiceArgs;
 use clap::{Args, Subcommand};
 
-/// Build a testbed by hand, run commands in it, remove it
+/// Build a testbed of network namespaces by hand
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A testbed is made of network namespaces joined by veth pairs. Nothing in it is connected to this host's \
@@ -22,15 +22,13 @@ pub struct TestbedArgs {
 /// What to do with testbeds.
 #[derive(Debug, Subcommand)]
 pub enum TestbedCommand {
-    /// Build one and keep it until Ctrl-C
     Up(UpArgs),
-    /// Run a command at one of its nodes
     Exec(ExecArgs),
     /// Remove what a killed process left behind
     Clean,
 }
 
-/// Build a testbed and keep it until Ctrl-C
+/// Build one and keep it until Ctrl-C
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of an experiment, the path of its first combination is built: --set chooses another. A topology by \
@@ -45,7 +43,7 @@ pub struct UpArgs {
     pub show_commands: bool,
 }
 
-/// Run a command at one node of a testbed that is up
+/// Run a command at one of its nodes
 #[derive(Debug, Args)]
 pub struct ExecArgs {
     /// Of which testbed, where there are several: what `up` called it

@@ -29,7 +29,12 @@ pub struct TraceArgs {
 
     /// Traffic classes to compare, separated by commas: be, ef, va, le, cs0…cs7, af11…af43, or code
     /// points. The others are compared with the first
-    #[arg(long, default_value = "be", value_delimiter = ',', value_parser = values::class, help_heading = "What to send")]
+    #[arg(
+        long,
+        default_value = "be",
+        value_delimiter = ',',
+        help_heading = "What to send"
+    )]
     pub class: Vec<Dscp>,
 
     /// Probe method: udp and tcp to a port, icmp echo: these need a privilege, and hops tell the class that they received. With udp

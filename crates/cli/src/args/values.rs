@@ -1,12 +1,15 @@
 //! Values with units and names, read from flags.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::experiment::WorldName;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
 use delaylab_model::request::{Close, DnsTransport, HttpVersion};
-use delaylab_model::units::{self, UnitError};
+use delaylab_model::units;
 use delaylab_runner::target::AddressFamily;
+use delaylab_view::trace::ecn_name;
 
 /// The family that `-4` and `-6` ask for.
 pub const fn family(v4: bool, v6: bool) -> AddressFamily {
@@ -15,11 +18,6 @@ pub const fn family(v4: bool, v6: bool) -> AddressFamily {
         (_, true) => AddressFamily::V6,
         _ => AddressFamily::Any,
     }
-}
-
-/// A duration with its unit.
-pub fn duration(text: &str) -> Result<Nanos, UnitError> {
-    units::parse_duration(text)
 }
 
 /// A duration that is not zero.
@@ -37,17 +35,6 @@ pub fn size(text: &str) -> Result<u32, String> {
     u32::try_from(bytes).map_err(|_| format!("`{text}` is more than any packet holds"))
 }
 
-/// A rate with its unit, in bits a second.
-pub fn rate(text: &str) -> Result<u64, UnitError> {
-    units::parse_rate(text)
-}
-
-/// A traffic class by name or code point.
-pub fn class(text: &str) -> Result<Dscp, String> {
-    text.parse()
-        .map_err(|error: delaylab_model::dscp::DscpError| error.to_string())
-}
-
 /// A TOS byte as `ping -Q` takes it: decimal, 0x hexadecimal, or a class by name.
 pub fn tos(text: &str) -> Result<(Dscp, u8), String> {
     let lower = text.to_ascii_lowercase();
@@ -57,7 +44,7 @@ pub fn tos(text: &str) -> Result<(Dscp, u8), String> {
     };
     match number {
         Some(byte) => Ok(Dscp::from_traffic_class(byte)),
-        None => class(text).map(|class| (class, 0)).map_err(|_| {
+        None => text.parse().map(|class: Dscp| (class, 0)).map_err(|_| {
             format!(
                 "`{text}` is neither a TOS byte (0 to 255, or 0x00 to 0xff) nor a traffic class"
             )
@@ -67,15 +54,9 @@ pub fn tos(text: &str) -> Result<(Dscp, u8), String> {
 
 /// ECN bits by their RFC 3168 names or as 0 to 3.
 pub fn ecn(text: &str) -> Result<u8, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "not-ect" | "0" => Ok(0),
-        "ect1" | "1" => Ok(1),
-        "ect0" | "2" => Ok(2),
-        "ce" | "3" => Ok(3),
-        _ => Err(format!(
-            "`{text}` is not an ECN codepoint: use not-ect, ect0, ect1 or ce"
-        )),
-    }
+    let lower = text.to_ascii_lowercase();
+    let named = (0..4).find(|&bits| ecn_name(bits) == lower || bits.to_string() == lower);
+    named.ok_or_else(|| format!("`{text}` is not an ECN codepoint: use not-ect, ect0, ect1 or ce"))
 }
 
 /// Bytes in hexadecimal, as `ping -p` takes them.
@@ -88,8 +69,7 @@ pub fn pattern(text: &str) -> Result<Fill, String> {
 macro_rules! names {
     ($(#[$doc:meta])* $function:ident -> $type:ty { $($name:literal => $value:expr),+ $(,)? }) => {
         $(#[$doc])*
-        pub fn $function() -> impl clap::builder::TypedValueParser<Value = $type> {
-            use clap::builder::{PossibleValuesParser, TypedValueParser};
+        pub fn $function() -> impl TypedValueParser<Value = $type> {
             PossibleValuesParser::new([$($name),+]).map(|name| match name.as_str() {
                 $($name => $value,)+
                 _ => unreachable!("clap lets only the names above through"),
@@ -99,33 +79,48 @@ macro_rules! names {
 }
 
 /// Probe methods that are answered.
-pub fn method() -> impl clap::builder::TypedValueParser<Value = Method> {
-    one_of(Method::asking())
+pub fn method() -> impl TypedValueParser<Value = Method> {
+    one_of(Method::asking(), Method::name)
 }
 
-/// One of these methods, by its name.
-fn one_of(
-    methods: impl Iterator<Item = Method>,
-) -> impl clap::builder::TypedValueParser<Value = Method> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let names: Vec<_> = methods.map(Method::name).collect();
-    PossibleValuesParser::new(names).map(|name| {
-        let mut all = Method::ALL.into_iter();
-        let named = all.find(|method| method.name() == name);
-        named.unwrap_or_else(|| unreachable!("clap lets only the names above through"))
+/// One of these, by its name.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = T>,
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<T> = all.into_iter().collect();
+    let names: Vec<_> = all.iter().map(|&one| name(one)).collect();
+    PossibleValuesParser::new(names).map(move |typed| {
+        let named = all.iter().find(|&&one| name(one) == typed);
+        *named.unwrap_or_else(|| unreachable!("clap lets only the names above through"))
     })
 }
 
 /// Methods whose packets have the size that is asked for, and a delay that is the path's.
-pub fn cells_method() -> impl clap::builder::TypedValueParser<Value = Method> {
-    one_of([Method::Icmp, Method::Udp].into_iter())
+pub fn cells_method() -> impl TypedValueParser<Value = Method> {
+    one_of([Method::Icmp, Method::Udp], Method::name)
 }
 
 /// Methods that a path can be traced by.
-pub fn trace_method() -> impl clap::builder::TypedValueParser<Value = Method> {
+pub fn trace_method() -> impl TypedValueParser<Value = Method> {
     let own = [Method::Udp, Method::Icmp, Method::Tcp];
     let asking = [Method::TcpConnect, Method::Http, Method::Dns];
-    one_of(own.into_iter().chain(asking))
+    one_of(own.into_iter().chain(asking), Method::name)
+}
+
+/// What carries a question to a name server.
+pub fn dns_transport() -> impl TypedValueParser<Value = DnsTransport> {
+    one_of(DnsTransport::ALL, DnsTransport::name)
+}
+
+/// Host conditions.
+pub fn condition() -> impl TypedValueParser<Value = HostCondition> {
+    one_of(HostCondition::ALL, HostCondition::name)
+}
+
+/// Worlds.
+pub fn world() -> impl TypedValueParser<Value = WorldName> {
+    one_of(WorldName::ALL, WorldName::name)
 }
 names! {
     /// Modes of path MTU discovery.
@@ -137,10 +132,6 @@ names! {
 names! {
     /// Versions of HTTP.
     http_version -> HttpVersion { "1.1" => HttpVersion::One, "2" => HttpVersion::Two, "best" => HttpVersion::Best }
-}
-names! {
-    /// What carries a question to a name server.
-    dns_transport -> DnsTransport { "udp" => DnsTransport::Udp, "tcp" => DnsTransport::Tcp, "tls" => DnsTransport::Tls }
 }
 names! {
     /// Ways to end a connection.
@@ -155,13 +146,6 @@ names! {
     stamps -> StampRequest {
         "none" => StampRequest::None, "software" => StampRequest::Software,
         "hardware" => StampRequest::Hardware,
-    }
-}
-names! {
-    /// Host conditions.
-    condition -> HostCondition {
-        "normal" => HostCondition::Normal, "quiet" => HostCondition::Quiet,
-        "stressed" => HostCondition::Stressed,
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn again(
 fn simulated(measured: &Measured, resolved: &Resolved) -> Result<Vec<Group>, Failed> {
     let mut world = Simulated::new(1, signals::stop());
     let seen = RunTrials::of_world(&mut world, resolved);
-    let seen = seen.map_err(|error| Failed::environment(error.to_string()))?;
+    let seen = seen.map_err(Failed::environment)?;
     if signals::stop().is_asked() {
         return Err(Failed::new(Exit::Unreachable, "stopped"));
     }
@@ -106,13 +106,8 @@ impl Modelled {
             threads: of.threads,
             ..run::options()
         };
-        let shown = ShownArgs {
-            output: measured.folder.join(MODELS),
-            json: false,
-            quiet: of.quiet || of.json,
-            verbose: false,
-            no_report: true,
-        };
+        let quiet = of.quiet || of.json;
+        let shown = ShownArgs::of_a_step(measured.folder.join(MODELS), quiet, true);
         let folder = run::step(resolved.clone(), &options, &shown)?;
         let run = run_folder::open(&folder)?;
         let mut groups = overlay::groups(&RunTrials::of_run(&run, &resolved));

@@ -9,7 +9,6 @@ use delaylab_runner::resolve::{self, is_v6};
 use delaylab_runner::run_folder;
 use delaylab_runner::target::AddressFamily;
 use delaylab_store::run::Run;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 /// What was typed, as the experiment takes it.
@@ -17,11 +16,11 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
     // Who names a host means the one world that has it.
     let implied = args.target.as_ref().map(|_| WorldName::Live);
     Choices {
-        world: args.world.as_deref().and_then(WorldName::named).or(implied),
+        world: args.world.or(implied),
         quick: args.quick,
         sets: args.sets.clone(),
         seed: args.seed,
-        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        drawn_seed: resolve::drawn_seed(),
         target: args.target.clone(),
         measured: args.measured.clone(),
         v6: args

@@ -46,7 +46,7 @@ pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
     let page = if with_page {
         Some(put_in_run(&data, &folder)?)
     } else {
-        benchmark_in_run(&data, &folder)?;
+        write_benchmark(&data, &folder.join(BENCHMARK), replace)?;
         None
     };
     Ok(Concluded { data, judged, page })
@@ -149,38 +149,33 @@ pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
 
 /// Writes the page of a run, and what a procedure found, into the run's folder. Where the page is.
 pub fn put_in_run(data: &RunData, folder: &Path) -> Result<String, Failed> {
-    benchmark_in_run(data, folder)?;
-    let path = folder.join("report.html");
-    put(&path, &html::page(data))?;
-    Ok(path.display().to_string())
+    write_all(data, &folder.join("report.html"), replace)
 }
 
-fn benchmark_in_run(data: &RunData, folder: &Path) -> Result<(), Failed> {
-    let found = data.benchmark.as_ref();
-    let text = found.map(benchmark::markdown);
-    text.map_or(Ok(()), |text| put(&folder.join(BENCHMARK), &text))
+/// The same where the user wants them: the page here, the other in the same directory. A report can be made again at any
+/// time: an older one gives way.
+pub fn put_elsewhere(data: &RunData, page: &Path) -> Result<String, Failed> {
+    write_all(data, page, output::write)
 }
 
-/// Writes the page, and returns where it is. A report can be made again at any time: an older one gives way.
-pub fn write_page(data: &RunData, path: &Path) -> Result<String, Failed> {
-    output::write(path, html::page(data).as_bytes())?;
-    Ok(path.display().to_string())
+/// How a file is written.
+type Write = fn(&Path, &[u8]) -> Result<(), Failed>;
+
+fn write_all(data: &RunData, page: &Path, write: Write) -> Result<String, Failed> {
+    write_benchmark(data, &page.with_file_name(BENCHMARK), write)?;
+    write(page, html::page(data).as_bytes())?;
+    Ok(page.display().to_string())
 }
 
-/// Writes into this directory what a procedure of the device benchmark found, if the run is one.
-pub fn write_benchmark(data: &RunData, directory: &Path) -> Result<(), Failed> {
-    match &data.benchmark {
-        Some(found) => output::write(
-            &directory.join(BENCHMARK),
-            benchmark::markdown(found).as_bytes(),
-        ),
-        None => Ok(()),
-    }
+/// What a procedure of the device benchmark found, if the run is one.
+fn write_benchmark(data: &RunData, path: &Path, write: Write) -> Result<(), Failed> {
+    let text = data.benchmark.as_ref().map(benchmark::markdown);
+    text.map_or(Ok(()), |text| write(path, text.as_bytes()))
 }
 
 /// Writes a file of a run's folder: a link in its place is not written through.
-fn put(path: &Path, text: &str) -> Result<(), Failed> {
-    whole_file::replace(path, text.as_bytes()).map_err(|error| output::cannot_write(path, &error))
+fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    whole_file::replace(path, bytes).map_err(|error| output::cannot_write(path, &error))
 }
 
 #[cfg(test)]

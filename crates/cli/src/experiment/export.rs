@@ -2,7 +2,7 @@
 
 use crate::exit::{Exit, Failed};
 use crate::output;
-use delaylab_figure::svg::Artist;
+use delaylab_figure::svg;
 use delaylab_figure::{Drawing, every_drawing, named};
 use delaylab_store::run::Run;
 use delaylab_view::latex::{Align, booktabs, of_csv};
@@ -90,7 +90,7 @@ fn summary_as_latex(digest: &Digest) -> String {
 
 /// `None` for standard output.
 fn extension(output: Option<&Path>) -> Option<&str> {
-    let file = output.filter(|path| *path != Path::new("-"))?;
+    let file = output.filter(|path| !output::is_stdout(path))?;
     Some(file.extension().and_then(|it| it.to_str()).unwrap_or(""))
 }
 
@@ -104,8 +104,7 @@ fn unknown(extension: &str, known: &[&str]) -> Failed {
 }
 
 fn svg(drawing: &Drawing) -> Result<String, Failed> {
-    let drawn = Artist::new().and_then(|artist| artist.draw(&drawing.standalone()));
-    drawn.map_err(|error| Failed::new(Exit::Internal, error.to_string()))
+    svg::draw(drawing).map_err(|error| Failed::new(Exit::Internal, error))
 }
 
 /// By librsvg: a renderer of our own is fifty crates.
@@ -151,10 +150,10 @@ fn put(
     output: Option<&Path>,
     write: impl FnOnce(&mut (dyn Write + Send)) -> Written,
 ) -> Result<(), Failed> {
-    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
+    let Some(path) = output.filter(|path| !output::is_stdout(path)) else {
         let mut text = Vec::new();
         let written = write(&mut text);
-        written.map_err(|error| Failed::environment(error.to_string()))?;
+        written.map_err(Failed::environment)?;
         return crate::terminal::write(&text);
     };
     let cannot = |error: &dyn std::fmt::Display| {

@@ -59,7 +59,7 @@ fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
         return Ok(Vec::new());
     }
     let entries = Index::open(&args.output).and_then(|index| index.list());
-    let entries = entries.map_err(|error| Failed::environment(error.to_string()))?;
+    let entries = entries.map_err(Failed::environment)?;
     Ok(entries.into_iter().map(listed).collect())
 }
 

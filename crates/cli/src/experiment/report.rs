@@ -32,14 +32,11 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
     }
-    if args.output.as_deref() == Some(Path::new("-")) {
+    if args.output.as_deref().is_some_and(output::is_stdout) {
         return terminal::write(html::page(&data));
     }
     let page = match &args.output {
-        Some(page) => {
-            conclude::write_benchmark(&data, &page.with_file_name(""))?;
-            conclude::write_page(&data, page)?
-        }
+        Some(page) => conclude::put_elsewhere(&data, page)?,
         None => conclude::put_in_run(&data, run.folder())?,
     };
     let style = terminal::style(&io::stdout(), args.verbose);
@@ -60,7 +57,7 @@ fn both_runs(first: &RunData, second: &RunData) -> Result<(), Failed> {
 fn write_figures(data: &RunData, directory: &Path) -> Result<(), Failed> {
     std::fs::create_dir_all(directory).map_err(|error| output::cannot_write(directory, &error))?;
     let figures = svg::files(data);
-    let figures = figures.map_err(|error| Failed::new(Exit::Internal, error.to_string()))?;
+    let figures = figures.map_err(|error| Failed::new(Exit::Internal, error))?;
     for (name, figure) in figures {
         output::write(&directory.join(name), figure.as_bytes())?;
     }

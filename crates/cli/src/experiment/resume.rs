@@ -1,10 +1,11 @@
 //! `delaylab resume`.
 
 use super::killed;
-use super::run::{carry_out_and_show, catch_stop, with_load};
+use super::run::{carry_out_and_show, with_load};
 use crate::args::experiment::ResumeArgs;
 use crate::exit::Failed;
 use crate::key;
+use crate::stop::catch_stop;
 use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
@@ -23,8 +24,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     if args.tui {
         tui::check()?;
     }
-    let folder = resolve_run(&args.run, &args.shown.output)
-        .map_err(|error| Failed::usage(error.to_string()))?;
+    let folder = resolve_run(&args.run, &args.shown.output).map_err(Failed::usage)?;
     let (writer, resumed) = RunWriter::resume(&folder).map_err(|error| match error {
         // `latest` is the run that ended last, which one that was killed has not.
         ResumeError::Complete { .. } => {
@@ -33,7 +33,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
             let other = other.map_or_else(String::new, |other| format!(". {other}"));
             Failed::usage(format!("{error}{other}"))
         }
-        _ => Failed::environment(error.to_string()),
+        _ => Failed::environment(error),
     })?;
     for part in &resumed.damaged {
         terminal::say(format!(

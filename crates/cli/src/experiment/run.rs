@@ -8,6 +8,7 @@ use crate::args::load::LoadServerArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::key;
+use crate::stop::catch_stop;
 use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
@@ -91,12 +92,6 @@ pub fn record(
 fn start(resolved: Resolved, options: &RunOptions, shown: &ShownArgs) -> Result<Started, Failed> {
     catch_stop()?;
     Ok(Started::create(resolved, options, &shown.output)?)
-}
-
-/// Ctrl-C ends the trial under way and leaves a run that can be resumed.
-pub fn catch_stop() -> Result<(), Failed> {
-    signals::catch_stop()
-        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))
 }
 
 /// Carries out every trial that is left and prints the results; of a shard, its folder.

@@ -22,12 +22,11 @@ use std::io;
 /// Runs the command.
 pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let mut found = ImportedFile::read(args)?;
-    let environment = |error: &dyn std::fmt::Display| Failed::environment(error.to_string());
-    let finished = recorded::run(&mut found, &args.output).map_err(|error| environment(&error))?;
+    let finished = recorded::run(&mut found, &args.output).map_err(Failed::environment)?;
     for warning in &finished.warnings {
         terminal::say(format!("warning: {warning}"));
     }
-    let run = Run::open(&finished.folder).map_err(|error| environment(&error))?;
+    let run = Run::open(&finished.folder).map_err(Failed::environment)?;
     let data = conclude::data_for(&run, !args.no_report)?;
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
     let page = page.transpose()?;

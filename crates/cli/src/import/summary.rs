@@ -4,7 +4,7 @@ use super::imported_file::ImportedFile;
 use delaylab_explain::import::{Disagreement, PrintedFigure, shown};
 use delaylab_terminal::style::{Paint, Style};
 use delaylab_terminal::table::{Cell, Table};
-use delaylab_terminal::text::wrap;
+use delaylab_terminal::text::paragraph;
 use delaylab_view::import::stream_name;
 use delaylab_view::run::RunData;
 use delaylab_view::words::plural;
@@ -16,9 +16,7 @@ pub(super) fn text(
     page: Option<&str>,
     style: &Style,
 ) -> String {
-    let lines = wrap(&head(found), usize::from(style.width.max(80)));
-    let lines = lines.iter().map(|line| style.paint(Paint::Bold, line));
-    let mut text: String = lines.map(|line| line + "\n").collect();
+    let mut text = paragraph(&head(found), Paint::Bold, style);
     // Of a report, which has no packets to compare with, they are the run's own table.
     if !found.imported.said.is_empty() && data.figures_alone.is_none() {
         text += "\n";

@@ -14,7 +14,6 @@ use delaylab_runner::resolve;
 use delaylab_view::format::{Format, format_of};
 use delaylab_view::words;
 use serde_json::{Map, Value, json};
-use std::hash::{BuildHasher, RandomState};
 
 /// The name of its only probe.
 const PROBE: &str = "ping";
@@ -66,7 +65,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
     };
     let choices = Choices {
         seed: args.seed,
-        drawn_seed: RandomState::new().hash_one(std::process::id()),
+        drawn_seed: resolve::drawn_seed(),
         v6,
         ..Choices::default()
     };
@@ -186,12 +185,7 @@ fn probes(
 /// network takes where acknowledgements come with the replies. In a closed loop of so many requests nobody knows how
 /// long that is.
 fn handshakes(args: &PingArgs, port: u16) -> Option<Value> {
-    let usual = if args.loads.is_empty() {
-        SECOND
-    } else {
-        INTERVAL_WITH_LOAD
-    };
-    let gap = args.poisson.or(args.interval).unwrap_or(usual);
+    let gap = args.poisson.unwrap_or_else(|| interval(args));
     let every = gap.max(LEAST_HANDSHAKE_GAP);
     let requests = args
         .count
@@ -306,13 +300,17 @@ fn marks(args: &PingArgs) -> (Dscp, u8) {
     args.tos.unwrap_or((class, args.ecn.unwrap_or(0)))
 }
 
-fn pacing(args: &PingArgs) -> Value {
-    let usual = if args.loads.is_empty() {
-        SECOND
-    } else {
-        INTERVAL_WITH_LOAD
+/// From one packet to the next.
+fn interval(args: &PingArgs) -> Nanos {
+    let usual = match args.loads.is_empty() {
+        true => SECOND,
+        false => INTERVAL_WITH_LOAD,
     };
-    let interval = write_duration(args.interval.unwrap_or(usual));
+    args.interval.unwrap_or(usual)
+}
+
+fn pacing(args: &PingArgs) -> Value {
+    let interval = write_duration(interval(args));
     match (args.wait, args.poisson, args.burst) {
         (Some(wait), ..) => json!({ "wait": write_duration(wait) }),
         (_, Some(mean), _) => json!({ "poisson": write_duration(mean) }),

@@ -7,6 +7,7 @@
 //! | [`follow`] | follows its trials: packets as they come, parts as they end |
 //! | [`output`] | writes them: lines, JSON, CSV, the summary |
 //! | [`storage`] | the file or stream that packets are written to |
+//! | [`created`] | a new file, which is removed where nothing was written into it |
 //! | [`live_line`] | the status line |
 
 mod created;
@@ -22,6 +23,7 @@ use crate::args::supplied;
 use crate::exit::{Exit, Failed};
 use crate::experiment::run;
 use crate::key;
+use crate::stop::catch_stop;
 use crate::system_info::system_info;
 use crate::terminal;
 use crate::tui;
@@ -58,7 +60,7 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
     let started = started.map_err(|error| with_flag(error, args))?;
     let output = Output::new(args)?;
     // Not before: until the first packet Ctrl-C ends the process, also where a name server does not answer.
-    run::catch_stop()?;
+    catch_stop()?;
     let ended = match args.runs() {
         None => carry_out(started, args, output, conditions)?.ended,
         Some(runs) => {

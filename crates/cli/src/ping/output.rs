@@ -5,6 +5,7 @@ use super::live_line::LiveLine;
 use super::storage::Storage;
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
+use crate::output;
 use crate::terminal;
 use crate::tui::Tui;
 use delaylab_lab::finding::single::{Answer, LimitCheck};
@@ -69,7 +70,7 @@ impl Output {
         let file = args
             .output
             .as_deref()
-            .filter(|path| *path != Path::new("-"));
+            .filter(|path| !output::is_stdout(path));
         let by_flag = if args.json {
             Some(Format::Json)
         } else if args.json_stream {
@@ -79,8 +80,7 @@ impl Output {
         } else {
             None
         };
-        let by_name =
-            |path: &Path| format_of(path).map_err(|error| Failed::usage(error.to_string()));
+        let by_name = |path: &Path| format_of(path).map_err(Failed::usage);
         let format = match (by_flag, file) {
             (None, Some(path)) => Some(by_name(path)?),
             (by_flag, _) => by_flag,

@@ -101,9 +101,7 @@ impl ServerProbe {
             }
             false => format!("http://{}/", args.target()),
         };
-        let url: Url = text
-            .parse()
-            .map_err(|error| Failed::usage(format!("{error}")))?;
+        let url: Url = text.parse().map_err(Failed::usage)?;
         self.host = match &args.server.resolve {
             Some(resolve) => address(resolve, &url)?,
             None => url.host.clone(),
