@@ -7,9 +7,8 @@ use delaylab_explain::calibrate::run_trials::RunTrials;
 use delaylab_explain::calibrate::{Calibration, calibrate, change, model, overlay};
 use delaylab_lab::experiment::catalogue::Entry;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::{EndedTrial, Ending, Laboratory, Left, Progress, StopMeans};
+use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans};
 use delaylab_model::experiment::WorldName;
-use delaylab_model::plan::Planned;
 use delaylab_model::record::Outcome;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::RecordFacts;
@@ -23,10 +22,7 @@ use std::time::SystemTime;
 
 struct Silent;
 
-impl Progress for Silent {
-    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
-}
+impl Progress for Silent {}
 
 fn resolve(experiment: &Experiment, sets: &[(&str, String)]) -> Resolved {
     let sets = sets

@@ -4,8 +4,7 @@
 use delaylab_explain::causes::rhythm::Basis;
 use delaylab_explain::causes::{self, Cause, Explanation};
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Resolved, Source};
-use delaylab_lab::run::{EndedTrial, Laboratory, Left, Progress, StopMeans};
-use delaylab_model::plan::Planned;
+use delaylab_lab::run::{Laboratory, Progress, StopMeans};
 use delaylab_model::stop::Stop;
 use delaylab_model::world::World;
 use delaylab_sim::world::Simulated;
@@ -21,10 +20,7 @@ use std::time::SystemTime;
 
 struct Silent;
 
-impl Progress for Silent {
-    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
-}
+impl Progress for Silent {}
 
 fn resolve(text: &str, seed: u64) -> Resolved {
     let source = Source {

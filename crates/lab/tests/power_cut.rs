@@ -3,7 +3,7 @@
 
 use crate::faulty_disk::FaultyDisk;
 use delaylab_lab::experiment::{Choices, Experiment, FactorialPlan, Source};
-use delaylab_lab::run::{EndedTrial, Ending, Laboratory, Left, Progress, StopMeans};
+use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans};
 use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_sim::world::Simulated;
@@ -42,10 +42,7 @@ repeats = 2
 /// Says nothing.
 struct Silent;
 
-impl Progress for Silent {
-    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
-}
+impl Progress for Silent {}
 
 fn planned() -> Vec<Planned> {
     let source = Source {

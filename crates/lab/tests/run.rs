@@ -9,7 +9,7 @@ use delaylab_lab::run::{
     EndedTrial, Ending, LabError, Laboratory, Left, Progress, StopMeans, TrialOutcome,
 };
 use delaylab_model::method::Method;
-use delaylab_model::plan::{Plan, Planned, Unit};
+use delaylab_model::plan::{Plan, Unit};
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::series::SeriesPoint;
@@ -125,8 +125,6 @@ fn point(trial: u32) -> SeriesPoint {
 struct Told(Vec<u32>);
 
 impl Progress for Told {
-    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-
     fn ended(&mut self, ended: &EndedTrial<'_>, done: usize, left: Left) {
         self.0.push(ended.planned.trial.id);
         assert!(done >= self.0.len());

@@ -3,8 +3,7 @@
 use crate::error::{exception, usage};
 use crate::resolved::Resolved;
 use crate::simulate::{self, options};
-use delaylab_lab::run::{EndedTrial, Left, Progress};
-use delaylab_model::plan::Planned;
+use delaylab_lab::run::Progress;
 use delaylab_model::stop::Stop;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::shard;
@@ -100,8 +99,4 @@ fn stopped(folder: &Path) -> RunnerError {
 /// Every trial is there: nothing goes on.
 struct Silent;
 
-impl Progress for Silent {
-    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-
-    fn ended(&mut self, _: &EndedTrial<'_>, _: usize, _: Left) {}
-}
+impl Progress for Silent {}

@@ -5,7 +5,6 @@ use crate::resolved::Resolved;
 use delaylab_lab::experiment::Source;
 use delaylab_lab::run::{EndedTrial, Left, Progress};
 use delaylab_model::experiment::WorldName;
-use delaylab_model::plan::Planned;
 use delaylab_model::stop::Stop;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
@@ -110,8 +109,6 @@ fn stopped() -> PyErr {
 pub struct Telling(Sender<Done>);
 
 impl Progress for Telling {
-    fn begins(&mut self, _: &Planned, _: usize, _: Left) {}
-
     fn ended(&mut self, _: &EndedTrial<'_>, done: usize, left: Left) {
         let left = left.map_or(0, |(remaining, _)| remaining.trials);
         // Without a receiver the simulation is being stopped.

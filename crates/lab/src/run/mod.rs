@@ -65,9 +65,9 @@ pub type Left = Option<(Remaining, Option<Nanos>)>;
 /// Observes the progress of a run. `done`: number of recorded trials.
 pub trait Progress {
     /// A trial begins.
-    fn begins(&mut self, planned: &Planned, done: usize, left: Left);
+    fn begins(&mut self, _planned: &Planned, _done: usize, _left: Left) {}
     /// A trial is recorded. Trials are reported in the order of the plan.
-    fn ended(&mut self, ended: &EndedTrial<'_>, done: usize, left: Left);
+    fn ended(&mut self, _ended: &EndedTrial<'_>, _done: usize, _left: Left) {}
     /// A trial broke off. `summaries`: for each probe, what was recorded until then. The run returns the error.
     fn broke_off(&mut self, _trial: u32, _summaries: &[Summary]) {}
     /// The run is over, with or without an error.
