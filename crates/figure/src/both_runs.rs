@@ -1,7 +1,7 @@
 //! The distributions of two runs that are compared, over each other: cumulative, a panel a pair.
 
-use super::quantile_shift::{PANELS, labels};
-use super::{Drawing, Table, WIDTH, axis, order_panels, parse};
+use super::quantile_shift::{labels, lay_out, left_out};
+use super::{Drawing, Table, axis, parse};
 use delaylab_explain::compare::Quantity;
 use delaylab_view::compare::Compared;
 use serde_json::json;
@@ -41,11 +41,8 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
         return None;
     }
     let mut spec = parse(include_str!("specs/overlay.json"));
-    let columns = labels.len().clamp(1, 2);
-    spec["columns"] = json!(columns);
-    spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
+    lay_out(&mut spec, &labels, MARGIN);
     spec["spec"]["height"] = json!(180);
-    order_panels(&mut spec["facet"], &labels);
     let name = comparison.headline.name().replace('_', " ");
     let encoding = &mut spec["spec"]["encoding"];
     encoding["x"]["scale"]["type"] = json!("log");
@@ -57,10 +54,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
         { "field": "which", "title": "Run" },
         { "field": "at_or_below", "title": "Share", "format": ".2~%" },
     ]);
-    let left_out = match comparison.pairs.len().saturating_sub(PANELS) {
-        0 => String::new(),
-        more => format!(" {more} more pairs are not drawn."),
-    };
+    let left_out = left_out(comparison);
     let about = format!(
         "Share of the packets whose {name} was at most so long, in A and in B, on a logarithmic axis up to the largest.{left_out}"
     );
@@ -76,6 +70,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::quantile_shift::PANELS;
     use crate::svg::Artist;
     use delaylab_view::compare::samples::samples;
 

@@ -3,12 +3,11 @@
 
 use super::axis;
 use super::course::{counted, course};
-use super::{Figure, Table, line_name, parse, shown_together};
+use super::{Figure, Table, line_name, not_drawn, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, compare_combinations};
 use delaylab_view::run::panels::beside_probes;
 use delaylab_view::run::{Delays, Group, RunData, SeriesShown};
-use delaylab_view::words::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -39,11 +38,7 @@ impl Figure for ByProbe {
     fn about(&self, run: &RunData) -> String {
         let (_, pooled) = beside_probes(&run.groups);
         let pooled = shown_together(run, &pooled);
-        let more = match run.probes().len().saturating_sub(PROBES) {
-            0 => String::new(),
-            1 => " 1 more probe is not drawn.".to_owned(),
-            more => format!(" {} more are not drawn.", plural(more as u64, "probe")),
-        };
+        let more = not_drawn(run.probes().len().saturating_sub(PROBES), "probe");
         let series = run.beside_probes.as_ref();
         let series = series.map_or_else(String::new, |series| {
             format!(" The line of {series} is of its values over time, in one trial of each panel.")

@@ -4,7 +4,9 @@
 use super::axis;
 use super::by_probe;
 use super::course::{counted, course};
-use super::{Figure, Table, WIDTH, even_columns, line_name, order_panels, parse, pooled_note};
+use super::{
+    Figure, Table, WIDTH, even_columns, line_name, not_drawn, order_panels, parse, pooled_note,
+};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_model::words::capitalised;
@@ -68,11 +70,8 @@ impl Figure for Cumulative {
             }
             false => "",
         };
-        let left_out = match lines.iter().filter(|line| line.colour >= LINES).count() {
-            0 => String::new(),
-            1 => " 1 more is not drawn.".to_owned(),
-            more => format!(" {more} more are not drawn."),
-        };
+        let left_out = lines.iter().filter(|line| line.colour >= LINES).count();
+        let left_out = not_drawn(left_out, "line");
         let pooled = if by_group(run) {
             String::new()
         } else {

@@ -323,6 +323,15 @@ fn labels(run: &RunData) -> Vec<String> {
     labels.collect()
 }
 
+/// How many more there are than are drawn, in a sentence with a space before it; empty where there are none.
+fn not_drawn(more: usize, what: &str) -> String {
+    match more {
+        0 => String::new(),
+        1 => format!(" 1 more {what} is not drawn."),
+        more => format!(" {more} more {what}s are not drawn."),
+    }
+}
+
 /// What the panels do not tell apart, in a sentence.
 fn pooled_note(run: &RunData) -> String {
     shown_together(run, &run.pooled)

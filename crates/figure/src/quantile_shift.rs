@@ -1,6 +1,6 @@
 //! How far each quantile moved from one run to another, with its interval: a panel a pair.
 
-use super::{Drawing, Table, WIDTH, axis, order_panels, parse};
+use super::{Drawing, Table, WIDTH, axis, not_drawn, order_panels, parse};
 use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
 use delaylab_stats::functional::Functional;
@@ -20,21 +20,22 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     let comparison = &compared.comparison;
     let table = table(comparison);
     let name = comparison.headline.name().replace('_', " ");
-    let left_out = comparison.pairs.len().saturating_sub(PANELS);
-    let left_out = match left_out {
-        0 => String::new(),
-        more => format!(" {more} more pairs are not drawn."),
-    };
+    let left_out = left_out(comparison);
     let about = format!(
         "How much longer B's {name} is than A's at each quantile; the band is its 95 % interval, each quantile by \
          itself, and there is none where too few packets lie beyond the quantile.{left_out}"
     );
-    let spec = spec(comparison);
+    let spec = spec(comparison, &table);
     let shown = !table.rows.is_empty();
     shown.then(|| {
         let title = "Shift of each quantile";
         Drawing::new(["quantile_shift", title], about, &table, spec)
     })
+}
+
+/// How many more pairs there are.
+pub(super) fn left_out(comparison: &Comparison) -> String {
+    not_drawn(comparison.pairs.len().saturating_sub(PANELS), "pair")
 }
 
 pub(super) fn labels(comparison: &Comparison) -> Vec<String> {
@@ -77,13 +78,17 @@ fn table(comparison: &Comparison) -> Table {
     table
 }
 
-fn spec(comparison: &Comparison) -> Value {
-    let mut spec = parse(include_str!("specs/quantile_shift.json"));
-    let labels = labels(comparison);
+/// Sets the panels of these pairs out in one column or two, where an axis takes `margin` of each.
+pub(super) fn lay_out(spec: &mut Value, labels: &[String], margin: usize) {
     let columns = labels.len().clamp(1, 2);
     spec["columns"] = json!(columns);
-    spec["spec"]["width"] = json!(WIDTH / columns - MARGIN);
-    order_panels(&mut spec["facet"], &labels);
+    spec["spec"]["width"] = json!(WIDTH / columns - margin);
+    order_panels(&mut spec["facet"], labels);
+}
+
+fn spec(comparison: &Comparison, table: &Table) -> Value {
+    let mut spec = parse(include_str!("specs/quantile_shift.json"));
+    lay_out(&mut spec, &labels(comparison), MARGIN);
     let first = comparison.pairs.first().map_or(&[][..], |pair| &pair.curve);
     let names = first.iter();
     let names: Vec<_> = names
@@ -91,7 +96,7 @@ fn spec(comparison: &Comparison) -> Value {
         .collect();
     spec["spec"]["encoding"]["x"]["sort"] = json!(names);
     if Quantity::Measure(comparison.headline).is_time() {
-        let shifts = table(comparison).largest_by(PAIR, SHIFT);
+        let shifts = table.largest_by(PAIR, SHIFT);
         axis::unit(&mut spec["spec"]["layer"][2]["encoding"]["y"], shifts);
     }
     spec

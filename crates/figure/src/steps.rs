@@ -3,7 +3,7 @@
 //! line through the points, and of sizes those that lie close together: a stair of 48 octets is nothing beside what
 //! thousands of them take.
 
-use super::{Figure, Table, axis, parse};
+use super::{Figure, Table, axis, not_drawn, parse};
 use delaylab_stats::least_squares;
 use delaylab_stats::steps::Point;
 use delaylab_view::run::RunData;
@@ -32,10 +32,7 @@ impl Figure for Steps {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let left_out = match run.sweeps.len().saturating_sub(PANELS) {
-            0 => String::new(),
-            more => format!(" {more} more combinations are not drawn."),
-        };
+        let left_out = not_drawn(run.sweeps.len().saturating_sub(PANELS), "combination");
         format!(
             "Points are one robust number for each size (the mean of the inner 80 %, or the least); lines are what was \
              found in them: a line or stairs. Both as they lie above the straight line through the points, over the \
