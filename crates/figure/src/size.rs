@@ -11,7 +11,7 @@ use super::{Figure, Table, WIDTH, line_name, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
-use delaylab_view::run::panels::{all_factors, size_factor};
+use delaylab_view::run::panels::{all_factors, dimensions, size_factor};
 use delaylab_view::run::{RunData, Stream, TrialData};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -323,19 +323,9 @@ impl Layout {
 
 /// The factors that vary, but for that of the axis, and how many levels each has.
 fn varied(streams: &[&Stream], axis: &str) -> Vec<(String, usize)> {
-    let mut levels: Vec<(String, Vec<String>)> = Vec::new();
-    for (name, level) in streams.iter().flat_map(|stream| all_factors(stream)) {
-        match levels.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) if known.contains(&level.label) => {}
-            Some((_, known)) => known.push(level.label),
-            None => levels.push((name, vec![level.label])),
-        }
-    }
-    levels.retain(|(name, levels)| name != axis && levels.len() > 1);
-    let counted = levels
-        .into_iter()
-        .map(|(name, levels)| (name, levels.len()));
-    counted.collect()
+    let all = dimensions(streams.iter().map(|stream| all_factors(stream)));
+    let others = all.into_iter().filter(|(name, _)| name != axis);
+    others.map(|(name, levels)| (name, levels.len())).collect()
 }
 
 fn of_names(stream: &Stream, names: &[String]) -> Vec<Factor> {

@@ -28,11 +28,6 @@ impl<W: Write> CsvWriter<W> {
         self.out.flush()
     }
 
-    /// Writes out what is still in the buffer.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
     fn write_value(&mut self, value: Value) -> io::Result<()> {
         self.field.clear();
         match value {
@@ -78,7 +73,8 @@ mod tests {
         for record in &sample.records {
             writer.record(record).unwrap();
         }
-        writer.finish().unwrap();
+        writer.flush().unwrap();
+        drop(writer);
         let mut reader = ::csv::Reader::from_reader(text.as_slice());
         let names = reader.headers().unwrap().clone();
         let rows: Vec<_> = reader.records().map(Result::unwrap).collect();

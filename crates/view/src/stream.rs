@@ -67,12 +67,6 @@ impl<'a, W: Write> StreamWriter<'a, W> {
         self.out.flush()
     }
 
-    /// Writes the last line and hands `out` back.
-    pub fn finish(mut self, ping: &Ping<'_>) -> io::Result<W> {
-        self.summary(ping)?;
-        Ok(self.out)
-    }
-
     /// Writes the last line.
     pub fn summary(&mut self, ping: &Ping<'_>) -> io::Result<()> {
         let results = Results::of_ping(ping);
@@ -123,12 +117,14 @@ mod tests {
     fn lines(sample: &crate::samples::Sample) -> Vec<Value> {
         let info = system_info();
         let head = Head::new("10.0.0.2", &sample.run, &info, &[]);
-        let mut writer = StreamWriter::new(Vec::new(), head);
+        let mut bytes = Vec::new();
+        let mut writer = StreamWriter::new(&mut bytes, head);
         writer.begin(0, &sample.facts.records).unwrap();
         for record in &sample.records {
             writer.record(record).unwrap();
         }
-        let text = String::from_utf8(writer.finish(&sample.ping()).unwrap()).unwrap();
+        writer.summary(&sample.ping()).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
         text.lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()

@@ -38,7 +38,6 @@ fn share(most: usize, among: usize) -> usize {
 /// their number.
 #[derive(Debug)]
 pub struct RunDataBuilder {
-    exact_limit: usize,
     layout: Layout,
     streams: Vec<Open>,
     panels: Vec<OpenPanel>,
@@ -89,18 +88,10 @@ struct OpenPanel {
 }
 
 impl RunDataBuilder {
-    /// For these streams, in the order in which they ran. Beyond `exact_limit` answered records a
-    /// stream or panel takes its quantiles from histograms ([`SummaryBuilder::new`]).
-    pub fn new(streams: Vec<Stream>, exact_limit: usize) -> Self {
-        Self::in_order(streams, &[], exact_limit)
-    }
-
-    /// The same; `levels` says how the levels of factors follow each other where they are names.
-    pub fn in_order(
-        streams: Vec<Stream>,
-        levels: &[(String, Vec<Level>)],
-        exact_limit: usize,
-    ) -> Self {
+    /// For these streams, in the order in which they ran; `levels` says how the levels of factors follow each other where
+    /// they are names. Beyond `exact_limit` answered records a stream or panel takes its quantiles from histograms
+    /// ([`SummaryBuilder::new`]).
+    pub fn new(streams: Vec<Stream>, levels: &[(String, Vec<Level>)], exact_limit: usize) -> Self {
         let layout = Layout::new(&streams, levels);
         let groups = Groups::new(&streams, levels);
         let counts = counts(&streams, &groups, &layout);
@@ -111,26 +102,20 @@ impl RunDataBuilder {
         let open_groups = open_groups(&streams, &groups, &layout, &counts);
         let index = streams.iter().zip(0..);
         let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
-        let mut builder = Self {
-            exact_limit,
-            index: index.collect(),
+        let index = index.collect();
+        let open = |stream: Stream| Open {
+            summary: Progress::Open(Box::new(SummaryBuilder::new(stream.facts, exact_limit))),
+            stream,
+        };
+        Self {
+            index,
             layout,
-            streams: Vec::new(),
+            streams: streams.into_iter().map(open).collect(),
             panels,
             groups,
             open_groups,
             counts,
             homeless: 0,
-        };
-        builder.streams = streams.into_iter().map(|s| builder.open(s)).collect();
-        builder
-    }
-
-    fn open(&self, stream: Stream) -> Open {
-        let summary = SummaryBuilder::new(stream.facts, self.exact_limit);
-        Open {
-            stream,
-            summary: Progress::Open(Box::new(summary)),
         }
     }
 
@@ -334,7 +319,7 @@ mod tests {
             ..stream(trial, "quiet")
         };
         let streams = vec![same(0, 7), same(1, 7), same(2, 7), same(3, 8)];
-        let mut builder = RunDataBuilder::new(streams, 1_000);
+        let mut builder = RunDataBuilder::new(streams, &[], 1_000);
         for trial in 0..4 {
             (0..100).for_each(|seq| builder.push(&record(trial, seq), Disturbance::default()));
             builder.end_trial(trial);
@@ -355,7 +340,7 @@ mod tests {
     #[test]
     fn trials_stay_apart_and_panels_pool_them() {
         let streams = vec![stream(0, "quiet"), stream(1, "normal"), stream(2, "quiet")];
-        let mut builder = RunDataBuilder::new(streams, 1_000);
+        let mut builder = RunDataBuilder::new(streams, &[], 1_000);
         for trial in 0..3 {
             for seq in 0..100 + u64::from(trial) {
                 builder.push(&record(trial, seq), Disturbance::default());

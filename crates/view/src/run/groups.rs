@@ -336,8 +336,7 @@ mod tests {
             stream(1, 1, "a"),
         ];
         let order = [("case".to_owned(), ["b", "a"].map(Level::named).to_vec())];
-        let run =
-            RunDataBuilder::in_order(streams.to_vec(), &order, 100).finish(RunData::default());
+        let run = RunDataBuilder::new(streams.to_vec(), &order, 100).finish(RunData::default());
         let groups: Vec<_> = run
             .groups
             .iter()
@@ -354,7 +353,7 @@ mod tests {
     #[test]
     fn one_probe_keeps_its_panels() {
         let streams = vec![stream(0, 0, "a"), stream(1, 0, "b")];
-        let run = RunDataBuilder::new(streams, 100).finish(RunData::default());
+        let run = RunDataBuilder::new(streams, &[], 100).finish(RunData::default());
         assert_eq!(run.apart(false).heads, ["case"]);
         assert_eq!(run.groups.len(), 2);
     }
@@ -367,7 +366,7 @@ mod tests {
             .iter()
             .zip(0..)
             .map(|(case, trial)| stream(trial, 0, case));
-        let mut builder = RunDataBuilder::new(streams.collect(), 1_000);
+        let mut builder = RunDataBuilder::new(streams.collect(), &[], 1_000);
         for trial in 0..80 {
             for seq in 0..200 {
                 let lost = trial < 3 && seq % 10 == 0;
@@ -399,7 +398,7 @@ mod tests {
         let trials: Vec<Stream> = (0..4)
             .map(|trial| stream(trial, 0, &format!("case {trial}")))
             .collect();
-        let mut builder = RunDataBuilder::new(trials, 1_000);
+        let mut builder = RunDataBuilder::new(trials, &[], 1_000);
         for (trial, packets, delay) in [
             (0, 200, 1_000),
             (1, 200, 2_000),
@@ -437,7 +436,7 @@ mod tests {
             let keys: Vec<(u32, u16)> = (0..4).flat_map(|trial| [(trial, 0), (trial, 1)]).collect();
             let case = |trial: u32| ["a", "b"][trial as usize % 2];
             let streams = keys.iter().map(|&(trial, probe)| stream(trial, probe, case(trial)));
-            let mut builder = RunDataBuilder::new(streams.collect(), 1_000);
+            let mut builder = RunDataBuilder::new(streams.collect(), &[], 1_000);
             let of_stream = keys.iter().zip(delays.chunks(12)).map(|(&(trial, probe), delays)| {
                 let seqs = (0..).zip(delays);
                 seqs.map(|(seq, &delay)| record(trial, probe, seq, delay)).collect::<Vec<_>>()

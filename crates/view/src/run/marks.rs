@@ -2,7 +2,7 @@
 //! clocks. Of each stretch of time the longest of each kind is kept, and how many there were.
 
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
-use delaylab_model::record::ClockEvent;
+use delaylab_model::record::{ClockEvent, Record};
 use delaylab_model::{MICROSECOND, Nanos};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub enum Happening {
 
 impl Happening {
     /// What a record says of the clocks. A slow read stands among the noise, with its length.
-    pub fn from_event(event: ClockEvent) -> Option<Self> {
+    fn from_event(event: ClockEvent) -> Option<Self> {
         match event {
             ClockEvent::None | ClockEvent::SlowClockRead => None,
             ClockEvent::Step => Some(Self::Step),
@@ -70,6 +70,16 @@ pub struct Mark {
 }
 
 impl Mark {
+    /// Of what a record says of the clocks; it was due then.
+    pub fn from_record(record: &Record, t: Nanos) -> Option<Self> {
+        Some(Self {
+            kind: Happening::from_event(record.clock_event)?,
+            t,
+            length: None,
+            count: 1,
+        })
+    }
+
     /// Of noise in a trial that stands there. Before its first packet nothing is marked.
     pub fn from_noise(event: &NoiseEvent, trial: Place) -> Option<Self> {
         let t = event.start.saturating_add(trial.shift);

@@ -23,11 +23,8 @@ pub(super) struct Layout {
     pub(super) pooled: Vec<String>,
 }
 
-/// A factor and its levels, in order.
-struct Dimension {
-    name: String,
-    levels: Vec<Level>,
-}
+/// A factor and its levels, as they came.
+pub type Dimension = (String, Vec<Level>);
 
 impl Layout {
     pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
@@ -37,7 +34,7 @@ impl Layout {
         let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));
         let key = |stream: &Stream| -> Vec<Factor> {
             let every = all_factors(stream);
-            let is_shown = |(name, _): &Factor| shown.iter().any(|d| d.name == *name);
+            let is_shown = |(name, _): &Factor| shown.iter().any(|(shown, _)| shown == name);
             every.into_iter().filter(is_shown).collect()
         };
         let keys: Vec<_> = streams.iter().map(key).collect();
@@ -60,19 +57,16 @@ pub fn all_factors(stream: &Stream) -> Vec<Factor> {
 }
 
 /// The factors that vary.
-fn dimensions(all: impl Iterator<Item = Vec<Factor>>) -> Vec<Dimension> {
+pub fn dimensions(all: impl Iterator<Item = Vec<Factor>>) -> Vec<Dimension> {
     let mut dimensions: Vec<Dimension> = Vec::new();
     for (name, level) in all.flatten() {
-        match dimensions.iter_mut().find(|d| d.name == name) {
-            Some(known) if known.levels.contains(&level) => {}
-            Some(known) => known.levels.push(level),
-            None => dimensions.push(Dimension {
-                name,
-                levels: vec![level],
-            }),
+        match dimensions.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, levels)) if levels.contains(&level) => {}
+            Some((_, levels)) => levels.push(level),
+            None => dimensions.push((name, vec![level])),
         }
     }
-    dimensions.retain(|d| d.levels.len() > 1);
+    dimensions.retain(|(_, levels)| levels.len() > 1);
     dimensions
 }
 
@@ -96,25 +90,33 @@ pub fn varied<'a>(all: impl Iterator<Item = &'a [Factor]> + Clone) -> Vec<&'a st
 /// names of those that are put together.
 pub fn beside_probes(groups: &[Group]) -> (Vec<String>, Vec<String>) {
     let (shown, pooled) = choose(dimensions(groups.iter().map(|group| group.factors.clone())));
-    (shown.into_iter().map(|d| d.name).collect(), pooled)
+    (shown.into_iter().map(|(name, _)| name).collect(), pooled)
 }
 
 /// Those that are shown apart, and the names of those that are not.
 fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
     let mut pooled = Vec::new();
-    dimensions.retain(|d| {
-        let many_sizes = is_size(&d.levels[0]) && d.levels.len() > MOST_SIZES;
+    dimensions.retain(|(name, levels)| {
+        let many_sizes = is_size(&levels[0]) && levels.len() > MOST_SIZES;
         if many_sizes {
-            pooled.push(d.name.clone());
+            pooled.push(name.clone());
         }
         !many_sizes
     });
-    while dimensions.iter().map(|d| d.levels.len()).product::<usize>() > most(&dimensions) {
+    while dimensions
+        .iter()
+        .map(|(_, levels)| levels.len())
+        .product::<usize>()
+        > most(&dimensions)
+    {
         // Cases are what an experiment compares: they are put together last.
-        let length = |k: &usize| (dimensions[*k].name != "case", dimensions[*k].levels.len());
+        let length = |&k: &usize| {
+            let (name, levels) = &dimensions[k];
+            (name != "case", levels.len())
+        };
         let longest = (0..dimensions.len()).max_by_key(length);
         let Some(longest) = longest else { break };
-        pooled.push(dimensions.remove(longest).name);
+        pooled.push(dimensions.remove(longest).0);
     }
     (dimensions, pooled)
 }

@@ -49,7 +49,7 @@ struct OpenPart {
 pub(super) struct Parts(Vec<Open>);
 
 impl Parts {
-    /// Of a run with these streams; the rest is as for [`RunDataBuilder::in_order`].
+    /// Of a run with these streams; the rest is as for [`RunDataBuilder::new`].
     pub(super) fn new(
         figures: &[FigureSection],
         streams: &[Stream],
@@ -58,7 +58,7 @@ impl Parts {
     ) -> Self {
         let open = |streams: Vec<Stream>| OpenPart {
             members: streams.iter().map(|s| (s.trial, s.probe)).collect(),
-            builder: RunDataBuilder::in_order(streams, levels, exact_limit),
+            builder: RunDataBuilder::new(streams, levels, exact_limit),
         };
         let each = figures.iter().map(|asked| Open {
             asked: asked.clone(),

@@ -401,7 +401,7 @@ fn make_queues() -> RunData {
     });
     let order = [("case".to_owned(), QUEUES.map(Level::named).to_vec())];
     let mut maker = Maker::new(Vec::new());
-    maker.builder = RunDataBuilder::in_order(streams.collect(), &order, 1_000);
+    maker.builder = RunDataBuilder::new(streams.collect(), &order, 1_000);
     maker.trial(0, 100, 8 * MILLISECOND, MILLISECOND, "quiet");
     maker.trial(1, 100, 2 * MILLISECOND, MILLISECOND, "quiet");
     let mut head = head("atm-response-time", "Response time beside bulk transfers");
@@ -483,7 +483,7 @@ fn make_classes() -> RunData {
     });
     let order = [("case".to_owned(), cases.map(Level::named).to_vec())];
     let mut maker = Maker::new(Vec::new());
-    maker.builder = RunDataBuilder::in_order(streams.collect(), &order, 1_000);
+    maker.builder = RunDataBuilder::new(streams.collect(), &order, 1_000);
     for (trial, (_, case)) in &trials {
         let load = cases.iter().position(|known| known == case).unwrap() as Nanos;
         for seq in 0..120 {
@@ -514,7 +514,7 @@ fn make_classes() -> RunData {
 fn make_bare() -> RunData {
     let mut only = stream(0, 0, Vec::new());
     only.facts = RecordFacts::default();
-    let mut builder = RunDataBuilder::new(vec![only], 1_000);
+    let mut builder = RunDataBuilder::new(vec![only], &[], 1_000);
     for seq in 0..60 {
         let t = 1_000 * SECOND + seq as Nanos * 10 * MILLISECOND;
         let mut record = Record::due(0, 0, seq, Method::Icmp, t);
@@ -541,7 +541,7 @@ struct Maker {
 impl Maker {
     fn new(streams: Vec<Stream>) -> Self {
         Self {
-            builder: RunDataBuilder::new(streams, 100_000),
+            builder: RunDataBuilder::new(streams, &[], 100_000),
             now: 1_000 * SECOND,
             random: 0x9e37_79b9_7f4a_7c15,
         }

@@ -4,7 +4,7 @@
 use super::Disturbance;
 use super::OverTime;
 use super::columns::ShownDelay;
-use super::marks::{Happening, Mark, Marks, Place};
+use super::marks::{Mark, Marks, Place};
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::{MICROSECOND, Nanos};
@@ -50,13 +50,8 @@ impl Sketch {
         self.begin(record, t, shift);
         let place = Place { shift, start: t };
         self.places.entry(record.trial).or_insert(place);
-        if let Some(kind) = Happening::from_event(record.clock_event) {
-            self.marks.push(Mark {
-                kind,
-                t,
-                length: None,
-                count: 1,
-            });
+        if let Some(mark) = Mark::from_record(record, t) {
+            self.marks.push(mark);
         }
         let round_trip = record.round_trip().filter(|_| record.answered());
         if record.ended() {
@@ -297,17 +292,24 @@ impl Bucket {
     /// Both together: extremes stay extremes.
     #[must_use]
     pub fn and(&self, other: &Bucket) -> Bucket {
-        let range = match (self.range, other.range) {
-            (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
-            (known, unknown) => known.or(unknown),
-        };
         Bucket {
             first: self.first.min(other.first),
             last: self.last.max(other.last),
-            range,
+            range: both_ranges(self.range, other.range),
             answered: self.answered + other.answered,
             unanswered: self.unanswered + other.unanswered,
         }
+    }
+}
+
+/// The range that holds both.
+pub fn both_ranges(
+    one: Option<(Nanos, Nanos)>,
+    other: Option<(Nanos, Nanos)>,
+) -> Option<(Nanos, Nanos)> {
+    match (one, other) {
+        (Some((low, high)), Some((l, h))) => Some((low.min(l), high.max(h))),
+        (known, unknown) => known.or(unknown),
     }
 }
 

@@ -348,7 +348,7 @@ fn is_target(router: &Router, traced: &Traced<'_>) -> bool {
 }
 
 /// Why somebody refuses a packet.
-pub fn refused_as(said: Said) -> String {
+fn refused_as(said: Said) -> String {
     match said {
         Said::Error(Reason::NoRoute) => "that there is no route".to_owned(),
         Said::Error(Reason::HostUnreachable) => "that the host is unreachable".to_owned(),

@@ -60,8 +60,8 @@ enum Then {
     Ends,
 }
 
-fn event(name: &str, data: &str) -> Option<Event> {
-    Some(Event::default().event(name).data(data))
+fn event(name: &str, data: &str) -> Event {
+    Event::default().event(name).data(data)
 }
 
 /// Says `changed` whenever the list of runs does, until nobody listens.
@@ -71,7 +71,7 @@ pub(super) fn changes(peer: Peer) -> Response {
     stream(peer, None::<List>, |shared, known| {
         let now: List = shared.entries().ok();
         let has_changed = known.is_some_and(|known| known != now);
-        let told = has_changed.then(|| event("changed", "runs")).flatten();
+        let told = has_changed.then(|| event("changed", "runs"));
         (Some(now), told, Then::GoesOn)
     })
 }
@@ -86,12 +86,12 @@ pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response 
         };
         let Ok(running) = tail.read(push) else {
             let told = event("finished", &finished);
-            return ((tail, trials), told, Then::Ends);
+            return ((tail, trials), Some(told), Then::Ends);
         };
         trials.retain(|trial, _| running.contains(trial));
         let data = told(&mut trials, &running, tail.is_idle());
         let told = event("progress", &data.to_string());
-        ((tail, trials), told, Then::GoesOn)
+        ((tail, trials), Some(told), Then::GoesOn)
     })
 }
 

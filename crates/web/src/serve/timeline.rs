@@ -7,7 +7,7 @@ use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_store::run::Run;
 use delaylab_view::run::marks::Place;
-use delaylab_view::run::sketch::EndToEnd;
+use delaylab_view::run::sketch::{EndToEnd, both_ranges};
 use delaylab_view::run::{Happening, Mark, Marks};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -89,10 +89,7 @@ impl Counts {
     }
 
     fn add(&mut self, other: &Counts) {
-        self.range = match (self.range, other.range) {
-            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
-            (one, another) => one.or(another),
-        };
+        self.range = both_ranges(self.range, other.range);
         self.sum += other.sum;
         self.answered += other.answered;
         self.unanswered += other.unanswered;
@@ -235,7 +232,7 @@ impl Timeline {
             clock: Vec::new(),
         });
         let t = probe.time.due(record);
-        probe.meet(t, record);
+        probe.clock.extend(Mark::from_record(record, t));
         if record.ended() {
             probe.push(row, t, record);
         }
@@ -302,18 +299,6 @@ impl Timeline {
 }
 
 impl Probe {
-    fn meet(&mut self, t: Nanos, record: &Record) {
-        let Some(kind) = Happening::from_event(record.clock_event) else {
-            return;
-        };
-        self.clock.push(Mark {
-            kind,
-            t,
-            length: None,
-            count: 1,
-        });
-    }
-
     fn push(&mut self, row: u64, t: Nanos, record: &Record) {
         let fresh = Chunk {
             trial: record.trial,
