@@ -79,7 +79,7 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         return terminal::document(&Document::new(&cells));
     }
     let style = terminal::style(&io::stdout(), false);
-    terminal::print(delaylab_terminal::cells::text(&cells, &style))
+    terminal::print(delaylab_terminal::cells::render(&cells, &style))
 }
 
 fn unanswered(args: &CellsArgs) -> String {

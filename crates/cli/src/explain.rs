@@ -31,7 +31,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     }
     let head = stored::head(&run, resolved.as_ref(), &folder);
     let style = terminal::style(&io::stdout(), args.verbose);
-    let text = || delaylab_terminal::explain::page(&head, &found, &style);
+    let text = || delaylab_terminal::explain::render(&head, &found, &style);
     if let Some(file) = &args.text_file {
         output::write(file, text().as_bytes())?;
     }

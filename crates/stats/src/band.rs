@@ -41,6 +41,12 @@ impl AnatomyAt {
             .collect()
     }
 
+    /// What these stages take of it, where it has them as one part.
+    pub fn ns_of(&self, stages: StageSet) -> Option<f64> {
+        let part = self.parts.iter().find(|part| part.stages == stages);
+        part.map(|part| part.ns)
+    }
+
     /// Divides this response as it divides its own.
     pub(crate) fn scaled_to(mut self, response: Nanos) -> Self {
         let response = response as f64;

@@ -140,6 +140,11 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Where the time goes at this quantile of the response.
+    pub fn anatomy_at(&self, label: &str) -> Option<&AnatomyAt> {
+        self.anatomy.iter().find(|at| at.label == label)
+    }
+
     /// Where only some of the answered packets have a network and a host: how many, of how many, and the responses of
     /// the others.
     pub fn untold(&self) -> Option<(u64, u64, &Distribution)> {

@@ -2,7 +2,7 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use crate::text::{paragraph, width, wrap};
+use crate::text::{joined, paragraph, width, wrap};
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::overlay::{Group, Pair};
 use delaylab_explain::calibrate::prediction::Predicted;
@@ -11,6 +11,7 @@ use delaylab_view::calibration::words::{
     Fact, duration, facts, in_order, levels, measure, range, range_of_loss, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
+use delaylab_view::words::or_unknown;
 
 /// What was found of a path, in lines that end in a line feed. `files`: where it was written.
 pub fn calibration_text(shown: &Calibrated<'_>, files: &[(&str, String)], style: &Style) -> String {
@@ -24,7 +25,7 @@ pub fn calibration_text(shown: &Calibrated<'_>, files: &[(&str, String)], style:
         overlay(shown.pairs, style),
         written(files),
     ];
-    joined(&sections, style)
+    style.glyphs(joined(sections))
 }
 
 /// What a change would make of it, in lines that end in a line feed.
@@ -47,17 +48,12 @@ pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: 
         unknown(shown.found, style),
         written(files),
     ];
-    joined(&sections, style)
+    style.glyphs(joined(sections))
 }
 
 const EXPECTED: &str = "expected: where a new run of the same length has it, 95 times of 100: what \
      simulations with other packets differ by, and as far off as the model is before the change and without load. \
      What was never measured, such as a discipline's parameters, may differ more";
-
-fn joined(sections: &[String], style: &Style) -> String {
-    let shown: Vec<_> = sections.iter().filter(|s| !s.is_empty()).cloned().collect();
-    style.glyphs(shown.join("\n"))
-}
 
 fn found(found: &Calibration, style: &Style) -> String {
     let facts = facts(found);
@@ -270,23 +266,20 @@ fn lost(groups: &[Predicted], style: &Style) -> String {
     let heads = varied(shown.iter().map(|group| &group.before.measured));
     let mut table = Table::default();
     table.row(before_and_after(&heads));
-    let mut any = false;
-    for group in shown.into_iter().filter(loses) {
-        any = true;
+    let losing: Vec<_> = shown.into_iter().filter(loses).collect();
+    if losing.is_empty() {
+        return String::new();
+    }
+    for group in losing {
         let cells = own_levels(&group.before.measured, &heads);
         let expected = group.expected_loss();
         let [measured, model] = [&group.before.measured, &group.before.model].map(Group::lost);
         let each = [measured, model, expected.map(|expected| expected.value)];
         let each = each.map(|lost| lost.map_or_else(|| Cell::new("–"), share));
-        let range = expected
-            .as_ref()
-            .map_or_else(|| "–".to_owned(), range_of_loss);
+        let range = or_unknown(expected.as_ref(), range_of_loss);
         table.row(cells.chain(each).chain([Cell::left(range)]));
     }
-    match any {
-        true => paragraph("Lost", Paint::Bold, style) + &table.render(style),
-        false => String::new(),
-    }
+    paragraph("Lost", Paint::Bold, style) + &table.render(style)
 }
 
 #[cfg(test)]

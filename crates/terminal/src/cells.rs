@@ -14,7 +14,7 @@ const ETHERNET: i64 = 14;
 const MOST_TIMES: u32 = 1000;
 
 /// For people, in lines that end in a line feed.
-pub fn text(cells: &Cells<'_>, style: &Style) -> String {
+pub fn render(cells: &Cells<'_>, style: &Style) -> String {
     let mut out = paragraph(&head(cells), Paint::Dim, style);
     for problem in &cells.run.problems {
         out += &paragraph(problem, Paint::Warning, style);

@@ -3,10 +3,11 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use crate::text::FIRM_SPACE;
+use crate::text::{FIRM_SPACE, joined};
 use delaylab_explain::compare::limits::Outcome;
 use delaylab_explain::compare::{IN_FULL, PairFigures};
 use delaylab_lab::finding::Measure;
+use delaylab_model::plan::level_of;
 use delaylab_view::compare::rows::{self, Row};
 use delaylab_view::compare::{Compared, Side};
 use delaylab_view::words::to_the_second;
@@ -31,8 +32,7 @@ pub fn render(compared: &Compared, style: &Style) -> String {
         limits(compared, style),
         paragraph(&compared.verdict(), Paint::Bold, style),
     ];
-    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    style.glyphs(shown.join("\n"))
+    style.glyphs(joined(sections))
 }
 
 fn heads(compared: &Compared, style: &Style) -> String {
@@ -244,11 +244,8 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
     table.row(heads.map(Cell::dim));
     for pair in &compared.comparison.pairs {
         let level = |name: &String| {
-            let mut factors = pair.pair.factors.iter();
-            let level = factors.find(|(factor, _)| factor == name);
-            level.map_or(pair.pair.probes[0].clone(), |(_, level)| {
-                level.label.clone()
-            })
+            let level = level_of(&pair.pair.factors, name);
+            level.map_or(&pair.pair.probes[0], |level| &level.label)
         };
         let cells = varied.iter().map(|name| Cell::left(level(name)));
         let lost = rows::loss(pair, compared.comparison.looks);

@@ -2,7 +2,7 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use crate::text::wrap;
+use crate::text::{joined, wrap};
 use delaylab_live::doctor::{
     Area, Checkup, Finding, FindingState, MethodStamps, NoiseFloor, Spread, WakeUp,
 };
@@ -19,11 +19,7 @@ pub fn render(checkup: &Checkup, style: &Style) -> String {
         findings(checkup, style),
         next(checkup, style),
     ];
-    let shown: Vec<String> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
-    style.glyphs(shown.join("\n"))
+    style.glyphs(joined(sections))
 }
 
 fn headed(title: &str, body: String, style: &Style) -> String {

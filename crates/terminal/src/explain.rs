@@ -3,8 +3,7 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use crate::text::paragraph;
-use crate::text::wrap;
+use crate::text::{joined, paragraph, wrap};
 use delaylab_explain::causes::effects::Effect;
 use delaylab_explain::causes::slow::Condition;
 use delaylab_explain::causes::stages::StageMeans;
@@ -19,7 +18,7 @@ use delaylab_view::explain::words::{
     sentence, share_of_main, visible, way_name,
 };
 use delaylab_view::run::Head;
-use delaylab_view::words::{plural, short_percent};
+use delaylab_view::words::{or_unknown, plural, short_percent};
 use std::collections::BTreeSet;
 
 /// Causes, effects and changes that are shown unless all are asked for.
@@ -28,7 +27,7 @@ const SHOWN: usize = 6;
 const SHOWN_STAGES: usize = 3;
 
 /// The whole page, in lines that end in a line feed.
-pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
+pub fn render(head: &Head, found: &Explanation, style: &Style) -> String {
     let sections = [
         title(head, found, style),
         slow(found, style),
@@ -39,8 +38,7 @@ pub fn page(head: &Head, found: &Explanation, style: &Style) -> String {
         changes(found, style),
         unknown(found, style),
     ];
-    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    style.glyphs(shown.join("\n"))
+    style.glyphs(joined(sections))
 }
 
 fn title(head: &Head, found: &Explanation, style: &Style) -> String {
@@ -212,9 +210,7 @@ fn ways(found: &Explanation, style: &Style) -> String {
     let shown = shown(found.ways.len(), style);
     for way in found.ways.iter().take(shown) {
         let name = [Cell::left(way_name(way))].into_iter();
-        let above = way
-            .above
-            .map(|ns| Cell::new(ns.map_or_else(|| "–".to_owned(), whole)));
+        let above = way.above.map(|ns| Cell::new(or_unknown(ns, whole)));
         table.row(name.chain(above).chain([Cell::left(clocks(way)).dim()]));
     }
     table.render(style) + &rest(found.ways.len(), shown, "way", style)
@@ -359,7 +355,7 @@ mod tests {
     fn looks_as_agreed() {
         let run = waits();
         let found = run.explanation.as_ref().unwrap();
-        let text = page(&run.head, found, &Style::PLAIN);
+        let text = render(&run.head, found, &Style::PLAIN);
         crate::text::assert_plain("explain", &text);
         insta::assert_snapshot!(text);
     }
@@ -415,7 +411,7 @@ mod tests {
             (lost, "No packet was answered"),
             (Explanation::default(), "No complete trial has a packet"),
         ] {
-            let text = page(&Head::default(), &found, &Style::PLAIN);
+            let text = render(&Head::default(), &found, &Style::PLAIN);
             assert!(text.contains(expected), "{text}");
             assert!(!text.contains("NaN") && !text.contains("Causes"), "{text}");
         }

@@ -32,6 +32,13 @@ pub fn paragraph(text: &str, paint: Paint, style: &Style) -> String {
     lines.map(|line| style.paint(paint, &line) + "\n").collect()
 }
 
+/// Sections of a text with a line between them; of the empty ones nothing.
+pub(crate) fn joined(sections: impl IntoIterator<Item = String>) -> String {
+    let sections = sections.into_iter();
+    let shown: Vec<_> = sections.filter(|section| !section.is_empty()).collect();
+    shown.join("\n")
+}
+
 /// What is written for a terminal that can do nothing.
 #[cfg(test)]
 pub(crate) fn assert_plain(name: &str, text: &str) {

@@ -2,7 +2,7 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use crate::text::width;
+use crate::text::{joined, width};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_traffic::path_trace::Packets;
@@ -25,8 +25,7 @@ const SHORTEST_NAME: usize = 8;
 /// The whole of it, in lines that end in a line feed.
 pub fn render(traced: &Traced<'_>, style: &Style) -> String {
     let parts = [head(traced, style), hops(traced, style), end(traced, style)];
-    let shown: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    style.glyphs(shown.join("\n"))
+    style.glyphs(joined(parts))
 }
 
 fn head(traced: &Traced<'_>, style: &Style) -> String {
@@ -276,17 +275,22 @@ fn address_lines(
         Some(address) => Cell::left(address.to_string()),
         None => Cell::left("no answer").dim(),
     };
+    let figures = |path| {
+        let mut cells = figures(traced, layout, path, ttl, first, address);
+        leave_class_out(traced, &mut cells);
+        cells
+    };
     if layout != Layout::Stacked {
         let mut cells = vec![ttl_cell(first), address_cell];
         for path in &traced.paths {
             cells.push(Cell::default());
-            cells.extend(shown_figures(traced, layout, path, ttl, first, address));
+            cells.extend(figures(path));
         }
         return vec![Line::Row(cells, address)];
     }
     let mut lines = Vec::new();
     for path in &traced.paths {
-        let figures = shown_figures(traced, layout, path, ttl, first, address);
+        let figures = figures(path);
         if figures.iter().all(|cell| cell.plain().is_empty()) {
             continue;
         }
@@ -302,20 +306,6 @@ fn address_lines(
         lines.push(Line::Row(cells, address.filter(|_| shown)));
     }
     lines
-}
-
-/// What [`figures`] has of an address, in the columns that are shown.
-fn shown_figures(
-    traced: &Traced<'_>,
-    layout: Layout,
-    path: &ClassPath,
-    ttl: u8,
-    first: bool,
-    address: Option<IpAddr>,
-) -> Vec<Cell> {
-    let mut cells = figures(traced, layout, path, ttl, first, address);
-    leave_class_out(traced, &mut cells);
-    cells
 }
 
 /// What a class has to say of an address: which class arrived there, the loss of the hop beside its main

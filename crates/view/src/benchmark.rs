@@ -20,9 +20,10 @@ pub fn is_figures(table: &Table, column: usize) -> bool {
     cells.all(|cell| !matches!(cell, Cell::Text(_)))
 }
 
-/// A cell as people read it.
-pub fn words(cell: &Cell, column: &Column) -> String {
-    match (cell, column.unit.as_deref()) {
+/// The cell of a row in this column, as people read it.
+pub fn text(table: &Table, row: &[Cell], column: usize) -> String {
+    let cell = row.get(column).unwrap_or(&Cell::Nothing);
+    match (cell, table.columns[column].unit.as_deref()) {
         (Cell::Nothing, _) => String::new(),
         (Cell::Text(text), _) => text.clone(),
         (Cell::Count(count), _) => count.to_string(),
@@ -83,11 +84,11 @@ pub fn conformance(clauses: &[Clause]) -> String {
 pub fn markdown(report: &Report) -> String {
     let mut out = format!(
         "# {}\n\n{}\n",
-        text(&report.title),
+        escaped(&report.title),
         report.sections.join(", ")
     );
     for table in &report.tables {
-        let _ = write!(out, "\n## {}\n\n", text(&table.title));
+        let _ = write!(out, "\n## {}\n\n", escaped(&table.title));
         out += &markdown_table(table);
     }
     let _ = write!(
@@ -102,15 +103,15 @@ pub fn markdown(report: &Report) -> String {
             "| {} {} | {} | {} | {} |",
             clause.rfc,
             clause.section,
-            text(&clause.says),
+            escaped(&clause.says),
             verdict(clause.holds),
-            text(&clause.why)
+            escaped(&clause.why)
         );
     }
     if !report.notes.is_empty() {
         out += "\n## Notes\n\n";
         for note in &report.notes {
-            let _ = writeln!(out, "- {}", text(note));
+            let _ = writeln!(out, "- {}", escaped(note));
         }
     }
     out
@@ -119,17 +120,14 @@ pub fn markdown(report: &Report) -> String {
 fn markdown_table(table: &Table) -> String {
     let used = used(table);
     let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-    let heads = used.iter().map(|&k| text(&heading(&table.columns[k])));
+    let heads = used.iter().map(|&k| escaped(&heading(&table.columns[k])));
     let rules = used.iter().map(|&k| {
         let rule = if is_figures(table, k) { "---:" } else { "---" };
         rule.to_owned()
     });
     let mut out = row(heads.collect()) + &row(rules.collect());
     for cells in &table.rows {
-        let cell = |&k: &usize| {
-            let cell = cells.get(k).unwrap_or(&Cell::Nothing);
-            text(&words(cell, &table.columns[k]))
-        };
+        let cell = |&k: &usize| escaped(&text(table, cells, k));
         out += &row(used.iter().map(cell).collect());
     }
     out
@@ -147,7 +145,7 @@ pub fn used(table: &Table) -> Vec<usize> {
 }
 
 /// What Markdown would read as its own is text.
-fn text(words: &str) -> String {
+fn escaped(words: &str) -> String {
     words
         .replace('|', "\\|")
         .replace('<', "&lt;")

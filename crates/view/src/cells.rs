@@ -1,6 +1,6 @@
 //! What `delaylab cells` found, and its JSON document.
 
-use crate::json::{Interval, Published};
+use crate::json::{Interval, Published, whole};
 use crate::run::RunData;
 use delaylab_explain::steps::{Answer, Direction, Way};
 use delaylab_model::method::Method;
@@ -254,9 +254,4 @@ impl StepsFound {
             framings: framings.collect(),
         }
     }
-}
-
-/// Times here are whole nanoseconds.
-fn whole(value: f64) -> i64 {
-    value.round() as i64
 }

@@ -2,7 +2,24 @@
 
 pub use delaylab_model::words::{either, plural};
 
+use delaylab_model::shell::quoted;
 use delaylab_stats::anatomy::StageSet;
+
+/// What stands for a figure that is not known.
+pub const UNKNOWN: &str = "–";
+
+/// A figure as it is shown, where it is known.
+pub fn or_unknown<T>(figure: Option<T>, shown: impl FnOnce(T) -> String) -> String {
+    figure.map_or_else(|| UNKNOWN.to_owned(), shown)
+}
+
+/// What to know of a run in this folder that is not complete.
+pub fn partial(folder: &str) -> String {
+    format!(
+        "the run is in progress, or was interrupted: `delaylab resume {}` goes on with it then",
+        quoted(folder)
+    )
+}
 
 /// A share of 1 in per cent, in four columns at most: `0%`, `<1%`, `4%`, `>99%`, `100%`.
 pub fn short_percent(share: f64) -> String {
@@ -10,7 +27,7 @@ pub fn short_percent(share: f64) -> String {
     match percent {
         p if p > 0.0 && p < 0.5 => "<1%".to_owned(),
         p if (99.5..100.0).contains(&p) => ">99%".to_owned(),
-        p if !p.is_finite() => "–".to_owned(),
+        p if !p.is_finite() => UNKNOWN.to_owned(),
         p if p.abs() < 0.5 => "0%".to_owned(), // never "-0%"
         p => format!("{p:.0}%"),
     }

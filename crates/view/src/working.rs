@@ -46,8 +46,7 @@ pub struct MedianGrowth {
 
 /// Round trips a minute: 60 s / mean round trip.
 pub fn round_trips_a_minute(summary: &Summary) -> Option<f64> {
-    let round_trip = summary.round_trip.as_ref()?;
-    (round_trip.mean > 0.0).then(|| 60e9 / round_trip.mean)
+    a_minute(summary.round_trip.as_ref()?.mean)
 }
 
 /// Responsiveness as draft-ietf-ippm-responsiveness-08 has it ("Aggregating the Measurements"), in round trips a
@@ -306,7 +305,7 @@ fn is_on_path(stages: StageSet) -> bool {
 }
 
 fn median(summary: &Summary) -> Option<&AnatomyAt> {
-    summary.anatomy.iter().find(|at| at.label == "p50")
+    summary.anatomy_at("p50")
 }
 
 /// What a stage that grew says of where.

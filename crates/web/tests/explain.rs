@@ -108,7 +108,7 @@ fn row(records: &[Record]) -> TrialRow {
 fn told(folder: &Path) -> String {
     let run = Run::open_as_it_is(folder).unwrap();
     let found = causes::explain(&run, None, causes::slow::Baseline::Best);
-    let text = delaylab_terminal::explain::page(&Head::default(), &found, &Style::PLAIN);
+    let text = delaylab_terminal::explain::render(&Head::default(), &found, &Style::PLAIN);
     let document = serde_json::to_string(&json::document("run", &found)).unwrap();
     let page = html::page(&stored::in_full(&run, None, "run"));
     let page = page.split("<script>").next().unwrap();

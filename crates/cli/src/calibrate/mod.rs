@@ -19,7 +19,7 @@ use delaylab_terminal::calibration::{calibration_text, prediction_text};
 use delaylab_terminal::style::Style;
 use delaylab_view::calibration::{Calibrated, Calibration, Prediction, Predictions};
 use delaylab_view::json::to_line;
-use delaylab_web::html::calibration::{calibration_page, prediction_page};
+use delaylab_web::html::{calibration_page, prediction_page};
 use measured::Measured;
 use modelled::Modelled;
 use std::io;

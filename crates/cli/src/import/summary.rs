@@ -7,7 +7,7 @@ use delaylab_terminal::table::{Cell, Table};
 use delaylab_terminal::text::paragraph;
 use delaylab_view::import::stream_name;
 use delaylab_view::run::RunData;
-use delaylab_view::words::plural;
+use delaylab_view::words::{or_unknown, plural};
 
 /// What was imported, the peer's own figures beside those of its packets, and the run as any other.
 pub(super) fn text(
@@ -62,9 +62,7 @@ fn figures(found: &ImportedFile) -> Table {
     );
     table.row(heads.map(Cell::dim));
     for said in &imported.said {
-        let recomputed = said
-            .ours
-            .map_or_else(|| "–".to_owned(), |value| shown(value, said.unit));
+        let recomputed = or_unknown(said.ours, |value| shown(value, said.unit));
         let paint = if disagrees(found, said) {
             Paint::Warning
         } else {

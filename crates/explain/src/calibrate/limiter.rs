@@ -35,6 +35,17 @@ pub enum Limiter {
     Policer(Bucket),
 }
 
+impl Limiter {
+    /// The name in words and in documents.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Limiter::Link => "link",
+            Limiter::Shaper(_) => "shaper",
+            Limiter::Policer(_) => "policer",
+        }
+    }
+}
+
 /// A token bucket.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bucket {

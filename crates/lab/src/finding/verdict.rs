@@ -30,6 +30,11 @@ impl Verdict {
         }
     }
 
+    /// Its name in files.
+    pub fn id(self) -> String {
+        self.name().replace(' ', "_")
+    }
+
     /// All verdicts, in the order in which counts of them are shown.
     pub const ALL: [Self; 4] = [
         Verdict::True,
@@ -244,7 +249,7 @@ mod tests {
         assert_eq!(read("\"cannot_tell\"").ok(), Some(Undecided));
         for verdict in Verdict::ALL {
             let text = serde_json::to_string(&verdict).unwrap_or_default();
-            assert_eq!(text, format!("\"{}\"", verdict.name().replace(' ', "_")));
+            assert_eq!(text, format!("\"{}\"", verdict.id()));
             assert_eq!(read(&text).ok(), Some(verdict));
         }
     }

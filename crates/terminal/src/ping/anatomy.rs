@@ -7,7 +7,7 @@ use crate::text::paragraph;
 use crate::text::wrap;
 use delaylab_model::method::Method;
 use delaylab_model::units::format_duration_f64;
-use delaylab_stats::anatomy::{Place, StageSet};
+use delaylab_stats::anatomy::{Place, distinct_stages};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::missing;
 use delaylab_view::ping::Ping;
@@ -66,31 +66,15 @@ fn stage_rows(table: &mut Table, columns: &[AnatomyAt], style: &Style) {
         .columns()
         .saturating_sub(columns.len() * (CELL + 1))
         .max(LABEL);
-    for stages in stages(columns) {
-        let part = |at: &AnatomyAt| {
-            at.parts
-                .iter()
-                .find(|part| part.stages == stages)
-                .map(|p| p.ns)
-        };
+    // In the order of the packet's way.
+    for stages in distinct_stages(columns.iter().flat_map(|at| &at.parts)) {
         let mut lines = wrap(&short_name(stages), room);
         let last = lines.pop().unwrap_or_default();
         for line in lines {
             table.row([Cell::new(line)]);
         }
-        table.row(row(Cell::new(last), columns, part));
+        table.row(row(Cell::new(last), columns, |at| at.ns_of(stages)));
     }
-}
-
-/// The stages of all columns, each once, in the order of the packet's way.
-fn stages(columns: &[AnatomyAt]) -> Vec<StageSet> {
-    let mut stages = Vec::new();
-    for part in columns.iter().flat_map(|at| &at.parts) {
-        if !stages.contains(&part.stages) {
-            stages.push(part.stages);
-        }
-    }
-    stages
 }
 
 fn total_rows(table: &mut Table, columns: &[AnatomyAt]) {

@@ -9,6 +9,7 @@ use delaylab_model::trial::{ReflectorClock, Residence};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::summary::{Distribution, Interval, Summary};
 use delaylab_view::ping::Ping;
+use delaylab_view::words::or_unknown;
 use std::collections::BTreeMap;
 
 const HEAD: [&str; 5] = ["", "min", "mean", "sd", "p50"];
@@ -83,9 +84,8 @@ fn server_rows(summary: &Summary) -> Vec<(&'static str, &Distribution)> {
 }
 
 fn row(label: &str, d: &Distribution, upper: impl Iterator<Item = Option<Nanos>>) -> Vec<Cell> {
-    let unknown = || "–".to_owned();
-    let sd = d.sd.map_or_else(unknown, format_duration_f64);
-    let upper = upper.map(|ns| ns.map_or_else(unknown, format_duration));
+    let sd = or_unknown(d.sd, format_duration_f64);
+    let upper = upper.map(|ns| or_unknown(ns, format_duration));
     let moments = [
         label.to_owned(),
         format_duration(d.min),

@@ -27,7 +27,7 @@ pub use head::{asked, rare};
 pub use working::working_latency;
 
 use crate::style::{Paint, Style};
-use crate::text::paragraph;
+use crate::text::{joined, paragraph};
 use delaylab_view::ping::Ping;
 
 /// The whole summary, in lines that end in a line feed.
@@ -40,11 +40,7 @@ pub fn summary(ping: &Ping<'_>, style: &Style) -> String {
         notes::section(ping, style),
         verdict(ping, style),
     ];
-    let shown: Vec<_> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
-    style.glyphs(shown.join("\n"))
+    style.glyphs(joined(sections))
 }
 
 fn verdict(ping: &Ping<'_>, style: &Style) -> String {

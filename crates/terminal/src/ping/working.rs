@@ -7,7 +7,7 @@ use crate::text::paragraph;
 use delaylab_live::load::StreamReport;
 use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_rate};
-use delaylab_stats::anatomy::StageSet;
+use delaylab_stats::anatomy::{StageSet, distinct_stages};
 use delaylab_stats::summary::{AnatomyAt, Summary};
 use delaylab_view::words::{plural, short_name};
 use delaylab_view::working::{Working, on_its_own};
@@ -81,7 +81,7 @@ fn table(working: &Working<'_>) -> Table {
     let carried = |at: &&str| {
         [idle, loaded]
             .iter()
-            .any(|summary| find(summary, at).is_some())
+            .any(|summary| summary.anatomy_at(at).is_some())
     };
     let at: Vec<&str> = AT.into_iter().filter(carried).collect();
     let heads = at
@@ -90,18 +90,15 @@ fn table(working: &Working<'_>) -> Table {
     let heads = std::iter::once(String::new()).chain(heads);
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     let mut line = |label: Cell, value: &dyn Fn(&AnatomyAt) -> Option<f64>, paint| {
-        let cell = |(summary, at)| {
-            let ns = find(summary, at).and_then(value);
+        let cell = |(summary, at): (&Summary, &str)| {
+            let ns = summary.anatomy_at(at).and_then(value);
             Cell::painted(ns.map(format_duration_f64).unwrap_or_default(), paint)
         };
         let cells = at.iter().flat_map(|&at| [(idle, at), (loaded, at)]);
         table.row(std::iter::once(label).chain(cells.map(cell)));
     };
     for stages in stages(&[idle, loaded]) {
-        let part = |at: &AnatomyAt| {
-            let part = at.parts.iter().find(|part| part.stages == stages);
-            part.map(|part| part.ns)
-        };
+        let part = |at: &AnatomyAt| at.ns_of(stages);
         line(Cell::new(short_name(stages)), &part, Paint::Plain);
     }
     let response = |at: &AnatomyAt| Some(at.response_ns);
@@ -130,22 +127,12 @@ fn table(working: &Working<'_>) -> Table {
     table
 }
 
-fn find<'a>(summary: &'a Summary, label: &str) -> Option<&'a AnatomyAt> {
-    summary.anatomy.iter().find(|at| at.label == label)
-}
-
 /// The stages of both, each once, in the order of the packet's way.
 fn stages(summaries: &[&Summary]) -> Vec<StageSet> {
-    let mut stages = Vec::new();
     let bands = summaries
         .iter()
-        .flat_map(|summary| AT.into_iter().filter_map(|at| find(summary, at)));
-    for part in bands.flat_map(|at| &at.parts) {
-        if !stages.contains(&part.stages) {
-            stages.push(part.stages);
-        }
-    }
-    stages
+        .flat_map(|summary| AT.into_iter().filter_map(|at| summary.anatomy_at(at)));
+    distinct_stages(bands.flat_map(|at| &at.parts))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_procedure::Report;
 use delaylab_procedure::report::{self, Holds};
-use delaylab_view::benchmark::{conformance, heading, is_figures, used, verdict, words};
+use delaylab_view::benchmark::{conformance, heading, is_figures, text, used, verdict};
 use delaylab_view::run::RunData;
 
 pub(super) fn section(run: &RunData, style: &Style) -> String {
@@ -42,11 +42,7 @@ fn tabled(table: &report::Table, style: &Style) -> String {
             .map(|&k| place(k, heading(&table.columns[k])).dim()),
     );
     for row in &table.rows {
-        let cell = |&k: &usize| {
-            let cell = row.get(k).unwrap_or(&report::Cell::Nothing);
-            place(k, words(cell, &table.columns[k]))
-        };
-        drawn.row(columns.iter().map(cell));
+        drawn.row(columns.iter().map(|&k| place(k, text(table, row, k))));
     }
     let title = paragraph(&table.title, Paint::Plain, style);
     if drawn.width() <= style.columns() {
@@ -60,12 +56,7 @@ fn tabled(table: &report::Table, style: &Style) -> String {
 /// What is no figure, row by row.
 fn remarks(table: &report::Table, columns: &[usize], style: &Style) -> String {
     let of_row = |row: &Vec<report::Cell>| {
-        let text = |k: usize| {
-            words(
-                row.get(k).unwrap_or(&report::Cell::Nothing),
-                &table.columns[k],
-            )
-        };
+        let text = |k: usize| text(table, row, k);
         let said = columns
             .iter()
             .map(|&k| text(k))
@@ -87,12 +78,8 @@ fn remarks(table: &report::Table, columns: &[usize], style: &Style) -> String {
 fn turned(table: &report::Table, columns: &[usize]) -> Table {
     let mut drawn = Table::default();
     for &k in columns {
-        let column = &table.columns[k];
-        let head = Cell::new(heading(column)).dim();
-        let cells = table.rows.iter().map(|row| {
-            let cell = row.get(k).unwrap_or(&report::Cell::Nothing);
-            Cell::new(words(cell, column))
-        });
+        let head = Cell::new(heading(&table.columns[k])).dim();
+        let cells = table.rows.iter().map(|row| Cell::new(text(table, row, k)));
         drawn.row(std::iter::once(head).chain(cells));
     }
     drawn

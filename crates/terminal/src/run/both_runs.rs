@@ -9,8 +9,7 @@ use delaylab_model::units::{format_duration, format_signed_duration};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_view::both_runs::{BothRuns, Row, ratio};
 use delaylab_view::run::{RunData, Ways};
-use delaylab_view::words::plural;
-use delaylab_view::words::short_name;
+use delaylab_view::words::{or_unknown, plural, short_name};
 
 /// What a table shows of the two runs: as much as there is room for.
 #[derive(Clone, Copy)]
@@ -123,9 +122,8 @@ fn cells(row: &Row, shown: Shown) -> Vec<Cell> {
 }
 
 fn quantile(both: [Option<Nanos>; 2]) -> [Cell; 4] {
-    let unknown = || "–".to_owned();
-    let [first, second] = both.map(|ns| Cell::new(ns.map_or_else(unknown, format_duration)));
-    let ratio = ratio(both).map_or_else(unknown, times);
+    let [first, second] = both.map(|ns| Cell::new(or_unknown(ns, format_duration)));
+    let ratio = or_unknown(ratio(both), times);
     [Cell::default(), first, second, Cell::new(ratio)]
 }
 

@@ -6,6 +6,7 @@ use crate::table::{Cell, Table};
 use crate::text::{width, wrap};
 use delaylab_view::run::words::{glyph, interval, quantity, tally};
 use delaylab_view::run::{Evidence, FindingShown, RunData, Verdict};
+use delaylab_view::words::or_unknown;
 
 /// Columns before the numbers.
 const INDENT: usize = 2;
@@ -114,8 +115,7 @@ fn label(number: &Evidence) -> String {
 }
 
 fn value(number: &Evidence) -> String {
-    let value = number.value.map(|value| quantity(value, &number.unit));
-    value.unwrap_or_else(|| "–".to_owned())
+    or_unknown(number.value, |value| quantity(value, &number.unit))
 }
 
 /// The interval, and the verdict of a comparison.

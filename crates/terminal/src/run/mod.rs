@@ -27,7 +27,7 @@ mod variation;
 pub use both_runs::both_runs;
 
 use crate::style::{Paint, Style};
-use crate::text::paragraph;
+use crate::text::{joined, paragraph};
 use delaylab_view::run::RunData;
 
 /// The tables of the run, in lines that end in a line feed. `report` is the path of its page, where
@@ -42,8 +42,7 @@ pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
         findings::section(run, style),
         end(run, report),
     ];
-    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    style.glyphs(shown.join("\n"))
+    style.glyphs(joined(sections))
 }
 
 /// Of a procedure the trials are a search: what it found is enough.
@@ -54,14 +53,12 @@ fn trials(run: &RunData, style: &Style) -> String {
     if let Some(figures) = &run.figures_alone {
         return figures_alone::section(figures, style);
     }
-    let sections = [
+    joined([
         trials::section(run, style),
         variation::section(run, style),
         steps::section(run, style),
         series::section(run, style),
-    ];
-    let shown: Vec<_> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    shown.join("\n")
+    ])
 }
 
 fn head(run: &RunData, style: &Style) -> String {

@@ -4,9 +4,11 @@ use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
-use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::plan::{Factor, Unit, level_of};
 use delaylab_model::series::COUNTS;
+use delaylab_model::units::format_in_unit;
 use delaylab_view::run::{RunData, SeriesShown};
+use delaylab_view::words::or_unknown;
 
 /// Combinations that are shown unless all are asked for.
 const ROWS: usize = 20;
@@ -28,9 +30,9 @@ fn below_each_other(run: &RunData, style: &Style) -> String {
     table.row(heads.map(Cell::dim));
     for shown in run.series.iter().filter(|shown| has_any(shown)) {
         let lead = [Cell::left(&shown.series), Cell::left(&shown.of)];
-        let max = has_maximum(&shown.series).then(|| value_of(shown.max, shown.unit));
-        let mean = value_of(shown.mean, shown.unit);
-        let figures = [mean, max.unwrap_or_else(unknown)].map(Cell::new);
+        let max = has_maximum(&shown.series).then_some(shown.max);
+        let max = or_unknown(max, |max| value_of(max, shown.unit));
+        let figures = [value_of(shown.mean, shown.unit), max].map(Cell::new);
         table.row(lead.into_iter().chain(figures));
     }
     let note = "mean and max of whole trials, warm-up included; of each measure the port or flow with the largest mean";
@@ -162,8 +164,7 @@ fn table(factors: &[&str], kinds: &[&[SeriesShown]], rows: &[&[Factor]]) -> Tabl
     let names = factors.iter().map(|name| Cell::left(*name));
     table.row(names.chain(heads).map(Cell::dim));
     for combination in rows {
-        let level = |name: &&str| combination.iter().find(|(factor, _)| factor == name);
-        let label = |name| level(name).map_or("", |(_, level)| &level.label);
+        let label = |name| level_of(combination, name).map_or("", |level| &level.label);
         let levels = factors.iter().map(|name| Cell::left(label(name)));
         let figures = figures(kinds, combination).into_iter();
         table.row(levels.chain(figures.map(Cell::new)));
@@ -176,7 +177,7 @@ fn figures(kinds: &[&[SeriesShown]], combination: &[Factor]) -> Vec<String> {
     let figures = kinds.iter().flat_map(|kind| {
         let shown = of_combination(kind, combination);
         let value = |of: fn(&SeriesShown) -> f64| {
-            shown.map_or_else(unknown, |shown| value_of(of(shown), shown.unit))
+            or_unknown(shown, |shown| value_of(of(shown), shown.unit))
         };
         let max = has_column_of_maximum(kind).then(|| value(|shown| shown.max));
         let mark = match shown.is_some_and(|shown| shown.is_exception) {
@@ -187,10 +188,6 @@ fn figures(kinds: &[&[SeriesShown]], combination: &[Factor]) -> Vec<String> {
         [mean].into_iter().chain(max)
     });
     figures.collect()
-}
-
-fn unknown() -> String {
-    "–".to_owned()
 }
 
 /// The largest share of a stretch is nearly always all of it.
@@ -224,15 +221,7 @@ fn value_of(value: f64, unit: Unit) -> String {
 
 /// `<1 B`, `532 B`, `64.0 kB`: a queue's mean is not known to the byte.
 fn bytes(value: f64) -> String {
-    let scaled = |scale: f64, unit: &str| {
-        let value = value / scale;
-        let digits = match value {
-            small if small < 9.995 => 2,
-            middle if middle < 99.95 => 1,
-            _ => 0,
-        };
-        format!("{value:.digits$} {unit}")
-    };
+    let scaled = |scale, unit| format!("{} {unit}", format_in_unit(value, scale));
     match value {
         none if none <= 0.0 => "0 B".to_owned(),
         few if few < 1.0 => "<1 B".to_owned(),

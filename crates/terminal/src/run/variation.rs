@@ -8,6 +8,7 @@ use delaylab_model::units::format_duration_f64;
 use delaylab_view::run::groups::MOST_GROUPS;
 use delaylab_view::run::variation::{Combination, DELAY, HEADS, Of, combinations, figures};
 use delaylab_view::run::{Group, RunData};
+use delaylab_view::words::or_unknown;
 
 /// Columns of a block: as many as there is room for.
 const COLUMNS_OF_A_BLOCK: [&[&str]; 3] = [
@@ -102,7 +103,7 @@ fn grouped(
 
 fn cell(group: Option<&Group>, of: Of, head: &str) -> String {
     let ipdv = group.and_then(|group| of.ipdv(group));
-    let time = |ns: Option<f64>| ns.map_or_else(|| "–".to_owned(), format_duration_f64);
+    let time = |ns: Option<f64>| or_unknown(ns, format_duration_f64);
     match head {
         "n" => ipdv.map_or_else(String::new, |v| v.count.to_string()),
         "mean" => time(ipdv.and_then(|v| v.mean)),

@@ -154,13 +154,11 @@ impl<'a> Predictions<'a> {
         let groups = shown.groups.iter().map(|one| {
             let (measured, model) = (&one.before.measured, &one.before.model);
             let expected = one.expected_loss();
-            let (low, high) =
-                (expected.and_then(|expected| expected.between)).unwrap_or((f64::NAN, f64::NAN));
             let lost = PredictedLost {
                 measured: measured.lost(),
                 model: model.lost(),
                 predicted: expected.map(|expected| expected.value),
-                expected: Interval::new(low, high),
+                expected: Interval::between(expected.and_then(|expected| expected.between)),
             };
             Row::new(
                 measured,
@@ -232,15 +230,12 @@ fn expectations(
     let before = one.before.distance(measure)?;
     let expected = one.expected(measure, all)?;
     let each = before.quantiles.iter().zip(&expected);
-    let each = each.map(|([measured, model], expected)| {
-        let (low, high) = expected.between.unwrap_or((f64::NAN, f64::NAN));
-        Expectation {
-            measured_ns: whole(*measured),
-            model_ns: whole(*model),
-            predicted_ns: whole(expected.value),
-            same_packets_ns: whole(expected.same_packets),
-            expected_ns: Interval::new(low, high),
-        }
+    let each = each.map(|([measured, model], expected)| Expectation {
+        measured_ns: whole(*measured),
+        model_ns: whole(*model),
+        predicted_ns: whole(expected.value),
+        same_packets_ns: whole(expected.same_packets),
+        expected_ns: Interval::between(expected.between),
     });
     Some(NAMES.into_iter().zip(each).collect())
 }
@@ -432,11 +427,7 @@ impl Limiter {
         let bucket = found.bucket();
         let ceiling = bucket.and_then(|bucket| bucket.ceiling);
         Self {
-            kind: match limiter {
-                limiter::Limiter::Link => "link",
-                limiter::Limiter::Shaper(_) => "shaper",
-                limiter::Limiter::Policer(_) => "policer",
-            },
+            kind: limiter.name(),
             certain: found.verdict.is_none_or(|verdict| !verdict.is_open),
             slope_share: found.verdict.and_then(|verdict| number(verdict.share)),
             burst_bytes: bucket.and_then(|bucket| bucket.burst).map(Estimate::new),

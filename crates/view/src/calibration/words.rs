@@ -1,5 +1,6 @@
 //! What was found, as rows of words.
 
+use crate::words::or_unknown;
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::{Buffer, Counts};
 use delaylab_explain::calibrate::limiter::Limiter;
@@ -64,11 +65,7 @@ fn rate(found: &Calibration) -> Option<Fact> {
 }
 
 fn limiter(found: &Calibration) -> Option<Fact> {
-    let value = match found.limiter.as_ref()? {
-        Limiter::Link => "link",
-        Limiter::Shaper(_) => "shaper",
-        Limiter::Policer(_) => "policer",
-    };
+    let value = found.limiter.as_ref()?.name();
     let from = match found.verdict {
         Some(verdict) => format!("unloaded slope {} of that", format_share(verdict.share)),
         None => "packets are lost and none waits".to_owned(),
@@ -205,27 +202,21 @@ fn of_line(what: &'static str, line: &Line) -> Fact {
 
 /// A duration, also a negative one, without a zero that is one.
 pub fn duration(ns: f64) -> String {
-    if ns.is_finite() {
-        format_duration_f64(ns)
-    } else {
-        "–".to_owned()
-    }
+    or_unknown(Some(ns).filter(|ns| ns.is_finite()), format_duration_f64)
 }
 
 /// Where a new run is expected to have a quantile: `1.72 ms to 1.86 ms`.
 pub fn range(expected: &Expected) -> String {
-    match expected.between {
-        Some((low, high)) => format!("{} to {}", duration(low), duration(high)),
-        None => "–".to_owned(),
-    }
+    or_unknown(expected.between, |(low, high)| {
+        format!("{} to {}", duration(low), duration(high))
+    })
 }
 
 /// Where a new run is expected to have its loss: `29 % to 33 %`.
 pub fn range_of_loss(expected: &Expected) -> String {
-    match expected.between {
-        Some((low, high)) => format!("{} to {}", format_share(low), format_share(high)),
-        None => "–".to_owned(),
-    }
+    or_unknown(expected.between, |(low, high)| {
+        format!("{} to {}", format_share(low), format_share(high))
+    })
 }
 
 /// What was left out, in a sentence; nothing where nothing was.

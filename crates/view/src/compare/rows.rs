@@ -1,5 +1,6 @@
 //! What stands in the tables of a comparison, as text.
 
+use crate::words::{UNKNOWN, or_unknown, plural, short_name};
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::LimitResult;
 use delaylab_explain::compare::looks::is_clear;
@@ -7,6 +8,7 @@ use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Figures, PairFigures, Quantity};
 use delaylab_lab::finding::Measure;
 use delaylab_model::units::{format_share, format_signed_duration, format_signed_share, sign};
+use delaylab_stats::anatomy::distinct_stages;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
@@ -33,8 +35,6 @@ pub struct Row {
     /// It leaves out zero, however many figures are looked at.
     pub is_clear: bool,
 }
-
-const UNKNOWN: &str = "–";
 
 impl Row {
     /// Of which nothing is known.
@@ -64,13 +64,13 @@ pub fn all(pair: &PairFigures, looks: usize) -> Vec<Row> {
 /// The share of packets that were never answered.
 pub fn loss(pair: &PairFigures, looks: usize) -> Row {
     let Shift { a, b, absolute, .. } = &pair.loss;
-    let share = |share: Option<f64>| share.map_or_else(|| UNKNOWN.to_owned(), format_share);
+    let share = |share: Option<f64>| or_unknown(share, format_share);
     let difference = pair.loss.difference();
     Row {
         quantity: "lost".to_owned(),
         a: share(*a),
         b: share(*b),
-        difference: difference.map_or_else(|| UNKNOWN.to_owned(), format_signed_share),
+        difference: or_unknown(difference, format_signed_share),
         interval: ends(absolute.as_ref().ok(), |end| {
             format_signed_share(end.clamp(-1.0, 1.0))
         }),
@@ -132,8 +132,7 @@ pub fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> Row {
 }
 
 fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
-    let unknown = || UNKNOWN.to_owned();
-    let own = |value: Option<f64>| value.map_or_else(unknown, |value| plain(quantity, value));
+    let own = |value: Option<f64>| or_unknown(value, |value| plain(quantity, value));
     let change = |value: f64| signed(quantity, value);
     let difference = shift.difference();
     let relative = shift.relative.as_ref().ok();
@@ -143,11 +142,9 @@ fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
         statistic: statistic_name(shift.statistic),
         a: own(shift.a),
         b: own(shift.b),
-        difference: difference.map_or_else(unknown, change),
+        difference: or_unknown(difference, change),
         interval: ends(shift.absolute.as_ref().ok(), change),
-        share: share.map_or_else(unknown, |(difference, a)| {
-            format_signed_share(difference / a)
-        }),
+        share: or_unknown(share, |(difference, a)| format_signed_share(difference / a)),
         share_interval: ends(relative, format_signed_share),
         is_clear: is_clear(shift, looks),
     }
@@ -159,10 +156,9 @@ fn ends(bounds: Option<&Bounds>, shown: impl Fn(f64) -> String) -> String {
         v if v.is_infinite() => "no end".to_owned(),
         v => shown(v),
     };
-    bounds.map_or_else(
-        || UNKNOWN.to_owned(),
-        |bounds| format!("{} to {}", end(bounds.low), end(bounds.high)),
-    )
+    or_unknown(bounds, |bounds| {
+        format!("{} to {}", end(bounds.low), end(bounds.high))
+    })
 }
 
 fn plain(quantity: Quantity, value: f64) -> String {
@@ -181,12 +177,8 @@ pub fn signed(quantity: Quantity, value: f64) -> String {
 pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String>)>) {
     let carried = &pair.carried;
     let heads = carried.iter().map(|carried| carried.at).collect();
-    let mut sets = Vec::new();
-    for [part, _] in carried.iter().flat_map(|carried| &carried.stages) {
-        if !sets.contains(&part.stages) {
-            sets.push(part.stages);
-        }
-    }
+    let parts = carried.iter().flat_map(|carried| &carried.stages);
+    let sets = distinct_stages(parts.map(|[a, _]| a));
     let moved = |set| {
         let mut parts = carried.iter().flat_map(|carried| &carried.stages);
         parts.any(|[a, b]| a.stages == set && (a.ns, b.ns) != (0.0, 0.0))
@@ -200,7 +192,7 @@ pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String
         cell.collect()
     };
     let sets = sets.into_iter().filter(|set| moved(*set));
-    let rows = sets.map(|set| (crate::words::short_name(set), cells(set)));
+    let rows = sets.map(|set| (short_name(set), cells(set)));
     let sum = carried
         .iter()
         .map(|c| format_signed_duration(c.difference()));
@@ -212,8 +204,8 @@ pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String
 pub fn counts(pair: &PairFigures) -> String {
     let [a, b] = &pair.pair.streams;
     let [sent_a, sent_b] = pair.counts.each_ref().map(|counts| counts.sent);
-    let trials = crate::words::plural(a.len() as u64, "trial");
-    let packets = crate::words::plural(sent_a, "packet");
+    let trials = plural(a.len() as u64, "trial");
+    let packets = plural(sent_a, "packet");
     format!("{packets} of {trials} in A, {sent_b} of {} in B", b.len())
 }
 
@@ -249,7 +241,7 @@ pub fn levels(held: &LimitResult) -> String {
 
 /// `what`, in A, in B.
 pub fn circumstance(difference: &Difference) -> [String; 3] {
-    let end = |end: &Option<String>| end.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    let end = |end: &Option<String>| or_unknown(end.as_deref(), str::to_owned);
     [
         difference.what.clone(),
         end(&difference.a),

@@ -1,13 +1,13 @@
 //! Two runs on disk, compared.
 
 use super::{Compared, Side};
+use crate::words::partial;
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
 use delaylab_explain::compare::limits::{LimitResult, held};
 use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
-use delaylab_model::shell::quoted;
 use delaylab_stats::remarks::Remarks;
 use delaylab_store::run::{Run, State};
 
@@ -112,10 +112,7 @@ fn remarked(run: &Run) -> Option<Vec<String>> {
 fn side(run: &Run, folder: String) -> Side {
     let mut problems = run.problems();
     if run.state() == State::Partial {
-        problems.push(format!(
-            "the run is not complete: `delaylab resume {}` goes on with it",
-            quoted(&folder)
-        ));
+        problems.push(partial(&folder));
     }
     let invalid = run.trials().iter().filter(|row| !row.valid).count();
     if invalid > 0 {

@@ -2,7 +2,7 @@
 //!
 //! As in `ping`: whole nanoseconds, names of times end in `_ns`, what is not known is null.
 
-use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons};
+use crate::json::{Interval, Levels, Measured, Published, Reasons, levels, reasons, whole};
 use delaylab_explain::causes::blackouts::Blackout;
 use delaylab_explain::causes::changes::Scope;
 use delaylab_explain::causes::changes::Visible;
@@ -325,10 +325,6 @@ pub fn document<'a>(run: &str, found: &'a Explanation) -> Document<'a> {
         changes_visible: found.changes.visible,
         unknown: found.unknown.clone(),
     }
-}
-
-fn whole(ns: f64) -> Nanos {
-    ns.round() as Nanos
 }
 
 fn by_stage(parts: &[Part]) -> BTreeMap<String, Nanos> {

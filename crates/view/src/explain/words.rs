@@ -1,13 +1,12 @@
 //! Ways, effects and changes in words, the same on a terminal and on a page.
 
 use crate::run::{Evidence, words};
-use crate::words::{plural, short_percent};
+use crate::words::{or_unknown, plural, short_percent};
 use delaylab_explain::causes::changes::{Change, Changes, Scope};
 use delaylab_explain::causes::effects::Shift;
 use delaylab_explain::causes::slow::{Against, Condition};
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{Cause, Explanation};
-use delaylab_model::hop::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64, format_signed_duration};
 use delaylab_stats::comparison::Bounds;
 
@@ -83,10 +82,7 @@ pub fn asked_for_lines(found: &Explanation) -> Vec<String> {
 
 /// `echo, forward`.
 pub fn way_name(way: &OneWay) -> String {
-    let direction = match way.direction {
-        Direction::Forward => "forward",
-        Direction::Return => "return",
-    };
+    let direction = way.direction.name();
     match way.levels() {
         levels if levels.is_empty() => format!("{}, {direction}", way.probe),
         levels => format!("{}, {direction}, {levels}", way.probe),
@@ -107,9 +103,7 @@ pub fn clocks(way: &OneWay) -> String {
 
 /// By how much a level shifts the response.
 pub fn difference(shift: &Shift) -> String {
-    shift
-        .difference_ns
-        .map_or_else(|| "–".to_owned(), format_signed_duration)
+    or_unknown(shift.difference_ns, format_signed_duration)
 }
 
 /// Between which two differences that lies, with 95 % confidence.

@@ -189,6 +189,17 @@ impl Interval {
             level: 0.95,
         }
     }
+
+    /// Between these, where they are known.
+    pub fn between(ends: Option<(f64, f64)>) -> Self {
+        let (low, high) = ends.unwrap_or((f64::NAN, f64::NAN));
+        Self::new(low, high)
+    }
+}
+
+/// Times in documents are whole nanoseconds.
+pub(crate) fn whole(value: f64) -> i64 {
+    value.round() as i64
 }
 
 /// A level for each factor, by the factor's name.

@@ -139,7 +139,7 @@ impl<'a> Line<'a> {
         let mut tally = BTreeMap::new();
         for verdict in delaylab_lab::finding::Verdict::ALL {
             let of_it = judged.iter().filter(|it| it.verdict == verdict);
-            tally.insert(verdict.name().replace(' ', "_"), of_it.count());
+            tally.insert(verdict.id(), of_it.count());
         }
         let head = &data.head;
         let run = Run {

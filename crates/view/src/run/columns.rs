@@ -6,7 +6,7 @@
 
 use super::groups::Apart;
 use super::{RunData, Ways};
-use crate::words::short_percent;
+use crate::words::{UNKNOWN, or_unknown, short_percent};
 use delaylab_model::Nanos;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::summary::{Counts, Distribution, Summary};
@@ -142,14 +142,13 @@ impl Columns {
         ]
         .map(time);
         let other = self.beside.then_some(other).into_iter().flatten();
-        let [host, network] =
-            shares(summary).map(|share| share.map_or_else(unknown, short_percent));
+        let [host, network] = shares(summary).map(|share| or_unknown(share, short_percent));
         let first = [
             sent(counts),
             format_part(counts.lost, counts.ended()),
             time(delays.map(|d| d.p50)),
             time(delays.and_then(Distribution::carried_p99)),
-            sd.map_or_else(unknown, format_duration_f64),
+            or_unknown(sd, format_duration_f64),
             time(delays.map(|d| d.max)),
         ];
         let server = self.of_servers.then(|| self.server(summary));
@@ -165,7 +164,7 @@ impl Columns {
                 .map(|bound| short_percent(bound.p50 as f64 / all.p50 as f64))
         });
         match bounds {
-            None => unknown(),
+            None => UNKNOWN.to_owned(),
             Some([least, most]) if least == most => least,
             Some([least, most]) => format!("{}–{most}", least.trim_end_matches('%')),
         }
@@ -190,22 +189,18 @@ fn differs(one: Option<&Distribution>, other: Option<&Distribution>) -> bool {
 /// Nothing is known of packets that were never recorded: some reports of other tools have figures alone.
 fn sent(counts: &Counts) -> String {
     match *counts == Counts::default() {
-        true => unknown(),
+        true => UNKNOWN.to_owned(),
         false => counts.sent.to_string(),
     }
 }
 
 fn time(ns: Option<Nanos>) -> String {
-    ns.map_or_else(unknown, format_duration)
-}
-
-fn unknown() -> String {
-    "–".to_owned()
+    or_unknown(ns, format_duration)
 }
 
 /// Host and network in the median response, 0 to 1, where stamps tell them apart.
 pub fn shares(summary: &Summary) -> [Option<f64>; 2] {
-    let median = summary.anatomy.iter().find(|at| at.label == "p50");
+    let median = summary.anatomy_at("p50");
     let share = |ns: Option<f64>| Some(ns? / median?.response_ns);
     [
         share(median.and_then(|at| at.host_ns)),

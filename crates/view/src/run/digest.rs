@@ -1,8 +1,11 @@
 //! A run in one table: for each combination of levels how much was lost, how long it took, and where.
 
 use super::groups::worst_of;
-use super::{RunData, ShownDelay, Ways};
+use super::{RunData, ShownDelay, Stream, Ways};
+use crate::json::whole;
+use crate::words::or_unknown;
 use delaylab_model::Nanos;
+use delaylab_model::plan::level_of;
 use delaylab_model::units::{format_duration, format_part};
 use delaylab_stats::summary::{Distribution, Summary};
 use delaylab_store::frame::{Frame, Values};
@@ -105,17 +108,17 @@ impl RunData {
             return ways;
         }
         let streams = self.trials.iter().map(|trial| &trial.stream);
-        Ways::new(streams.filter(|stream| {
+        let of_levels = |stream: &&Stream| {
             let mut levels = heads.iter().zip(levels);
             levels.all(|(head, level)| {
-                let mut factors = stream.factors.iter();
-                match factors.find(|(name, _)| name == head) {
-                    Some((_, own)) => own.label == *level,
+                match level_of(&stream.factors, head) {
+                    Some(own) => own.label == *level,
                     // Not a factor: the column of probes.
                     None => stream.name == *level,
                 }
             })
-        }))
+        };
+        Ways::new(streams.filter(of_levels).map(|stream| stream.frames))
     }
 }
 
@@ -133,8 +136,7 @@ impl DigestRow {
             Ways::RoundTrip => (quantiles(ShownDelay::Response), round_trips, none),
             Ways::OneWay | Ways::Both => (none, none, round_trips),
         };
-        let median = summary.anatomy.iter().find(|at| at.label == "p50");
-        let whole = |ns: f64| ns.round() as Nanos;
+        let median = summary.anatomy_at("p50");
         Self {
             levels,
             trials,
@@ -157,7 +159,7 @@ impl DigestRow {
 
     /// As people read them: a cell for each of [`Digest::heads`].
     pub fn cells(&self) -> Vec<String> {
-        let text = |ns: Option<Nanos>| ns.map_or_else(|| "–".to_owned(), format_duration);
+        let text = |ns: Option<Nanos>| or_unknown(ns, format_duration);
         let times = [self.shown.p50, self.shown.p99, self.network, self.host].map(text);
         let lost = format_part(self.lost, self.ended);
         let levels = self.levels.iter().cloned();

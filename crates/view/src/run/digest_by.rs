@@ -4,6 +4,7 @@ use super::digest::{Digest, DigestRow};
 use super::{RunData, Ways};
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::distinct::originals;
+use delaylab_model::plan::level_of;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::SummaryBuilder;
 use delaylab_store::run::Run;
@@ -55,15 +56,7 @@ impl RunData {
         let rows = rows.iter().zip(summaries).map(|(row, summary)| {
             let levels = row.levels.iter().map(|&level| level.to_owned()).collect();
             let trials: BTreeSet<u32> = row.streams.iter().map(|stream| stream.trial).collect();
-            let frames = row
-                .streams
-                .iter()
-                .filter(|stream| stream.method.is_one_way());
-            let ways = match frames.count() {
-                0 => Ways::RoundTrip,
-                all if all == row.streams.len() => Ways::OneWay,
-                _ => Ways::Both,
-            };
+            let ways = Ways::new(row.streams.iter().map(|stream| stream.method.is_one_way()));
             DigestRow::new(levels, trials.len(), &summary.finish(), delay, ways)
         });
         Ok(Digest {
@@ -108,8 +101,7 @@ impl RunData {
             let at = probes.iter().position(|probe| *probe == stream.probe_name);
             return Ok((&stream.probe_name, at.unwrap_or(usize::MAX)));
         }
-        let factor = stream.factors.iter().find(|(factor, _)| factor == name);
-        let (_, level) = factor.ok_or_else(|| NoFactor {
+        let level = level_of(&stream.factors, name).ok_or_else(|| NoFactor {
             asked: name.to_owned(),
             known: (stream.factors.iter().map(|(factor, _)| factor.clone()))
                 .chain([PROBE.to_owned()])

@@ -1,6 +1,7 @@
 //! A run of figures without packets, as another tool's report gives them: a row for each of its streams.
 
 use super::words::quantity;
+use crate::words::{UNKNOWN, or_unknown};
 use delaylab_model::units::format_part;
 use delaylab_store::trial_row::TrialRow;
 
@@ -36,7 +37,7 @@ impl FiguresAlone {
         let cells = |row: &TrialRow| {
             let counts = counts.iter().map(|name| count(row, name));
             let times = times.iter().map(|(name, _)| row.figure(name));
-            let times = times.map(|ns| ns.map_or_else(unknown, |ns| quantity(ns, "ns")));
+            let times = times.map(|ns| or_unknown(ns, |ns| quantity(ns, "ns")));
             (row.probe_name.clone(), counts.chain(times).collect())
         };
         let shown = Self {
@@ -52,10 +53,6 @@ fn count(row: &TrialRow, name: &str) -> String {
     match (row.figure(name), row.figure("sent")) {
         (Some(lost), Some(sent)) if name == "lost" => format_part(lost as u64, sent as u64),
         (Some(count), _) => (count as u64).to_string(),
-        (None, _) => unknown(),
+        (None, _) => UNKNOWN.to_owned(),
     }
-}
-
-fn unknown() -> String {
-    "–".to_owned()
 }

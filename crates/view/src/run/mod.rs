@@ -146,7 +146,7 @@ impl RunData {
 
     /// Where the packets of its probes go.
     pub fn ways(&self) -> Ways {
-        Ways::new(self.trials.iter().map(|trial| &trial.stream))
+        Ways::new(self.trials.iter().map(|trial| trial.stream.frames))
     }
 }
 
@@ -209,9 +209,10 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// A round trip beyond this is an excursion; see [`excursion_bound`].
+    /// A round trip beyond this is an excursion ([`excursion::bound`]).
     pub fn bound(&self) -> Option<Nanos> {
-        excursion_bound(&self.summary)
+        let delays = self.summary.round_trip.as_ref()?;
+        Some(excursion::bound(delays.p50, delays.iqr))
     }
 }
 
@@ -233,12 +234,6 @@ pub struct Group {
     pub ipdv: Delays,
     /// IPDV of the network's part. `None` where the run has one probe, or stamps do not tell host and network apart.
     pub network_ipdv: Option<Ipdv>,
-}
-
-/// The round trip beyond which a packet is an excursion ([`excursion::bound`]).
-pub fn excursion_bound(summary: &Summary) -> Option<Nanos> {
-    let delays = summary.round_trip.as_ref()?;
-    Some(excursion::bound(delays.p50, delays.iqr))
 }
 
 /// A finding with its verdict and the numbers behind it.

@@ -91,14 +91,10 @@ fn split(path: &Path, probe: &Probe, row: &TrialRow, hops: &[Hop]) -> Option<Spl
     let last = line(path.rate_at(probe.to.as_deref()))?;
     let between = line(path.rate.map(|rate| rate.0)).unwrap_or(last);
     let latency = time(path.switch.as_ref().and_then(|switch| switch.latency));
-    let figure = row
-        .figures
-        .iter()
-        .find(|(name, _)| name == "round_trip_mean_ns");
     Some(Split {
         label: levels_in_words(&row.factors, None),
         probe: row.probe_name.clone(),
-        delay: figure.and_then(|(_, mean)| *mean)?,
+        delay: row.figure("round_trip_mean_ns")?,
         forwarding: waited + last + (devices - 1.0) * between + devices * latency,
         propagation: (devices + 1.0) * time(path.propagation),
         trials: 1.0,

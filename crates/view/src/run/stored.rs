@@ -9,7 +9,7 @@ use super::parts::Parts;
 use super::series::Everything;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
-use crate::words::{plural, to_the_second};
+use crate::words::{partial, plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::steps::{Gatherer, Member, Way};
@@ -116,7 +116,7 @@ fn read(
     let streams: Vec<_> = streams.collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let mut parts = Parts::new(figures, &streams, levels, EXACT_LIMIT);
-    let mut builder = RunDataBuilder::in_order(streams, levels, EXACT_LIMIT);
+    let mut builder = RunDataBuilder::new(streams, levels, EXACT_LIMIT);
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
@@ -327,10 +327,7 @@ fn problems(
         ));
     }
     if run.state() == State::Partial {
-        problems.push(format!(
-            "the run is in progress, or was interrupted: `delaylab resume {}` goes on with it then",
-            quoted(folder)
-        ));
+        problems.push(partial(folder));
         if unfinished > 0 {
             let records = plural(unfinished, "record");
             problems.push(format!(

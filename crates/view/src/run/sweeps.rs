@@ -19,7 +19,8 @@ pub fn shown(run: &RunData) -> impl Iterator<Item = NamedWay<'_>> {
     let sweeps = run.sweeps.iter().enumerate();
     sweeps.flat_map(|(sweep, of)| {
         let streams = run.trials.iter().map(|trial| &trial.stream);
-        let ways = Ways::new(streams.filter(|stream| stream.name == of.probe));
+        let streams = streams.filter(|stream| stream.name == of.probe);
+        let ways = Ways::new(streams.map(|stream| stream.frames));
         let one = move |way| NamedWay { sweep, way, ways };
         of.ways.iter().map(one)
     })

@@ -1,6 +1,7 @@
 //! Delay variation by probe, as the terminal and the page show it.
 
 use super::{Group, RunData, Ways};
+use crate::words::or_unknown;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::summary::Distribution;
 use delaylab_stats::variation::Ipdv;
@@ -79,8 +80,8 @@ pub fn figures(group: &Group, of: Of) -> [String; 7] {
     let summary = &group.summary;
     let ipdv = of.ipdv(group).unwrap_or_default();
     let delays = summary.round_trip.as_ref();
-    let mean = |ns: Option<f64>| ns.map_or_else(unknown, format_duration_f64);
-    let time = |ns: Option<i64>| ns.map_or_else(unknown, format_duration);
+    let mean = |ns: Option<f64>| or_unknown(ns, format_duration_f64);
+    let time = |ns: Option<i64>| or_unknown(ns, format_duration);
     [
         ipdv.count.to_string(),
         mean(ipdv.mean),
@@ -90,10 +91,6 @@ pub fn figures(group: &Group, of: Of) -> [String; 7] {
         time(delays.and_then(Distribution::carried_p99)),
         format_part(summary.counts.lost, summary.counts.ended()),
     ]
-}
-
-fn unknown() -> String {
-    "–".to_owned()
 }
 
 /// The groups of one combination of levels beside each other.

@@ -1,6 +1,5 @@
 //! Where packets go: there and back, or as frames of a tester one way. What is shown of them is called by it.
 
-use super::Stream;
 use serde_json::Value;
 
 /// Where the packets of some probes go.
@@ -15,12 +14,12 @@ pub enum Ways {
 }
 
 impl Ways {
-    /// Of these streams.
-    pub fn new<'a>(streams: impl Iterator<Item = &'a Stream>) -> Self {
+    /// Of streams, of which this says whether they are of frames.
+    pub fn new(are_frames: impl Iterator<Item = bool>) -> Self {
         let (mut frames, mut packets) = (false, false);
-        for stream in streams {
-            frames |= stream.frames;
-            packets |= !stream.frames;
+        for of_frames in are_frames {
+            frames |= of_frames;
+            packets |= !of_frames;
         }
         match (frames, packets) {
             (false, _) => Ways::RoundTrip,

@@ -1,12 +1,9 @@
 //! How a run's figures read, the same on the page and on the terminal.
 
 use super::{Evidence, RunData, Verdict};
+use crate::words::UNKNOWN;
 use delaylab_lab::finding::dimension::format_number;
 use delaylab_model::units::{duration_unit, format_in_unit, rate_unit, with_minus};
-
-fn unknown() -> String {
-    "–".to_owned()
-}
 
 /// The unit of a share, which is shown as a percentage.
 pub const SHARE: &str = "share";
@@ -16,7 +13,7 @@ pub const POINTS: &str = "points";
 /// A value with its unit: `1.25 ms`, `9188 B`, `337 kB`, `883 Mbit/s`, `4.2 ns/B`, `0.999`, `5.25 %`, `−2.15 points`.
 pub fn quantity(value: f64, unit: &str) -> String {
     if !value.is_finite() && unit != "ns" {
-        return unknown();
+        return UNKNOWN.to_owned();
     }
     let scale = Scale::fitting(value, unit);
     scale.with_name(&scale.number(value))

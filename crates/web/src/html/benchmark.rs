@@ -4,7 +4,7 @@ use super::section as titled;
 use super::table::{Column, Table};
 use delaylab_procedure::Report;
 use delaylab_procedure::report;
-use delaylab_view::benchmark::{conformance, heading, is_figures, verdict, words};
+use delaylab_view::benchmark::{conformance, heading, is_figures, text, verdict};
 use delaylab_view::run::RunData;
 use maud::{Markup, html};
 
@@ -34,8 +34,8 @@ fn tabled(table: &report::Table) -> Markup {
     });
     let mut drawn = Table::new(columns);
     for row in &table.rows {
-        let cells = row.iter().zip(&table.columns);
-        drawn.row(cells.map(|(cell, column)| words(cell, column)).collect());
+        let columns = 0..table.columns.len();
+        drawn.row(columns.map(|k| text(table, row, k)).collect());
     }
     html! {
         h3 { (table.title) }

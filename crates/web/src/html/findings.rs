@@ -4,7 +4,8 @@
 use super::interval;
 use super::table::{Column, Table};
 use delaylab_view::run::words::{glyph, interval, quantity, tally};
-use delaylab_view::run::{Evidence, FindingShown, RunData, Verdict};
+use delaylab_view::run::{Evidence, FindingShown, RunData};
+use delaylab_view::words::{UNKNOWN, or_unknown};
 use maud::{Markup, html};
 
 pub(super) fn section(run: &RunData) -> Markup {
@@ -20,7 +21,7 @@ pub(super) fn section(run: &RunData) -> Markup {
 
 fn finding(finding: &FindingShown) -> Markup {
     html! {
-        article class={ "finding " (class(finding.verdict)) } {
+        article class={ "finding " (finding.verdict.id().replace('_', "-")) } {
             p class="verdict" {
                 span aria-hidden="true" { (glyph(finding.verdict)) }
                 span class="word" { (finding.verdict.name()) }
@@ -44,15 +45,6 @@ fn finding(finding: &FindingShown) -> Markup {
     }
 }
 
-const fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::True => "true",
-        Verdict::False => "false",
-        Verdict::Undecided => "undecided",
-        Verdict::NotApplicable => "not-applicable",
-    }
-}
-
 fn evidence(evidence: &[Evidence], reason: &str) -> Markup {
     use Column::{Code, Figures, Words};
     let mut table = Table::new([
@@ -72,13 +64,12 @@ fn evidence(evidence: &[Evidence], reason: &str) -> Markup {
 }
 
 fn row(number: &Evidence) -> Vec<String> {
-    let known = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
     let verdict = number.verdict;
     vec![
         number.level.clone(),
         number.what.clone(),
-        known(number.value.map(|value| quantity(value, &number.unit))),
-        known(interval(number)),
+        or_unknown(number.value, |value| quantity(value, &number.unit)),
+        interval(number).unwrap_or_else(|| UNKNOWN.to_owned()),
         match number.count {
             0 => String::new(),
             n => n.to_string(),

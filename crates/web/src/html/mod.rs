@@ -30,7 +30,7 @@
 //! tooltips and saving figures.
 
 mod benchmark;
-pub mod calibration;
+mod calibration;
 mod comparison;
 mod embedded;
 mod facts;
@@ -52,6 +52,7 @@ mod trials;
 mod variation;
 mod why;
 
+pub use calibration::{calibration_page, prediction_page};
 pub use comparison::comparison;
 pub(crate) use comparison::served_comparison;
 pub(crate) use embedded::hash;

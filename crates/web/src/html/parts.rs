@@ -8,6 +8,7 @@ use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_view::run::RunData;
 use delaylab_view::run::parts::{Part, PartContent};
+use delaylab_view::words::or_unknown;
 use maud::{Markup, html};
 
 /// All of them; where the run has no such part, why.
@@ -53,7 +54,7 @@ fn tabulated(asked: &FigureSection, found: &Tabulated) -> Markup {
     let mut table = Table::new(heads(asked, found, is_beside));
     for row in &found.rows {
         let cells = row.cells.iter();
-        let cells = cells.map(|cell| cell.clone().unwrap_or_else(|_| "–".to_owned()));
+        let cells = cells.map(|cell| or_unknown(cell.as_deref().ok(), str::to_owned));
         let here = is_beside.then(|| "here".to_owned());
         let lead = [row.level.clone()].into_iter().chain(here);
         table.row(lead.chain(cells).collect());

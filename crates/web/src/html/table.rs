@@ -1,6 +1,7 @@
 //! An HTML table: labels at the left, figures at the right. What a column holds is said once, of its place: a page may
 //! have tens of thousands of cells, and said in each it would be most of their bytes.
 
+use delaylab_view::words::UNKNOWN;
 use maud::{Markup, html};
 use std::fmt::Write;
 
@@ -142,7 +143,7 @@ impl Table {
     /// Columns that hold nothing in any row are left out.
     fn is_used(&self, column: usize) -> bool {
         let mut cells = self.rows.iter().filter_map(|row| row.cells.get(column));
-        cells.any(|cell| !(cell.is_empty() || self.is_known && cell == "–"))
+        cells.any(|cell| !(cell.is_empty() || self.is_known && cell == UNKNOWN))
     }
 
     /// A row without its end tags, which HTML does not need.

@@ -5,6 +5,7 @@ use super::table::{Column, Table};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_view::run::RunData;
 use delaylab_view::run::variation::{Combination, HEADS, Of, combinations, figures};
+use delaylab_view::words::or_unknown;
 use maud::{Markup, html};
 
 pub(super) fn section(run: &RunData) -> Markup {
@@ -37,9 +38,8 @@ fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of) -> Markup {
         let levels = combination.levels.iter().map(|level| (*level).to_owned());
         let figures = combination.groups.iter().flat_map(|group| {
             let ipdv = group.and_then(|group| of.ipdv(group));
-            let sd = ipdv.and_then(|v| v.sd).map(format_duration_f64);
-            let iqr = ipdv.and_then(|v| v.iqr).map(format_duration);
-            [sd, iqr].map(|figure| figure.unwrap_or_else(|| "–".to_owned()))
+            let sd = or_unknown(ipdv.and_then(|v| v.sd), format_duration_f64);
+            [sd, or_unknown(ipdv.and_then(|v| v.iqr), format_duration)]
         });
         table.row(levels.chain(figures).collect());
     }

@@ -14,7 +14,7 @@ use delaylab_view::explain::words::{
     share_of_main, visible, way_name,
 };
 use delaylab_view::run::{Explanation, RunData};
-use delaylab_view::words::{plural, short_percent};
+use delaylab_view::words::{or_unknown, plural, short_percent};
 use maud::{Markup, html};
 
 /// Lesser causes and changes are in `delaylab explain -v`.
@@ -75,9 +75,7 @@ fn conditions(found: &Explanation) -> Markup {
     }
     html! {
         (table.render())
-        @if let more @ 1.. = conditions.len().saturating_sub(CONDITIONS) {
-            p { "And " (plural(more as u64, "condition")) " more: " code { "delaylab explain -v" } "." }
-        }
+        (more(conditions.len(), CONDITIONS, "condition"))
     }
 }
 
@@ -87,7 +85,7 @@ fn causes(found: &Explanation) -> Markup {
         @if all > 0 {
             ol class="causes" { @for one in found.found().take(SHOWN) { (cause(found, one)) } }
         }
-        (more(all, "cause"))
+        (more(all, SHOWN, "cause"))
         (asked_for(found))
     }
 }
@@ -117,8 +115,9 @@ fn cause(found: &Explanation, cause: &Cause) -> Markup {
     }
 }
 
-fn more(all: usize, what: &str) -> Markup {
-    let more = all.saturating_sub(SHOWN);
+/// Where those that are not shown can be read.
+fn more(all: usize, shown: usize, what: &str) -> Markup {
+    let more = all.saturating_sub(shown);
     html! {
         @if more > 0 {
             p {
@@ -136,15 +135,13 @@ fn ways(found: &Explanation) -> Markup {
     let mut table = Table::new(head.chain(quantiles).chain([("clocks".to_owned(), Words)]));
     let known = |ns: f64| format_duration_f64(ns.round());
     for way in found.ways.iter().take(CONDITIONS) {
-        let above = way.above.map(|ns| ns.map_or_else(|| "–".to_owned(), known));
+        let above = way.above.map(|ns| or_unknown(ns, known));
         let row = [way_name(way)].into_iter().chain(above);
         table.row(row.chain([clocks(way)]).collect());
     }
     html! {
         (table.render())
-        @if let more @ 1.. = found.ways.len().saturating_sub(CONDITIONS) {
-            p { "And " (plural(more as u64, "way")) " more: " code { "delaylab explain -v" } "." }
-        }
+        (more(found.ways.len(), CONDITIONS, "way"))
     }
 }
 
@@ -171,7 +168,7 @@ fn changes(found: &Explanation) -> Markup {
     let lines = lines.chain(visible(&found.changes));
     html! {
         (list("Changes of level", lines.collect()))
-        (more(changes.len(), "change"))
+        (more(changes.len(), SHOWN, "change"))
     }
 }
 

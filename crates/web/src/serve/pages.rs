@@ -6,7 +6,7 @@ use delaylab_lab::finding::Verdict;
 use delaylab_model::units::{format_duration, format_part};
 use delaylab_store::index::Entry;
 use delaylab_store::run::State;
-use delaylab_view::words::date_and_time;
+use delaylab_view::words::{UNKNOWN, date_and_time, or_unknown};
 use maud::{Markup, html};
 
 /// The list of runs, the latest first: those that have every word of `search` in what is shown of them.
@@ -84,9 +84,8 @@ fn shown(entry: &Entry) -> String {
 fn verdicts(entry: &Entry) -> String {
     let counts = &entry.overview.verdicts;
     let words = Verdict::ALL.into_iter().filter_map(|verdict| {
-        let name = verdict.name();
-        let count = counts.get(&name.replace(' ', "_"))?;
-        Some(format!("{count} {name}"))
+        let count = counts.get(&verdict.id())?;
+        Some(format!("{count} {verdict}"))
     });
     match words.collect::<Vec<_>>().join(", ") {
         none if none.is_empty() => "no findings".to_owned(),
@@ -104,11 +103,11 @@ fn state(entry: &Entry) -> String {
 
 fn lost(entry: &Entry) -> String {
     let most = entry.overview.most_lost;
-    most.map_or_else(|| "–".to_owned(), |[lost, sent]| format_part(lost, sent))
+    or_unknown(most, |[lost, sent]| format_part(lost, sent))
 }
 
 fn time(ns: Option<i64>) -> String {
-    ns.map_or_else(|| "–".to_owned(), format_duration)
+    or_unknown(ns, format_duration)
 }
 
 fn run_row(entry: &Entry) -> Markup {
@@ -117,7 +116,7 @@ fn run_row(entry: &Entry) -> Markup {
     let state = state(entry);
     // Where there is no room for its column.
     let unusual = entry.damage.is_some() || entry.state != State::Complete;
-    let world = entry.world.as_deref().unwrap_or("–");
+    let world = entry.world.as_deref().unwrap_or(UNKNOWN);
     let started = entry.started_utc.as_deref().map(date_and_time);
     html! {
         tr {
@@ -133,7 +132,7 @@ fn run_row(entry: &Entry) -> Markup {
             td class="figures" { (time(came.p50)) }
             td class="figures" { (time(came.p99)) }
             td class="figures spare" { (came.sent) }
-            td class="name spare" { (started.as_deref().unwrap_or("–")) }
+            td class="name spare" { (started.as_deref().unwrap_or(UNKNOWN)) }
             td class="spare" { (state) }
         }
     }

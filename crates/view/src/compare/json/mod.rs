@@ -221,7 +221,7 @@ fn ends(low: Option<f64>, high: Option<f64>) -> Option<Interval> {
     is_known.then(|| Interval {
         low,
         high,
-        ..Interval::new(f64::NAN, f64::NAN)
+        ..Interval::between(None)
     })
 }
 
