@@ -383,6 +383,18 @@ impl fmt::Display for Negotiated {
     }
 }
 
+/// How late the switches of a testbed handed frames on: from when a frame was to leave until it was given to the interface. It
+/// is part of each delay that was measured across them, and no part of the path that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SwitchLateness {
+    /// How many frames were handed on in the trial.
+    pub frames: u64,
+    /// Half of them were no later than this.
+    pub p50_ns: Nanos,
+    /// 99 of 100 were no later than this.
+    pub p99_ns: Nanos,
+}
+
 /// What came of one probe of a trial, beside its records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProbeFacts {
@@ -422,6 +434,8 @@ pub struct ProbeFacts {
     pub lost_load: Option<u64>,
     /// Digest of the simulator's events in all of the trial, where the world has one.
     pub trace_hash: Option<u64>,
+    /// How late the testbed's switches handed frames on in the trial, those of its loads too; `None` where there are none.
+    pub switch_lateness: Option<SwitchLateness>,
     /// How long the trial was on a clock that is not this host's; see [`crate::world::Clock`].
     pub simulated: Option<Nanos>,
 }

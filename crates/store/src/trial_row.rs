@@ -110,6 +110,8 @@ struct Fixed {
     strays: u64,
     rejected: u64,
     lost_load: Option<u64>,
+    /// JSON.
+    switch_lateness: Option<String>,
     /// In hexadecimal.
     trace_hash: Option<String>,
 }
@@ -119,7 +121,7 @@ impl Row for Fixed {
     const COLUMNS: &'static [Column<Self>] = columns! { Fixed:
         trial probe probe_name method repeat position started_utc duration_ns realtime_offset
         host_condition seed valid warmup noise_sources ran processes negotiated resolved warnings flaws record_facts stamps
-        lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer unanswered path_mtu strays rejected lost_load trace_hash
+        lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer unanswered path_mtu strays rejected lost_load switch_lateness trace_hash
     };
     type Key = (u32, u16);
 
@@ -159,6 +161,7 @@ impl Row for Fixed {
             strays: 0,
             rejected: 0,
             lost_load: None,
+            switch_lateness: None,
             trace_hash: None,
         }
     }
@@ -206,6 +209,7 @@ impl From<&TrialRow> for Fixed {
             strays: facts.strays,
             rejected: facts.rejected,
             lost_load: facts.lost_load,
+            switch_lateness: facts.switch_lateness.as_ref().map(json),
             trace_hash: facts.trace_hash.map(|hash| format!("{hash:016x}")),
         }
     }
@@ -257,6 +261,7 @@ impl Fixed {
                 warnings: from_lines(self.warnings),
                 flaws: from_lines(self.flaws),
                 lost_load: self.lost_load,
+                switch_lateness: from_json(self.switch_lateness.as_deref().unwrap_or("null"))?,
                 trace_hash: from_hex(self.trace_hash.as_deref())?,
                 simulated: self.started_utc.is_none().then_some(self.duration_ns),
             },

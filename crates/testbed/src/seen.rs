@@ -9,14 +9,20 @@ use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::plan::Unit;
 use delaylab_model::rows::Rows;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
-use delaylab_model::trial::{Dropped, Trial};
+use delaylab_model::trial::{Dropped, SwitchLateness, Trial};
+use delaylab_model::units::format_duration;
 use delaylab_model::world::Sink;
-use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
 use delaylab_sim::trace::Point;
+use delaylab_stats::loglinear::LogLinear;
 use delaylab_topology::framing::in_cells;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+
+/// The switches of a testbed that are later than this at the median, or at the 99th percentile, are said to be late.
+const MOST_TYPICAL_LATENESS: Nanos = 50 * MICROSECOND;
+const MOST_LATENESS: Nanos = MILLISECOND;
 
 /// Hands it all over. Returns what a reader should know.
 pub fn hand_over(
@@ -97,6 +103,28 @@ pub fn hand_over(
     Ok(warnings)
 }
 
+/// How late frames were handed on; `None` where there were none.
+pub fn lateness(late: &LogLinear) -> Option<SwitchLateness> {
+    Some(SwitchLateness {
+        frames: late.count(),
+        p50_ns: late.quantile(0.5)?,
+        p99_ns: late.quantile(0.99)?,
+    })
+}
+
+/// What a reader should know where that is more than a testbed is to add to its delays.
+pub fn too_late(late: SwitchLateness) -> Option<String> {
+    let is_late = late.p50_ns > MOST_TYPICAL_LATENESS || late.p99_ns > MOST_LATENESS;
+    is_late.then(|| {
+        format!(
+            "the testbed's switches were late, which the delays have in them: half of the frames were handed on up to {} \
+             after they were to leave, 99 % up to {}; run it where less else runs",
+            format_duration(late.p50_ns),
+            format_duration(late.p99_ns)
+        )
+    })
+}
+
 fn sentence(port: &str, why: &str) -> String {
     let what = "packets";
     Dropped { what, port, why }.sentence()
@@ -172,5 +200,25 @@ fn series_point(
         min: point.min,
         mean: point.mean,
         max: point.max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn switches_are_late_by_their_median_or_by_their_worst_frames() {
+        let of = |typical: Nanos, rare: Nanos| {
+            let mut late = LogLinear::default();
+            (0..1000).for_each(|frame| late.push(if frame % 50 == 0 { rare } else { typical }));
+            let late = lateness(&late).unwrap();
+            (late.frames, too_late(late))
+        };
+        assert_eq!(lateness(&LogLinear::default()), None);
+        assert_eq!(of(40_000, 900_000), (1000, None));
+        assert!(of(60_000, 60_000).1.unwrap().contains("up to 60.0 µs"));
+        assert!(of(2_000, 3_000_000).1.unwrap().contains("99 % up to 3"));
     }
 }

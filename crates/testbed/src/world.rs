@@ -153,7 +153,12 @@ impl Testbed {
         let failed = |error| LiveError::Probe(RunError::Sink(error));
         let mut warnings = Vec::new();
         if let Some(seen) = seen.map_err(TestbedError::Switch)? {
+            let late = seen::lateness(&seen.late);
+            for facts in &mut facts.probes {
+                facts.switch_lateness = late;
+            }
             warnings = seen::hand_over(seen, trial, &layout, sink).map_err(failed)?;
+            warnings.extend(late.and_then(seen::too_late));
         }
         let watched = watched.map_err(TestbedError::Queues)?;
         warnings.extend(seen::hand_over_queues(watched, trial, sink).map_err(failed)?);

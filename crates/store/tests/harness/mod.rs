@@ -12,7 +12,7 @@ use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{
     Delivery, LossDirection, LostInHost, Negotiated, ProbeFacts, RecordFacts, ReflectorClock,
-    Residence, StampPoint,
+    Residence, StampPoint, SwitchLateness,
 };
 use delaylab_model::unanswered::{Outage, Refusal, Unanswered};
 use delaylab_store::run::Run;
@@ -301,6 +301,11 @@ fn facts(trial: u32) -> ProbeFacts {
             _ => Vec::new(),
         },
         lost_load: (trial == 1).then_some(12),
+        switch_lateness: (trial == 1).then_some(SwitchLateness {
+            frames: 4,
+            p50_ns: 5_000,
+            p99_ns: 60_000,
+        }),
         trace_hash: (trial == 1).then_some(0xfeed),
         simulated: None,
     }

@@ -84,11 +84,22 @@ pub struct Met {
     pub backlog: u64,
 }
 
+/// A frame that has come to the other end of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Departure {
+    /// Of which port.
+    pub port: u16,
+    /// When.
+    pub at: Picos,
+    /// The frame.
+    pub bytes: Vec<u8>,
+}
+
 /// What is to be done now.
 #[derive(Debug, Default)]
 pub struct DeviceOutput {
-    /// Frames to send, each with its port.
-    pub send: Vec<(u16, Vec<u8>)>,
+    /// Frames to send.
+    pub send: Vec<Departure>,
     /// What probes met.
     pub met: Vec<Met>,
 }
@@ -306,7 +317,11 @@ impl Device {
                 Event::Arrives(egress, frame) => self.arrives(egress, frame, due),
                 Event::Sent(egress) => self.sent(egress, due),
                 Event::Ready(egress) => self.ready(egress, due),
-                Event::Leaves(egress, bytes) => due.send.push((egress, bytes)),
+                Event::Leaves(egress, bytes) => due.send.push(Departure {
+                    port: egress,
+                    at,
+                    bytes,
+                }),
                 Event::Resets(up_at) => self.reset(up_at),
             }
         }

@@ -5,13 +5,14 @@
 //! switch in hardware. It never spins for more than a share of the time: a real-time thread that does
 //! is stopped by the kernel for much longer.
 
-use super::device::{Device, DeviceOutput, Met, TrialTraces};
+use super::device::{Departure, Device, DeviceOutput, Met, TrialTraces};
 use super::probes::Probes;
 use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::wait::Watched;
 use delaylab_kernel::{clock, wait};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, Picos};
+use delaylab_stats::loglinear::LogLinear;
 use delaylab_traffic::pacing::awake::Awake;
 use std::io;
 use std::os::fd::AsFd;
@@ -56,6 +57,8 @@ pub struct SwitchObservations {
     pub met_more: bool,
     /// Each device's.
     pub devices: Vec<TrialTraces>,
+    /// How late frames were handed on, in nanoseconds.
+    pub late: LogLinear,
     /// Frames that an interface refused to take.
     pub refused: u64,
 }
@@ -177,7 +180,9 @@ impl Driver {
             self.read(wired);
             let now = self.picos(clock::monotonic());
             wired.device.advance(now, &mut self.due);
-            for (port, bytes) in self.due.send.drain(..) {
+            for Departure { port, at, bytes } in self.due.send.drain(..) {
+                let due = self.epoch + (at / 1_000) as Nanos;
+                self.seen.late.push(clock::monotonic() - due);
                 let sent = wired.sockets[usize::from(port)].send(&bytes);
                 self.seen.refused += u64::from(sent.is_err());
             }

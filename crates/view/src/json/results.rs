@@ -4,7 +4,7 @@ use super::Stats;
 use crate::ping::{Ping, warnings};
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
-use delaylab_model::trial::{Delivery, Negotiated, ProbeFacts, RecordFacts};
+use delaylab_model::trial::{Delivery, Negotiated, ProbeFacts, RecordFacts, SwitchLateness};
 use delaylab_stats::summary::Summary;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -103,6 +103,8 @@ pub struct Facts {
     pub strays: u64,
     /// Packets that arrived and were not replies to this probe.
     pub rejected: u64,
+    /// How late a testbed's switches handed frames on.
+    pub switch_lateness: Option<SwitchLateness>,
 }
 
 impl Facts {
@@ -113,6 +115,7 @@ impl Facts {
             path_mtu: facts.path_mtu,
             strays: facts.strays,
             rejected: facts.rejected,
+            switch_lateness: facts.switch_lateness,
         }
     }
 }

@@ -95,7 +95,14 @@ fn a_lone_packet_crosses_two_lines_one_after_the_other() {
     let at = device.next().unwrap();
     assert_eq!(at, whole + on_the_line(100) + 5 * MICRO);
     device.advance(at, &mut due);
-    assert_eq!(due.send, [(1, packet(0, 1, 0, 100))]);
+    assert_eq!(
+        due.send,
+        [Departure {
+            port: 1,
+            at,
+            bytes: packet(0, 1, 0, 100)
+        }]
+    );
     assert_eq!(device.next(), None);
 }
 
@@ -115,7 +122,14 @@ fn after_a_short_reset_the_line_begins_anew() {
             left = next;
         }
     }
-    assert_eq!(due.send, [(1, packet(0, 1, 1, 800))]);
+    assert_eq!(
+        due.send,
+        [Departure {
+            port: 1,
+            at: left,
+            bytes: packet(0, 1, 1, 800)
+        }]
+    );
     assert_eq!(left, first + 2 * second);
 }
 
@@ -181,7 +195,7 @@ fn whoever_is_not_known_is_looked_for_everywhere() {
     let mut due = DeviceOutput::default();
     device.receive(0, 0, &packet(0, 9, 0, 100), &mut Probes::default());
     finish(&mut device, &mut due);
-    let ports: Vec<_> = due.send.iter().map(|(port, _)| *port).collect();
+    let ports: Vec<_> = due.send.iter().map(|departure| departure.port).collect();
     assert_eq!(ports, [1, 2]);
 
     let mut in_a_loop = settings(3, |_| ());
@@ -205,7 +219,8 @@ fn impaired(impair: Impair) -> Vec<(u16, Vec<u8>)> {
         device.advance(at, &mut due);
     }
     finish(&mut device, &mut due);
-    due.send
+    let sent = due.send.into_iter();
+    sent.map(|sent| (sent.port, sent.bytes)).collect()
 }
 
 #[test]
