@@ -9,6 +9,7 @@ use delaylab_model::method::Method;
 use delaylab_model::plan::{Level, Unit};
 use delaylab_model::record::{Outcome as End, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_stats::anatomy::Stage;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::random::SplitMix;
@@ -482,6 +483,38 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
             && whole.text.ends_with("4 of 4 pairs differ."),
         "{}",
         whole.text
+    );
+}
+
+/// Of nothing no change is a multiple: two nanoseconds more are less than five times as long.
+#[test]
+fn two_nanoseconds_more_are_a_smaller_change_than_five_times_as_long() {
+    let queue = Measure::Stage(Stage::LocalQueue);
+    let side = |queues: [i64; 2], seed: u64| {
+        let mut samples = Samples::default();
+        for (trial, (wait, queue)) in (0..).zip(["1ms", "10ms"].into_iter().zip(queues)) {
+            let mut records = records(Recipe {
+                seed: seed + u64::from(trial),
+                ..PLAIN
+            });
+            for record in &mut records {
+                let varied = queue + queue * (record.seq as i64 % 7) / 100;
+                record.t_tx = record.t_sched.map(|t| t + varied);
+            }
+            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
+        }
+        samples
+    };
+    let asked = ComparisonRequest {
+        measures: vec![queue],
+        headline: queue,
+        full: false,
+    };
+    let found = compare(&side([0, 1_000], 1), &side([2, 5_000], 9), &asked).unwrap();
+    let text = found.whole.unwrap().text;
+    assert!(
+        text.starts_with("Local queue rises, most in wait 10ms: p"),
+        "{text}"
     );
 }
 

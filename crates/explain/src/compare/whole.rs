@@ -104,6 +104,9 @@ const NOTICED: [Functional; 3] = [
 /// A change of a quantile without an interval is worth a word from a doubling on, as a logarithm.
 const WORTH_UNBOUNDED: f64 = std::f64::consts::LN_2;
 
+/// A nanosecond, the step of clocks: nothing is a multiple of less.
+const LEAST: f64 = 1.0;
+
 /// The sentences.
 struct Words<'a> {
     pairs: &'a [PairFigures],
@@ -116,8 +119,14 @@ struct Words<'a> {
 struct Move<'a> {
     pair: &'a PairFigures,
     shift: &'a Shift,
-    /// B as a share of A, its logarithm.
+    /// As [`change`].
     by: f64,
+}
+
+/// From `a` to `b` nanoseconds: how many times the smaller of them the larger is, as a logarithm, below 0 where it falls.
+fn change(a: f64, b: f64) -> f64 {
+    let smaller = a.abs().min(b.abs()).max(LEAST);
+    ((b - a).abs() / smaller).ln_1p().copysign(b - a)
 }
 
 impl<'a> Words<'a> {
@@ -223,17 +232,11 @@ impl<'a> Words<'a> {
         let moves = shifts
             .iter()
             .filter(|shift| is_clear(shift, self.looks) == told);
-        let moves: Vec<_> = moves
-            .filter_map(|shift| {
-                let (a, b) = (shift.a?, shift.b?);
-                let by = if a > 0.0 && b > 0.0 {
-                    (b / a).ln()
-                } else {
-                    b - a
-                };
-                Some(Move { pair, shift, by })
-            })
-            .collect();
+        let moves = moves.filter_map(|shift| {
+            let by = change(shift.a?, shift.b?);
+            Some(Move { pair, shift, by })
+        });
+        let moves: Vec<_> = moves.collect();
         let noticed = |moved: &Move<'_>| NOTICED.contains(&moved.shift.statistic);
         match moves.iter().any(noticed) {
             true => moves.into_iter().filter(noticed).collect(),
