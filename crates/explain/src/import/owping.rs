@@ -66,10 +66,12 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
                 sessions.push(std::mem::take(&mut session));
             }
             session.heading = Some(heading);
-        } else if line.starts_with("seq_no=") && session.said_of_counts() {
+            continue;
+        }
+        if line.starts_with("seq_no=") && session.counts.is_some() {
             sessions.push(std::mem::take(&mut session));
-            session.packet(line);
-        } else if !session.line(line) {
+        }
+        if !session.line(line) {
             strange.note(number, line);
         }
     }
@@ -142,15 +144,11 @@ struct Session {
     /// Do its packets have times of day?
     dated: bool,
     first: Option<Nanos>,
-    said: Vec<(Figure, PrintedFigure)>,
+    said: Vec<PrintedFigure>,
     counts: Option<(u64, u64)>,
 }
 
 impl Session {
-    const fn said_of_counts(&self) -> bool {
-        self.counts.is_some()
-    }
-
     fn line(&mut self, line: &str) -> bool {
         if line.starts_with("seq_no=") {
             return self.packet(line);
@@ -243,7 +241,7 @@ impl Session {
         for (what, word, value) in [(Figure::Sent, "sent", sent), (Figure::Lost, "lost", lost)] {
             let printed = format!("{value} {word}");
             self.said
-                .push((what, PrintedFigure::count(0, what, value, printed)));
+                .push(PrintedFigure::count(0, what, value, printed));
         }
         true
     }
@@ -279,7 +277,7 @@ impl Session {
             let figure = Figure::Of(delay, statistic);
             let printed = format!("{what} {value}");
             self.said
-                .push((figure, PrintedFigure::time(0, figure, time, printed)));
+                .push(PrintedFigure::time(0, figure, time, printed));
         }
         true
     }
@@ -324,10 +322,26 @@ impl Session {
             imported.began = Some(before.min(first));
         }
         imported.streams.push(packets);
-        let said = self
-            .said
-            .into_iter()
-            .map(|(_, said)| PrintedFigure { stream, ..said });
+        let said = self.said.into_iter();
+        let said = said.map(|said| PrintedFigure { stream, ..said });
         imported.said.extend(said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    #[test]
+    fn a_broken_line_that_begins_a_session_is_said_to_be_broken() {
+        let session =
+            "seq_no=0 delay=0.411 ms (sync, err=0.628 ms)\n1 sent, 0 lost (0.000%), 0 duplicates\n";
+        let text = format!("{session}seq_no=0 delay=x ms (sync, err=0.628 ms)\n{session}");
+        let imported = super::super::read(text.as_bytes(), None).unwrap();
+        let (number, line) = imported.strange.unwrap();
+        assert_eq!(
+            (number, line.as_str()),
+            (3, "seq_no=0 delay=x ms (sync, err=0.628 ms)")
+        );
     }
 }
