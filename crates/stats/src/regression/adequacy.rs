@@ -28,7 +28,7 @@ pub struct ChiSquaredTest {
 impl Regression {
     /// Does the spread of the residuals depend on the terms? The test of Breusch and Pagan 1979 in
     /// Koenker's form of 1981, which needs no normal residuals: n·R² of the squared residuals on
-    /// the terms. A small p says that plain errors are wrong; `newey_west` has others.
+    /// the terms. A small p says that plain errors are wrong.
     ///
     /// `None` for a model of a constant alone, without a degree of freedom, and where nothing is
     /// left over.
