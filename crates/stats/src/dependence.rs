@@ -93,7 +93,7 @@ impl Pooled {
         Some(Dependence {
             effective: effective.min(self.count),
             block: (block_length(longest as f64, time) * group) as f64,
-            memory: (time - 1.0 / time) / 2.0 * size,
+            memory: memory(time) * size,
         })
     }
 
@@ -106,24 +106,40 @@ impl Pooled {
         .sum()
     }
 
-    /// The largest τ(m) = 1 + 2Σρ(k), k ≤ m, with m as far as five times itself (Sokal's window),
-    /// in groups. Where even the longest stream is too short for a window, what it has. `correlation`: ρ of groups.
+    /// [`sokal`]'s, in groups. Where even the longest stream is too short for a window, what it has. `correlation`: ρ of groups.
     fn autocorrelation_time(&self, correlation: impl Fn(usize) -> f64) -> Option<f64> {
         let longest = self.sums.iter().map(Vec::len).max()?;
         let limit = longest / 4;
-        let (mut time, mut largest) = (1.0_f64, 1.0_f64);
-        let mut lag = 0;
-        while (lag as f64) < 5.0 * largest {
-            let step = (lag / 32).max(1);
-            lag += step;
-            if lag > limit {
-                return (limit < SHORT).then_some(largest);
-            }
-            time += 2.0 * step as f64 * correlation(lag);
-            largest = largest.max(time);
-        }
-        Some(largest)
+        let has = |largest| (limit < SHORT).then_some(largest);
+        sokal(limit, correlation).map_or_else(has, Some)
     }
+}
+
+/// An integrated autocorrelation time: the largest τ(m) = 1 + 2Σρ(k), k ≤ m, with m as far as five times itself
+/// (Sokal's window). Far lags are taken in steps of a 32nd of the lag. Where the window goes beyond `limit` lags, the
+/// largest so far is the error.
+///
+/// The largest, because the ρ of a series that wanders slowly are pulled below zero by its own mean, and would hide how
+/// long its memory is.
+pub(crate) fn sokal(limit: usize, correlation: impl Fn(usize) -> f64) -> Result<f64, f64> {
+    let (mut time, mut largest) = (1.0_f64, 1.0_f64);
+    let mut lag = 0;
+    while (lag as f64) < 5.0 * largest {
+        let step = (lag / 32).max(1);
+        lag += step;
+        if lag > limit {
+            return Err(largest);
+        }
+        time += 2.0 * step as f64 * correlation(lag);
+        largest = largest.max(time);
+    }
+    Ok(largest)
+}
+
+/// How much of a block's length is lost at its ends, of an AR(1) with this autocorrelation time: blocks of L show a share of
+/// 1 − memory/L of the variance that a sum has.
+pub(crate) fn memory(time: f64) -> f64 {
+    (time - 1.0 / time) / 2.0
 }
 
 /// A quarter of a stream of fewer packets than four times this holds no window of five.

@@ -48,57 +48,55 @@ pub enum Interval {
     },
 }
 
-pub(crate) fn refuse_few(count: u64) -> Interval {
-    let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);
-    Interval::Refused {
-        reason: format!(
-            "{} too few to tell how much their delays depend on each other; about {more:.0} more are \
-             needed",
-            match count {
-                1 => "1 packet is".to_owned(),
-                count => format!("{count} packets are"),
-            }
-        ),
+impl Interval {
+    pub(crate) const fn refused(reason: String) -> Self {
+        Self::Refused { reason }
     }
+}
+
+/// Of so few packets there is no interval.
+pub(crate) fn too_few(count: u64) -> String {
+    let more = (2.0 * MIN_EFFECTIVE - count as f64).max(1.0);
+    format!(
+        "{} too few to tell how much their delays depend on each other; about {more:.0} more are \
+         needed",
+        match count {
+            1 => "1 packet is".to_owned(),
+            count => format!("{count} packets are"),
+        }
+    )
 }
 
 /// `needed`: so many independent values are.
-pub(crate) fn refuse_correlated(count: u64, about: &str, effective: f64, needed: f64) -> Interval {
+pub(crate) fn too_correlated(count: u64, about: &str, effective: f64, needed: f64) -> String {
     let more = round_up(count as f64 * (needed / effective - 1.0).max(1.0));
-    Interval::Refused {
-        reason: format!(
-            "{count} packets say as much as {about} {effective:.0} independent ones, because each \
-             delay resembles the one before; about {more:.0} more are needed"
-        ),
-    }
+    format!(
+        "{count} packets say as much as {about} {effective:.0} independent ones, because each \
+         delay resembles the one before; about {more:.0} more are needed"
+    )
 }
 
-pub(crate) fn refuse_unsettled(count: u64) -> Interval {
-    Interval::Refused {
-        reason: format!(
-            "the {count} packets are fewer than the delay's slow changes need: even averages over \
-             a tenth of them resemble their neighbours; about {count} more are needed"
-        ),
-    }
+fn unsettled(count: u64) -> String {
+    format!(
+        "the {count} packets are fewer than the delay's slow changes need: even averages over \
+         a tenth of them resemble their neighbours; about {count} more are needed"
+    )
 }
 
-fn refuse_open(count: u64) -> Interval {
-    Interval::Refused {
-        reason: format!(
-            "the upper end would lie beyond the largest of {count} delays; about {count} more \
-             packets are needed"
-        ),
-    }
+fn open_end(count: u64) -> String {
+    format!(
+        "the upper end would lie beyond the largest of {count} delays; about {count} more \
+         packets are needed"
+    )
 }
 
-pub(crate) fn refuse_tail(count: u64, effective: f64, beyond: f64) -> Interval {
+/// `beyond`: so many independent values lie beyond the quantile.
+pub(crate) fn too_few_beyond(count: u64, effective: f64, beyond: f64) -> String {
     let more = round_up(count as f64 * (MIN_BEYOND / beyond - 1.0));
-    Interval::Refused {
-        reason: format!(
-            "{count} packets say as much as about {effective:.0} independent ones, of which only \
-             {beyond:.1} lie beyond this quantile; about {more:.0} more packets are needed"
-        ),
-    }
+    format!(
+        "{count} packets say as much as about {effective:.0} independent ones, of which only \
+         {beyond:.1} lie beyond this quantile; about {more:.0} more packets are needed"
+    )
 }
 
 /// To two digits: it is an estimate.
@@ -109,10 +107,8 @@ pub(crate) fn round_up(packets: f64) -> f64 {
 
 /// Why there is no interval for quantiles that come from a histogram.
 pub fn refuse_spilled() -> Interval {
-    Interval::Refused {
-        reason: "there were too many packets to keep, and resampling needs each of them in order"
-            .to_owned(),
-    }
+    let why = "there were too many packets to keep, and resampling needs each of them in order";
+    Interval::refused(why.to_owned())
 }
 
 #[cfg(test)]
@@ -126,12 +122,8 @@ mod tests {
 
     #[test]
     fn one_packet_is_one() {
-        let reason = |count| match refuse_few(count) {
-            Interval::Refused { reason } => reason,
-            Interval::Known { .. } => String::new(),
-        };
-        assert!(reason(1).starts_with("1 packet is too few to tell"));
-        assert!(reason(2).starts_with("2 packets are too few to tell"));
+        assert!(too_few(1).starts_with("1 packet is too few to tell"));
+        assert!(too_few(2).starts_with("2 packets are too few to tell"));
     }
 
     /// An AR(1) around 1 ms with a stationary sd of 100 µs.

@@ -25,6 +25,13 @@ impl SplitMix {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
+    /// Random permutation in place (Fisher and Yates 1938).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last + 1));
+        }
+    }
+
     /// Uniform between 0 and 1, neither among them.
     pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64

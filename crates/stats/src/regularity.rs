@@ -11,7 +11,7 @@
 
 mod phase;
 
-pub(crate) use phase::mean_phase;
+pub(crate) use phase::{mean_phase, phase_sum};
 
 use crate::functional::Functional;
 use delaylab_model::Nanos;

@@ -92,6 +92,34 @@ impl Tally {
     }
 }
 
+/// A measure of which the values are kept, too, while they fit.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kept {
+    tally: Tally,
+    values: Values,
+}
+
+impl Kept {
+    /// Adds a value; beyond `limit` of them, the values spill.
+    pub(crate) fn push(&mut self, value: Nanos, limit: usize) {
+        self.tally.push(value);
+        self.values.push(value, limit);
+    }
+
+    /// `None` without any value.
+    pub(crate) fn distribution(&self) -> Option<Distribution> {
+        self.tally.distribution(&self.values)
+    }
+
+    pub(crate) const fn is_spilled(&self) -> bool {
+        self.values.is_spilled()
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.values.heap_bytes()
+    }
+}
+
 /// The interval of a mean, of a measure of which no value is negative without what is below zero.
 fn possible(interval: Interval, min: Nanos) -> Interval {
     match interval {
@@ -108,6 +136,12 @@ fn possible(interval: Interval, min: Nanos) -> Interval {
 pub(crate) enum Values {
     Exact(Vec<Nanos>),
     Spilled(LogLinear),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Exact(Vec::new())
+    }
 }
 
 impl Values {

@@ -166,8 +166,6 @@ pub struct Constant {
     pub residual_ns: f64,
     /// Ends of the slope's 95 % interval, ns a byte.
     pub slope_interval: (f64, f64),
-    /// Steps of the largest width that always shows, if this high, are found in 95 % of cases, ns.
-    pub visible_step_ns: Option<f64>,
 }
 
 /// Delay that rises in a line.
@@ -184,8 +182,6 @@ pub struct Line {
     /// If the whole slope came in steps of any width from the first to the second, they would be found
     /// in 95 % of cases. Nothing is said of other widths.
     pub visible_widths: (u32, u32),
-    /// Steps of the largest of these widths that are this high are found in 95 % of cases, ns.
-    pub visible_step_ns: f64,
 }
 
 /// Delay that rises in steps.

@@ -54,10 +54,8 @@ pub struct Variation {
 /// Running figures of all that variation needs beyond the distribution of D.
 #[derive(Debug, Clone)]
 pub(crate) struct VariationTally {
-    pending: Neighbours,
-    ipdv: Moments,
+    ipdv: IpdvTally,
     ipdv_abs_sum: i128,
-    ipdv_values: Values,
     arrivals: Option<Arrivals>,
 }
 
@@ -69,22 +67,19 @@ pub(crate) struct Delays<'a> {
 }
 
 impl VariationTally {
-    pub(crate) fn new() -> Self {
+    /// Beyond `limit` values quantiles come from histograms.
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
-            pending: Neighbours::default(),
-            ipdv: Moments::default(),
+            ipdv: IpdvTally::new(limit),
             ipdv_abs_sum: 0,
-            ipdv_values: Values::Exact(Vec::new()),
             arrivals: None,
         }
     }
 
     /// Takes one record, with its round trip where it was answered.
-    pub(crate) fn push(&mut self, record: &Record, round_trip: Option<Nanos>, limit: usize) {
-        for ipdv in self.pending.meet(record, round_trip) {
-            self.ipdv.push(ipdv);
+    pub(crate) fn push(&mut self, record: &Record, round_trip: Option<Nanos>) {
+        for ipdv in self.ipdv.take(record, round_trip) {
             self.ipdv_abs_sum += i128::from(ipdv.unsigned_abs());
-            self.ipdv_values.push(ipdv, limit);
         }
         if let Some(delay) = round_trip {
             match &mut self.arrivals {
@@ -95,25 +90,25 @@ impl VariationTally {
     }
 
     pub(crate) const fn is_spilled(&self) -> bool {
-        self.ipdv_values.is_spilled()
+        self.ipdv.values.is_spilled()
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.pending.heap_bytes() + self.ipdv_values.heap_bytes()
+        self.ipdv.pending.heap_bytes() + self.ipdv.values.heap_bytes()
     }
 
     pub(crate) fn finish(&self, delays: &Delays) -> Variation {
         let moments = delays.moments;
         let arrivals = self.arrivals.as_ref().filter(|_| moments.count() > 1);
         let [pdv_p50, pdv_p99, pdv_p999] = delays.pdv;
-        let ipdv_abs_mean =
-            (self.ipdv.count() > 0).then(|| self.ipdv_abs_sum as f64 / self.ipdv.count() as f64);
+        let ipdv = self.ipdv.finish();
+        let abs_mean = || self.ipdv_abs_sum as f64 / ipdv.count as f64;
         Variation {
-            ipdv_count: self.ipdv.count(),
-            ipdv_mean: self.ipdv.mean(),
-            ipdv_sd: self.ipdv.sd(1),
-            ipdv_iqr: iqr(&self.ipdv_values, self.ipdv.count()),
-            ipdv_abs_mean,
+            ipdv_count: ipdv.count,
+            ipdv_mean: ipdv.mean,
+            ipdv_sd: ipdv.sd,
+            ipdv_iqr: ipdv.iqr,
+            ipdv_abs_mean: (ipdv.count > 0).then(abs_mean),
             pdv_p50,
             pdv_p99,
             pdv_p999,
@@ -172,17 +167,24 @@ impl IpdvTally {
         Self {
             pending: Neighbours::default(),
             moments: Moments::default(),
-            values: Values::Exact(Vec::new()),
+            values: Values::default(),
             limit,
         }
     }
 
     /// Takes one record, with its delay where it has one.
     pub fn push(&mut self, record: &Record, delay: Option<Nanos>) {
-        for ipdv in self.pending.meet(record, delay) {
-            self.moments.push(ipdv);
-            self.values.push(ipdv, self.limit);
-        }
+        self.take(record, delay).for_each(drop);
+    }
+
+    /// As [`push`](Self::push); what is returned are the IPDVs, which count when they are read.
+    fn take(&mut self, record: &Record, delay: Option<Nanos>) -> impl Iterator<Item = Nanos> {
+        let (moments, values, limit) = (&mut self.moments, &mut self.values, self.limit);
+        let ipdvs = self.pending.meet(record, delay);
+        ipdvs.inspect(move |&ipdv| {
+            moments.push(ipdv);
+            values.push(ipdv, limit);
+        })
     }
 
     /// What they are.
@@ -349,9 +351,9 @@ mod tests {
     }
 
     fn tally(delays: &[(u64, Option<Nanos>)]) -> VariationTally {
-        let mut tally = VariationTally::new();
+        let mut tally = VariationTally::new(usize::MAX);
         for &(seq, delay) in delays {
-            tally.push(&record(seq), delay, usize::MAX);
+            tally.push(&record(seq), delay);
         }
         tally
     }
@@ -386,18 +388,18 @@ mod tests {
 
     #[test]
     fn ipdv_is_never_taken_across_trials_or_probes() {
-        let mut tally = VariationTally::new();
+        let mut tally = VariationTally::new(usize::MAX);
         for (trial, probe, seq, delay) in [(0, 0, 0, 100), (1, 0, 1, 900), (0, 1, 1, 500)] {
             let record = Record {
                 trial,
                 probe,
                 ..record(seq)
             };
-            tally.push(&record, Some(delay), usize::MAX);
+            tally.push(&record, Some(delay));
         }
-        assert_eq!(tally.ipdv.count(), 0);
-        tally.push(&record(1), Some(130), usize::MAX);
-        assert_eq!(tally.ipdv.mean(), Some(30.0));
+        assert_eq!(tally.ipdv.finish().count, 0);
+        tally.push(&record(1), Some(130));
+        assert_eq!(tally.ipdv.finish().mean, Some(30.0));
     }
 
     /// By hand: J after |30|, |−40|, |−10|.
@@ -479,11 +481,11 @@ mod tests {
             let mut noise = Gaussian::new(order);
             shuffled.sort_by_cached_key(|_| (noise.uniform() * 1e9) as u64);
             let (left, right) = (tally(&in_order), tally(&shuffled));
-            prop_assert_eq!(left.ipdv, right.ipdv);
+            prop_assert_eq!(left.ipdv.moments, right.ipdv.moments);
             let expected: Moments = (in_order.windows(2))
                 .filter_map(|pair| Some(pair[1].1? - pair[0].1?))
                 .collect();
-            prop_assert_eq!(left.ipdv, expected);
+            prop_assert_eq!(left.ipdv.moments, expected);
         }
     }
 }

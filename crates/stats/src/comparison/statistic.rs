@@ -4,8 +4,7 @@ use crate::dependence::{self, Dependence};
 use crate::far_quantile::{self, Beyond, JointTail};
 use crate::features::Features;
 use crate::functional::{Basis, Functional};
-use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_tail};
-use crate::summary::Interval;
+use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE, too_correlated, too_few, too_few_beyond};
 use std::collections::BTreeSet;
 
 /// So many packets show whether those far out come in clusters (as for the extremal index:
@@ -74,7 +73,7 @@ impl<'a> Statistic<'a> {
 
     fn settle(&mut self, pooled: &mut [f64]) {
         let Some(value) = self.value else {
-            self.doubt = Some(reason(refuse_few(self.count)));
+            self.doubt = Some(too_few(self.count));
             return;
         };
         match self.dependence(value, pooled) {
@@ -183,18 +182,13 @@ impl<'a> Statistic<'a> {
     fn find_doubt(&self) -> Option<String> {
         let (count, effective) = (self.count, self.effective);
         let correlated = |about: &str, effective: f64| {
-            Some(reason(refuse_correlated(
-                count,
-                about,
-                effective,
-                MIN_EFFECTIVE,
-            )))
+            Some(too_correlated(count, about, effective, MIN_EFFECTIVE))
         };
         match self.functional.basis() {
             Basis::Count | Basis::Largest => None,
             Basis::Smallest if count > 1 => None,
             Basis::Trials => Some(ONLY_TRIALS.to_owned()),
-            _ if self.has_few() => Some(reason(refuse_few(count))),
+            _ if self.has_few() => Some(too_few(count)),
             _ if effective == 0.0 => correlated("fewer than", 20.0),
             _ if effective < MIN_EFFECTIVE => correlated("about", effective),
             _ => self.tail_doubt(),
@@ -246,7 +240,7 @@ impl<'a> Statistic<'a> {
     fn tail_doubt(&self) -> Option<String> {
         let beyond = self.beyond()?.independent;
         let few = beyond < MIN_BEYOND * (1.0 - 1e-9);
-        few.then(|| reason(refuse_tail(self.count, self.effective, beyond)))
+        few.then(|| too_few_beyond(self.count, self.effective, beyond))
     }
 
     /// Is it a far quantile of which one end alone is known, because too few packets lie beyond it? Its resamples are those
@@ -306,11 +300,4 @@ fn longer(a: Option<Dependence>, b: Option<Dependence>) -> Option<Dependence> {
         block: a.block.max(b.block),
         memory: a.memory.max(b.memory),
     })
-}
-
-fn reason(interval: Interval) -> String {
-    match interval {
-        Interval::Refused { reason } => reason,
-        Interval::Known { low, high } => format!("{low} to {high}"),
-    }
 }

@@ -1,7 +1,7 @@
 //! The interval of a mean from batch means, in one pass and flat memory.
 
-use super::Interval;
-use super::{CONFIDENCE, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_unsettled};
+use super::{CONFIDENCE, Interval, MIN_EFFECTIVE, too_correlated, too_few, unsettled};
+use crate::dependence::memory;
 use crate::moments::Moments;
 use crate::student;
 use delaylab_model::Nanos;
@@ -53,10 +53,10 @@ impl BatchMeans {
     pub fn interval(&self, moments: &Moments) -> Interval {
         let count = moments.count();
         let (Some(mean), Some(variance)) = (moments.mean(), moments.variance(1)) else {
-            return refuse_few(count);
+            return Interval::refused(too_few(count));
         };
         if (count as f64) < MIN_EFFECTIVE {
-            return refuse_few(count);
+            return Interval::refused(too_few(count));
         }
         if variance == 0.0 {
             return Interval::Known {
@@ -66,7 +66,7 @@ impl BatchMeans {
         }
         match self.long_enough(variance) {
             Some(batches) => batches.interval(mean, variance),
-            None => self.refusal(count, variance),
+            None => Interval::refused(self.why_not(count, variance)),
         }
     }
 
@@ -89,15 +89,15 @@ impl BatchMeans {
         enough.then_some(batches)
     }
 
-    fn refusal(&self, count: u64, variance: f64) -> Interval {
+    fn why_not(&self, count: u64, variance: f64) -> String {
         let sums = in_pairs(&in_pairs(&self.sums));
         let effective = Batches::new(&sums, 4 * self.length).effective(variance);
         if sums.len() < BATCHES / 2 {
-            refuse_few(count)
+            too_few(count)
         } else if effective < MIN_EFFECTIVE {
-            refuse_correlated(count, "about", effective, MIN_EFFECTIVE)
+            too_correlated(count, "about", effective, MIN_EFFECTIVE)
         } else {
-            refuse_unsettled(count)
+            unsettled(count)
         }
     }
 }
@@ -156,8 +156,7 @@ impl Batches {
     /// Batches of L show a share of 1 − memory/L of the variance that the mean has, because they end.
     fn interval(&self, mean: f64, variance: f64) -> Interval {
         let time = (self.count() as f64 * self.length / self.effective(variance)).max(1.0);
-        let memory = (time - 1.0 / time) / 2.0;
-        let shown = 1.0 - (memory / self.length).min(0.5);
+        let shown = 1.0 - (memory(time) / self.length).min(0.5);
         let error = (self.variance / self.count() as f64 / shown).sqrt();
         let half = student::two_sided(CONFIDENCE, self.count() as u32 - 1) * error;
         Interval::Known {

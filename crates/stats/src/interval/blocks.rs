@@ -1,9 +1,10 @@
 //! The interval of a quantile from a moving-block bootstrap.
 
-use super::Interval;
 use super::{
-    CONFIDENCE, MIN_BEYOND, MIN_EFFECTIVE, refuse_correlated, refuse_few, refuse_open, refuse_tail,
+    CONFIDENCE, Interval, MIN_BEYOND, MIN_EFFECTIVE, open_end, too_correlated, too_few,
+    too_few_beyond,
 };
+use crate::dependence::{memory, sokal};
 use crate::far_quantile::{self, Beyond, JointTail};
 use crate::quantile::Ranked;
 use crate::random::SplitMix;
@@ -19,25 +20,25 @@ use delaylab_model::Nanos;
 pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Interval {
     let count = series.len() as u64;
     if (count as f64) < MIN_EFFECTIVE {
-        return refuse_few(count);
+        return Interval::refused(too_few(count));
     }
     let Some(&quantile) = ranked.quantile(q) else {
-        return refuse_few(count);
+        return Interval::refused(too_few(count));
     };
     let below = AtOrBelow::new(series, quantile);
     let tail = q.min(1.0 - q);
     let needed = MIN_EFFECTIVE.max(MIN_BEYOND / tail);
     let Some(time) = time_of(&below, series, ranked, q) else {
         // Five times τ is more than a quarter of the series.
-        return refuse_correlated(count, "fewer than", 20.0, needed);
+        return Interval::refused(too_correlated(count, "fewer than", 20.0, needed));
     };
     let effective = count as f64 / far_quantile::at_most(time, count as f64);
     let beyond = Beyond::new(tail, count as f64, time);
     if effective < MIN_EFFECTIVE {
-        return refuse_correlated(count, "about", effective, needed);
+        return Interval::refused(too_correlated(count, "about", effective, needed));
     }
     if beyond.independent < MIN_BEYOND {
-        return refuse_tail(count, effective, beyond.independent);
+        return Interval::refused(too_few_beyond(count, effective, beyond.independent));
     }
     let length = block_length(count as f64, time);
     let (down, up) = below.bootstrap(
@@ -51,7 +52,7 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
             low: low as f64,
             high: high as f64,
         },
-        _ => refuse_open(count),
+        _ => Interval::refused(open_end(count)),
     }
 }
 
@@ -74,8 +75,7 @@ fn time_of(below: &AtOrBelow, series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f
 /// few blocks and from few independent values beyond the quantile (`of_tail`: its degrees of freedom by these), which
 /// Student's factor pays for.
 fn stretch(count: f64, length: f64, time: f64, of_tail: f64) -> f64 {
-    let memory = (time - 1.0 / time) / 2.0;
-    let shown = (1.0 - (memory / length).min(0.5)) * (1.0 - length / count);
+    let shown = (1.0 - (memory(time) / length).min(0.5)) * (1.0 - length / count);
     let of_blocks = (count / length).ceil() - 1.0;
     student::two_sided(CONFIDENCE, of_blocks.min(of_tail) as u32) / 1.96 / shown.sqrt()
 }
@@ -133,28 +133,14 @@ impl AtOrBelow {
         sum / self.count() as f64
     }
 
-    /// Integrated autocorrelation time: the largest τ(m) = 1 + 2Σρ(k), k ≤ m, with m as far as five
-    /// times itself (Sokal's window). `None` where that is more than a quarter of the series. Far
-    /// lags are taken in steps of a 32nd of the lag.
-    ///
-    /// The largest, because the ρ of a series that wanders slowly are pulled below zero by its own
-    /// mean, and would hide how long its memory is.
-    ///
-    /// `of`: what to sum in place of ρ.
+    /// [`sokal`]'s; `None` where its window is more than a quarter of the series. `of`: what to sum in place of ρ.
     fn autocorrelation_time(&self, of: impl Fn(f64) -> f64) -> Option<f64> {
         let variance = self.autocovariance(0);
-        let (mut time, mut largest) = (1.0_f64, 1.0_f64);
-        let mut lag = 0;
-        while variance > 0.0 && (lag as f64) < 5.0 * largest {
-            let step = (lag / 32).max(1);
-            lag += step;
-            if lag > self.count() / 4 {
-                return None;
-            }
-            time += 2.0 * step as f64 * of(self.autocovariance(lag) / variance);
-            largest = largest.max(time);
+        if variance <= 0.0 {
+            return Some(1.0);
         }
-        Some(largest)
+        let correlation = |lag| of(self.autocovariance(lag) / variance);
+        sokal(self.count() / 4, correlation).ok()
     }
 
     /// How far, at 95 %, the share moves down and up from resample to resample of moving blocks.

@@ -1,6 +1,7 @@
 //! The exact period, and which events come when it says.
 
 use super::score::Exposure;
+use crate::regularity::phase_sum;
 use delaylab_model::Nanos;
 use std::f64::consts::TAU;
 
@@ -96,11 +97,8 @@ fn strongest(times: &[f64], mut low: f64, mut high: f64) -> f64 {
 
 /// Squared sum of the phases.
 fn power(times: &[f64], frequency: f64) -> f64 {
-    let sum = times.iter().fold((0.0, 0.0), |sum, t| {
-        let (sin, cos) = (TAU * frequency * t).sin_cos();
-        (sum.0 + cos, sum.1 + sin)
-    });
-    sum.0 * sum.0 + sum.1 * sum.1
+    let (x, y) = phase_sum(times.iter().map(|t| TAU * frequency * t));
+    x * x + y * y
 }
 
 /// The window of phases with most events beyond those that would be there by chance: their share of

@@ -10,6 +10,7 @@
 //! little in common (Poisson's) have no such times, and need none: their phases are everywhere.
 
 use super::median_gap;
+use crate::regularity::phase_sum;
 use delaylab_model::Nanos;
 use std::f64::consts::TAU;
 
@@ -61,11 +62,8 @@ impl Schedule {
 /// Are the gaps of these probes about whole numbers of this one?
 fn alike(probes: &[Nanos], gap: f64) -> bool {
     let gaps = probes.windows(2).map(|pair| (pair[1] - pair[0]) as f64);
-    let sum = gaps.fold((0.0, 0.0), |sum, each| {
-        let (sin, cos) = (TAU * each / gap).sin_cos();
-        (sum.0 + cos, sum.1 + sin)
-    });
-    sum.0.hypot(sum.1) >= ALIKE * probes.len() as f64
+    let (x, y) = phase_sum(gaps.map(|each| TAU * each / gap));
+    x.hypot(y) >= ALIKE * probes.len() as f64
 }
 
 fn moved(time: Nanos, on_time: &[Nanos], gap: f64) -> Nanos {

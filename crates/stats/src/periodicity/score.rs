@@ -135,9 +135,7 @@ impl Exposure {
     /// other, as it is where each probe is disturbed by chance. Events leave each other little room where they are
     /// long or many: their distances are then not those of single probes at random.
     fn draw(&self, lengths: &mut [usize], random: &mut SplitMix) -> Vec<usize> {
-        for last in (1..lengths.len()).rev() {
-            lengths.swap(last, random.below(last + 1));
-        }
+        random.shuffle(lengths);
         let taken: usize = lengths.iter().map(|length| length + 1).sum();
         // The last one needs no probe behind it.
         let mut free = (self.ticks.len() + 1).saturating_sub(taken);

@@ -71,11 +71,16 @@ fn since_first(starts: &[Nanos]) -> Vec<f64> {
 
 /// How long the mean of the phases is, of these times at this frequency: 1 if all are alike, 0 at random.
 pub(crate) fn mean_phase(starts: &[f64], frequency: f64) -> f64 {
-    let (x, y) = starts.iter().fold((0.0, 0.0), |(x, y), start| {
-        let (sin, cos) = (TAU * frequency * start).sin_cos();
-        (x + cos, y + sin)
-    });
+    let (x, y) = phase_sum(starts.iter().map(|start| TAU * frequency * start));
     x.hypot(y) / starts.len() as f64
+}
+
+/// The sum of unit vectors at these angles.
+pub(crate) fn phase_sum(angles: impl Iterator<Item = f64>) -> (f64, f64) {
+    angles.fold((0.0, 0.0), |(x, y), angle| {
+        let (sin, cos) = angle.sin_cos();
+        (x + cos, y + sin)
+    })
 }
 
 /// The middle of where most gaps are alike.

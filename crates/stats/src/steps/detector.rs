@@ -351,7 +351,6 @@ impl Detector {
             delay_ns: plain.mean,
             residual_ns: (squares(&plain.centred) / (self.count() - 1.0)).sqrt(),
             slope_interval: plain.line.coefficients[1].interval(),
-            visible_step_ns: self.visible(plain).next().map(|(_, step)| step),
         }
     }
 
@@ -377,7 +376,6 @@ impl Detector {
             slope_interval: slope.interval(),
             residual_ns: plain.line.residual_sd.unwrap_or(0.0),
             visible_widths: (narrowest, widest),
-            visible_step_ns: step,
         })
     }
 

@@ -6,7 +6,6 @@
 //! fiducial one (Hannig, Iyer, Lai and Lee 2016), and intervals from it are Student's where noise is low. Steps
 //! between two bounds need wider ones than Student's, which [`wider`] allows for.
 
-use crate::incomplete::gamma_beyond;
 use crate::tail;
 
 /// By how much more even steps weigh than χ² says, which makes intervals narrower on even steps. More would
@@ -158,7 +157,7 @@ pub(super) fn quantile(components: &[Component], share: f64) -> f64 {
             let t = (value - c.step) / c.error;
             // Wallace 1959: normal to within 0.1 % from 10 degrees on.
             let z = t * (1.0 - 1.0 / (4.0 * c.degrees)) / (1.0 + t * t / (2.0 * c.degrees)).sqrt();
-            c.weight * normal(z)
+            c.weight * tail::normal_below(z)
         };
         components.iter().map(of).sum::<f64>() / total
     };
@@ -178,10 +177,4 @@ pub(super) fn quantile(components: &[Component], share: f64) -> f64 {
         }
     }
     (low + high) / 2.0
-}
-
-/// P(Z ≤ z) of a standard normal variable.
-pub(super) fn normal(z: f64) -> f64 {
-    let half = gamma_beyond(0.5, z * z / 2.0) / 2.0;
-    if z > 0.0 { 1.0 - half } else { half }
 }

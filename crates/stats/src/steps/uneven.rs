@@ -8,10 +8,11 @@
 //! estimate and its interval are those of all of these models together. So steps that differ widen the
 //! interval, and a jump on a riser, which may as well be one high step, widens it as far as that is in doubt.
 
-use super::mixture::{self, Component, Family, greatest, normal, quantile, share};
+use super::mixture::{self, Component, Family, greatest, quantile, share};
 use super::noise::RESOLUTION;
 use super::vectors::{beyond, dot, take_off, take_off_all};
 use crate::incomplete::ln_gamma;
+use crate::tail::normal_below;
 
 /// The largest standard deviation of steps, in steps, that is considered.
 const MOST_UNEVEN: f64 = 0.5;
@@ -338,7 +339,7 @@ impl<'a> Base<'a> {
         let (mut step, mut relative) = (self.step, self.length.powi(-2));
         if let Some((_, jump)) = &jump {
             // Jumps are upward.
-            let upward = normal(jump.height / (variance / jump.squares).sqrt());
+            let upward = normal_below(jump.height / (variance / jump.squares).sqrt());
             likelihood += upward.max(f64::MIN_POSITIVE).ln() - jump.squares.ln() / 2.0;
             step -= jump.height * jump.along;
             relative += jump.along.powi(2) / jump.squares;

@@ -11,7 +11,7 @@ use crate::band::{self, Band, ByResponse, StampCounts};
 use crate::loglinear;
 use crate::passage::{Passage, is_told_by_acknowledgement};
 use crate::quantile::carries;
-use crate::sample::{Tally, Values};
+use crate::sample::{Kept, Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
 use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::RecordFacts;
@@ -49,13 +49,12 @@ pub struct SummaryBuilder {
     stamps: StampCounts,
     measures: [Tally; Measure::ALL.len()],
     rows: Rows,
-    lateness: Tally,
-    lateness_values: Values,
+    lateness: Kept,
     variation: VariationTally,
     /// `None` until a server was asked.
     server: Option<Box<ServerTally>>,
     /// Responses of which the stamps tell no network.
-    without_network: (Tally, Values),
+    without_network: Kept,
     answers: Answers,
     worst: Vec<Record>,
 }
@@ -75,11 +74,10 @@ impl SummaryBuilder {
             stamps: StampCounts::default(),
             measures: Default::default(),
             rows: Rows::Exact(Vec::new()),
-            lateness: Tally::default(),
-            lateness_values: Values::Exact(Vec::new()),
-            variation: VariationTally::new(),
+            lateness: Kept::default(),
+            variation: VariationTally::new(exact_limit),
             server: None,
-            without_network: (Tally::default(), Values::Exact(Vec::new())),
+            without_network: Kept::default(),
             answers: Answers::default(),
             worst: Vec::new(),
         }
@@ -100,13 +98,12 @@ impl SummaryBuilder {
         // What it takes to have a connection is no lateness of the sender.
         if let Some(begun) = record.t_begin.or(record.t_send) {
             let lateness = begun.wrapping_sub(record.t_intended);
-            self.lateness.push(lateness);
-            self.lateness_values.push(lateness, self.exact_limit);
+            self.lateness.push(lateness, self.exact_limit);
         }
         let answer = Some(record).filter(|record| record.answered());
         let passage = answer.and_then(|record| Passage::from_record(record, &self.facts));
         let round_trip = passage.and_then(|passage| passage.round_trip());
-        self.variation.push(record, round_trip, self.exact_limit);
+        self.variation.push(record, round_trip);
         if let Some(passage) = passage {
             if is_told_by_acknowledgement(record, &self.facts) {
                 let server = self.server.get_or_insert_default();
@@ -149,9 +146,8 @@ impl SummaryBuilder {
             }
         }
         if passage.network(&self.facts).is_none() {
-            let (tally, values) = &mut self.without_network;
-            tally.push(passage.response());
-            values.push(passage.response(), self.exact_limit);
+            let response = passage.response();
+            self.without_network.push(response, self.exact_limit);
         }
         match &mut self.rows {
             Rows::Exact(rows) if rows.len() < self.exact_limit => rows.push(*passage),
@@ -187,9 +183,8 @@ impl SummaryBuilder {
         };
         let server = self.server.as_ref();
         let server = server.map_or(0, |server| server.heap_bytes());
-        let without_network = self.without_network.1.heap_bytes();
-        rows + without_network
-            + self.lateness_values.heap_bytes()
+        rows + self.without_network.heap_bytes()
+            + self.lateness.heap_bytes()
             + self.variation.heap_bytes()
             + server
     }
@@ -213,12 +208,12 @@ impl SummaryBuilder {
             response: distribution(Measure::Response),
             round_trip,
             trimmed_round_trip: round_trips.trimmed_mean(TRIMMED),
-            without_network: self.without_network.0.distribution(&self.without_network.1),
+            without_network: self.without_network.distribution(),
             network: distribution(Measure::Network),
             host: distribution(Measure::Host),
             forward: distribution(Measure::Forward),
             back: distribution(Measure::Back),
-            lateness: self.lateness.distribution(&self.lateness_values),
+            lateness: self.lateness.distribution(),
             server: self.server.as_ref().and_then(|server| server.finish()),
             variation: self.variation(round_trips),
             anatomy: self.anatomy(),
@@ -239,7 +234,7 @@ impl SummaryBuilder {
 
     fn is_spilled(&self) -> bool {
         matches!(self.rows, Rows::Spilled(_))
-            || self.lateness_values.is_spilled()
+            || self.lateness.is_spilled()
             || self.variation.is_spilled()
     }
 

@@ -1,8 +1,7 @@
 //! How long a server took, as far as its acknowledgements bound it.
 
 use super::Distribution;
-use crate::sample::{Tally, Values};
-use delaylab_model::Nanos;
+use crate::sample::Kept;
 use delaylab_model::record::Record;
 
 /// How long a server took: of each response no less and no more than this. See [`Record::server`].
@@ -19,24 +18,12 @@ pub struct ServerTime {
 }
 
 /// Takes the bounds of each response.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ServerTally {
-    least: (Tally, Values),
-    most: (Tally, Values),
+    least: Kept,
+    most: Kept,
     told: u64,
-    says: (Tally, Values),
-}
-
-impl Default for ServerTally {
-    fn default() -> Self {
-        let empty = || (Tally::default(), Values::Exact(Vec::new()));
-        Self {
-            least: empty(),
-            most: empty(),
-            told: 0,
-            says: empty(),
-        }
-    }
+    says: Kept,
 }
 
 impl ServerTally {
@@ -44,29 +31,24 @@ impl ServerTally {
         let Some(bounds) = record.server() else {
             return;
         };
-        let push = |(tally, values): &mut (Tally, Values), value: Nanos| {
-            tally.push(value);
-            values.push(value, limit);
-        };
-        push(&mut self.least, bounds.least);
-        push(&mut self.most, bounds.most);
+        self.least.push(bounds.least, limit);
+        self.most.push(bounds.most, limit);
         if let Some(says) = record.server_says {
-            push(&mut self.says, says);
+            self.says.push(says, limit);
         }
         self.told += u64::from(record.server_told().is_some());
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let values = [&self.least.1, &self.most.1, &self.says.1];
-        values.iter().map(|values| values.heap_bytes()).sum()
+        self.least.heap_bytes() + self.most.heap_bytes() + self.says.heap_bytes()
     }
 
     pub(super) fn finish(&self) -> Option<ServerTime> {
         Some(ServerTime {
-            least: self.least.0.distribution(&self.least.1)?,
-            most: self.most.0.distribution(&self.most.1)?,
+            least: self.least.distribution()?,
+            most: self.most.distribution()?,
             told: self.told,
-            says: self.says.0.distribution(&self.says.1),
+            says: self.says.distribution(),
         })
     }
 }
