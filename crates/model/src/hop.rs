@@ -7,11 +7,23 @@ use std::sync::Arc;
 
 /// On which way a packet was.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// From the prober to the reflector.
+    #[default]
     Forward,
     /// From the reflector to the prober.
     Return,
@@ -31,7 +43,7 @@ impl Direction {
 }
 
 /// One packet in one queue of its path: its last cell or frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hop {
     /// During which trial of the run.
     pub trial: u32,

@@ -6,11 +6,23 @@ use serde::{Deserialize, Serialize};
 
 /// Where an event was seen.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum NoiseKind {
     /// A thread that only reads the clock found this long without itself.
+    #[default]
     SentinelGap,
     /// The scheduler let another thread run on the CPU.
     Scheduled,
@@ -50,7 +62,7 @@ impl NoiseKind {
 }
 
 /// Something other than the prober had a CPU, or a thread that measures was stopped.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NoiseEvent {
     /// During which trial of the run.
     pub trial: u32,
@@ -107,7 +119,7 @@ pub struct CpuUse {
 }
 
 /// What a clock read cost: a bin of a distribution, over one trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ClockReads {
     /// During which trial of the run.
     pub trial: u32,

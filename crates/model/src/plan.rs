@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 /// What a level of a factor counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Durations.
@@ -26,6 +26,7 @@ pub enum Unit {
     /// Shares; the value is between 0 and 1.
     Share,
     /// A plain number.
+    #[default]
     Number,
 }
 
@@ -93,6 +94,12 @@ impl fmt::Display for Level {
 
 /// A factor's name and its level in one trial.
 pub type Factor = (String, Level);
+
+/// The labels of these levels: the same for all repeats of a combination.
+pub fn labels(factors: &[Factor]) -> Vec<String> {
+    let levels = factors.iter();
+    levels.map(|(_, level)| level.label.clone()).collect()
+}
 
 /// This factor's level.
 pub fn level_of<'a>(levels: &'a [Factor], name: &str) -> Option<&'a Level> {

@@ -304,6 +304,13 @@ pub struct Record {
     pub clock_event: ClockEvent,
 }
 
+impl Default for Record {
+    /// The first packet of the first probe, due at 0.
+    fn default() -> Self {
+        Self::due(0, 0, 0, Method::Icmp, 0)
+    }
+}
+
 impl Record {
     /// A packet that is due and of which nothing else is known.
     pub const fn due(trial: u32, probe: u16, seq: u64, method: Method, t_intended: Nanos) -> Self {

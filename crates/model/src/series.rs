@@ -38,7 +38,7 @@ impl Trial {
 
 /// What a series was over a stretch of time. The stretches of a series follow each other without gaps
 /// or overlaps; a world that thins a series makes them longer and keeps their extremes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SeriesPoint {
     /// During which trial of the run.
     pub trial: u32,
@@ -63,7 +63,7 @@ pub struct SeriesPoint {
 
 /// For how long a series had a value: a bin of its distribution over a trial, weighted by time. A world that thins a
 /// series keeps this beside it: quantiles of the means of stretches are not those of the series.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct SeriesValue {
     /// During which trial of the run.
     pub trial: u32,

@@ -4,7 +4,7 @@ use crate::Nanos;
 use std::sync::Arc;
 
 /// One transfer of a load of kind `transfers`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Transfer {
     /// During which trial of the run.
     pub trial: u32,

@@ -6,6 +6,22 @@ pub fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{s}")
 }
 
+/// What stands behind so many: `1 packet was`, `2 packets were`.
+pub const fn were(count: u64) -> &'static str {
+    if count == 1 { "was" } else { "were" }
+}
+
+/// Every name once, in the order in which they first appear.
+pub fn in_order<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// `udp, tcp or stamp`.
 pub fn either(names: &[impl AsRef<str>]) -> String {
     listed(names, "or")

@@ -99,8 +99,7 @@ impl Donor {
                 });
             }
         }
-        let trials = folder.parts_of(TRIALS);
-        let trials = trials.map_err(StoreError::at(&folder.parts()))?;
+        let trials = folder.recorded_parts(TRIALS)?;
         Ok(Self {
             experiment: text(EXPERIMENT)?,
             environment,

@@ -15,6 +15,7 @@
 //! A part of `trials` is written last: where it is, its trial is recorded. `findings.json` is
 //! written when all parts are joined: where it is, the parts hold nothing more.
 
+use crate::error::StoreError;
 use crate::regular;
 use crate::table::Row;
 use delaylab_model::record::Record;
@@ -110,6 +111,11 @@ impl Folder {
             number.strip_suffix(".parquet")?.parse().ok()
         };
         numbered(&self.parts(), trial)
+    }
+
+    /// The same, for what writes or moves them.
+    pub(crate) fn recorded_parts(&self, table: &str) -> Result<BTreeMap<u32, PathBuf>, StoreError> {
+        self.parts_of(table).map_err(StoreError::at(&self.parts()))
     }
 
     /// Every running trial's rows, by trial.

@@ -281,15 +281,13 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
 /// The same of a run without a manifest, or in progress.
 fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
     let run = Run::open_as_it_is(&folder.0).ok()?;
-    let mut trials: Vec<u32> = run.trials().iter().map(|row| row.trial).collect();
-    trials.dedup();
     let said = |text: Option<&str>| text.map(str::to_owned);
     Some(Entry {
         name: said(run.name()),
         world: said(run.world()),
         started_utc: said(run.started_utc()),
         state: run.state(),
-        trials: trials.len() as u64,
+        trials: run.trial_count() as u64,
         records: run.record_count(),
         damage: run.damage().filter(|_| run.state() == State::Complete),
         overview: Overview::new(&run),

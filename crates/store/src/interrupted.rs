@@ -13,9 +13,7 @@ pub(crate) fn settle(
     disk: &dyn Disk,
     folder: &Folder,
 ) -> Result<(BTreeSet<u32>, BTreeSet<u32>), StoreError> {
-    let done = folder.parts_of(TRIALS);
-    let done = done.map_err(StoreError::at(&folder.parts()))?;
-    let done: BTreeSet<u32> = done.into_keys().collect();
+    let done: BTreeSet<u32> = folder.recorded_parts(TRIALS)?.into_keys().collect();
     let apart = every_table!(R => settle_table::<R>(disk, folder, &done)?);
     Ok((done, apart.into_iter().flatten().collect()))
 }
@@ -36,8 +34,7 @@ fn drop_leftovers<R: Row>(
     done: &BTreeSet<u32>,
 ) -> Result<(), StoreError> {
     let journals = folder.journals::<R>().map_err(StoreError::at(&folder.0))?;
-    let parts = folder.parts_of(R::TABLE);
-    let parts = parts.map_err(StoreError::at(&folder.parts()))?;
+    let parts = folder.recorded_parts(R::TABLE)?;
     let journals = journals.iter().filter(|(trial, _)| done.contains(trial));
     let parts = parts.iter().filter(|(trial, _)| !done.contains(trial));
     for (_, path) in journals.chain(parts) {

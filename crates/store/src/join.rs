@@ -68,10 +68,8 @@ fn add_unlisted(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
 
 fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
     interrupted::settle(&**disk, folder)?;
-    let recorded = folder.parts_of(TRIALS);
-    let recorded = recorded.map_err(StoreError::at(&folder.parts()))?;
     // A part that is no longer what was recorded must not become one of the tables.
-    let trials_recorded: Vec<u32> = recorded.into_keys().collect();
+    let trials_recorded: Vec<u32> = folder.recorded_parts(TRIALS)?.into_keys().collect();
     let mut parts = BTreeMap::new();
     let of_trial = |trial: &u32| manifest::of_trial(folder, *trial);
     in_order(&trials_recorded, of_trial, |trial, listed| {
@@ -94,8 +92,7 @@ fn table<R: Row>(
     recorded: &BTreeMap<u32, Option<Manifest>>,
     manifest: &mut Manifest,
 ) -> Result<(), StoreError> {
-    let parts = folder.parts_of(R::TABLE);
-    let parts = parts.map_err(StoreError::at(&folder.parts()))?;
+    let parts = folder.recorded_parts(R::TABLE)?;
     if R::IS_OPTIONAL && parts.is_empty() {
         return Ok(());
     }
@@ -172,9 +169,7 @@ fn each_batch(
 }
 
 fn trials(disk: &SharedDisk, folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
-    let parts = folder.parts_of(TRIALS);
-    let parts = parts.map_err(StoreError::at(&folder.parts()))?;
-    let parts: Vec<PathBuf> = parts.into_values().collect();
+    let parts: Vec<PathBuf> = folder.recorded_parts(TRIALS)?.into_values().collect();
     let mut rows = Vec::new();
     in_order(
         &parts,

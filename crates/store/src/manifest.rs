@@ -12,6 +12,7 @@ use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS}
 use crate::in_order::in_order;
 use crate::mismatch::Mismatch;
 use crate::regular;
+use crate::run::State;
 use crate::table::{Row, every_table};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -175,7 +176,16 @@ pub(crate) fn of_run(folder: &Folder) -> Result<Option<Manifest>, Mismatch> {
     Manifest::read(&folder.file(MANIFEST)).map_err(damaged)
 }
 
-/// What is wrong with the files of a run.
+/// What is wrong with the files of a run. Of a finished one without a manifest, nothing is known.
+pub(crate) fn wrong(folder: &Folder, state: State, listed: Option<&Manifest>) -> Vec<Mismatch> {
+    match (state, listed) {
+        (State::Complete, None) => Vec::new(),
+        (State::Complete, Some(listed)) => of_complete(folder, listed),
+        (State::Partial, listed) => of_partial(folder, listed),
+    }
+}
+
+/// What is wrong with the files of a run that is finished.
 pub(crate) fn of_complete(folder: &Folder, manifest: &Manifest) -> Vec<Mismatch> {
     let wrong = manifest.mismatches(&folder.0);
     wrong.chain(manifest.strangers(folder)).collect()

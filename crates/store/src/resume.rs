@@ -194,9 +194,8 @@ fn remove_joined(disk: &dyn Disk, folder: &Folder) -> Result<(), StoreError> {
 
 /// Moves the parts of trials that cannot be read out of the way, so that those trials are repeated.
 fn set_damaged_aside(disk: &dyn Disk, folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
-    let done = folder.parts_of(TRIALS);
     let mut aside = Vec::new();
-    for &trial in done.map_err(StoreError::at(&folder.parts()))?.keys() {
+    for &trial in folder.recorded_parts(TRIALS)?.keys() {
         if is_readable(folder, trial) {
             continue;
         }

@@ -36,8 +36,7 @@ impl<R: Row> Sorter<R> {
         mut emit: impl FnMut(&[R]) -> Result<(), E>,
     ) -> Result<(), E> {
         self.0.sort_by_key(R::key);
-        let rows = self.0.chunks(CHUNK);
-        rows.into_iter().try_for_each(&mut emit)?;
+        self.0.chunks(CHUNK).try_for_each(&mut emit)?;
         self.0.clear();
         Ok(())
     }
@@ -57,7 +56,7 @@ mod tests {
     fn row(from_ns: i64) -> ClockReads {
         ClockReads {
             from_ns,
-            ..ClockReads::blank()
+            ..ClockReads::default()
         }
     }
 

@@ -169,7 +169,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::table::{self, Row};
+    use crate::table;
     use arrow_schema::{DataType, Field};
     use delaylab_model::method::Method;
     use delaylab_model::record::Record;
@@ -278,7 +278,7 @@ mod tests {
         let batch = in_file(&[record(10, [Some(20); 8])]);
         let some = batch.project(&[6, 7, 8]).unwrap();
         assert_eq!(from_file(&some).unwrap(), some);
-        let absolute = table::batch(&table::schema::<Record>(), &[Record::blank()]).unwrap();
+        let absolute = table::batch(&table::schema::<Record>(), &[Record::default()]).unwrap();
         assert_eq!(from_file(&absolute).unwrap(), absolute);
     }
 

@@ -11,6 +11,7 @@ use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::{LossDirection, LostInHost, ProbeFacts};
+use delaylab_model::words::in_order;
 use delaylab_stats::summary::is_whole;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -64,7 +65,7 @@ impl TrialRow {
 }
 
 /// The columns that every trial has.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Fixed {
     trial: u32,
     probe: u16,
@@ -124,47 +125,6 @@ impl Row for Fixed {
         lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer unanswered path_mtu strays rejected lost_load switch_lateness trace_hash
     };
     type Key = (u32, u16);
-
-    fn blank() -> Self {
-        Fixed {
-            trial: 0,
-            probe: 0,
-            probe_name: String::new(),
-            method: Method::Icmp,
-            repeat: 0,
-            position: 0,
-            started_utc: None,
-            duration_ns: 0,
-            realtime_offset: None,
-            host_condition: String::new(),
-            seed: 0,
-            valid: false,
-            warmup: 0,
-            noise_sources: None,
-            ran: None,
-            processes: None,
-            negotiated: None,
-            resolved: None,
-            warnings: None,
-            flaws: None,
-            record_facts: String::new(),
-            stamps: String::new(),
-            lost_forward: None,
-            lost_back: None,
-            lost_somewhere: None,
-            lost_answered_later: None,
-            lost_reflector_buffer: None,
-            lost_reflector_limit: None,
-            lost_own_buffer: None,
-            unanswered: None,
-            path_mtu: None,
-            strays: 0,
-            rejected: 0,
-            lost_load: None,
-            switch_lateness: None,
-            trace_hash: None,
-        }
-    }
 
     fn key(&self) -> Self::Key {
         (self.trial, self.probe)
@@ -341,7 +301,8 @@ fn batch_with(rows: &[TrialRow], whole: fn(&str) -> bool) -> Result<RecordBatch,
 }
 
 fn factor_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
-    let names = in_order(rows, |row| &row.factors);
+    let factors = rows.iter().flat_map(|row| &row.factors);
+    let names = in_order(factors.map(|(name, _)| name.as_str()));
     let columns = names.into_iter().flat_map(|name| {
         let levels = || rows.iter().map(|row| value_of(&row.factors, name));
         let labels = StringArray::from_iter(levels().map(|level| Some(level?.label.as_str())));
@@ -358,7 +319,8 @@ fn factor_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
 }
 
 fn figure_columns(rows: &[TrialRow], whole: fn(&str) -> bool) -> Vec<(String, ArrayRef)> {
-    let names = in_order(rows, |row| &row.figures);
+    let figures = rows.iter().flat_map(|row| &row.figures);
+    let names = in_order(figures.map(|(name, _)| name.as_str()));
     let columns = names.into_iter().map(|name| {
         let figures = rows.iter().map(|row| *value_of(&row.figures, name)?);
         let array: ArrayRef = match whole(name) {
@@ -376,20 +338,6 @@ fn figure_columns(rows: &[TrialRow], whole: fn(&str) -> bool) -> Vec<(String, Ar
 fn value_of<'a, T>(pairs: &'a [(String, T)], name: &str) -> Option<&'a T> {
     let pair = pairs.iter().find(|(known, _)| known == name);
     pair.map(|(_, value)| value)
-}
-
-/// Every name once, in the order in which they first appear.
-fn in_order<'a, T: 'a>(
-    rows: &'a [TrialRow],
-    pairs: impl Fn(&'a TrialRow) -> &'a [(String, T)],
-) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
-    for (name, _) in rows.iter().flat_map(pairs) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 /// The schema of the columns that every trial has.

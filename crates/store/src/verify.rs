@@ -1,7 +1,7 @@
 //! Is a run what was recorded? Every file of it, and of every run in a folder.
 
 use crate::digest::FileFacts;
-use crate::folder::{EXPERIMENT, Folder, MANIFEST, is_partial};
+use crate::folder::{EXPERIMENT, Folder, MANIFEST};
 use crate::manifest;
 pub use crate::manifest::SCHEMA;
 pub use crate::mismatch::Mismatch;
@@ -31,10 +31,7 @@ pub fn verify(folder: &Path) -> Verified {
         Ok(run) => of_run(&run),
         Err(error) => Verified {
             folder: folder.to_owned(),
-            state: match is_partial(folder) {
-                true => State::Partial,
-                false => State::Complete,
-            },
+            state: State::of_folder(folder),
             files: None,
             bytes: 0,
             wrong: vec![nothing_of_one(&error)],
@@ -57,11 +54,7 @@ fn of_run(run: &Run) -> Verified {
         Ok(listed) => (listed, Vec::new()),
         Err(mismatch) => (None, vec![mismatch]),
     };
-    wrong.extend(match (run.state(), &listed) {
-        (State::Complete, Some(listed)) => manifest::of_complete(&at, listed),
-        (State::Complete, None) => Vec::new(),
-        (State::Partial, listed) => manifest::of_partial(&at, listed.as_ref()),
-    });
+    wrong.extend(manifest::wrong(&at, run.state(), listed.as_ref()));
     if listed.is_none() && wrong.is_empty() {
         wrong = unreadable(run);
     }
@@ -113,5 +106,7 @@ pub fn runs_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 fn is_run(folder: &Path) -> bool {
     let at = Folder(folder.to_owned());
     let has_manifest = crate::regular::exists(&at.file(MANIFEST));
-    has_manifest || is_partial(folder) || !manifest::read_by_name(&at).is_empty()
+    has_manifest
+        || State::of_folder(folder) == State::Partial
+        || !manifest::read_by_name(&at).is_empty()
 }

@@ -5,7 +5,7 @@ use delaylab_model::refusal::{Refusal, refuse};
 
 /// How packets are put on every link of this path.
 pub fn framing_of(path: &Path) -> Framing {
-    path.framing.unwrap_or(Framing::Ethernet)
+    path.framing.unwrap_or_default()
 }
 
 /// What links of this framing carry by default: RFC 894, RFC 2225 §7.3 (9180 behind LLC and SNAP).

@@ -32,7 +32,7 @@ pub enum Topology {
 }
 
 /// How packets are put on a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Framing {
     /// ATM cells by AAL5, the IP packet as the SDU.
@@ -40,6 +40,7 @@ pub enum Framing {
     /// ATM cells by AAL5, behind an LLC/SNAP header of 8 bytes (RFC 2684).
     Aal5Llc,
     /// Ethernet with preamble, frame check sequence and gap.
+    #[default]
     Ethernet,
     /// Point-to-point with a header of 2 bytes.
     Ppp,

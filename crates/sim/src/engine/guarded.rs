@@ -9,7 +9,7 @@ use delaylab_switch::Settings;
 use delaylab_switch::flow_control::{Limits, Link, Parameters, Set, response_of_the_standard};
 use delaylab_topology::Built;
 use delaylab_topology::classes::QUEUES;
-use delaylab_topology::framing::wire;
+use delaylab_topology::framing::{framing_of, wire};
 use delaylab_topology::network::{Kind, NodeId, Port, PortId, other_end};
 use delaylab_topology::queues::switch_settings;
 use delaylab_topology::time::picos;
@@ -127,7 +127,7 @@ pub(super) fn of_flow_control(
     if section.flow_control.is_none() {
         return Ok(());
     }
-    if path.framing.unwrap_or(Framing::Ethernet) != Framing::Ethernet {
+    if framing_of(path) != Framing::Ethernet {
         return refuse(
             "path.framing",
             "flow control is Ethernet's: leave the framing out",

@@ -48,6 +48,14 @@ pub enum State {
 }
 
 impl State {
+    /// By the folder's name.
+    pub(crate) fn of_folder(folder: &Path) -> Self {
+        match is_partial(folder) {
+            true => State::Partial,
+            false => State::Complete,
+        }
+    }
+
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -159,11 +167,7 @@ impl Run {
             source,
         })?;
         let run = Self {
-            state: if is_partial(&path) {
-                State::Partial
-            } else {
-                State::Complete
-            },
+            state: State::of_folder(&path),
             folder: Folder(path),
             experiment: None,
             environment: Value::Null,
@@ -184,11 +188,7 @@ impl Run {
             mismatch,
         };
         let listed = manifest::of_run(&self.folder).map_err(changed)?;
-        let wrong = match (self.state, &listed) {
-            (State::Complete, None) => Vec::new(),
-            (State::Complete, Some(listed)) => manifest::of_complete(&self.folder, listed),
-            (State::Partial, listed) => manifest::of_partial(&self.folder, listed.as_ref()),
-        };
+        let wrong = manifest::wrong(&self.folder, self.state, listed.as_ref());
         match wrong.into_iter().next() {
             Some(mismatch) => Err(changed(mismatch)),
             None => Ok(listed.is_some()),

@@ -18,7 +18,7 @@ use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -87,6 +87,12 @@ impl SeriesName {
 }
 
 impl Run {
+    /// How many trials it has.
+    pub fn trial_count(&self) -> usize {
+        let trials: BTreeSet<u32> = self.trials().iter().map(|row| row.trial).collect();
+        trials.len()
+    }
+
     /// How many records it holds, without those of interrupted trials.
     pub fn record_count(&self) -> u64 {
         self.steps::<Record>(None).map(|step| step.rows()).sum()

@@ -19,8 +19,8 @@ pub struct Column<R: 'static> {
     pub(crate) read: fn(&dyn Array, &mut [R]) -> Result<(), CellError>,
 }
 
-/// A row of a table.
-pub trait Row: Clone + Send + 'static {
+/// A row of a table. Of its default nothing is known.
+pub trait Row: Clone + Default + Send + 'static {
     /// The table's name, and that of its file.
     const TABLE: &'static str;
     /// Is there no file where there are no rows?
@@ -31,9 +31,6 @@ pub trait Row: Clone + Send + 'static {
     const COLUMNS: &'static [Column<Self>];
     /// What the rows of one stream are sorted by.
     type Key: Ord;
-
-    /// A row of which nothing is known.
-    fn blank() -> Self;
 
     /// Its place among the rows of its trial and stream.
     fn key(&self) -> Self::Key;
@@ -67,7 +64,7 @@ pub(crate) fn batch<R: Row>(schema: &SchemaRef, rows: &[R]) -> Result<RecordBatc
 /// Puts the rows of a batch in place of those in `rows`. Columns that it lacks stay blank.
 pub(crate) fn read_into<R: Row>(batch: &RecordBatch, rows: &mut Vec<R>) -> Result<(), BadColumn> {
     rows.clear();
-    rows.resize(batch.num_rows(), R::blank());
+    rows.resize(batch.num_rows(), R::default());
     for column in R::COLUMNS {
         let name = (column.field)();
         let Some(array) = batch.column_by_name(name.name()) else {

@@ -3,9 +3,7 @@
 use super::{Column, Row, columns};
 use delaylab_model::Nanos;
 use delaylab_model::hop::{Direction, Hop};
-use delaylab_model::method::Method;
-use delaylab_model::noise::{ClockReads, NoiseEvent, NoiseKind};
-use delaylab_model::plan::Unit;
+use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
@@ -23,10 +21,6 @@ impl Row for Record {
     };
     type Key = u64;
 
-    fn blank() -> Self {
-        Record::due(0, 0, 0, Method::Icmp, 0)
-    }
-
     fn key(&self) -> Self::Key {
         self.seq
     }
@@ -43,19 +37,6 @@ impl Row for NoiseEvent {
     };
     type Key = Nanos;
 
-    fn blank() -> Self {
-        NoiseEvent {
-            trial: 0,
-            start: 0,
-            length: 0,
-            cpu: None,
-            kind: NoiseKind::SentinelGap,
-            who: None,
-            pid: None,
-            preempted: None,
-        }
-    }
-
     fn key(&self) -> Self::Key {
         self.start
     }
@@ -67,15 +48,6 @@ impl Row for ClockReads {
         trial from_ns to_ns count
     };
     type Key = Nanos;
-
-    fn blank() -> Self {
-        ClockReads {
-            trial: 0,
-            from_ns: 0,
-            to_ns: 0,
-            count: 0,
-        }
-    }
 
     fn key(&self) -> Self::Key {
         self.from_ns
@@ -89,20 +61,6 @@ impl Row for Hop {
         trial probe seq direction hop port t_enqueue t_dequeue backlog
     };
     type Key = (u64, Direction, u16);
-
-    fn blank() -> Self {
-        Hop {
-            trial: 0,
-            probe: 0,
-            seq: 0,
-            direction: Direction::Forward,
-            hop: 0,
-            port: Arc::default(),
-            t_enqueue: 0,
-            t_dequeue: 0,
-            backlog: 0,
-        }
-    }
 
     fn key(&self) -> Self::Key {
         (self.seq, self.direction, self.hop)
@@ -123,20 +81,6 @@ impl Row for SeriesPoint {
     };
     type Key = (Arc<str>, Arc<str>, Nanos);
 
-    fn blank() -> Self {
-        SeriesPoint {
-            trial: 0,
-            series: Arc::default(),
-            of: Arc::default(),
-            unit: Unit::Number,
-            t: 0,
-            length: 0,
-            min: 0.0,
-            mean: 0.0,
-            max: 0.0,
-        }
-    }
-
     fn key(&self) -> Self::Key {
         (self.series.clone(), self.of.clone(), self.t)
     }
@@ -152,17 +96,6 @@ impl Row for SeriesValue {
     };
     /// Values are not below zero, so that their bits have their order.
     type Key = (Arc<str>, Arc<str>, u64);
-
-    fn blank() -> Self {
-        SeriesValue {
-            trial: 0,
-            series: Arc::default(),
-            of: Arc::default(),
-            unit: Unit::Number,
-            value: 0.0,
-            length: 0,
-        }
-    }
 
     fn key(&self) -> Self::Key {
         (
@@ -182,17 +115,6 @@ impl Row for Transfer {
         trial of number bytes start end
     };
     type Key = (Arc<str>, u64);
-
-    fn blank() -> Self {
-        Transfer {
-            trial: 0,
-            of: Arc::default(),
-            number: 0,
-            bytes: 0,
-            start: 0,
-            end: None,
-        }
-    }
 
     fn key(&self) -> Self::Key {
         (self.of.clone(), self.number)

@@ -120,7 +120,7 @@ fn columns_that_are_not_there_stay_blank() {
         rows[1],
         Record {
             seq: 8,
-            ..Record::blank()
+            ..Record::default()
         }
     );
 }
