@@ -63,14 +63,7 @@ impl<'a> Stored<'a> {
     }
 
     fn periodic_cause(&self, row: &TrialRow) -> Result<Values, MeasureUnavailable> {
-        let trains = self.trains.get_or_init(|| {
-            let mut trains = TrainsBuilder::default();
-            for row in self.run.trials() {
-                trains.know(row.trial, &row.facts.processes);
-            }
-            self.run.for_each_noise(None, |event| trains.push(event));
-            trains.finish()
-        });
+        let trains = self.trains.get_or_init(|| trains(self.run));
         let mut records = Vec::new();
         self.each_record(row, &mut |record| records.push(*record));
         let watched = HostActivity {
@@ -119,6 +112,16 @@ impl<'a> Stored<'a> {
         let values: Vec<_> = kept.2.iter().filter(is_meant).cloned().collect();
         over_time(&points, &values)
     }
+}
+
+/// Everything that was seen running in a run.
+pub fn trains(run: &Run) -> Trains {
+    let mut trains = TrainsBuilder::default();
+    for row in run.trials() {
+        trains.know(row.trial, &row.facts.processes);
+    }
+    run.for_each_noise(None, |event| trains.push(event));
+    trains.finish()
 }
 
 fn of_probe(row: &TrialRow) -> StreamInfo {

@@ -117,10 +117,7 @@ fn none_there(root: &Node, place: &[Key], at: &Origin) -> Problem {
 fn no_such(list: &str, nodes: &[Node], name: &str, at: &Origin) -> Problem {
     let problem = Problem::new(at, format!("no {list} is called `{name}`"));
     let names: Vec<_> = nodes.iter().filter_map(name_of).collect();
-    match choices(name, names) {
-        Some(help) => problem.help(help),
-        None => problem,
-    }
+    problem.help_if(choices(name, names))
 }
 
 /// A place as a dotted path for messages, with list elements by name.

@@ -3,7 +3,7 @@
 use super::diagnostic::{Origin, Problem, Source};
 use super::literal::within;
 use super::sections::{Common, PLAIN_NAMES, is_plain_name};
-use super::tree::{Key, Node};
+use super::tree::Node;
 use crate::finding::check::{LevelText, Name, NameKind, Value};
 use crate::finding::dimension::Dimension;
 use crate::finding::{Finding, Judged, Measure, ParseError, Selection, Verdict};
@@ -161,13 +161,8 @@ fn wrong_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> Vec<
 
 /// The expressions for the cells of a table figure, and where each is written.
 fn values<'a>(figure: &'a FigureSection, node: &'a Node) -> Vec<(&'a String, &'a Origin)> {
-    let nodes = node.get(&Key::Name("values".to_owned()));
-    let nodes = nodes.and_then(Node::array).unwrap_or_default().iter();
-    figure
-        .values
-        .iter()
-        .zip(nodes.map(|node| &node.at))
-        .collect()
+    let places = nodes(node, "values").iter().map(|node| &node.at);
+    figure.values.iter().zip(places).collect()
 }
 
 /// A problem if no series has this name.
@@ -178,7 +173,7 @@ fn no_series(name: &str, at: &Origin) -> Option<Problem> {
     }
     let problem = Problem::new(at, format!("there is no series `{name}`"));
     let help = choices(name, series().map(Measure::name));
-    Some(help.into_iter().fold(problem, Problem::help))
+    Some(problem.help_if(help))
 }
 
 /// Problems of fields that do not fit the kind of figure (`draw`), or that are missing for it.
@@ -224,11 +219,10 @@ fn out_of_place(figure: &FigureSection, node: &Node) -> Vec<Problem> {
 }
 
 fn key<'a>(node: &'a Node, name: &str) -> &'a Origin {
-    &node.nearest(&[Key::Name(name.to_owned())]).at
+    &node.nearest(&[name.into()]).at
 }
 
 fn misspelt(at: &Origin, text: &str, error: ParseError, sources: &[Source]) -> Problem {
     let span = error.span.start..error.span.end;
-    let problem = Problem::new(&within(at, text, span, sources), error.message);
-    error.help.into_iter().fold(problem, Problem::help)
+    Problem::new(&within(at, text, span, sources), error.message).help_if(error.help)
 }

@@ -87,7 +87,7 @@ fn nothing_left(root: &Node, skipped: &[SkippedCase]) -> Problem {
     let problem = Problem::new(&root.at, "the world can honour none of the cases");
     let refusal = skipped.iter().flat_map(|case| &case.refusals).next();
     let help = refusal.map(|refusal| refusal.to_string());
-    help.into_iter().fold(problem, Problem::help)
+    problem.help_if(help)
 }
 
 /// Every combination of levels; the last factor changes fastest.
@@ -250,11 +250,10 @@ impl Maker<'_> {
 }
 
 fn in_probe(root: &Node, index: usize, refusal: Refusal) -> Problem {
-    let mut place = vec![Key::Name("probe".to_owned()), Key::Index(index)];
+    let mut place = vec!["probe".into(), Key::Index(index)];
     let names = refusal.field.split('.');
-    place.extend(names.map(|name| Key::Name(name.to_owned())));
-    let problem = Problem::new(&root.nearest(&place).at, refusal.reason);
-    refusal.remedy.into_iter().fold(problem, Problem::help)
+    place.extend(names.map(Key::from));
+    Problem::new(&root.nearest(&place).at, refusal.reason).help_if(refusal.remedy)
 }
 
 /// The problem of a refused field of `[path]` in a file without that section: the section is missing. Its place is
@@ -280,7 +279,7 @@ fn place_of(root: &Node, field: &str) -> Origin {
         return root.nearest(place).at.clone();
     };
     let here = root.nearest(above);
-    let field = |key: &str| here.get(&Key::Name(key.to_owned()));
+    let field = |key: &str| here.get(&key.into());
     let written = field(last).or_else(|| exclusive(above, last).find_map(field));
     written.unwrap_or(here).at.clone()
 }

@@ -44,8 +44,13 @@ impl Problem {
         (self.at.source, self.at.span.start, &self.message)
     }
 
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+    pub(crate) fn help(self, help: impl Into<String>) -> Self {
+        self.help_if(Some(help))
+    }
+
+    /// With this help, where there is any.
+    pub(crate) fn help_if(mut self, help: Option<impl Into<String>>) -> Self {
+        self.help = help.map(Into::into).or(self.help);
         self
     }
 }

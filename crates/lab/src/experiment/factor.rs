@@ -3,7 +3,7 @@
 use super::address::{expand, written};
 use super::diagnostic::{Origin, Problem};
 use super::level;
-use super::sections::{keep, known_keys, same_names};
+use super::sections::{elements, keep, known_keys};
 use super::tree::{Entry, Key, Node, Table, Value};
 use crate::suggest::choices;
 use delaylab_model::plan::Level;
@@ -72,14 +72,7 @@ pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
 }
 
 fn cases(root: &Node, table: &Table, problems: &mut Vec<Problem>) -> Option<Factor> {
-    let node = table.get(CASE)?;
-    let Some(nodes) = node.array() else {
-        let problem = Problem::new(&node.at, format!("`case` is {}", node.value.kind()));
-        problems.push(problem.help("write [[case]], once for each"));
-        return None;
-    };
-    problems.extend(same_names(CASE, nodes));
-    let levels = nodes
+    let levels = elements(table, CASE, problems)?
         .iter()
         .filter_map(|node| keep(case_of(root, node), problems))
         .collect();
@@ -197,7 +190,7 @@ fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
     if !VARYING.contains(&first) {
         let problem = Problem::new(at, format!("`{path}` does not vary between trials"));
         let help = choices(first, VARYING);
-        return Err(help.into_iter().fold(problem, Problem::help));
+        return Err(problem.help_if(help));
     }
     if matches!(place, [.., Key::Index(_)]) || place.len() < 2 {
         return Err(Problem::new(
@@ -205,7 +198,7 @@ fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
             format!("`{path}` is no field but a whole section"),
         ));
     }
-    if place.last() == Some(&Key::Name("name".to_owned())) {
+    if place.last() == Some(&"name".into()) {
         return Err(Problem::new(
             at,
             "a name cannot vary: paths and findings are made of it",

@@ -215,8 +215,7 @@ fn unknown((at, kind): &Use, known: &[StreamInfo]) -> Option<Problem> {
         NameKind::Level { factor, level, of } => no_level(factor, level, *of, known)?,
         NameKind::Axis { name, fit } => (too_few(name, *fit, known)?, None),
     };
-    let problem = Problem::new(at, message);
-    Some(help.into_iter().fold(problem, Problem::help))
+    Some(Problem::new(at, message).help_if(help))
 }
 
 type Said = (String, Option<String>);

@@ -2,13 +2,6 @@
 
 use delaylab_stats::random::SplitMix;
 
-/// Random permutation in place (Fisher and Yates).
-pub(super) fn shuffle<T>(random: &mut SplitMix, items: &mut [T]) {
-    for last in (1..items.len()).rev() {
-        items.swap(last, random.below(last + 1));
-    }
-}
-
 /// The seed of every trial of a repeat: the same for all combinations, so that they differ by their
 /// levels only (common random numbers).
 pub(super) fn seed_of_repeat(seed: u64, repeat: u32) -> u64 {
@@ -22,7 +15,7 @@ mod tests {
     #[test]
     fn a_seed_means_the_same_order_for_ever() {
         let mut items = [0, 1, 2, 3, 4, 5, 6, 7];
-        shuffle(&mut SplitMix::new(1), &mut items);
+        SplitMix::new(1).shuffle(&mut items);
         assert_eq!(items, [0, 3, 7, 1, 2, 6, 5, 4]);
     }
 
@@ -32,7 +25,7 @@ mod tests {
         let mut seen = std::collections::BTreeMap::new();
         for _ in 0..24_000 {
             let mut items = [0, 1, 2, 3];
-            shuffle(&mut random, &mut items);
+            random.shuffle(&mut items);
             *seen.entry(items).or_insert(0_i32) += 1;
         }
         assert_eq!(seen.len(), 24);

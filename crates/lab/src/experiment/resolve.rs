@@ -8,7 +8,7 @@ use super::estimate::{Estimate, estimate};
 use super::factor::{Factor, factors};
 use super::file::Experiment;
 use super::frame_probe::draw;
-use super::order::{seed_of_repeat, shuffle};
+use super::order::seed_of_repeat;
 use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
 use super::stop::Precision;
@@ -189,7 +189,7 @@ fn named_levels(factor: Factor) -> (String, Vec<Level>) {
 }
 
 fn name_at(root: &Node) -> Origin {
-    root.nearest(&[Key::Name("name".to_owned())]).at.clone()
+    root.nearest(&["name".into()]).at.clone()
 }
 
 /// The seed: the user's, else the file's, else the world's default. At most `i64::MAX`, the largest TOML integer.
@@ -215,10 +215,7 @@ fn settle(
 ) -> Result<(), Problem> {
     let at = name_at(root);
     let mut put = |path: &[&str], value| {
-        let place: Vec<_> = path
-            .iter()
-            .map(|&name| Key::Name(name.to_owned()))
-            .collect();
+        let place: Vec<Key> = path.iter().copied().map(Key::from).collect();
         let at = at.clone();
         root.set(&place, &at.clone(), Node { value, at })
     };
@@ -253,7 +250,7 @@ fn host_of_requests(planned: &[Planned]) -> Option<String> {
 /// Where a field of `[design]` is written, or the nearest place above it.
 fn design_at(root: &Node, fields: &[&str]) -> Origin {
     let place = std::iter::once("design").chain(fields.iter().copied());
-    let place: Vec<_> = place.map(|name| Key::Name(name.to_owned())).collect();
+    let place: Vec<Key> = place.map(Key::from).collect();
     root.nearest(&place).at.clone()
 }
 
@@ -299,9 +296,9 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
 /// The problem of a probe with `phase` or `clock_tolerance` in a procedure, which sets all frame times itself.
 fn drawn_for_a_procedure(root: &Node, design: &Design) -> Option<Problem> {
     design.procedure.as_ref()?;
-    let probes = root.get(&Key::Name("probe".to_owned()))?.array()?;
+    let probes = root.get(&"probe".into())?.array()?;
     let drawn = |probe: &Node| {
-        let key = |name: &str| Some(probe.get(&Key::Name(name.to_owned()))?.at.clone());
+        let key = |name: &str| Some(probe.get(&name.into())?.at.clone());
         key("phase").or_else(|| key("clock_tolerance"))
     };
     let what = "a procedure says itself when its frames are due";
@@ -330,7 +327,7 @@ fn in_order(combinations: &[Combination], design: &Design, seed: u64) -> Vec<Pla
     for repeat in 0..repeats(design) {
         let mut order: Vec<_> = (0..combinations.len()).collect();
         if design.order == Order::Interleaved {
-            shuffle(&mut random, &mut order);
+            random.shuffle(&mut order);
         }
         for index in order {
             let (trial, levels) = &combinations[index];

@@ -40,10 +40,7 @@ pub(crate) fn known_keys(table: &Table, known: &[&str]) -> Result<(), Problem> {
         None => Ok(()),
         Some(entry) => {
             let problem = Problem::new(&entry.key_at, format!("unknown key `{}`", entry.key));
-            Err(match choices(&entry.key, known.iter().copied()) {
-                Some(help) => problem.help(help),
-                None => problem,
-            })
+            Err(problem.help_if(choices(&entry.key, known.iter().copied())))
         }
     }
 }
@@ -53,18 +50,26 @@ pub(crate) fn keep<T>(read: Result<T, Problem>, problems: &mut Vec<Problem>) -> 
     read.map_err(|problem| problems.push(problem)).ok()
 }
 
-/// Reads a list of tables, without the elements that cannot be read. Duplicate names are a problem.
-fn list<T: DeserializeOwned>(root: &Table, key: &str, problems: &mut Vec<Problem>) -> Vec<T> {
-    let Some(node) = root.get(key) else {
-        return Vec::new();
-    };
+/// The elements of a list of tables, where there is one. Duplicate names are a problem.
+pub(crate) fn elements<'a>(
+    root: &'a Table,
+    key: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<&'a [Node]> {
+    let node = root.get(key)?;
     let Some(nodes) = node.array() else {
         let problem = Problem::new(&node.at, format!("`{key}` is {}", node.value.kind()));
         problems.push(problem.help(format!("write [[{key}]], once for each")));
-        return Vec::new();
+        return None;
     };
     problems.extend(same_names(key, nodes));
-    nodes
+    Some(nodes)
+}
+
+/// Reads a list of tables, without the elements that cannot be read.
+fn list<T: DeserializeOwned>(root: &Table, key: &str, problems: &mut Vec<Problem>) -> Vec<T> {
+    elements(root, key, problems)
+        .unwrap_or_default()
         .iter()
         .filter_map(|node| keep(read(node), problems))
         .collect()
@@ -78,12 +83,12 @@ pub(crate) fn same_names(what: &str, nodes: &[Node]) -> Vec<Problem> {
         .filter(|(name, _)| !seen.insert(*name))
         .map(|(name, node)| {
             let message = format!("two of [[{what}]] are called `{name}`");
-            Problem::new(name_at(node), message)
+            Problem::new(place_of_name(node), message)
         })
         .collect()
 }
 
-fn name_at(node: &Node) -> &Origin {
+fn place_of_name(node: &Node) -> &Origin {
     let name = node
         .table()
         .and_then(|table| table.get("name").or_else(|| table.get("id")));

@@ -1,11 +1,10 @@
 //! A plan that repeats each combination of levels until the interval of a statistic is narrow enough.
 
-use super::estimate::estimate;
+use super::plan::Turns;
 use super::stop::Precision;
 use crate::run::TrialOutcome;
-use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_model::plan::{Plan, Planned, Remaining, labels};
 use delaylab_stats::summary::{Figure, Summary};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,10 +26,8 @@ pub struct SequentialPlan {
     stop: Precision,
     /// All trials of later rounds, next round first.
     rounds: VecDeque<Vec<Planned>>,
-    /// Trials of the current round that have not begun.
-    waiting: VecDeque<Planned>,
-    under_way: BTreeMap<u32, Nanos>,
-    at_once: usize,
+    /// The current round.
+    turns: Turns,
     done: BTreeMap<u32, Figures>,
     /// The statistic in each repeat so far, by combination and index of the probe.
     seen: BTreeMap<(Vec<String>, usize), Vec<f64>>,
@@ -54,9 +51,7 @@ impl SequentialPlan {
         let mut plan = Self {
             stop,
             rounds: rounds.into_values().collect(),
-            waiting: VecDeque::new(),
-            under_way: BTreeMap::new(),
-            at_once: at_once.max(1),
+            turns: Turns::new(at_once),
             done: BTreeMap::new(),
             seen: BTreeMap::new(),
             distinct: Distinct::new(),
@@ -76,7 +71,7 @@ impl SequentialPlan {
     }
 
     fn learn(&mut self, planned: &Planned, figures: &Figures) {
-        let combination = combination(planned);
+        let combination = labels(&planned.factors);
         if !self
             .distinct
             .counts(figures.trace_hash, combination.clone())
@@ -94,7 +89,7 @@ impl SequentialPlan {
 
     /// Is the interval of any probe of this combination still too wide? True if there is no result yet.
     fn is_open(&self, planned: &Planned) -> bool {
-        let combination = combination(planned);
+        let combination = labels(&planned.factors);
         let probes = 0..planned.trial.probes.len();
         let mut seen = probes.filter_map(|index| self.seen.get(&(combination.clone(), index)));
         let first = seen.next();
@@ -103,21 +98,16 @@ impl SequentialPlan {
     }
 
     fn begin_round(&mut self) {
-        while self.waiting.is_empty() && self.under_way.is_empty() {
+        while self.turns.is_empty() {
             let Some(round) = self.rounds.pop_front() else {
                 return;
             };
             let is_new = |planned: &Planned| !self.done.contains_key(&planned.trial.id);
             let wanted = round.into_iter().filter(|p| is_new(p) && self.is_open(p));
-            self.waiting = wanted.collect();
+            let wanted: Vec<_> = wanted.collect();
+            self.turns.add(wanted);
         }
     }
-}
-
-/// The labels of a trial's levels: the same for all repeats of a combination.
-fn combination(planned: &Planned) -> Vec<String> {
-    let levels = planned.factors.iter();
-    levels.map(|(_, level)| level.label.clone()).collect()
 }
 
 impl Plan for SequentialPlan {
@@ -125,15 +115,11 @@ impl Plan for SequentialPlan {
 
     fn next_trials(&mut self) -> Vec<Planned> {
         self.begin_round();
-        let free = self.at_once.saturating_sub(self.under_way.len());
-        let next: Vec<_> = self.waiting.drain(..free.min(self.waiting.len())).collect();
-        self.under_way
-            .extend(next.iter().map(|p| (p.trial.id, length(p))));
-        next
+        self.turns.next_trials()
     }
 
     fn observe(&mut self, planned: &Planned, seen: &TrialOutcome) {
-        self.under_way.remove(&planned.trial.id);
+        self.turns.end(planned);
         let figures = Figures {
             trace_hash: seen.rows.first().and_then(|row| row.facts.trace_hash),
             of_probes: seen.summaries.iter().map(Summary::figures).collect(),
@@ -145,15 +131,6 @@ impl Plan for SequentialPlan {
     fn remaining(&self) -> Option<Remaining> {
         let later = self.rounds.iter().flatten();
         let later = later.filter(|p| !self.done.contains_key(&p.trial.id) && self.is_open(p));
-        let waiting: Vec<Nanos> = self.waiting.iter().chain(later).map(length).collect();
-        let all = waiting.iter().chain(self.under_way.values());
-        Some(Remaining {
-            trials: waiting.len() + self.under_way.len(),
-            expected: all.fold(0, |sum: Nanos, each| sum.saturating_add(*each)),
-        })
+        Some(self.turns.remaining(later))
     }
-}
-
-fn length(planned: &Planned) -> Nanos {
-    estimate(&planned.trial).length
 }

@@ -69,7 +69,7 @@ fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Probl
         if !TOP.contains(&first.as_str()) {
             let problem = Problem::new(at, format!("there is no `{first}` in an experiment"));
             let help = choices(first, TOP.iter().copied());
-            return Err(help.into_iter().fold(problem, Problem::help));
+            return Err(problem.help_if(help));
         }
     }
     Ok(places)

@@ -41,6 +41,12 @@ pub(crate) enum Key {
     Index(usize),
 }
 
+impl From<&str> for Key {
+    fn from(name: &str) -> Self {
+        Self::Name(name.to_owned())
+    }
+}
+
 impl Table {
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entry(key).map(|entry| &entry.node)
@@ -186,7 +192,10 @@ pub(crate) fn parse_value(text: &str, at: &Origin) -> Node {
     let parsed = DeValue::parse(text).ok();
     let node = parsed.map(|value| read_value(value, at.source, &mut problems));
     match node {
-        Some(node) if problems.is_empty() => moved(node, at),
+        Some(mut node) if problems.is_empty() => {
+            set_place(&mut node, at);
+            node
+        }
         _ => Node {
             value: Value::Text(text.to_owned()),
             at: at.clone(),
@@ -195,23 +204,18 @@ pub(crate) fn parse_value(text: &str, at: &Origin) -> Node {
 }
 
 /// Sets the place of a node and of everything below it.
-fn moved(mut node: Node, at: &Origin) -> Node {
+fn set_place(node: &mut Node, at: &Origin) {
     node.at = at.clone();
     match &mut node.value {
-        Value::Array(nodes) => {
-            for below in nodes {
-                *below = moved(below.clone(), at);
-            }
-        }
+        Value::Array(nodes) => nodes.iter_mut().for_each(|below| set_place(below, at)),
         Value::Table(table) => {
             for entry in &mut table.0 {
                 entry.key_at = at.clone();
-                entry.node = moved(entry.node.clone(), at);
+                set_place(&mut entry.node, at);
             }
         }
         _ => {}
     }
-    node
 }
 
 fn read_table(table: DeTable<'_>, source: usize, problems: &mut Vec<Problem>) -> Table {

@@ -203,7 +203,7 @@ impl LimitCheck {
         Answer {
             limit: self.limit.to_string(),
             value,
-            unit: unit(dimension),
+            unit: dimension.to_string(),
             bound,
             count,
             failed: beyond.unwrap_or(true) || may_hold.is_some(),
@@ -230,13 +230,6 @@ fn is_moved_up(functional: Functional) -> bool {
                 ..
             }
         )
-}
-
-fn unit(dimension: Dimension) -> String {
-    match dimension {
-        Dimension::NUMBER => "1".to_owned(),
-        dimension => dimension.to_string(),
-    }
 }
 
 /// A note that a high quantile of so few values is only the largest one; else empty.

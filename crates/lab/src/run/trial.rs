@@ -6,11 +6,13 @@ use crate::pipeline;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::Planned;
+use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, TrialFacts, World};
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::Summary;
+use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{RunWriter, TrialWriter};
 
@@ -105,10 +107,7 @@ impl TrialRunner<'_> {
 }
 
 /// Joins noise to records, and makes the trial part of the stored run.
-fn finish(
-    mut writer: TrialWriter,
-    rows: &[TrialRow],
-) -> Result<(), delaylab_store::error::StoreError> {
+fn finish(mut writer: TrialWriter, rows: &[TrialRow]) -> Result<(), StoreError> {
     let noise = writer.noise_so_far()?;
     let join = Join::new(&noise);
     let watched = rows.iter().any(|row| !row.facts.noise_sources.is_empty());
@@ -145,30 +144,30 @@ impl Begun {
         let duration = self.duration(&facts);
         let valid = facts.iter().all(|facts| facts.flaws.is_empty());
         let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
-        let row = |(((probe, mut facts), summary), index): (((&_, ProbeFacts), &Summary), _)| {
-            let probe: &delaylab_model::probe::Probe = probe;
-            let irregular = summary.irregular.sentences().into_iter();
-            facts
-                .warnings
-                .extend(irregular.map(|sentence| format!("{}: {sentence}", probe.name)));
-            TrialRow {
-                trial: trial.id,
-                probe: index,
-                probe_name: probe.name.clone(),
-                method: probe.method,
-                repeat: planned.repeat,
-                position: self.position(trial.id, turn),
-                started_utc: (self.clock == Clock::Real).then_some(self.utc),
-                duration,
-                host: trial.host,
-                seed: trial.seed,
-                valid,
-                warmup: probe.warmup,
-                facts,
-                factors: planned.factors.clone(),
-                figures: summary.figures(),
-            }
-        };
+        let row =
+            |(((probe, mut facts), summary), index): (((&Probe, ProbeFacts), &Summary), _)| {
+                let irregular = summary.irregular.sentences().into_iter();
+                facts
+                    .warnings
+                    .extend(irregular.map(|sentence| format!("{}: {sentence}", probe.name)));
+                TrialRow {
+                    trial: trial.id,
+                    probe: index,
+                    probe_name: probe.name.clone(),
+                    method: probe.method,
+                    repeat: planned.repeat,
+                    position: self.position(trial.id, turn),
+                    started_utc: (self.clock == Clock::Real).then_some(self.utc),
+                    duration,
+                    host: trial.host,
+                    seed: trial.seed,
+                    valid,
+                    warmup: probe.warmup,
+                    facts,
+                    factors: planned.factors.clone(),
+                    figures: summary.figures(),
+                }
+            };
         probes.map(row).collect()
     }
 

@@ -114,11 +114,7 @@ impl<'a> Evaluation<'a> {
             }
             Term::Binary(operator, a, b) => {
                 let (a, b) = (self.replicates(a)?, self.replicates(b)?);
-                let binary = |x: &[f64]| {
-                    let [a, b] = [Term::Constant(x[0]), Term::Constant(x[1])];
-                    Term::Binary(*operator, Box::new(a), Box::new(b)).value(&[], &[])
-                };
-                Replicates::combine(&[&a, &b], binary)
+                Replicates::combine(&[&a, &b], |x| operator.of(x[0], x[1]))
             }
         })
     }

@@ -18,22 +18,20 @@ impl Evaluation<'_> {
         if let Some(detection) = self.without_steps(term) {
             return Some(format!("there are no steps: {}", steps::says(detection)));
         }
-        let reason = match term {
+        let (text, reason) = match term {
             Term::Leaf(index) if self.is_open(*index) => return None,
-            Term::Leaf(index) => self.leaf_doubt(*index, false)?,
-            Term::Fit(index) => self.fit_doubt(&self.plan.fits[*index])?,
+            Term::Leaf(index) => {
+                let reason = self.leaf_doubt(*index, false)?;
+                let time = self.time_lacked(*index);
+                (&self.plan.leaves[*index].text, format!("{reason}{time}"))
+            }
+            Term::Fit(index) => {
+                let fit = &self.plan.fits[*index];
+                (&fit.text, self.fit_doubt(fit)?)
+            }
             _ => return None,
         };
-        let text = match term {
-            Term::Leaf(index) => &self.plan.leaves[*index].text,
-            Term::Fit(index) => &self.plan.fits[*index].text,
-            _ => return None,
-        };
-        let time = match term {
-            Term::Leaf(index) => self.time_lacked(*index),
-            _ => String::new(),
-        };
-        Some(format!("{text} has no interval: {reason}{time}"))
+        Some(format!("{text} has no interval: {reason}"))
     }
 
     /// Is it a far quantile of which one end alone is known?
