@@ -3,7 +3,7 @@
 use crate::resolve;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
-use delaylab_model::plan::{Factor, Planned};
+use delaylab_model::plan::{Factor, Planned, labels};
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::Trial;
 use delaylab_store::index::Index;
@@ -234,11 +234,10 @@ fn scale(run: &Run, resolved: &Resolved) -> Scale {
 }
 
 fn recorded(run: &Run) -> Amount {
-    let trials: BTreeSet<_> = run.trials().iter().map(|row| row.trial).collect();
     let combinations = combinations(run.trials().iter().map(|row| &row.factors[..]));
     Amount {
         packets: run.record_count() as f64 / combinations,
-        repeats: trials.len() as f64 / combinations,
+        repeats: run.trial_count() as f64 / combinations,
     }
 }
 
@@ -267,11 +266,5 @@ fn packets(probe: &Probe) -> Option<f64> {
 }
 
 fn combinations<'a>(factors: impl Iterator<Item = &'a [Factor]>) -> f64 {
-    let labels = |factors: &[Factor]| -> Vec<String> {
-        factors
-            .iter()
-            .map(|(_, level)| level.label.clone())
-            .collect()
-    };
     factors.map(labels).collect::<BTreeSet<_>>().len().max(1) as f64
 }

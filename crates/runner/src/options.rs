@@ -9,7 +9,9 @@ use delaylab_wire::auth::Key;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-/// What is wanted of a run, beyond its experiment.
+/// What is wanted of a run, beyond its experiment. By default nothing: no load on other hosts, no reflector of its own, no
+/// watch for noise.
+#[derive(Default)]
 pub struct RunOptions {
     /// live: port of the target's reflector.
     pub port: Option<u16>,
@@ -37,25 +39,4 @@ pub struct RunOptions {
     pub stop_means: StopMeans,
     /// The words in which the run was asked for: `environment.json` has them.
     pub supplied: Vec<String>,
-}
-
-impl Default for RunOptions {
-    /// Nothing beyond the experiment: without load on other hosts, a reflector of its own, or a watch for noise.
-    fn default() -> Self {
-        Self {
-            port: None,
-            family: AddressFamily::Any,
-            key: None,
-            allow_load: false,
-            load: LoadChoice::default(),
-            reflector: None,
-            watches_noise: false,
-            on_condition: None,
-            threads: None,
-            share: None,
-            stop: Stop::default(),
-            stop_means: StopMeans::default(),
-            supplied: Vec::new(),
-        }
-    }
 }
