@@ -4,7 +4,7 @@
 //! each began to leave follows from when it and its neighbours came out; and what came before a
 //! packet and had not yet begun to leave stood before it. It holds for every discipline that does not idle.
 
-use super::passage::{Overflow, Passage, Ways};
+use super::passage::{Overflow, Passage};
 use super::rate::Rate;
 
 /// Neighbours that are asked when a packet left: stamps are late now and then, never early.
@@ -54,10 +54,7 @@ impl Overflow {
         };
         let [constant, slope] = self.least;
         // What the line to the queue takes for a byte; there, where only the sum of both ways is known.
-        let there = match self.ways {
-            Ways::Apart => slope,
-            Ways::Together => slope / 2.0,
-        };
+        let there = slope * self.ways.there();
         let before = ((there - own) / 2.0).max(0.0);
         let behind = (slope - own - before).max(0.0);
         // Put off by what all packets take, so that a packet that meets no other is sent as it comes.

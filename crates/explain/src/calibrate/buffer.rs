@@ -10,6 +10,7 @@
 //! packets contradict, by as much as the trials differ, and by a packet of the largest size at least.
 
 use super::backlog::Standing;
+use super::draw::HALF;
 
 /// Packets dropped that a limit needs.
 const DROPPED: usize = 20;
@@ -21,8 +22,6 @@ const EARLY: f64 = 0.1;
 const CONTRADICTED: f64 = 0.1;
 /// A limit that more than this share of what was dropped speaks against explains nothing.
 const EXPLAINED: f64 = 0.5;
-/// Half an interval of 95 % in standard deviations.
-const HALF: f64 = 1.96;
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use super::line::Estimate;
 use delaylab_stats::random::SplitMix;
 
 /// Half an interval of 95 % in standard deviations.
-const HALF: f64 = 1.96;
+pub(super) const HALF: f64 = 1.96;
 
 impl Calibration {
     /// One draw.

@@ -36,7 +36,7 @@ impl Hosts {
     /// `network` are the lines there and back: of all probes, or of `probe` alone.
     pub(super) fn estimate(
         trials: &[&Trial],
-        framing: Option<Framing>,
+        framing: Framing,
         ways: Ways,
         network: [&Option<Line>; 2],
         probe: Option<&str>,
@@ -70,7 +70,6 @@ impl Hosts {
             reflector_send,
             noise: Noise::default(),
         };
-        let framing = framing.unwrap_or(Framing::Ethernet);
         let alone = trials.iter().flat_map(|trial| alone(trial));
         let alone = alone.filter(|(stream, _)| probe.is_none_or(|probe| stream.probe == probe));
         hosts.noise = hosts.noise(alone, framing, ways, network);

@@ -86,11 +86,7 @@ impl Verdict {
     /// By the minimum delay's slope, and the rate under overflow. `None` without a line.
     pub(super) fn decide(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
         let slope = forward?.slope;
-        let there = match ways {
-            Ways::Apart => 1.0,
-            Ways::Together => 0.5,
-        };
-        let share = |slope: f64| there * slope / rate.ns_per_byte.value;
+        let share = |slope: f64| ways.there() * slope / rate.ns_per_byte.value;
         let value = share(slope.value);
         let (low, high) = slope.interval.unwrap_or((slope.value, slope.value));
         let is_open = share(low) < BETWEEN && share(high) >= LINK

@@ -65,7 +65,7 @@ pub(super) type Part = fn(&Stream, &Record) -> Option<i64>;
 /// The line of these trials against size on the wire: of one probe, or of all.
 pub(super) fn of_trials(
     trials: &[&Trial],
-    framing: Option<Framing>,
+    framing: Framing,
     probe: Option<&str>,
     part: Part,
 ) -> Option<Line> {
@@ -77,10 +77,9 @@ pub(super) fn of_trials(
 /// The least of each size on the wire of each stream.
 pub(super) fn points_on_the_wire<'a>(
     trials: &[&'a Trial],
-    framing: Option<Framing>,
+    framing: Framing,
     part: Part,
 ) -> Vec<Point<'a>> {
-    let framing = framing.unwrap_or(Framing::Ethernet);
     points(trials, Statistic::Least, |stream| {
         let answered = stream.records.iter().filter(|record| record.answered());
         let each = answered.filter_map(|record| {

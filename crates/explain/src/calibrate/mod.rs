@@ -184,7 +184,7 @@ fn limited(
     ways: Ways,
     forward: Option<&Line>,
 ) -> Limited {
-    let less = limiter::uncounted(seen.framing());
+    let less = limiter::uncounted(seen.framing);
     let counted = || -> Vec<Overflow> {
         let each = overflows.iter();
         each.map(|overflow| overflow.counted(less)).collect()
@@ -224,7 +224,7 @@ fn limited(
 /// what a byte takes on all links: no one takes longer.
 fn own_queue(
     unloaded: &[&Trial],
-    framing: Option<Framing>,
+    framing: Framing,
     ways: Ways,
     line: Option<&Line>,
 ) -> Option<(Rate, Verdict)> {
@@ -239,11 +239,7 @@ fn own_queue(
 impl Calibration {
     /// Slope of the way there alone, in nanoseconds a byte on the wire.
     fn slope(&self) -> Option<f64> {
-        let share = match self.ways {
-            Ways::Apart => 1.0,
-            Ways::Together => 0.5,
-        };
-        Some(self.forward.as_ref()?.slope.value * share)
+        Some(self.forward.as_ref()?.slope.value * self.ways.there())
     }
 }
 

@@ -18,11 +18,22 @@ pub enum Ways {
 impl Ways {
     /// What the stamps of all streams allow.
     pub(super) fn known_in(seen: &RunTrials) -> Self {
-        let mut streams = seen.trials.iter().flat_map(|trial| &trial.streams);
-        if streams.all(Stream::one_way) {
-            Ways::Apart
-        } else {
-            Ways::Together
+        Self::of(seen.trials.iter().flat_map(|trial| &trial.streams))
+    }
+
+    /// The same of these streams.
+    pub(super) fn of<'a>(mut streams: impl Iterator<Item = &'a Stream>) -> Self {
+        match streams.all(Stream::one_way) {
+            true => Ways::Apart,
+            false => Ways::Together,
+        }
+    }
+
+    /// The share that the way there has of what is known: half, where only the sum of both is.
+    pub(super) const fn there(self) -> f64 {
+        match self {
+            Ways::Apart => 1.0,
+            Ways::Together => 0.5,
         }
     }
 }
@@ -80,11 +91,10 @@ impl Overflow {
     /// trial itself stands for it.
     pub(super) fn gather(
         trial: &Trial,
-        framing: Option<Framing>,
+        framing: Framing,
         ways: Ways,
         line: Option<&Line>,
     ) -> Option<Self> {
-        let framing = framing.unwrap_or(Framing::Ethernet);
         let streams = trial.streams.iter().enumerate();
         let known =
             streams.filter(|(_, stream)| ways == Ways::Apart || !stream.method.is_one_way());

@@ -28,7 +28,7 @@ pub struct Differing {
 
 impl Differing {
     /// `None` where all probes of these trials may have one path.
-    pub(super) fn find(trials: &[&Trial], framing: Option<Framing>, part: Part) -> Option<Self> {
+    pub(super) fn find(trials: &[&Trial], framing: Framing, part: Part) -> Option<Self> {
         let points = line::points_on_the_wire(trials, framing, part);
         let mut sizes = BTreeMap::<u32, BTreeMap<&str, Vec<f64>>>::new();
         for point in &points {

@@ -50,12 +50,8 @@ fn is_random(trial: &Trial, framing: Framing, least: usize) -> bool {
     if trial.loads > 0 || trial.streams.iter().map(Stream::lost).sum::<usize>() < least {
         return false;
     }
-    let ways = if trial.streams.iter().all(Stream::one_way) {
-        Ways::Apart
-    } else {
-        Ways::Together
-    };
-    let Some(overflow) = Overflow::gather(trial, Some(framing), ways, None) else {
+    let ways = Ways::of(trial.streams.iter());
+    let Some(overflow) = Overflow::gather(trial, framing, ways, None) else {
         return false;
     };
     let Some([idle, busy]) = tallies(&overflow) else {

@@ -6,11 +6,12 @@ use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
 use delaylab_model::path::Framing;
-use delaylab_model::plan::{Factor, Planned};
+use delaylab_model::plan::{Factor, Planned, labels};
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{self, ProbeFacts, RecordFacts, ReflectorClock, Residence};
 use delaylab_model::world::{Sink, World, WorldError};
 use delaylab_store::run::Run;
+use delaylab_topology::framing::framing_of;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -26,7 +27,7 @@ const BY_ACCIDENT: f64 = 0.005;
 #[derive(Debug, Clone, Default)]
 pub struct RunTrials {
     /// How packets are put on links.
-    pub framing: Option<Framing>,
+    pub framing: Framing,
     /// In their order.
     pub trials: Vec<Trial>,
 }
@@ -78,8 +79,7 @@ impl RunTrials {
         let mut distinct = Distinct::new();
         for row in run.trials() {
             // A copy of a simulation is no second measurement of its combination of levels.
-            let levels = row.factors.iter().map(|(_, level)| level.label.clone());
-            let of = (levels.collect::<Vec<String>>(), row.probe);
+            let of = (labels(&row.factors), row.probe);
             if !distinct.counts(row.facts.trace_hash, of) {
                 continue;
             }
@@ -105,8 +105,8 @@ impl RunTrials {
     }
 
     /// These trials, of which each is asked how it loses packets.
-    pub fn from_trials(framing: Option<Framing>, mut trials: Vec<Trial>) -> Self {
-        random_loss::mark(&mut trials, framing.unwrap_or(Framing::Ethernet));
+    pub fn from_trials(framing: Framing, mut trials: Vec<Trial>) -> Self {
+        random_loss::mark(&mut trials, framing);
         Self { framing, trials }
     }
 
@@ -123,15 +123,11 @@ impl RunTrials {
         let trials = trials.collect::<Result<_, _>>()?;
         Ok(Self::from_trials(framing(resolved), trials))
     }
-
-    /// How packets are put on links: Ethernet where nothing is said.
-    pub fn framing(&self) -> Framing {
-        self.framing.unwrap_or(Framing::Ethernet)
-    }
 }
 
-fn framing(resolved: &Resolved) -> Option<Framing> {
-    resolved.planned.first()?.trial.path.framing
+fn framing(resolved: &Resolved) -> Framing {
+    let first = resolved.planned.first();
+    first.map_or_else(Framing::default, |planned| framing_of(&planned.trial.path))
 }
 
 fn loads(trial: &trial::Trial) -> u32 {

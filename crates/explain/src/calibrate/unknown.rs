@@ -351,6 +351,7 @@ mod tests {
     use crate::calibrate::calibrate;
     use crate::calibrate::run_trials::Trial;
     use delaylab_model::method::Method;
+    use delaylab_model::path::Framing;
     use delaylab_model::record::{Outcome, Record};
     use delaylab_model::trial::RecordFacts;
 
@@ -451,7 +452,7 @@ mod tests {
             streams: vec![stream],
         };
         let seen = RunTrials {
-            framing: None,
+            framing: Framing::Ethernet,
             trials: vec![trial],
         };
         let said = calibrate(&seen).unknown;
