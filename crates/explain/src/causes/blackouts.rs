@@ -8,7 +8,7 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_duration_f64};
-use delaylab_model::words::{a_few, plural};
+use delaylab_model::words::{a_few, plural, were};
 use delaylab_stats::summary::refusals::{self, Refusals};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -300,7 +300,7 @@ fn refused(run: &Run, rows: &[&TrialRow]) -> Option<String> {
 pub(super) fn counted_errors(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let Some((count, what, why)) = errors(run, rows) else {
         let refused = total(rows, "refused");
-        let were = if refused == 1 { "was" } else { "were" };
+        let were = were(refused);
         return (refused > 0).then(|| format!("{refused} {were} refused"));
     };
     Some(format!("{} came ({why})", plural(count, what)))

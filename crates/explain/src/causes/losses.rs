@@ -8,7 +8,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_part, format_share};
-use delaylab_model::words::a_few;
+use delaylab_model::words::{a_few, were};
 use delaylab_stats::outage;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -127,9 +127,8 @@ fn longest_outage(
     // Of those that are alike, the last one of the run.
     let place = |row: &TrialRow| (row.trial, row.probe);
     let (row, longest) = each.max_by_key(|(row, outage)| (outage.packets, place(row)))?;
-    let trials: BTreeSet<u32> = run.trials().iter().map(|row| row.trial).collect();
     Some(Outage {
-        trial: (trials.len() > 1).then_some(row.trial),
+        trial: (run.trial_count() > 1).then_some(row.trial),
         row: longest,
     })
 }
@@ -180,7 +179,7 @@ impl Losses {
     /// dropped packets (CoDel).`
     pub fn sentence(&self) -> String {
         let share = format_part(self.lost, self.sent);
-        let were = if self.lost == 1 { "was" } else { "were" };
+        let were = were(self.lost);
         let (blackouts, of_rest) = match self.in_blackouts {
             0 => (String::new(), ""),
             lost => (

@@ -46,9 +46,10 @@ mod words;
 use blackouts::Blackout;
 use changes::Changes;
 use delaylab_lab::experiment::Resolved;
+use delaylab_lab::stored::trains;
 use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
-use delaylab_model::words::capitalised;
+use delaylab_model::words::{capitalised, were};
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
@@ -63,7 +64,6 @@ use roles::{Role, Roles};
 use slow::{Baseline, Slow};
 use stages::StageMeans;
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
 use unknown::Unknown;
 use ways::OneWay;
 
@@ -313,19 +313,14 @@ fn bad_answers(gathered: &Gathered<'_>) -> Option<String> {
         bad.map(|(_, count)| count).sum(),
         answers.iter().map(|(_, count)| count).sum(),
     );
-    let were = if bad == 1 { "was" } else { "were" };
+    let were = were(bad);
     let each = answers::bad(&answers).join(", ");
     (bad > 0).then(|| format!("{bad} of {all} answers {were} not what was asked for: {each}"))
 }
 
-fn all_trials(run: &Run) -> usize {
-    let trials: BTreeSet<u32> = run.trials().iter().map(|row| row.trial).collect();
-    trials.len()
-}
-
 /// What is slow in a run: for another one to be held against.
 pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
-    let trains = rhythm::trains(run);
+    let trains = trains(run);
     let gathered = Gathered::new(run, &trains, resolved);
     slow::find(&gathered, resolved, Baseline::Best)
 }
@@ -335,7 +330,7 @@ pub fn baseline(run: &Run, resolved: Option<&Resolved>) -> Slow {
 pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -> Explanation {
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
     let roles = Roles::new(run.trials(), resolved);
-    let trains = rhythm::trains(run);
+    let trains = trains(run);
     let mut gathered = Gathered::new(run, &trains, resolved);
     let drops = losses::drops(run.trials().iter());
     let ways = std::mem::take(&mut gathered.ways).finish();
@@ -355,7 +350,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         too_late: gathered.too_late,
         handshakes: gathered.handshakes,
         trials: gathered.trials,
-        repeated: all_trials(run) - gathered.trials,
+        repeated: run.trial_count() - gathered.trials,
         late: gathered.tallies.values().map(|tally| tally.packets).sum(),
         events: gathered.events,
         lost_ns: gathered.tallies.values().map(|tally| tally.lost_ns).sum(),

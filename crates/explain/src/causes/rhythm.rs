@@ -12,8 +12,7 @@ use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::{self, Driven, Sent};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::periodicity::{self, Match, Settings};
-use delaylab_stats::trains::{Owner, Trains, TrainsBuilder};
-use delaylab_store::run::Run;
+use delaylab_stats::trains::{Owner, Trains};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
@@ -44,16 +43,6 @@ pub enum Basis {
     Runs(usize),
     /// From late packets, so many, of which this share come at that interval.
     Packets(usize, f64),
-}
-
-/// Everything that was seen running in a run.
-pub(super) fn trains(run: &Run) -> Trains {
-    let mut trains = TrainsBuilder::default();
-    for row in run.trials() {
-        trains.know(row.trial, &row.facts.processes);
-    }
-    run.for_each_noise(None, |event| trains.push(event));
-    trains.finish()
 }
 
 /// When packets were sent, by trial and in order of time, and the longest of their streams' median responses.

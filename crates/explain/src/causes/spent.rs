@@ -69,6 +69,15 @@ pub(super) struct Waited {
     pub(super) packets: u64,
 }
 
+impl Waited {
+    fn add(&mut self, other: &Waited) {
+        self.ns += other.ns;
+        self.backlog += other.backlog;
+        self.most_backlog = self.most_backlog.max(other.most_backlog);
+        self.packets += other.packets;
+    }
+}
+
 /// What is known of packets that were not late: sums over them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Usual {
@@ -99,22 +108,19 @@ impl Usual {
     pub(super) fn met(&mut self, hop: &Hop) {
         let ns = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
         let waited = self.waited.entry((hop.direction, hop.port.clone()));
-        let waited = waited.or_default();
-        waited.ns += ns;
-        waited.backlog += hop.backlog as f64;
-        waited.most_backlog = waited.most_backlog.max(hop.backlog);
-        waited.packets += 1;
+        waited.or_default().add(&Waited {
+            ns,
+            backlog: hop.backlog as f64,
+            most_backlog: hop.backlog,
+            packets: 1,
+        });
         *self.passed.entry((hop.direction, hop.hop)).or_default() += 1;
     }
 
     pub(super) fn merge(&mut self, other: &Usual) {
         self.anatomy.merge(&other.anatomy);
         for (port, waited) in &other.waited {
-            let all = self.waited.entry(port.clone()).or_default();
-            all.ns += waited.ns;
-            all.backlog += waited.backlog;
-            all.most_backlog = all.most_backlog.max(waited.most_backlog);
-            all.packets += waited.packets;
+            self.waited.entry(port.clone()).or_default().add(waited);
         }
         for (place, packets) in &other.passed {
             *self.passed.entry(*place).or_default() += packets;
@@ -128,11 +134,7 @@ impl Usual {
     pub(super) fn queues(&self) -> BTreeMap<String, Waited> {
         let mut queues = BTreeMap::<String, Waited>::new();
         for ((_, port), waited) in &self.waited {
-            let all = queues.entry(port.to_string()).or_default();
-            all.ns += waited.ns;
-            all.backlog += waited.backlog;
-            all.most_backlog = all.most_backlog.max(waited.most_backlog);
-            all.packets += waited.packets;
+            queues.entry(port.to_string()).or_default().add(waited);
         }
         queues
     }

@@ -78,14 +78,17 @@ const STALL_NS: f64 = 5e6;
 
 /// Did a thread not run, though nothing kept it from a CPU?
 fn is_stall(cause: &Cause, explanation: &Explanation) -> bool {
-    let watched = explanation.sources.iter().any(|source| source == TRACER);
-    watched && cause.lost_ns >= STALL_NS * cause.packets as f64
+    is_unexplained(&explanation.sources, cause.lost_ns, cause.packets)
 }
 
 /// The same, of packets that are counted.
 fn is_stalled(tally: &Tally, gathered: &Gathered<'_>) -> bool {
-    let watched = gathered.sources.iter().any(|source| source == TRACER);
-    tally.stopped > 0 || watched && tally.lost_ns >= STALL_NS * tally.packets as f64
+    tally.stopped > 0 || is_unexplained(&gathered.sources, tally.lost_ns, tally.packets)
+}
+
+fn is_unexplained(sources: &[String], lost_ns: f64, packets: u64) -> bool {
+    let watched = sources.iter().any(|source| source == TRACER);
+    watched && lost_ns >= STALL_NS * packets as f64
 }
 
 /// Was the thread that most of the packets waited for stopped?

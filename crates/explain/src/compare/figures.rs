@@ -180,6 +180,12 @@ fn slices(trials: &Trials) -> Vec<&[f64]> {
     trials.iter().map(Vec::as_slice).collect()
 }
 
+/// The share of packets that were lost.
+pub(super) const LOST: Functional = Functional::Share {
+    beyond: Beyond::More,
+    bound: 0.0,
+};
+
 /// Of every packet: a loss is a bit, and rare.
 fn loss(data: [&dyn Data; 2], pair: &Pair) -> Shift {
     let of = |side: usize| -> Trials {
@@ -187,11 +193,7 @@ fn loss(data: [&dyn Data; 2], pair: &Pair) -> Shift {
         every.measure(Measure::Lost).unwrap_or_default()
     };
     let [a, b] = [0, 1].map(of);
-    let share = Functional::Share {
-        beyond: Beyond::More,
-        bound: 0.0,
-    };
-    two_samples::shift(share, &slices(&a), &slices(&b), SEED)
+    two_samples::shift(LOST, &slices(&a), &slices(&b), SEED)
 }
 
 impl PairFigures {

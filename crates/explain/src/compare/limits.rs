@@ -98,9 +98,7 @@ impl LimitResult {
             None => silence.to_owned(),
         };
     }
-}
 
-impl LimitResult {
     /// Because B's losses are those of an outage, whatever an interval says.
     fn fail_by_outage(&mut self, outage: &str) {
         self.outcome = Outcome::Failed;

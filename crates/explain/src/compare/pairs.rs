@@ -4,7 +4,7 @@
 use delaylab_lab::finding::StreamInfo;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, compare_combinations, levels_in_words};
-use delaylab_model::words::a_few;
+use delaylab_model::words::{a_few, in_order};
 
 /// One probe under one combination of levels, in both runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,13 +154,9 @@ fn listed(words: &[String]) -> String {
 }
 
 fn factor_names(streams: &[StreamInfo]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for (name, _) in streams.iter().flat_map(|stream| &stream.factors) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    let factors = streams.iter().flat_map(|stream| &stream.factors);
+    let names = in_order(factors.map(|(name, _)| name.as_str()));
+    names.into_iter().map(str::to_owned).collect()
 }
 
 fn probes(cells: &[Cell]) -> usize {

@@ -61,10 +61,15 @@ fn sent_again(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
             tally.packets
         ),
     };
-    Some(match seen.drops {
+    Some(with_drops(known, seen))
+}
+
+/// With where packets were dropped, where that is known.
+fn with_drops(known: String, seen: &CauseContext<'_>) -> String {
+    match seen.drops {
         "" => known,
         drops => format!("{known}; {drops}"),
-    })
+    }
 }
 
 /// What was sent again, and what waited for that.
@@ -75,10 +80,7 @@ fn repaired(tally: &Tally, seen: &CauseContext<'_>) -> String {
         behind => format!(", and the other {behind} waited behind them"),
     };
     let known = format!("TCP sent segments of {some} of the {all} packets again{behind}");
-    match seen.drops {
-        "" => known,
-        drops => format!("{known}; {drops}"),
-    }
+    with_drops(known, seen)
 }
 
 /// That they came back after packets that were sent later.
@@ -176,8 +178,7 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
         NoiseKind::SlowClockRead => "gaps between clock reads",
         NoiseKind::Stopped => "stops",
     };
-    let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
-    let length = format_duration_f64(median.unwrap_or(0.0));
+    let length = median_length(tally);
     let cpus: Vec<String> = tally.cpus.iter().map(u16::to_string).collect();
     let cpus = match &cpus[..] {
         [] => String::new(),
@@ -185,6 +186,11 @@ fn ran(kind: NoiseKind, tally: &Tally, gathered: &Gathered<'_>) -> String {
         many => format!(", CPUs {}", many.join(", ")),
     };
     format!("{by}: it had the CPU for {length} at a time (median{cpus})")
+}
+
+fn median_length(tally: &Tally) -> String {
+    let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
+    format_duration_f64(median.unwrap_or(0.0))
 }
 
 /// Why nobody is named.
@@ -221,8 +227,7 @@ fn stopped(what: &LateCause, tally: &Tally) -> String {
         LateCause::Reflector { .. } => "the reflector",
         _ => "the prober",
     };
-    let median = Functional::Quantile(0.5).value(&mut tally.lengths.clone());
-    let length = format_duration_f64(median.unwrap_or(0.0));
+    let length = median_length(tally);
     let of_all = match tally.packets - tally.stopped {
         0 => String::new(),
         _ => format!(

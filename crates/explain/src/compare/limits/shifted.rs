@@ -2,6 +2,7 @@
 
 use crate::compare::asked::SEED;
 use crate::compare::both::{Both, RUN, RUNS};
+use crate::compare::figures::LOST;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Value};
 use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Data, Measure, Selection, StreamInfo, Values};
@@ -56,11 +57,6 @@ fn tabled(limit: &Limit) -> Option<(Functional, Measure)> {
         _ => None,
     }
 }
-
-const LOST: Functional = Functional::Share {
-    beyond: Beyond::More,
-    bound: 0.0,
-};
 
 fn is_of(stream: &StreamInfo, run: &str) -> bool {
     stream.level(RUN).is_some_and(|level| level.label == run)
