@@ -13,6 +13,7 @@
 
 use super::decimal::{self, Time};
 use super::packets::{Frame, Packets, Reply};
+use super::text::icmp_or_udp_headers;
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -89,9 +90,9 @@ impl Streams {
         let apart = json::digits(result, "interval")
             .and_then(|it| decimal::time(&it, MILLISECOND))
             .map_or(SECOND, |time| time.nanos);
-        let ttl = small(result, "ttl");
-        let headers = if is_ipv6(result) { 48 } else { 28 };
-        let payload: Option<u32> = small(result, "size");
+        let ttl = json::whole_number(result, "ttl");
+        let headers = icmp_or_udp_headers(is_ipv6(result));
+        let payload: Option<u32> = json::whole_number(result, "size");
         let size = payload.and_then(|payload| payload.checked_add(headers));
         let at = self.stream(result, None, Method::Icmp, size);
         let probe = &mut self.all[at];
@@ -121,7 +122,7 @@ impl Streams {
                 if let Some(from) = json::text(packet, "from") {
                     from.clone_into(&mut probe.target);
                 }
-                probe.packet(packet, began, small(packet, "ttl"));
+                probe.packet(packet, began, json::whole_number(packet, "ttl"));
             }
         }
     }
@@ -158,14 +159,12 @@ impl Streams {
 
     fn finish(self, imported: &mut Imported) {
         for probe in self.all {
-            let stream = imported.streams.len();
             let frame = Frame {
                 target: probe.target,
                 size: probe.size,
-                ..Frame::new(stream, probe.name, probe.method)
+                ..Frame::new(probe.name, probe.method)
             };
-            let packets = probe.packets.finish(frame, imported);
-            imported.streams.push(packets);
+            probe.packets.add(frame, imported);
         }
     }
 }
@@ -213,7 +212,7 @@ impl Probe {
 }
 
 fn trip(packet: &Value) -> Option<Time> {
-    let time = decimal::any_time(&json::digits(packet, "rtt")?, MILLISECOND)?;
+    let time = json::time(packet, "rtt", MILLISECOND)?;
     (time.nanos >= 0).then_some(time)
 }
 
@@ -224,8 +223,4 @@ fn moment(result: &Value) -> Option<Nanos> {
 
 fn is_ipv6(result: &Value) -> bool {
     result.get("af").and_then(Value::as_u64) == Some(6)
-}
-
-fn small<T: TryFrom<u64>>(value: &Value, key: &str) -> Option<T> {
-    T::try_from(value.get(key)?.as_u64()?).ok()
 }

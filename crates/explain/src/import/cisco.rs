@@ -57,7 +57,7 @@ struct Call {
     packets: Packets,
     untimed: bool,
     counts: Option<(u64, u64)>,
-    times: Vec<(&'static str, Statistic, decimal::Time)>,
+    times: Vec<(Statistic, decimal::Time, String)>,
 }
 
 impl Call {
@@ -80,11 +80,7 @@ impl Call {
             let (Some(seq), Some(round_trip)) = (leading_number(rest), time) else {
                 return false;
             };
-            let reply = Reply {
-                round_trip: Some(round_trip),
-                ..Reply::default()
-            };
-            self.packets.reply(seq, reply);
+            self.packets.reply(seq, round_trip.into());
         } else if let Some(rest) = line.strip_prefix("Request ") {
             let Some(seq) = leading_number(rest) else {
                 return false;
@@ -123,9 +119,6 @@ impl Call {
             let Some(times) = min_avg_max(values) else {
                 return false;
             };
-            let times = times
-                .into_iter()
-                .map(|(word, of, time, _)| (word, of, time));
             self.times.extend(times);
         }
         counts.is_some()
@@ -142,22 +135,19 @@ impl Call {
             imported.warn("ping's summary is missing: the file ends before ping did");
         }
         imported.warn("ping of Cisco prints no times of day: absolute times are made up from sequence numbers, a second apart");
-        let stream = imported.streams.len();
         let frame = Frame {
             size: self.size,
             first: Some(0),
-            ..Frame::of_target(stream, self.target, Method::Icmp)
+            ..Frame::of_target(self.target, Method::Icmp)
         };
-        let packets = self.packets.finish(frame, imported);
-        imported.streams.push(packets);
+        let stream = self.packets.add(frame, imported);
         if let Some((sent, received)) = self.counts {
             for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
                 let printed = format!("({received}/{sent})");
                 imported.say_count(stream, what, value, printed);
             }
         }
-        for (word, statistic, time) in self.times {
-            let printed = format!("{word} {} ms", time.nanos / MILLISECOND);
+        for (statistic, time, printed) in self.times {
             imported.say_round_trip(stream, statistic, time, printed);
         }
     }

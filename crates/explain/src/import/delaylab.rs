@@ -186,18 +186,16 @@ struct Call {
 impl Call {
     fn stream(mut self) -> Stream {
         self.records.sort_by_key(|record| record.seq);
+        let first = self.records.first();
+        let method = first.map_or(Method::Icmp, |record| record.method);
         Stream {
-            name: self.target.clone(),
-            method: self.records.first().map_or(Method::Icmp, |it| it.method),
-            target: self.target,
-            size: self.records.first().and_then(|record| record.ip_size),
+            size: first.and_then(|record| record.ip_size),
             clock: Clock::Own {
                 realtime_offset: self.realtime_offset,
             },
             records: self.records.into(),
-            repeats: Vec::new(),
-            step: 1,
             facts: self.facts,
+            ..Stream::new(&self.target, &self.target, method)
         }
     }
 

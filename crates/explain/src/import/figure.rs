@@ -41,8 +41,8 @@ pub enum Statistic {
     Last,
 }
 
-/// `0.1/0.6/1.0`, as peers print min/avg/max in milliseconds: each with its word and as printed. `None` where one is no time.
-pub(super) fn min_avg_max(values: &str) -> Option<Vec<(&'static str, Statistic, Time, &str)>> {
+/// `0.1/0.6/1.0`, as peers print min/avg/max in milliseconds: each, and with its word as printed. `None` where one is no time.
+pub(super) fn min_avg_max(values: &str) -> Option<Vec<(Statistic, Time, String)>> {
     let words = [
         ("min", Statistic::Min),
         ("avg", Statistic::Mean),
@@ -50,7 +50,8 @@ pub(super) fn min_avg_max(values: &str) -> Option<Vec<(&'static str, Statistic, 
     ];
     let each = words.into_iter().zip(values.split('/'));
     let each = each.map(|((word, statistic), value)| {
-        Some((word, statistic, decimal::time(value, MILLISECOND)?, value))
+        let printed = format!("{word} {value} ms");
+        Some((statistic, decimal::time(value, MILLISECOND)?, printed))
     });
     each.collect()
 }

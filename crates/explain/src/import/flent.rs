@@ -11,7 +11,7 @@
 //! milliseconds: its raw values where there are some, and else what flent made of them at each step.
 //! Every other series of numbers is a rate in Mbit/s, as flent's tests have them.
 
-use super::decimal::{self, Time};
+use super::decimal;
 use super::packets::{Frame, Packets, Reply};
 use super::text::head;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date, json};
@@ -62,7 +62,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let target = json::text(metadata, "HOST").unwrap_or_default();
     let series = Series {
         began: imported.began,
-        step: number(metadata, "STEP_SIZE", SECOND).map_or(SECOND / 5, |step| step.nanos),
+        step: json::time(metadata, "STEP_SIZE", SECOND).map_or(SECOND / 5, |step| step.nanos),
         times: document
             .get("x_values")
             .and_then(Value::as_array)
@@ -105,10 +105,6 @@ fn raw_of<'a>(raw: &'a Map<String, Value>, name: &str) -> Option<&'a [Value]> {
     values.iter().any(timed).then_some(values.as_slice())
 }
 
-fn number(value: &Value, key: &str, unit: Nanos) -> Option<Time> {
-    decimal::any_time(&json::digits(value, key)?, unit)
-}
-
 fn pings(
     imported: &mut Imported,
     target: &str,
@@ -122,9 +118,9 @@ fn pings(
         let seq = value.get("seq").and_then(Value::as_u64);
         let seq = seq.unwrap_or_else(|| packets.next());
         let reply = Reply {
-            round_trip: number(value, "val", MILLISECOND),
+            round_trip: json::time(value, "val", MILLISECOND),
             // flent takes the time stamp of the line that ping printed.
-            read_at: number(value, "t", SECOND).map(|time| time.nanos),
+            read_at: json::time(value, "t", SECOND).map(|time| time.nanos),
             ..Reply::default()
         };
         packets.reply(seq, reply);
@@ -149,7 +145,6 @@ fn pings(
             }
         }
     }
-    let stream = imported.streams.len();
     let method = if name.contains("UDP") {
         Method::Udp
     } else {
@@ -159,7 +154,7 @@ fn pings(
         target: target.to_owned(),
         fill: raw.is_some(),
         period: series.step,
-        ..Frame::new(stream, name.to_owned(), method)
+        ..Frame::new(name.to_owned(), method)
     };
     let mut packets = packets.finish(frame, imported);
     if raw.is_none() && series.began.is_none() {

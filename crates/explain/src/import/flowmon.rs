@@ -13,8 +13,9 @@
 use super::decimal::{self, Time};
 use super::figure::{Figure, Statistic};
 use super::text::head;
-use super::xml::{Part, Parts, attribute};
-use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+use super::xml::{Part, Parts, attribute, warn_if_cut};
+use super::{Format, ImportError, Imported, Input, Options, Rules, Stream};
+use delaylab_model::method::Method;
 
 pub static FORMAT: Format = Format {
     name: "ns-3 FlowMonitor",
@@ -55,17 +56,13 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         }
     }
     imported.warn("FlowMonitor has figures and no packets; times are those of the simulation");
-    if !ended {
-        imported.warn("the file ends in the middle of its XML: what stands before was read");
-    }
+    warn_if_cut(ended, &mut imported);
     Ok(imported)
 }
 
 fn flow(id: &str, attributes: &str, imported: &mut Imported) {
     let stream = imported.streams.len();
-    let mut made = mtr::hop(0, "");
-    made.name = format!("flow {id}");
-    made.method = delaylab_model::method::Method::Frame;
+    let made = Stream::new(format!("flow {id}"), "", Method::Frame);
     imported.streams.push(made);
     let count = |key| attribute(attributes, key).and_then(|text| text.parse::<u64>().ok());
     let counts = [

@@ -12,10 +12,11 @@
 //! Bytes are of the ICMP message in version 5 and of the IP packet before, so no size is taken from
 //! them. With `-D` a line begins with the real time at which fping read the reply.
 
+use super::by_line::by_line;
 use super::decimal::{self, Number};
 use super::figure::{Figure, Statistic, min_avg_max};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, after, head, leading_number, stamp};
+use super::text::{after, head, leading_number, stamp};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos};
@@ -41,36 +42,45 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut targets: Vec<Target> = Vec::new();
-    let mut errors = 0_u64;
-    while let Some((number, line)) = text.next() {
+    let line = |call: &mut Call, line: &str, _: &mut Imported| call.line(line);
+    Ok(by_line(input, &FORMAT, Call::default(), line, Call::finish))
+}
+
+#[derive(Default)]
+struct Call {
+    targets: Vec<Target>,
+    /// ICMP errors, which name no packet.
+    errors: u64,
+}
+
+impl Call {
+    fn line(&mut self, line: &str) -> bool {
         let (read_at, line) = stamp(line);
         if let Some((name, what)) =
             split(line).and_then(|(name, rest)| Some((name, Line::read(rest)?)))
         {
-            Target::named(&mut targets, name).take(what, read_at);
+            Target::named(&mut self.targets, name).take(what, read_at);
         } else if let Some((name, reply)) = alive(line) {
-            Target::named(&mut targets, name).take(reply, read_at);
+            Target::named(&mut self.targets, name).take(reply, read_at);
         } else if line.starts_with("ICMP ") && line.contains(" for ICMP Echo sent to ") {
-            errors += 1;
-        } else if !line.starts_with('[') {
-            strange.note(number, line);
+            self.errors += 1;
+        } else {
+            return line.starts_with('[');
+        }
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        if self.errors > 0 {
+            imported.warn(format!(
+                "{} ICMP errors name no packet: the packets that they are about stand as timed out",
+                self.errors
+            ));
+        }
+        for target in self.targets {
+            target.finish(imported);
         }
     }
-    if errors > 0 {
-        imported.warn(format!(
-            "{errors} ICMP errors name no packet: the packets that they are about stand as timed out"
-        ));
-    }
-    for target in targets {
-        target.finish(&mut imported);
-    }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
 }
 
 /// What a line says of its target.
@@ -131,10 +141,7 @@ impl Totals {
             times: Vec::new(),
         };
         if let Some(values) = parts.find_map(|part| part.strip_prefix("min/avg/max = ")) {
-            let times = min_avg_max(values)?.into_iter();
-            let times =
-                times.map(|(word, of, time, value)| (of, time, format!("{word} {value} ms")));
-            totals.times.extend(times);
+            totals.times = min_avg_max(values)?;
         }
         Some(totals)
     }
@@ -182,21 +189,11 @@ impl Target {
     }
 
     fn finish(mut self, imported: &mut Imported) {
-        let stream = imported.streams.len();
         // The lines say more than the list at the end; with -q there are no lines.
         let listed = self.list.is_some();
         if let Some(list) = self.list.take().filter(|_| self.packets.is_empty()) {
             for (seq, round_trip) in (0..).zip(list) {
-                match round_trip {
-                    Some(_) => self.packets.reply(
-                        seq,
-                        Reply {
-                            round_trip,
-                            ..Reply::default()
-                        },
-                    ),
-                    None => self.packets.unanswered(seq),
-                }
+                self.packets.answered_or_not(seq, round_trip);
             }
         }
         let silent = self.packets.is_empty();
@@ -210,8 +207,9 @@ impl Target {
         let frame = Frame {
             first: (!silent).then_some(0),
             fill: !silent,
-            ..Frame::of_target(stream, self.name, Method::Icmp)
+            ..Frame::of_target(self.name, Method::Icmp)
         };
+        let stream = imported.streams.len();
         let packets = self.packets.finish(frame, imported);
         if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
             imported.warn("the file has no time stamps (`fping -D` prints them): absolute times are made up from sequence numbers, a second apart");

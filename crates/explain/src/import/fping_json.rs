@@ -9,7 +9,7 @@
 //!
 //! Source: fping 5.5, doc/fping-json.md. What it does not name is to be ignored.
 
-use super::decimal::{self, Time};
+use super::decimal;
 use super::figure::{Figure, Statistic};
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
@@ -77,13 +77,12 @@ impl Target {
     }
 
     fn take(&mut self, kind: &str, event: &Value) {
-        let seq = event.get("seq").and_then(Value::as_u64);
+        let seq = json::whole_number(event, "seq");
         match (kind, seq) {
             ("resp", Some(seq)) => {
-                let ttl = event.get("ttl").and_then(Value::as_u64);
                 let reply = Reply {
-                    round_trip: milliseconds(event, "rtt"),
-                    ttl: ttl.and_then(|ttl| u8::try_from(ttl).ok()),
+                    round_trip: json::time(event, "rtt", MILLISECOND),
+                    ttl: json::whole_number(event, "ttl"),
                     ..Reply::default()
                 };
                 self.packets.reply(self.numbers.whole(seq), reply);
@@ -103,16 +102,8 @@ impl Target {
         let listed = !self.list.is_empty();
         if self.packets.is_empty() {
             for (seq, value) in (0..).zip(&self.list) {
-                match decimal::any_time(&value.to_string(), MILLISECOND) {
-                    Some(time) => self.packets.reply(
-                        seq,
-                        Reply {
-                            round_trip: Some(time),
-                            ..Reply::default()
-                        },
-                    ),
-                    None => self.packets.unanswered(seq),
-                }
+                let round_trip = decimal::any_time(&value.to_string(), MILLISECOND);
+                self.packets.answered_or_not(seq, round_trip);
             }
         }
         if self.summary.is_none() && !listed {
@@ -120,27 +111,21 @@ impl Target {
                 "fping's summary is missing: without it nobody can say whether the file is whole",
             );
         }
-        let stream = imported.streams.len();
         let frame = Frame {
             first: (!self.packets.is_empty()).then_some(0),
             fill: true,
-            ..Frame::of_target(stream, self.name, Method::Icmp)
+            ..Frame::of_target(self.name, Method::Icmp)
         };
-        let packets = self.packets.finish(frame, imported);
-        imported.streams.push(packets);
+        let stream = self.packets.add(frame, imported);
         if let Some(summary) = self.summary {
             said(imported, stream, &summary);
         }
     }
 }
 
-fn milliseconds(event: &Value, key: &str) -> Option<Time> {
-    decimal::any_time(&json::digits(event, key)?, MILLISECOND)
-}
-
 fn said(imported: &mut Imported, stream: usize, summary: &Value) {
     for (what, key) in [(Figure::Sent, "xmt"), (Figure::Received, "rcv")] {
-        if let Some(value) = summary.get(key).and_then(Value::as_u64) {
+        if let Some(value) = json::whole_number(summary, key) {
             let printed = format!("{key} {value}");
             imported.say_count(stream, what, value, printed);
         }
@@ -151,7 +136,7 @@ fn said(imported: &mut Imported, stream: usize, summary: &Value) {
         (Statistic::Max, "rttMax"),
     ];
     for (statistic, key) in times {
-        if let Some(mut time) = milliseconds(summary, key) {
+        if let Some(mut time) = json::time(summary, key, MILLISECOND) {
             // It prints three digits that count, and no zeros behind them.
             time.step = time.step.max(time.nanos / 100);
             let printed = format!("{key} {}", json::digits(summary, key).unwrap_or_default());

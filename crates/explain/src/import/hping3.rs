@@ -59,7 +59,7 @@ struct Call {
     /// Errors that name no packet.
     nameless: u64,
     sent: Option<u64>,
-    times: Vec<(&'static str, Statistic, decimal::Time)>,
+    times: Vec<(Statistic, decimal::Time, String)>,
 }
 
 impl Call {
@@ -159,9 +159,7 @@ impl Call {
         let Some(times) = min_avg_max(text.trim_end_matches(" ms")) else {
             return false;
         };
-        let times = times.into_iter();
-        self.times
-            .extend(times.map(|(word, of, time, _)| (word, of, time)));
+        self.times.extend(times);
         true
     }
 
@@ -181,7 +179,7 @@ impl Call {
             first: Some(0),
             sent: self.sent,
             fill: true,
-            ..Frame::of_target(0, self.target, self.method)
+            ..Frame::of_target(self.target, self.method)
         };
         let stream = self.packets.finish(frame, imported);
         if stream.clock == Clock::MadeUp && !stream.records.is_empty() {
@@ -192,10 +190,9 @@ impl Call {
             let printed = format!("{sent} packets transmitted");
             imported.say_count(0, Figure::Sent, sent, printed);
         }
-        for (word, statistic, time) in self.times {
+        for (statistic, time, printed) in self.times {
             // Without a reply it prints zeros.
             if answered > 0 {
-                let printed = format!("{word} {:.1} ms", time.nanos as f64 / MILLISECOND as f64);
                 imported.say_round_trip(0, statistic, time, printed);
             }
         }

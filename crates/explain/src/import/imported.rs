@@ -134,3 +134,20 @@ pub struct Stream {
     /// How to read the reflector's stamps.
     pub facts: RecordFacts,
 }
+
+impl Stream {
+    /// Without records so far, and nothing else known.
+    pub(super) fn new(name: impl Into<String>, target: impl Into<String>, method: Method) -> Self {
+        Self {
+            name: name.into(),
+            method,
+            target: target.into(),
+            size: None,
+            clock: Clock::MadeUp,
+            records: Records::new(),
+            repeats: Vec::new(),
+            step: 1,
+            facts: RecordFacts::default(),
+        }
+    }
+}

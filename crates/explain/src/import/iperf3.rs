@@ -11,7 +11,6 @@ use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::series::SeriesPoint;
-use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -196,16 +195,12 @@ fn stream(
         }
     });
     let target = format!("{}:{}", connection.remote_host, connection.remote_port);
+    let name = format!("{target} socket {}", connection.socket);
     Stream {
-        name: format!("{target} socket {}", connection.socket),
-        method,
-        target,
-        size: None,
         clock: Clock::RealTime,
         records: records.collect(),
-        repeats: Vec::new(),
         step: MICROSECOND,
-        facts: RecordFacts::default(),
+        ..Stream::new(name, target, method)
     }
 }
 

@@ -13,7 +13,7 @@
 use super::decimal;
 use super::figure::{Figure, PrintedFigure};
 use super::text::{Strange, head, word_after};
-use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+use super::{Format, ImportError, Imported, Input, Options, Rules, Stream};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::SeriesPoint;
@@ -166,9 +166,8 @@ impl Test {
         if let Some(at) = self.ids.iter().position(|known| known == id) {
             return at;
         }
-        let mut made = mtr::hop(0, target);
-        made.name = format!("{target} socket {id}");
-        made.method = Method::Tcp;
+        let name = format!("{target} socket {id}");
+        let made = Stream::new(name, target, Method::Tcp);
         imported.streams.push(made);
         self.ids.push(id.to_owned());
         self.ids.len() - 1

@@ -8,6 +8,7 @@
 
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::text::icmp_or_udp_headers;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json, order};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
@@ -131,11 +132,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let document: Document = json::read(bytes, &FORMAT)?;
     let mut imported = Imported::new(&FORMAT);
     imported.version = Some(document.version.irtt.clone());
-    let headers = if document.config.ip_version == "IPv6" {
-        48
-    } else {
-        28
-    };
+    let headers = icmp_or_udp_headers(document.config.ip_version == "IPv6");
     let size = document.config.params.length.checked_add(headers);
     let records = records(&document, size);
     let stamped = records.iter().any(|record| record.r_rx.is_some());
@@ -144,16 +141,13 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             .warn("the server did not stamp (`--tstamp`): its own time is within the round trips");
     }
     let clock = clock(&document.round_trips);
+    let target = &document.config.remote_address;
     imported.streams.push(Stream {
-        name: document.config.remote_address.clone(),
-        method: Method::Udp,
-        target: document.config.remote_address.clone(),
         size,
         clock,
         records: records.into(),
-        repeats: Vec::new(),
-        step: 1,
         facts: facts(stamped),
+        ..Stream::new(target, target, Method::Udp)
     });
     said(&mut imported, &document.stats);
     Ok(imported)

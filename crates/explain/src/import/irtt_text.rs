@@ -13,8 +13,8 @@
 use super::by_line::by_line;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Statistic};
-use super::packets::{Frame, Packets, Reply};
-use super::text::{after, head, leading_number, word_after};
+use super::packets::{Frame, Packets};
+use super::text::{after, head, icmp_or_udp_headers, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
@@ -95,17 +95,11 @@ impl Heard {
     fn packet(&mut self, line: &str) -> bool {
         let seq = after(line, "seq=").and_then(leading_number);
         let round_trip = word_after(line, "rtt=").and_then(rounded);
-        let (Some(seq), Some(_)) = (seq, round_trip) else {
+        let (Some(seq), Some(round_trip)) = (seq, round_trip) else {
             return false;
         };
         let packets = self.packets.get_or_insert_with(Packets::new);
-        packets.reply(
-            seq,
-            Reply {
-                round_trip,
-                ..Reply::default()
-            },
-        );
+        packets.reply(seq, round_trip.into());
         true
     }
 
@@ -178,7 +172,7 @@ impl Heard {
             .and_then(|took| took.checked_div(gaps))
             .filter(|&period| period > 0);
         // An IPv6 address is in brackets.
-        let headers = if self.target.starts_with('[') { 48 } else { 28 };
+        let headers = icmp_or_udp_headers(self.target.starts_with('['));
         let size = self.length.and_then(|length| length.checked_add(headers));
         let frame = Frame {
             size,
@@ -186,10 +180,9 @@ impl Heard {
             sent,
             fill: complete,
             period: period.unwrap_or(SECOND),
-            ..Frame::of_target(0, self.target, Method::Udp)
+            ..Frame::of_target(self.target, Method::Udp)
         };
-        let stream = packets.finish(frame, imported);
-        imported.streams.push(stream);
+        packets.add(frame, imported);
         if let Some((sent, received)) = self.counts {
             for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
                 imported.say_count(0, what, value, format!("packets {what} {value}"));

@@ -1,6 +1,8 @@
 //! JSON that may be cut short, as one document or many.
 
+use super::decimal::{self, Time};
 use super::{Format, ImportError, Imported, Input};
+use delaylab_model::Nanos;
 use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Deserializer, Value};
 use std::fmt;
@@ -111,12 +113,11 @@ fn first(bytes: &[u8]) -> Option<u8> {
 
 /// Does it begin as a JSON object or an array of objects does, with all these keys in its first part?
 pub fn has_all(head: &[u8], keys: &[&str]) -> bool {
-    let begins = matches!(first(head), Some(b'{' | b'['));
-    let text = || super::text::head(head);
-    begins
-        && keys
-            .iter()
-            .all(|key| text().contains(&format!("\"{key}\"")))
+    matches!(first(head), Some(b'{' | b'[')) && {
+        let text = super::text::head(head);
+        let has = |key: &&str| text.contains(&format!("\"{key}\""));
+        keys.iter().all(has)
+    }
 }
 
 /// The text of a key.
@@ -131,6 +132,16 @@ pub fn digits(value: &Value, key: &str) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         _ => None,
     }
+}
+
+/// The time of a key, which is in this unit.
+pub fn time(value: &Value, key: &str, unit: Nanos) -> Option<Time> {
+    decimal::any_time(&digits(value, key)?, unit)
+}
+
+/// The whole number of a key.
+pub fn whole_number<T: TryFrom<u64>>(value: &Value, key: &str) -> Option<T> {
+    T::try_from(value.get(key)?.as_u64()?).ok()
 }
 
 /// Of JSON that no reader knows: an error where it ends in the middle.

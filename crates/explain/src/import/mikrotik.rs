@@ -133,10 +133,9 @@ impl Call {
         imported.warn("ping of MikroTik prints no times of day: absolute times are made up from sequence numbers, a second apart");
         let frame = Frame {
             size: self.size,
-            ..Frame::of_target(0, self.target, Method::Icmp)
+            ..Frame::of_target(self.target, Method::Icmp)
         };
-        let stream = self.packets.finish(frame, imported);
-        imported.streams.push(stream);
+        self.packets.add(frame, imported);
         for (key, value) in self.summary {
             let printed = format!("{key}={value}");
             let count = |what| {

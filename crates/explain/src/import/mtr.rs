@@ -3,15 +3,15 @@
 //!
 //! mtr's standard deviation is by n − 1 (mtr, ui/net.c, `net_stdev`).
 
+use super::by_line;
 use super::decimal;
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::{Clock, Format, Imported, Records, Stream};
+use super::{Format, Imported, Input, Stream};
 use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use delaylab_model::trial::RecordFacts;
 
 /// The warning of every report.
-pub const NO_PACKETS: &str =
+const NO_PACKETS: &str =
     "an mtr report has figures and no packets; `mtr --raw` prints every round trip";
 
 /// What a column is; `None` for those without a meaning elsewhere (geometric means, jitter of its own).
@@ -38,17 +38,7 @@ pub fn hop(number: u64, target: &str) -> Stream {
         "" | "???" => format!("hop {number}"),
         host => format!("hop {number} {host}"),
     };
-    Stream {
-        name,
-        method: Method::Icmp,
-        target: target.to_owned(),
-        size: None,
-        clock: Clock::MadeUp,
-        records: Records::new(),
-        repeats: Vec::new(),
-        step: 1,
-        facts: RecordFacts::default(),
-    }
+    Stream::new(name, target, Method::Icmp)
 }
 
 /// An empty report.
@@ -56,6 +46,16 @@ pub fn report(format: &'static Format) -> Imported {
     let mut imported = Imported::new(format);
     imported.warn(NO_PACKETS);
     imported
+}
+
+/// A report that is read line by line, with the names of its columns.
+pub fn by_line(
+    input: Input<'_>,
+    format: &'static Format,
+    take: impl Fn(&mut Vec<String>, &str, &mut Imported) -> bool,
+) -> Imported {
+    let warn = |_: Vec<String>, imported: &mut Imported| imported.warn(NO_PACKETS);
+    finish(by_line::by_line(input, format, Vec::new(), take, warn))
 }
 
 /// Adds what a column says of the hop that was added last.

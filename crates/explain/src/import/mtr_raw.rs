@@ -9,9 +9,10 @@
 //!
 //! Each hop is a stream. Versions before 0.88 have no `x` lines and no sequence numbers.
 
+use super::by_line::by_line;
 use super::decimal;
-use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, head};
+use super::packets::{Frame, Packets};
+use super::text::head;
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::MICROSECOND;
 use delaylab_model::method::Method;
@@ -34,32 +35,24 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut hops: BTreeMap<u8, Hop> = BTreeMap::new();
-    while let Some((number, line)) = text.next() {
-        if line.is_empty() {
-            continue;
-        }
-        let taken = fields(line).is_some_and(|(kind, hop, rest)| {
+    let take = |hops: &mut BTreeMap<u8, Hop>, line: &str, _: &mut Imported| {
+        let taken = |(kind, hop, rest): (char, u8, Vec<&str>)| {
             hops.entry(hop).or_insert_with(Hop::new).line(kind, &rest)
-        });
-        if !taken {
-            strange.note(number, line);
-        }
-    }
+        };
+        line.is_empty() || fields(line).is_some_and(taken)
+    };
+    Ok(by_line(input, &FORMAT, BTreeMap::new(), take, finish))
+}
+
+fn finish(hops: BTreeMap<u8, Hop>, imported: &mut Imported) {
     imported.warn("mtr --raw has no times of day: absolute times are made up from sequence numbers, a second apart");
     imported.warn("mtr --raw has no end: a packet without a reply was lost, or the file ends before its reply");
     if let Some(beyond) = beyond_target(&hops) {
         imported.warn(beyond);
     }
     for (number, hop) in hops {
-        hop.finish(number, &mut imported);
+        hop.finish(number, imported);
     }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
 }
 
 /// Kind, hop and what follows.
@@ -121,11 +114,7 @@ impl Hop {
                 };
                 let place = number(1).and_then(|seq: u64| self.places.get(&seq).copied());
                 let place = place.unwrap_or_else(|| self.packets.next());
-                let reply = Reply {
-                    round_trip: Some(round_trip),
-                    ..Reply::default()
-                };
-                self.packets.reply(place, reply);
+                self.packets.reply(place, round_trip.into());
             }
             'h' => self.address = rest[0].to_owned(),
             _ => {}
@@ -141,9 +130,8 @@ impl Hop {
         let frame = Frame {
             target: self.address,
             first: Some(0),
-            ..Frame::new(imported.streams.len(), name, Method::Icmp)
+            ..Frame::new(name, Method::Icmp)
         };
-        let stream = self.packets.finish(frame, imported);
-        imported.streams.push(stream);
+        self.packets.add(frame, imported);
     }
 }

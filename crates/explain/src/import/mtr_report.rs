@@ -7,7 +7,7 @@
 //!
 //! Which columns there are is the user's choice (`-o`); the head of the table names them.
 
-use super::text::{Strange, head, leading_number};
+use super::text::{head, leading_number};
 use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
 
 pub static FORMAT: Format = Format {
@@ -25,20 +25,14 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = mtr::report(&FORMAT);
-    let mut strange = Strange::default();
-    let mut header: Vec<String> = Vec::new();
-    while let Some((number, line)) = text.next() {
+    let take = |header: &mut Vec<String>, line: &str, imported: &mut Imported| {
         if let Some(columns) = columns(line) {
-            header = columns.into_iter().map(str::to_owned).collect();
-        } else if !hop(line, &header, &mut imported) && !no_matter(line) {
-            strange.note(number, line);
+            *header = columns.into_iter().map(str::to_owned).collect();
+            return true;
         }
-    }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(mtr::finish(imported))
+        hop(line, header, imported) || no_matter(line)
+    };
+    Ok(mtr::by_line(input, &FORMAT, take))
 }
 
 /// The columns behind the host's name.

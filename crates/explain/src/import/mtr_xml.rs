@@ -8,7 +8,7 @@
 //! ```
 
 use super::text::head;
-use super::xml::{Part, Parts, attribute};
+use super::xml::{Part, Parts, attribute, warn_if_cut};
 use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
 
 pub static FORMAT: Format = Format {
@@ -51,8 +51,6 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             Part::Comment(_) => {}
         }
     }
-    if !ended {
-        imported.warn("the file ends in the middle of its XML: what stands before was read");
-    }
+    warn_if_cut(ended, &mut imported);
     Ok(mtr::finish(imported))
 }

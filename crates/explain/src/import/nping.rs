@@ -222,7 +222,7 @@ impl Call {
     fn finish(self, imported: &mut Imported) {
         let frame = Frame {
             size: self.size,
-            ..Frame::of_target(0, self.target, self.method)
+            ..Frame::of_target(self.target, self.method)
         };
         let mut stream = self.packets.finish(frame, imported);
         stream.clock = Clock::Own {

@@ -12,9 +12,10 @@
 //! or, without a unit, whose name says that they are delays (`rtt`, `delay`, `latency`, `lifetime`); those are
 //! in seconds. Time is that of the simulation.
 
+use super::by_line::by_line;
 use super::decimal;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, head};
+use super::text::head;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -72,14 +73,21 @@ impl Vector {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut vectors: BTreeMap<u64, Vector> = BTreeMap::new();
-    let mut last = None;
-    while let Some((number, line)) = text.next() {
+    let line = |file: &mut File, line: &str, _: &mut Imported| file.line(line);
+    Ok(by_line(input, &FORMAT, File::default(), line, File::finish))
+}
+
+#[derive(Default)]
+struct File {
+    vectors: BTreeMap<u64, Vector>,
+    /// The vector that was declared last.
+    last: Option<u64>,
+}
+
+impl File {
+    fn line(&mut self, line: &str) -> bool {
         if let Some((id, name, columns)) = declared(line) {
-            last = Some(id);
+            self.last = Some(id);
             let vector = Vector {
                 name,
                 columns: columns.to_owned(),
@@ -87,40 +95,42 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
                 other: false,
                 packets: Packets::new(),
             };
-            vectors.insert(id, vector);
+            self.vectors.insert(id, vector);
         } else if let Some(unit) = line.strip_prefix("attr unit ") {
-            if let Some(vector) = last.and_then(|id| vectors.get_mut(&id)) {
+            if let Some(vector) = self.last.and_then(|id| self.vectors.get_mut(&id)) {
                 vector.unit = time_unit(unit.trim());
                 vector.other = vector.unit.is_none();
             }
         } else if line.starts_with(|c: char| c.is_ascii_digit()) {
-            if value(line, &mut vectors).is_none() {
-                strange.note(number, line);
+            return value(line, &mut self.vectors).is_some();
+        } else {
+            return no_matter(line);
+        }
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        let left = self
+            .vectors
+            .values()
+            .filter(|it| it.unit().is_none())
+            .count();
+        if left > 0 {
+            imported.warn(format!("{left} vectors are of no delays: left out"));
+        }
+        for vector in self.vectors.into_values() {
+            if vector.unit().is_none() || vector.packets.is_empty() {
+                continue;
             }
-        } else if !no_matter(line) {
-            strange.note(number, line);
+            let frame = Frame::new(vector.name, Method::Udp);
+            let mut made = vector.packets.finish(frame, imported);
+            made.clock = Clock::Own {
+                realtime_offset: None,
+            };
+            imported.streams.push(made);
         }
+        imported.warn("times are those of the simulation");
     }
-    let left = vectors.values().filter(|it| it.unit().is_none()).count();
-    if left > 0 {
-        imported.warn(format!("{left} vectors are of no delays: left out"));
-    }
-    for vector in vectors.into_values() {
-        if vector.unit().is_none() || vector.packets.is_empty() {
-            continue;
-        }
-        let stream = imported.streams.len();
-        let frame = Frame::new(stream, vector.name, Method::Udp);
-        let mut made = vector.packets.finish(frame, &mut imported);
-        made.clock = Clock::Own {
-            realtime_offset: None,
-        };
-        imported.streams.push(made);
-    }
-    imported.warn("times are those of the simulation");
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
 }
 
 fn time_unit(name: &str) -> Option<Nanos> {

@@ -18,10 +18,11 @@
 //! synchronised, its error, the same of the receiver, and the TTL; times are seconds since 1900 in 2⁻³²
 //! s, and 0 as that of the receiver is a packet that was lost. Medians are of owping's buckets, 0.1 ms wide.
 
+use super::by_line::by_line;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, head, leading_number, word_after};
+use super::text::{head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -53,35 +54,29 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut sessions: Vec<Session> = Vec::new();
-    // Lines of packets stand before the summary of their session.
-    let mut session = Session::default();
-    while let Some((number, line)) = text.next() {
-        let line = line.trim();
-        if let Some(heading) = Heading::read(line) {
-            if session.heading.is_some() {
-                sessions.push(std::mem::take(&mut session));
-            }
-            session.heading = Some(heading);
-            continue;
+    Ok(by_line(
+        input,
+        &FORMAT,
+        Session::default(),
+        line,
+        Session::finish,
+    ))
+}
+
+/// Takes a line. Those of packets stand before the summary of their session.
+fn line(session: &mut Session, line: &str, imported: &mut Imported) -> bool {
+    let line = line.trim();
+    if let Some(heading) = Heading::read(line) {
+        if session.heading.is_some() {
+            std::mem::take(session).finish(imported);
         }
-        if line.starts_with("seq_no=") && session.counts.is_some() {
-            sessions.push(std::mem::take(&mut session));
-        }
-        if !session.line(line) {
-            strange.note(number, line);
-        }
+        session.heading = Some(heading);
+        return true;
     }
-    sessions.push(session);
-    for session in sessions {
-        session.finish(&mut imported);
+    if line.starts_with("seq_no=") && session.counts.is_some() {
+        std::mem::take(session).finish(imported);
     }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
+    session.line(line)
 }
 
 /// Between whom.
@@ -205,11 +200,7 @@ impl Session {
         let delay =
             word_after(line, "delay=").and_then(|word| decimal::any_time(word, MILLISECOND));
         let Some(delay) = delay else { return false };
-        let reply = Reply {
-            round_trip: Some(delay),
-            ..Reply::default()
-        };
-        self.packets.reply(seq, reply);
+        self.packets.reply(seq, delay.into());
         true
     }
 
@@ -307,7 +298,6 @@ impl Session {
             fill: false,
             period: SECOND / 10,
             ..Frame::new(
-                stream,
                 name,
                 if two_way {
                     Method::Stamp
@@ -316,12 +306,11 @@ impl Session {
                 },
             )
         };
-        let packets = self.packets.finish(frame, imported);
+        self.packets.add(frame, imported);
         if let Some(first) = self.first {
             let before = imported.began.unwrap_or(first);
             imported.began = Some(before.min(first));
         }
-        imported.streams.push(packets);
         let said = self.said.into_iter();
         let said = said.map(|said| PrintedFigure { stream, ..said });
         imported.said.extend(said);

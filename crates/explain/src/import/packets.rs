@@ -12,7 +12,6 @@ use super::rows::{Row, Rows};
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::trial::RecordFacts;
 use delaylab_model::{Nanos, SECOND};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -32,6 +31,16 @@ pub struct Reply {
     pub sent_at: Option<Nanos>,
     /// TTL or hop limit.
     pub ttl: Option<u8>,
+}
+
+impl From<Time> for Reply {
+    /// With this round trip, and nothing else.
+    fn from(round_trip: Time) -> Self {
+        Self {
+            round_trip: Some(round_trip),
+            ..Self::default()
+        }
+    }
 }
 
 /// So many of the newest packets may still get replies, copies and errors at no cost. Numbers of 16 bits wrap
@@ -101,8 +110,6 @@ impl Default for Packets {
 
 /// What only the end of a file, or its head, says about a stream.
 pub struct Frame {
-    /// Which stream of the file.
-    pub stream: usize,
     /// What to call it.
     pub name: String,
     /// How it asked.
@@ -124,9 +131,8 @@ pub struct Frame {
 
 impl Frame {
     /// A stream of which nothing else is known: gaps are not filled, packets are a second apart.
-    pub const fn new(stream: usize, name: String, method: Method) -> Self {
+    pub const fn new(name: String, method: Method) -> Self {
         Self {
-            stream,
             name,
             method,
             target: String::new(),
@@ -139,10 +145,10 @@ impl Frame {
     }
 
     /// The same, called as its target is.
-    pub fn of_target(stream: usize, target: String, method: Method) -> Self {
+    pub fn of_target(target: String, method: Method) -> Self {
         Self {
             target: target.clone(),
-            ..Self::new(stream, target, method)
+            ..Self::new(target, method)
         }
     }
 }
@@ -256,6 +262,14 @@ impl Packets {
         self.answered += 1;
     }
 
+    /// A reply with this round trip; without one, nothing has come so far.
+    pub fn answered_or_not(&mut self, seq: u64, round_trip: Option<Time>) {
+        match round_trip {
+            Some(time) => self.reply(seq, time.into()),
+            None => self.unanswered(seq),
+        }
+    }
+
     /// Its IP packet had so many bytes, if its line says so.
     pub fn sized(&mut self, seq: u64, bytes: Option<u32>) {
         if bytes.is_some() {
@@ -303,7 +317,14 @@ impl Packets {
         }
     }
 
-    /// The stream. Adds what there is to warn of.
+    /// Adds the stream, and returns its place among those of the file.
+    pub fn add(self, frame: Frame, imported: &mut Imported) -> usize {
+        let stream = self.finish(frame, imported);
+        imported.streams.push(stream);
+        imported.streams.len() - 1
+    }
+
+    /// The stream, which is to be the next one of the file. Adds what there is to warn of.
     pub fn finish(self, frame: Frame, imported: &mut Imported) -> Stream {
         // A number before the peer's first means that it counts otherwise than its head says.
         let first = match (frame.first, self.first) {
@@ -311,7 +332,7 @@ impl Packets {
             (first, seen) => first.or(seen).unwrap_or(0),
         };
         let last = self.fill_to(first, &frame, imported);
-        let stream = u16::try_from(frame.stream).unwrap_or(u16::MAX);
+        let stream = u16::try_from(imported.streams.len()).unwrap_or(u16::MAX);
         let due = Record {
             ip_size: frame.size,
             ..Record::due(0, stream, 0, frame.method, 0)
@@ -331,15 +352,12 @@ impl Packets {
             (next..=last).for_each(|lost| placed.take(lost, Packet::default()));
         }
         Stream {
-            name: frame.name,
-            method: frame.method,
-            target: frame.target,
             size: frame.size,
             clock: placed.clock(),
             records: placed.finish(),
             repeats,
             step,
-            facts: RecordFacts::default(),
+            ..Stream::new(frame.name, frame.target, frame.method)
         }
     }
 
@@ -436,7 +454,6 @@ mod tests {
 
     fn frame(sent: Option<u64>) -> Frame {
         Frame {
-            stream: 0,
             name: String::new(),
             method: Method::Icmp,
             target: String::new(),

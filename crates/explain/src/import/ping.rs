@@ -20,7 +20,7 @@ use super::figure::{Figure, PrintedFigure, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, has, head, leading_number, stamp, word_after};
+use super::text::{after, has, head, icmp_or_udp_headers, leading_number, stamp, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -122,14 +122,11 @@ impl Run {
         // `PING ::1(::1) 56 data bytes` is iputils, with a colon behind the bracket it is not.
         let counts_from_one = !sizes.starts_with(':');
         let payload = leading_number(sizes.trim_start_matches([':', ' ']));
-        let headers = if address.parse::<Ipv6Addr>().is_ok() {
-            48
-        } else {
-            28
-        };
+        let headers = icmp_or_udp_headers(address.parse::<Ipv6Addr>().is_ok());
         Some(Self {
             target: target.trim().to_owned(),
-            size: payload.and_then(|payload| u32::try_from(payload.checked_add(headers)?).ok()),
+            size: payload
+                .and_then(|payload| u32::try_from(payload.checked_add(headers.into())?).ok()),
             first: Some(u64::from(counts_from_one)),
             ..Self::default()
         })
@@ -256,7 +253,7 @@ impl Run {
             sent: (totals.sent > 0).then_some(totals.sent),
             fill: complete,
             period,
-            ..Frame::of_target(stream, self.target, Method::Icmp)
+            ..Frame::of_target(self.target, Method::Icmp)
         };
         let packets = self.packets.finish(frame, imported);
         if packets.clock == Clock::MadeUp && !packets.records.is_empty() {

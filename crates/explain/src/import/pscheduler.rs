@@ -17,7 +17,7 @@ use super::figure::{Figure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date, json, owping};
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_model::{MILLISECOND, SECOND};
 use serde_json::Value;
 
 pub static FORMAT: Format = Format {
@@ -108,42 +108,37 @@ fn duration(value: &Value, key: &str) -> Option<Time> {
     })
 }
 
-fn count(value: &Value, key: &str) -> Option<u64> {
-    value.get(key)?.as_u64()
-}
-
 fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imported) {
     let mut packets = Packets::new();
     let mut by = target;
     let mut size = None;
     for trip in trips {
-        let seq = count(trip, "seq").unwrap_or_else(|| packets.next());
+        let seq = json::whole_number(trip, "seq").unwrap_or_else(|| packets.next());
         by = json::text(trip, "ip").unwrap_or(by);
-        size = size.or(count(trip, "length"));
+        size = size.or(json::whole_number(trip, "length"));
         let Some(round_trip) = duration(trip, "rtt") else {
             packets.unanswered(seq);
             continue;
         };
         let reply = Reply {
             round_trip: Some(round_trip),
-            ttl: count(trip, "ttl").and_then(|ttl| u8::try_from(ttl).ok()),
+            ttl: json::whole_number(trip, "ttl"),
             ..Reply::default()
         };
         packets.reply(seq, reply);
     }
-    let stream = imported.streams.len();
     let (answered, _) = packets.answered();
-    let whole = count(result, "received").is_none_or(|received| received == answered);
+    let whole =
+        json::whole_number(result, "received").is_none_or(|received: u64| received == answered);
     let name = if target.is_empty() { by } else { target };
     let frame = Frame {
         target: by.to_owned(),
-        size: size.and_then(|size| u32::try_from(size).ok()),
-        sent: count(result, "sent").filter(|_| whole),
+        size,
+        sent: json::whole_number(result, "sent").filter(|_| whole),
         fill: whole,
-        ..Frame::new(stream, name.to_owned(), Method::Icmp)
+        ..Frame::new(name.to_owned(), Method::Icmp)
     };
-    let packets = packets.finish(frame, imported);
-    imported.streams.push(packets);
+    let stream = packets.add(frame, imported);
     imported.warn("pScheduler's round trips have no times of day: absolute times are made up from sequence numbers, a second apart");
     counts(
         result,
@@ -170,7 +165,7 @@ fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imp
 
 fn counts(result: &Value, stream: usize, imported: &mut Imported, keys: &[(Figure, &str)]) {
     for &(what, key) in keys {
-        if let Some(value) = count(result, key) {
+        if let Some(value) = json::whole_number(result, key) {
             let printed = format!("{key} {value}");
             imported.say_count(stream, what, value, printed);
         }
@@ -181,23 +176,12 @@ fn counts(result: &Value, stream: usize, imported: &mut Imported, keys: &[(Figur
 fn trace(path: &Value, imported: &mut Imported) {
     for (hop, number) in path.as_array().into_iter().flatten().zip(1..) {
         let mut packets = Packets::new();
-        match duration(hop, "rtt") {
-            round_trip @ Some(_) => packets.reply(
-                0,
-                Reply {
-                    round_trip,
-                    ..Reply::default()
-                },
-            ),
-            None => packets.unanswered(0),
-        }
-        let stream = imported.streams.len();
+        packets.answered_or_not(0, duration(hop, "rtt"));
         let frame = Frame {
             target: json::text(hop, "ip").unwrap_or_default().to_owned(),
-            ..Frame::new(stream, format!("hop {number}"), Method::Udp)
+            ..Frame::new(format!("hop {number}"), Method::Udp)
         };
-        let packets = packets.finish(frame, imported);
-        imported.streams.push(packets);
+        packets.add(frame, imported);
     }
     imported.warn("a trace has no times of day: absolute times are made up");
 }
@@ -220,14 +204,10 @@ fn latency(result: &Value, target: &str, imported: &mut Imported) {
                 .unwrap_or(0)
                 .min(LARGEST_COUNT - packets.next().min(LARGEST_COUNT));
             for _ in 0..times {
-                let reply = Reply {
-                    round_trip: Some(delay),
-                    ..Reply::default()
-                };
-                packets.reply(packets.next(), reply);
+                packets.reply(packets.next(), delay.into());
             }
         }
-        for _ in 0..count(result, "packets-lost")
+        for _ in 0..json::whole_number(result, "packets-lost")
             .unwrap_or(0)
             .min(LARGEST_COUNT)
         {
@@ -240,13 +220,11 @@ fn latency(result: &Value, target: &str, imported: &mut Imported) {
         return;
     }
     imported.warn("delays are one way, by the clocks of two hosts: they are as good as those are synchronised");
-    let stream = imported.streams.len();
     let frame = Frame {
         period: SECOND / 10,
-        ..Frame::of_target(stream, target.to_owned(), Method::Frame)
+        ..Frame::of_target(target.to_owned(), Method::Frame)
     };
-    let packets = packets.finish(frame, imported);
-    imported.streams.push(packets);
+    let stream = packets.add(frame, imported);
     counts(
         result,
         stream,
@@ -260,9 +238,8 @@ fn latency(result: &Value, target: &str, imported: &mut Imported) {
 }
 
 fn one_way(packet: &Value, packets: &mut Packets) {
-    let seq = count(packet, "seq-num").unwrap_or_else(|| packets.next());
-    let stamp =
-        |key| -> Option<Nanos> { owping::since_1970(count(packet, key).filter(|&at| at > 0)?) };
+    let seq = json::whole_number(packet, "seq-num").unwrap_or_else(|| packets.next());
+    let stamp = |key| owping::since_1970(json::whole_number(packet, key).filter(|&at| at > 0)?);
     let sent_at = stamp("src-ts");
     let Some(delay) = stamp("dst-ts")
         .zip(sent_at)
@@ -277,7 +254,7 @@ fn one_way(packet: &Value, packets: &mut Packets) {
             step: 1,
         }),
         sent_at,
-        ttl: count(packet, "ip-ttl").and_then(|ttl| u8::try_from(ttl).ok()),
+        ttl: json::whole_number(packet, "ip-ttl"),
         ..Reply::default()
     };
     packets.reply(seq, reply);

@@ -17,7 +17,7 @@
 use super::decimal;
 use super::packets::{Frame, Packets, Reply};
 use super::text::head;
-use super::xml::{Part, Parts};
+use super::xml::{Part, Parts, warn_if_cut};
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
 use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
@@ -74,9 +74,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         } else {
             data.dump(&text)
         };
-        if !whole {
-            imported.warn("the file ends in the middle of its XML: what stands before was read");
-        }
+        warn_if_cut(whole, &mut imported);
     } else {
         let mut text = input.lines();
         while let Some((_, line)) = text.next() {
@@ -268,9 +266,7 @@ impl Data {
         } else {
             "the export has medians and no pings: a record is the median of a step, not a packet"
         });
-        let frame = Frame::new(0, "smokeping".to_owned(), Method::Icmp);
-        let stream = packets.finish(frame, imported);
-        imported.streams.push(stream);
+        packets.add(Frame::new("smokeping".to_owned(), Method::Icmp), imported);
         Ok(())
     }
 }

@@ -21,7 +21,6 @@ use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 
 const HEADER: &str = "packet, txTime(sec), rxTime(sec)";
@@ -241,22 +240,17 @@ impl Heard {
             .then(|| self.payload?.checked_add(28))
             .flatten();
         let records = self.records(method, size, imported);
+        let name = match self.target.as_str() {
+            "" => "sockperf",
+            target => target,
+        };
         imported.streams.push(Stream {
-            name: if self.target.is_empty() {
-                "sockperf".to_owned()
-            } else {
-                self.target.clone()
-            },
-            method,
-            target: self.target,
             size,
             clock: Clock::Own {
                 realtime_offset: None,
             },
             records: records.into(),
-            repeats: Vec::new(),
-            step: 1,
-            facts: RecordFacts::default(),
+            ..Stream::new(name, &self.target, method)
         });
     }
 

@@ -40,6 +40,7 @@ use super::packets::{Frame, Packets, Reply};
 use super::text::{Strange, head};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
+use delaylab_model::words::plural;
 use delaylab_model::{Nanos, SECOND};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -373,11 +374,7 @@ impl<'a> Table<'a> {
     /// What of the rows is not understood, or may be otherwise than its table means.
     fn warn(&self, imported: &mut Imported) {
         for (column, (rows, first)) in &self.untimed {
-            let rows = if *rows == 1 {
-                "1 row".to_owned()
-            } else {
-                format!("{rows} rows")
-            };
+            let rows = plural(*rows, "row");
             imported.warn(format!(
                 "`{column}` is not understood in {rows}, the first is `{first}`: their packets stand where their order puts them. \
                  Write times as 2026-11-23 12:32:05 +01:00, or as seconds since 1970"
@@ -415,12 +412,11 @@ impl<'a> Table<'a> {
         let own = times.clone().any(|unit| matches!(unit, Unit::Is(_)));
         let dated = times.clone().count() > 0;
         for rows in self.streams {
-            let stream = imported.streams.len();
             let frame = Frame {
                 target: rows.name.clone(),
                 fill: self.numbered,
                 period: SECOND,
-                ..Frame::new(stream, rows.name, rows.method)
+                ..Frame::new(rows.name, rows.method)
             };
             let mut made = rows.packets.finish(frame, imported);
             if let Some(records) = rows.arrivals.reordered(&made.records) {

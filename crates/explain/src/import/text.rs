@@ -35,6 +35,11 @@ pub fn leading_number(text: &str) -> Option<u64> {
     text[..end].parse().ok()
 }
 
+/// Bytes of the headers of IP and of ICMP or UDP.
+pub const fn icmp_or_udp_headers(is_ipv6: bool) -> u32 {
+    if is_ipv6 { 48 } else { 28 }
+}
+
 /// The real time with which ping and fping begin a line after `-D`: `[1795306027.232112] rest`.
 pub fn stamp(line: &str) -> (Option<Nanos>, &str) {
     let parts = line

@@ -13,10 +13,11 @@
 //! Each hop is a stream: a number and `ms` behind it is a round trip, `*` a packet that was not
 //! answered. paris-traceroute prints the summary of a hop instead, which becomes figures.
 
+use super::by_line::by_line;
 use super::decimal::{self, Time};
 use super::figure::Statistic;
-use super::packets::{Frame, Packets, Reply};
-use super::text::{Strange, after, head};
+use super::packets::{Frame, Packets};
+use super::text::{after, head};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
@@ -46,28 +47,39 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let mut text = input.lines();
-    let mut imported = Imported::new(&FORMAT);
-    let mut strange = Strange::default();
-    let mut target = String::new();
-    let mut method = Method::Udp;
-    let mut hops: Vec<Stretch> = Vec::new();
-    while let Some((number, line)) = text.next() {
+    let route = Route {
+        target: String::new(),
+        method: Method::Udp,
+        hops: Vec::new(),
+    };
+    let line = |route: &mut Route, line: &str, _: &mut Imported| route.line(line);
+    Ok(by_line(input, &FORMAT, route, line, Route::finish))
+}
+
+struct Route {
+    target: String,
+    method: Method,
+    hops: Vec<Stretch>,
+}
+
+impl Route {
+    fn line(&mut self, line: &str) -> bool {
         if let Some(hop) = Hop::read(line) {
-            Stretch::add(&mut hops, &target, hop);
-        } else if let Some(heading) = heading(line, &mut method) {
-            target = heading;
-        } else if !no_matter(line, hops.is_empty()) {
-            strange.note(number, line);
+            Stretch::add(&mut self.hops, &self.target, hop);
+        } else if let Some(heading) = heading(line, &mut self.method) {
+            self.target = heading;
+        } else {
+            return no_matter(line, self.hops.is_empty());
+        }
+        true
+    }
+
+    fn finish(self, imported: &mut Imported) {
+        imported.warn("a traceroute has no times of day: absolute times are made up from sequence numbers, a second apart");
+        for hop in self.hops {
+            hop.finish(self.method, imported);
         }
     }
-    imported.warn("a traceroute has no times of day: absolute times are made up from sequence numbers, a second apart");
-    for hop in hops {
-        hop.finish(method, &mut imported);
-    }
-    text.warn_if_cut(&mut imported);
-    strange.warn(&mut imported);
-    Ok(imported)
 }
 
 /// Whom the heading names.
@@ -201,19 +213,12 @@ impl Stretch {
                 Answer::From(by) if stretch.by.is_empty() => stretch.by = by.to_owned(),
                 Answer::From(_) => {}
                 Answer::None => stretch.packets.unanswered(seq),
-                Answer::After(time) => stretch.packets.reply(
-                    seq,
-                    Reply {
-                        round_trip: Some(time),
-                        ..Reply::default()
-                    },
-                ),
+                Answer::After(time) => stretch.packets.reply(seq, time.into()),
             }
         }
     }
 
     fn finish(self, method: Method, imported: &mut Imported) {
-        let stream = imported.streams.len();
         let name = if self.target.is_empty() {
             format!("hop {}", self.number)
         } else {
@@ -221,10 +226,9 @@ impl Stretch {
         };
         let frame = Frame {
             target: self.by,
-            ..Frame::new(stream, name, method)
+            ..Frame::new(name, method)
         };
-        let packets = self.packets.finish(frame, imported);
-        imported.streams.push(packets);
+        let stream = self.packets.add(frame, imported);
         // min/avg/max/stddev
         let statistics = [
             ("min", Statistic::Min),

@@ -24,7 +24,7 @@ use super::decimal::Time;
 use super::figure::{Figure, Statistic};
 use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{head, leading_number, word_after};
+use super::text::{head, icmp_or_udp_headers, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
@@ -67,7 +67,8 @@ struct Call {
     /// The blank line behind the packets has come.
     ended: bool,
     below: bool,
-    counts: Option<Counts>,
+    /// `… = 4, … = 3, … = 1 (25% …)`: sent, received and lost.
+    counts: Option<[u64; 3]>,
     times: Vec<u64>,
 }
 
@@ -79,7 +80,7 @@ impl Call {
         let address = address(colon)?;
         let words = || colon.split_whitespace();
         let payload = words().find_map(|word| word.parse::<u32>().ok())?;
-        let headers = if address.is_ipv6() { 48 } else { 28 };
+        let headers = icmp_or_udp_headers(address.is_ipv6());
         // The name stands before the address in brackets.
         let bracket = words().position(|word| word.starts_with('['));
         let name = bracket.and_then(|at| words().nth(at.checked_sub(1)?));
@@ -98,13 +99,8 @@ impl Call {
         }
         if let Some(values) = three(line) {
             // `Sent = 4, Received = 3, Lost = 1` stands before the times, whose unit may be in any alphabet.
-            let [sent, received, lost] = values;
             if self.counts.is_none() && !line.contains("ms") {
-                self.counts = Some(Counts {
-                    sent,
-                    received,
-                    lost,
-                });
+                self.counts = Some(values);
             } else {
                 self.times = values.to_vec();
             }
@@ -156,21 +152,19 @@ impl Call {
         if self.sent > 0 {
             imported.warn("ping of Windows prints neither times of day nor parts of a millisecond: absolute times are made up from sequence numbers, a second apart");
         }
-        let stream = imported.streams.len();
         let frame = Frame {
             size: self.size,
             first: Some(0),
-            ..Frame::of_target(stream, self.target, Method::Icmp)
+            ..Frame::of_target(self.target, Method::Icmp)
         };
-        let packets = self.packets.finish(frame, imported);
-        imported.streams.push(packets);
+        let stream = self.packets.add(frame, imported);
         if let Some(counts) = self.counts {
             let said = [
-                (Figure::Sent, "sent", counts.sent),
-                (Figure::Received, "received", counts.received),
-                (Figure::Lost, "lost", counts.lost),
+                (Figure::Sent, "sent"),
+                (Figure::Received, "received"),
+                (Figure::Lost, "lost"),
             ];
-            for (what, word, value) in said {
+            for ((what, word), value) in said.into_iter().zip(counts) {
                 let printed = format!("{word} = {value}");
                 imported.say_count(stream, what, value, printed);
             }
@@ -195,13 +189,6 @@ fn milliseconds(value: u64) -> Option<Time> {
         nanos,
         step: MILLISECOND,
     })
-}
-
-/// `… = 4, … = 3, … = 1 (25% …)`
-struct Counts {
-    sent: u64,
-    received: u64,
-    lost: u64,
 }
 
 /// The three numbers of a line of the summary. The share that was lost stands behind them or in the next

@@ -1,6 +1,8 @@
 //! As much of XML as tools write: tags, their attributes, and the text between them. No entity but the
 //! five of XML, no document type.
 
+use super::Imported;
+
 /// A tag, or the text between two.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part<'a> {
@@ -65,6 +67,13 @@ impl<'a> Iterator for Parts<'a> {
             }
             return Some(Part::Open(name, attributes));
         }
+    }
+}
+
+/// Says so where a document did not end.
+pub fn warn_if_cut(ended: bool, imported: &mut Imported) {
+    if !ended {
+        imported.warn("the file ends in the middle of its XML: what stands before was read");
     }
 }
 

@@ -5,7 +5,6 @@ use crate::import::{Clock, Imported, Stream, order};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::trial::RecordFacts;
 
 /// A request and its answer.
 #[derive(Debug, Clone)]
@@ -103,14 +102,9 @@ pub fn push(
     order::mark(&mut records);
     let one_size = exchanges.iter().all(|exchange| exchange.size == first.size);
     imported.streams.push(Stream {
-        name,
-        method,
-        target,
         size: first.size.filter(|_| one_size),
         clock: Clock::RealTime,
         records: records.into(),
-        repeats: Vec::new(),
-        step: 1,
-        facts: RecordFacts::default(),
+        ..Stream::new(name, target, method)
     });
 }
