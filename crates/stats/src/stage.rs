@@ -122,6 +122,7 @@ impl StageSet {
     pub const OF_SERVERS: StageSet =
         StageSet(Self::SETUP.0 | Stage::Server.bit() | Stage::Transfer.bit());
     /// What there is where a host or a reflector answers.
+    #[cfg(test)]
     pub const OF_PACKETS: StageSet =
         Self::span(Stage::ScheduleSlip, Stage::ReceiveWakeup).without(Self::OF_SERVERS);
     /// What it takes to have a connection.

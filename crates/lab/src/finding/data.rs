@@ -98,7 +98,7 @@ pub trait Data {
     }
 }
 
-/// The measurements of a run in memory.
+/// The measurements of a run in memory: for tests of findings and of comparisons.
 #[derive(Debug, Clone, Default)]
 pub struct Samples {
     streams: Vec<StreamInfo>,
