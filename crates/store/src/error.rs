@@ -5,6 +5,7 @@ use crate::regular::{MAY_NOT_READ, READ_AS_OWNER};
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Why a run cannot be written. What was recorded before stays on disk.
@@ -147,6 +148,15 @@ impl From<StoreError> for io::Error {
         };
         io::Error::new(kind, error)
     }
+}
+
+/// The libraries panic over some damage: that too is only an error.
+pub(crate) fn guarded<T, E>(
+    read: impl FnOnce() -> Result<T, E>,
+    damaged: fn(String) -> E,
+) -> Result<T, E> {
+    let panicked = |_| Err(damaged("the file is damaged".to_owned()));
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(panicked)
 }
 
 /// Makes an error of what Arrow said about this file.

@@ -4,7 +4,7 @@
 
 use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
-use crate::error::{StoreError, arrow};
+use crate::error::{StoreError, arrow, guarded};
 use crate::regular;
 use crate::seal::{self, Message};
 use crate::table::{self, Row};
@@ -17,7 +17,6 @@ use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader, SeekFrom};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Rows kept back at most before they are written.
@@ -291,20 +290,12 @@ impl Iterator for JournalReader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = guarded(|| self.next_batch()).transpose();
+        let batch = guarded(|| self.next_batch(), ArrowError::IpcError).transpose();
         if !matches!(batch, Some(Ok(_))) {
             self.stream = None;
         }
         batch
     }
-}
-
-/// The library panics over some damage: that too is only an error.
-fn guarded<T>(read: impl FnOnce() -> Result<T, ArrowError>) -> Result<T, ArrowError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        let damaged = "the file is damaged";
-        Err(ArrowError::IpcError(damaged.to_owned()))
-    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reading one Parquet file, a row group at a time.
 
 use crate::content::Content;
+use crate::error::guarded;
 use crate::regular;
 use crate::stamps;
 use arrow_array::RecordBatch;
@@ -13,7 +14,6 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::statistics::Statistics;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,7 +32,8 @@ pub(crate) struct ParquetSource {
 impl ParquetSource {
     /// Columns that `known` has as dictionaries are read as such.
     pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
-        guarded(|| Self::read_footer(Content::of(regular::open(path)?)?, known))
+        let read = || Self::read_footer(Content::of(regular::open(path)?)?, known);
+        guarded(read, ParquetError::General)
     }
 
     fn read_footer(content: Content, known: &SchemaRef) -> Result<Self, ParquetError> {
@@ -128,7 +129,7 @@ impl ParquetSource {
                 .with_limit(count(rows.end.saturating_sub(rows.start)))
                 .with_projection(mask);
         Ok(Batches {
-            reader: guarded(|| builder.build())?,
+            reader: guarded(|| builder.build(), ParquetError::General)?,
             columns: columns.map(<[String]>::to_vec),
         })
     }
@@ -169,20 +170,12 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch, ParquetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = guarded(|| Ok(self.reader.next()));
+        let batch = guarded(|| Ok(self.reader.next()), ParquetError::General);
         match batch {
             Ok(batch) => batch.map(|batch| self.rows(&batch?)),
             Err(error) => Some(Err(error)),
         }
     }
-}
-
-/// The library panics over some damage: that too is only an error.
-fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        let damaged = "the file is damaged";
-        Err(ParquetError::General(damaged.to_owned()))
-    })
 }
 
 /// The file's schema, with the dictionaries of the one that is known.
