@@ -81,10 +81,7 @@ pub fn asked(bytes: &[u8]) -> Result<Option<Asked>, HttpError> {
     let mut request = httparse::Request::new(&mut []);
     match request.parse_with_uninit_headers(bytes, &mut fields) {
         Ok(httparse::Status::Complete(length)) => {
-            let close = request.headers.iter().any(|field| {
-                field.name.eq_ignore_ascii_case("connection")
-                    && field.value.eq_ignore_ascii_case(b"close")
-            });
+            let close = has_token(request.headers, "connection", "close");
             Ok(Some(Asked {
                 path: request.path.unwrap_or_default().to_owned(),
                 head_only: request.method == Some("HEAD"),
@@ -323,9 +320,11 @@ impl Reader {
         let end = bytes.iter().position(|&byte| byte == b'\n');
         let used = end.map_or(bytes.len(), |end| end + 1);
         self.kept.extend_from_slice(&bytes[..used]);
-        if self.kept.len()
-            > MOST_CHUNK_LINE.max(MOST_HEAD * usize::from(self.state == State::Trailer))
-        {
+        let most = match self.state {
+            State::Trailer => MOST_HEAD,
+            _ => MOST_CHUNK_LINE,
+        };
+        if self.kept.len() > most {
             return Err(HttpError::Length);
         }
         if end.is_some() {
@@ -357,14 +356,16 @@ impl Reader {
 
 type Head<'h, 'b> = httparse::Response<'h, 'b>;
 
-fn fields<'a>(head: &'a Head<'_, '_>, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
-    let of_name = head.headers.iter();
+type Fields<'a> = &'a [httparse::Header<'a>];
+
+fn fields<'a>(all: Fields<'a>, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
+    let of_name = all.iter();
     let of_name = of_name.filter(move |field| field.name.eq_ignore_ascii_case(name));
     of_name.map(|field| field.value)
 }
 
-fn has_token(head: &Head<'_, '_>, name: &str, token: &str) -> bool {
-    fields(head, name).any(|value| {
+fn has_token(all: Fields<'_>, name: &str, token: &str) -> bool {
+    fields(all, name).any(|value| {
         let mut tokens = value.split(|&byte| byte == b',');
         tokens.any(|each| each.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
     })
@@ -372,7 +373,8 @@ fn has_token(head: &Head<'_, '_>, name: &str, token: &str) -> bool {
 
 /// Parts of a duration lie within the whole of it, so the longest counts.
 fn said_to_take(head: &Head<'_, '_>) -> Option<Nanos> {
-    let metrics = fields(head, "server-timing").flat_map(|value| value.split(|&byte| byte == b','));
+    let metrics =
+        fields(head.headers, "server-timing").flat_map(|value| value.split(|&byte| byte == b','));
     metrics.filter_map(duration).max()
 }
 
@@ -393,8 +395,8 @@ const DAY_NS: f64 = 86_400e9;
 
 fn keeps_alive(head: &Head<'_, '_>) -> bool {
     match head.version {
-        Some(1) => !has_token(head, "connection", "close"),
-        _ => has_token(head, "connection", "keep-alive"),
+        Some(1) => !has_token(head.headers, "connection", "close"),
+        _ => has_token(head.headers, "connection", "keep-alive"),
     }
 }
 
@@ -404,13 +406,13 @@ fn after_head(head: &Head<'_, '_>, head_only: bool) -> Result<State, HttpError> 
     if empty {
         return Ok(State::Done);
     }
-    if fields(head, "transfer-encoding").next().is_some() {
-        return match has_token(head, "transfer-encoding", "chunked") {
+    if fields(head.headers, "transfer-encoding").next().is_some() {
+        return match has_token(head.headers, "transfer-encoding", "chunked") {
             true => Ok(State::ChunkLine),
             false => Ok(State::UntilClosed),
         };
     }
-    let mut lengths = fields(head, "content-length").map(length);
+    let mut lengths = fields(head.headers, "content-length").map(length);
     let Some(first) = lengths.next() else {
         return Ok(State::UntilClosed);
     };
@@ -493,6 +495,11 @@ mod tests {
         assert_eq!((second.bytes, second.keeps), (closing.len(), false));
         for end in 0..kept.len() {
             assert_eq!(asked(&kept[..end]), Ok(None));
+        }
+        for (connection, keeps) in [("close, TE", false), ("TE,Close", false), ("TE", true)] {
+            let text = format!("GET / HTTP/1.1\r\nConnection: {connection}\r\n\r\n");
+            let read = asked(text.as_bytes()).unwrap().unwrap();
+            assert_eq!(read.keeps, keeps, "{connection}");
         }
         assert_eq!(asked(b"\x16\x03\x01"), Err(HttpError::NotHttp));
         let endless = format!("GET / HTTP/1.1\r\nX: {}", "y".repeat(MOST_HEAD));
