@@ -4,7 +4,7 @@ use delaylab_model::Nanos;
 use delaylab_model::request::Question;
 use simple_dns::rdata::{A, OPT, OPTCode, RData};
 use simple_dns::{
-    CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, ResourceRecord, TYPE,
+    CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, RCODE, ResourceRecord, TYPE,
 };
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -70,7 +70,13 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
         let name = back.qname.to_string();
         name.eq_ignore_ascii_case(&asked.name) && u16::from(back.qtype) == asked.kind
     };
-    if !packet.questions.iter().all(same) {
+    let is_ours = match &packet.questions[..] {
+        [back] => same(back),
+        // A server that does not understand the question may send its header back alone.
+        [] => packet.rcode() == RCODE::FormatError,
+        _ => false,
+    };
+    if !is_ours {
         return None;
     }
     // The parser does not keep these bits of the record, and takes others for them.
@@ -212,7 +218,6 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
-    use simple_dns::RCODE;
 
     fn asked(text: &str) -> Question {
         text.parse().unwrap()
@@ -262,6 +267,28 @@ mod tests {
         let none = answer(&reply_with(&sent, &[]), &asked("a.b")).unwrap();
         assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
         assert_eq!(none.addresses, Vec::<IpAddr>::new());
+    }
+
+    /// Its number alone may be guessed. A server that cannot read the question cannot repeat it.
+    #[test]
+    fn an_answer_repeats_its_question_or_says_that_it_was_not_understood() {
+        let sent = question(&asked("a.b"), 1).unwrap();
+        let replied = reply_with(&sent, &[60]);
+        let with = |change: fn(&mut Packet<'_>)| {
+            let mut packet = Packet::parse(&replied).unwrap();
+            change(&mut packet);
+            answer(&packet.build_bytes_vec().unwrap(), &asked("a.b"))
+        };
+        assert_eq!(with(|_| ()).map(|answered| answered.answers), Some(1));
+        assert_eq!(with(|packet| packet.questions.clear()), None);
+        let twice = |packet: &mut Packet<'_>| packet.questions.push(packet.questions[0].clone());
+        assert_eq!(with(twice), None);
+        let not_understood = with(|packet| {
+            packet.questions.clear();
+            packet.answers.clear();
+            *packet.rcode_mut() = RCODE::FormatError;
+        });
+        assert_eq!(not_understood.map(|answered| answered.code), Some(1));
     }
 
     /// RFC 6891 §6.1.3: BADVERS is 16, and its lower bits are those of NOERROR.
