@@ -8,14 +8,18 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 pub(crate) fn set_int(fd: RawFd, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
+    set_value(fd, level, name, &value)
+}
+
+fn set_value<T: Copy>(fd: RawFd, level: i32, name: i32, value: &T) -> io::Result<()> {
     // SAFETY: the pointer and length describe `value`, which outlives the call.
     let code = unsafe {
         libc::setsockopt(
             fd,
             level,
             name,
-            (&raw const value).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
+            (&raw const *value).cast(),
+            size_of::<T>() as libc::socklen_t,
         )
     };
     check(code).map(drop)
@@ -159,9 +163,14 @@ pub fn set_receive_buffer(socket: &impl AsFd, bytes: i32) -> io::Result<()> {
 
 /// Sends no more than so many bytes a second (TCP; `SO_MAX_PACING_RATE`).
 pub fn set_most_rate(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()> {
-    let rate = i32::try_from(bytes_per_second).unwrap_or(i32::MAX);
     let fd = socket.as_fd().as_raw_fd();
-    set_int(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate.max(1))
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+    let rate = bytes_per_second.max(1);
+    // Eight bytes from Linux 4.20 on: kernels before read the first four and know no such rate.
+    match u32::try_from(rate) {
+        Ok(rate) => set_value(fd, level, name, &rate),
+        Err(_) => set_value(fd, level, name, &rate),
+    }
 }
 
 /// Makes the send buffer this large, past the system's limit where the privilege is there.
@@ -205,17 +214,7 @@ fn set_timeout(socket: &impl AsFd, name: libc::c_int, ns: Nanos) -> io::Result<(
         tv_sec: micros / 1_000_000,
         tv_usec: micros % 1_000_000,
     };
-    // SAFETY: the pointer and length describe `timeout`, which outlives the call.
-    let code = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            name,
-            (&raw const timeout).cast(),
-            size_of::<libc::timeval>() as libc::socklen_t,
-        )
-    };
-    check(code).map(drop)
+    set_value(socket.as_fd().as_raw_fd(), libc::SOL_SOCKET, name, &timeout)
 }
 
 /// Is this an IPv6 address (and not an IPv4 one in IPv6 clothes)?
@@ -252,6 +251,38 @@ mod tests {
             socket2::SockRef::from(&socket).read_timeout().unwrap(),
             None
         );
+    }
+
+    fn most_rate(socket: &impl AsFd) -> u64 {
+        let mut rate = 0_u64;
+        let mut length = size_of::<u64>() as libc::socklen_t;
+        // SAFETY: the pointers describe `rate` and its length, which outlive the call.
+        check(unsafe {
+            libc::getsockopt(
+                socket.as_fd().as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_MAX_PACING_RATE,
+                (&raw mut rate).cast(),
+                &raw mut length,
+            )
+        })
+        .unwrap();
+        rate
+    }
+
+    #[test]
+    fn a_rate_is_set_whole() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        for (asked, kept) in [
+            (0, 1),
+            (125_000, 125_000),
+            (2_500_000_000, 2_500_000_000),
+            (12_500_000_000, 12_500_000_000),
+        ] {
+            set_most_rate(&stream, asked).unwrap();
+            assert_eq!(most_rate(&stream), kept);
+        }
     }
 
     #[test]

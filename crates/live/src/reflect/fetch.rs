@@ -51,7 +51,7 @@ pub fn send_load(
     }
     socket.set_marks(v6, sending.traffic_class, None)?;
     if let Some(rate) = sending.rate {
-        socket_options::set_most_rate(socket, (rate / 8).max(1))?;
+        socket_options::set_most_rate(socket, rate / 8)?;
     }
     socket.set_unsent_limit(UNSENT)?;
     socket_options::set_send_timeout(socket, TELL_EVERY)?;
