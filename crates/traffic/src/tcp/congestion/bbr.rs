@@ -138,9 +138,10 @@ impl Bbr {
             let smaller = smaller.take_while(|old| old.1 <= sample.rate).count();
             self.rates.truncate(self.rates.len() - smaller);
             self.rates.push_back((self.round, sample.rate));
-        }
-        while self.rates.len() > 1 && self.rates[0].0 + RATE_ROUNDS <= self.round {
-            self.rates.pop_front();
+            // A rate is outdated by another one, and not by rounds that have none.
+            while self.rates[0].0 + RATE_ROUNDS <= self.round {
+                self.rates.pop_front();
+            }
         }
         round_start
     }
@@ -202,7 +203,7 @@ impl Bbr {
 
     /// §4.3.5.
     fn probe_rtt(&mut self, window: &mut Window, ack: &Delivery, expired: bool, round: bool) {
-        if expired && !matches!(self.state, State::ProbeRtt { .. }) {
+        if expired && !self.is_probing_rtt() {
             self.keep(window);
             self.state = State::ProbeRtt { until: None };
         }
@@ -231,7 +232,7 @@ impl Bbr {
     }
 
     fn keep(&mut self, window: &Window) {
-        let apart = self.repairing || matches!(self.state, State::ProbeRtt { .. });
+        let apart = self.repairing || self.is_probing_rtt();
         self.kept = if apart {
             self.kept.max(window.cwnd)
         } else {
@@ -260,7 +261,7 @@ impl Bbr {
             window.cwnd += ack.delivered;
         }
         window.cwnd = window.cwnd.max(least).min(window.largest.max(least));
-        if matches!(self.state, State::ProbeRtt { .. }) {
+        if self.is_probing_rtt() {
             window.cwnd = window.cwnd.min(least);
         }
     }
@@ -271,6 +272,11 @@ impl Bbr {
         self.repairing = true;
         self.conserve_until = Some(total);
         window.cwnd = pipe.max(window.mss);
+    }
+
+    /// Is the window small to see the round trip? Samples of the rate are low then.
+    pub(crate) const fn is_probing_rtt(&self) -> bool {
+        matches!(self.state, State::ProbeRtt { .. })
     }
 
     pub(crate) fn on_timeout(&mut self, window: &Window) {

@@ -143,6 +143,14 @@ impl Algorithm {
         matches!(self, Self::Bbr(_))
     }
 
+    /// Does the algorithm itself keep the window too small for the path?
+    pub(crate) const fn is_probing_rtt(&self) -> bool {
+        match self {
+            Self::Bbr(bbr) => bbr.is_probing_rtt(),
+            _ => false,
+        }
+    }
+
     /// Every ACK, for a model of the path.
     pub(crate) fn on_delivery(&mut self, window: &mut Window, ack: &Delivery) {
         if let Self::Bbr(bbr) = self {

@@ -243,6 +243,10 @@ impl Sender {
                 repairing: selective.phase != Phase::Open,
             },
         );
+        // Draft-cardwell-00 §4.3.5: what is sent so says as little of the path as what an application limits.
+        if self.algorithm.is_probing_rtt() {
+            selective.rates.on_app_limited(selective.board.pipe());
+        }
     }
 
     fn advance(&mut self, now: Picos, told: &AckSummary, limit: u64) {

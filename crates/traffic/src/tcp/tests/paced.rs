@@ -94,6 +94,44 @@ fn bbr_drains_its_queue_every_ten_seconds_to_see_the_round_trip() {
     assert_eq!(least, 4 * u64::from(MSS));
 }
 
+/// Draft-cardwell-00 §4.3.5: with four segments out, samples say nothing of the bottleneck. 200 ms are 33 round trips here.
+#[test]
+fn bbr_knows_its_rate_after_it_has_seen_the_round_trip() {
+    let mut free_at = 0;
+    let mut path = Path::new(&bbr(), 5 * MS, |now, _: &Segment| {
+        free_at = now.max(free_at) + MS / 10;
+        // The path grows longer by 1 ms after a second.
+        let longer = if now > 1000 * MS { MS } else { 0 };
+        Fate::Arrives {
+            late: free_at - now + longer,
+            marked: false,
+        }
+    });
+    let least = 4 * u64::from(MSS);
+    path.run(8000 * MS);
+    let earlier = path.receiver.delivered();
+    path.run(9000 * MS);
+    let before = path.receiver.delivered() - earlier;
+    let mut first = |from: u64, probes: bool| {
+        let found = (from..from + 5000).find(|&ms| {
+            path.run(ms * MS);
+            (path.sender.cwnd() == least) == probes
+        });
+        found.unwrap()
+    };
+    let begins = first(9000, true);
+    let over = first(begins, false);
+    // Until the pipe is full again.
+    path.run((over + 50) * MS);
+    let earlier = path.receiver.delivered();
+    path.run((over + 1050) * MS);
+    let after = path.receiver.delivered() - earlier;
+    assert!(
+        after as f64 > 0.98 * before as f64,
+        "{after} and {before} B"
+    );
+}
+
 #[test]
 fn bbr_does_not_mind_a_percent_of_losses_and_cubic_does() {
     let lossy = |settings: &Settings| {
