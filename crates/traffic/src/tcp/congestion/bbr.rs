@@ -26,8 +26,14 @@ const FULL_ROUNDS: u32 = 3;
 enum State {
     Startup,
     Drain,
-    ProbeBw { phase: usize, since: Picos },
-    ProbeRtt { until: Option<Picos> },
+    ProbeBw {
+        phase: usize,
+        since: Picos,
+    },
+    ProbeRtt {
+        until: Option<Picos>,
+        round_done: bool,
+    },
 }
 
 /// The model.
@@ -205,18 +211,21 @@ impl Bbr {
     fn probe_rtt(&mut self, window: &mut Window, ack: &Delivery, expired: bool, round: bool) {
         if expired && !self.is_probing_rtt() {
             self.keep(window);
-            self.state = State::ProbeRtt { until: None };
+            self.state = State::ProbeRtt {
+                until: None,
+                round_done: false,
+            };
         }
-        let State::ProbeRtt { until } = self.state else {
+        let State::ProbeRtt { until, round_done } = &mut self.state else {
             return;
         };
-        match until {
+        *round_done |= round && until.is_some();
+        match *until {
             None if ack.pipe <= LEAST_WINDOW * window.mss => {
-                let until = Some(ack.now + PROBE_RTT_LASTS);
-                self.state = State::ProbeRtt { until };
+                *until = Some(ack.now + PROBE_RTT_LASTS);
                 self.round_until = ack.total;
             }
-            Some(until) if round && ack.now > until => {
+            Some(until) if *round_done && ack.now > until => {
                 self.least_at = ack.now;
                 window.cwnd = window.cwnd.max(self.kept);
                 self.state = match self.full {
@@ -283,5 +292,53 @@ impl Bbr {
         self.keep(window);
         self.repairing = true;
         self.conserve_until = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::rate::RateSample;
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const MS: Picos = PICOS_PER_SECOND / 1000;
+
+    /// Draft-cardwell-00 §4.3.5: it is over once 200 ms and a round trip are, wherever in a later round trip that is.
+    #[test]
+    fn the_round_trip_is_seen_for_no_longer_than_that_takes() {
+        let mut bbr = Bbr {
+            least: Some(100 * MS),
+            full: true,
+            ..Bbr::new(10 * MSS)
+        };
+        let mut window = Window {
+            cwnd: 10 * MSS,
+            ssthresh: u64::MAX,
+            mss: MSS,
+            largest: u64::MAX,
+        };
+        let begin = 10_001;
+        let mut probes_after = |ms: u64, prior_delivered: u64, total: u64| {
+            let ack = Delivery {
+                now: (begin + ms) * MS,
+                delivered: MSS,
+                total,
+                rate: Some(RateSample {
+                    rate: 30_000.0,
+                    app_limited: true,
+                    prior_delivered,
+                }),
+                rtt: Some(150 * MS),
+                pipe_before: 4 * MSS,
+                pipe: 4 * MSS,
+                repairing: false,
+            };
+            bbr.on_delivery(&mut window, &ack);
+            bbr.is_probing_rtt()
+        };
+        assert!(probes_after(0, 90_000, 100_000));
+        assert!(probes_after(150, 100_000, 104_000));
+        assert!(probes_after(180, 101_000, 105_000));
+        assert!(!probes_after(210, 102_000, 106_000));
     }
 }
