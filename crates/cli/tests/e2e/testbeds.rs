@@ -584,6 +584,22 @@ assert cwnd.height > 0 and cwnd["max"].max() > 1448
     );
 }
 
+/// A rule of the kernel's takes what the rule before has changed.
+#[test]
+fn classes_that_change_places_are_changed_once() {
+    let swapped = PATHS.replace("{ cs1 = \"be\" }", "{ cs1 = \"ef\", ef = \"cs1\" }");
+    let mut bed = or_skip!(Bed::new(&swapped));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
+        r#"
+# An echo reply has the class that its request arrived with.
+assert set(records.filter(pl.col("probe") == 0)["reply_dscp"]) == {8}
+assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {46}
+"#,
+    );
+}
+
 #[test]
 fn every_queue_that_there_is_forwards() {
     let disciplines = [

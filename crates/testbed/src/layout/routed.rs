@@ -168,12 +168,13 @@ impl Builder<'_> {
         }
     }
 
-    /// Classes are changed as they leave for a host: no other router sees it.
+    /// Classes are changed as they leave for a host: no other router sees it. A packet is changed once: it is accepted then,
+    /// or the next rule would take it for a packet of its new class.
     fn remark(&mut self) {
         let class = |name: &str| name.parse::<Dscp>().unwrap_or_default().code_point();
         let remarks = self.path.remark.iter();
         let remarks: Vec<_> = remarks
-            .map(|(from, to)| format!("ip dscp {} ip dscp set {}", class(from), class(to)))
+            .map(|(from, to)| format!("ip dscp {} ip dscp set {} accept", class(from), class(to)))
             .collect();
         if remarks.is_empty() {
             return;

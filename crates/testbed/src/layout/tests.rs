@@ -156,6 +156,30 @@ fn classes_are_routed_by_mark_and_loads_by_sender() {
     assert!(has(&format!("rule add priority 100 from {sender} lookup")));
 }
 
+/// The words of the table that re-marks.
+fn remarking(layout: &Layout) -> Vec<String> {
+    let words = words(layout).into_iter();
+    words
+        .filter(|step| step.contains("delaylab-remark"))
+        .collect()
+}
+
+/// A kernel goes on to the next rule with the packet that a rule has changed.
+#[test]
+fn classes_are_re_marked_once() {
+    let trial = trial(Topology::TwoPaths, &["be", "ef"], |trial| {
+        let class = str::to_owned;
+        trial.path.remark = [(class("ef"), class("be")), (class("be"), class("ef"))].into();
+    });
+    let tables = remarking(&lay_out(&trial).unwrap());
+    let [table] = &tables[..] else {
+        panic!("{tables:#?}")
+    };
+    assert_eq!(table.matches("dscp set").count(), 4, "{table}");
+    assert_eq!(table.matches("dscp set 46 accept;").count(), 2, "{table}");
+    assert_eq!(table.matches("dscp set 0 accept;").count(), 2, "{table}");
+}
+
 /// By the congested way.
 fn bulk(class: &str) -> Load {
     Load {
