@@ -298,12 +298,13 @@ impl<'a> Builder<'a> {
         self.inside(place, Inside::Ip(words));
     }
 
-    /// What the interface of a link is called.
-    fn interface(&self, link: &str, number: usize) -> String {
+    /// What the interfaces of a port's link are called: each of its two ports has the same.
+    fn interface(&self, port: PortId) -> String {
+        let link = &self.network.ports[port as usize].link;
         if link.len() <= LONGEST_NAME && !link.contains(|c: char| c.is_whitespace() || c == '/') {
-            link.to_owned()
+            link.clone()
         } else {
-            format!("link{number}")
+            format!("link{}", port / 2)
         }
     }
 

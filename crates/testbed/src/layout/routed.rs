@@ -65,7 +65,7 @@ impl Builder<'_> {
             let port = &self.network.ports[port as usize];
             (port.from, port.to)
         };
-        let name = self.interface(&self.network.ports[port as usize].link, port as usize / 2);
+        let name = self.interface(port);
         let [near, far] = [from, to].map(|node| self.place_of[node as usize]);
         let hosts = [from, to].map(|node| self.host_of.get(&node).copied());
         if let Some(number) = hosts[0].or(hosts[1]) {
@@ -182,9 +182,9 @@ impl Builder<'_> {
         let last: BTreeSet<_> = self.built.probes.iter().map(|ends| ends.to).collect();
         let routers: BTreeMap<usize, BTreeSet<String>> =
             last.into_iter().fold(BTreeMap::new(), |mut routers, host| {
-                let port = &self.network.ports[self.network.of_node[host as usize][0] as usize];
-                let place = self.place_of[port.to as usize];
-                let name = self.interface(&port.link, 0);
+                let port = self.network.of_node[host as usize][0];
+                let place = self.place_of[self.network.ports[port as usize].to as usize];
+                let name = self.interface(port);
                 routers.entry(place).or_default().insert(name);
                 routers
             });

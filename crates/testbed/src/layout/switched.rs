@@ -22,7 +22,7 @@ impl Builder<'_> {
         }
         for at in (0..self.network.ports.len()).step_by(2) {
             let port = &self.network.ports[at];
-            let name = self.interface(&port.link, at / 2);
+            let name = self.interface(at as PortId);
             let [from, to] = [port.from, port.to].map(|node| self.place_of[node as usize]);
             self.cable(from, to, &name);
         }

@@ -4,7 +4,7 @@ use super::*;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::method::Method;
-use delaylab_model::path::{Impair, Topology};
+use delaylab_model::path::{Impair, Link, Node, NodeKind, Topology};
 use delaylab_model::probe::{HostCondition, Probe};
 use delaylab_model::quantity::{Class, Limit, Rate, Share};
 use std::collections::BTreeSet;
@@ -178,6 +178,56 @@ fn classes_are_re_marked_once() {
     assert_eq!(table.matches("dscp set").count(), 4, "{table}");
     assert_eq!(table.matches("dscp set 46 accept;").count(), 2, "{table}");
     assert_eq!(table.matches("dscp set 0 accept;").count(), 2, "{table}");
+}
+
+fn node(name: &str, kind: NodeKind) -> Node {
+    Node {
+        name: name.to_owned(),
+        kind,
+        switch: None,
+        host: None,
+    }
+}
+
+fn link(name: &str, from: &str, to: &str) -> Link {
+    Link {
+        name: name.to_owned(),
+        from: from.to_owned(),
+        to: to.to_owned(),
+        rate: None,
+        propagation: None,
+        framing: None,
+        mtu: None,
+    }
+}
+
+#[test]
+fn classes_are_re_marked_where_they_leave_for_a_host() {
+    let trial = trial(Topology::Routed, &["ef"], |trial| {
+        let path = &mut trial.path;
+        path.topology = None;
+        path.node = vec![
+            node("a", NodeKind::Host),
+            node("near", NodeKind::Router),
+            node("far", NodeKind::Router),
+            node("b", NodeKind::Host),
+        ];
+        path.link = vec![
+            link("first", "a", "near"),
+            link("between", "near", "far"),
+            link("the-last-link-of-all", "far", "b"),
+        ];
+        path.remark.insert("ef".to_owned(), "be".to_owned());
+    });
+    let layout = lay_out(&trial).unwrap();
+    let [_, (_, last)] = &layout.structure.hosts[..] else {
+        panic!("{:?}", layout.structure.hosts)
+    };
+    let interface = &layout.structure.end_of(last).unwrap().interface;
+    let tables = remarking(&layout);
+    assert_eq!(tables.len(), 1, "{tables:#?}");
+    let there = format!("oifname \"{interface}\"");
+    assert!(tables[0].contains(&there), "{there}: {tables:#?}");
 }
 
 /// By the congested way.
