@@ -22,8 +22,8 @@ enum By {
     Class(u8),
 }
 
-/// Routing tables of our own are counted from here.
-const FIRST_TABLE: u32 = 100;
+/// Routing tables of our own are counted from here: beyond 255, the last of the kernel's.
+const FIRST_TABLE: u32 = 1_000;
 
 /// The addresses of a link's two ends.
 fn link_address(port: PortId) -> Ipv4Addr {

@@ -230,6 +230,38 @@ fn classes_are_re_marked_where_they_leave_for_a_host() {
     assert!(tables[0].contains(&there), "{there}: {tables:#?}");
 }
 
+/// A ring in which each class goes the long way round.
+#[test]
+fn tables_of_many_routers_and_classes_are_none_of_the_kernels() {
+    let classes = ["ef", "cs1", "cs2", "cs3", "cs4", "cs5", "cs6"];
+    let trial = trial(Topology::Routed, &classes, |trial| {
+        let path = &mut trial.path;
+        path.topology = None;
+        let routers: Vec<_> = (0..60).map(|router| format!("r{router}")).collect();
+        path.node = vec![node("a", NodeKind::Host), node("b", NodeKind::Host)];
+        let nodes = routers.iter().map(|name| node(name, NodeKind::Router));
+        path.node.extend(nodes);
+        path.link = vec![link("to-a", "a", "r0"), link("to-b", "r1", "b")];
+        let next = routers.iter().cycle().skip(1);
+        let links = routers.iter().zip(next);
+        let links = links.map(|(from, to)| link(&format!("{from}-{to}"), from, to));
+        path.link.extend(links);
+        let far = "r30-r31".to_owned();
+        path.route = classes.map(|class| (class.to_owned(), far.clone())).into();
+    });
+    let tables: BTreeSet<u32> = words(&lay_out(&trial).unwrap())
+        .iter()
+        .filter_map(|step| step.rsplit_once(" lookup ")?.1.parse().ok())
+        .collect();
+    assert!(tables.len() > 155, "{}", tables.len());
+    // Unspecified, default, main and local.
+    assert!(
+        [0, 253, 254, 255]
+            .iter()
+            .all(|table| !tables.contains(table))
+    );
+}
+
 /// By the congested way.
 fn bulk(class: &str) -> Load {
     Load {
