@@ -1,5 +1,6 @@
 //! The folder with the configurations, pages and certificates of a testbed's servers.
 
+use super::ServerError;
 use delaylab_kernel::owned_name;
 use std::fs;
 use std::io;
@@ -16,11 +17,23 @@ const PURPOSE: &str = "-servers-";
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
-    /// One that is not there yet.
-    pub(super) fn new() -> Self {
+    /// An empty one.
+    pub(super) fn new() -> Result<Self, ServerError> {
         let number = NAMED.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}{PURPOSE}{number}", owned_name::of_this_process());
-        Self(std::env::temp_dir().join(name))
+        Self::make(std::env::temp_dir().join(name))
+    }
+
+    /// Its name can be guessed: a folder that is there already, or a link, may be another user's, and would give that user
+    /// the keys and the configurations of servers that root starts.
+    fn make(path: PathBuf) -> Result<Self, ServerError> {
+        match fs::create_dir(&path) {
+            Ok(()) => Ok(Self(path)),
+            Err(source) => Err(ServerError::Folder {
+                folder: path,
+                source,
+            }),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -30,7 +43,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // One that was never made cannot be removed.
+        // What cannot be removed is found by `remove_left_over`.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -70,9 +83,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_folder_of_another_user_is_not_taken() {
+        let all = std::env::temp_dir().join(format!("{}-taken", owned_name::of_this_process()));
+        let (folder, link) = (all.join("folder"), all.join("link"));
+        fs::create_dir_all(&folder).unwrap();
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        for path in [&folder, &link] {
+            let refused = Folder::make(path.clone()).map(drop).unwrap_err();
+            assert!(refused.to_string().contains("exists"), "{refused}");
+            // And it is not removed, either.
+            assert!(path.exists());
+        }
+        fs::remove_dir_all(all).unwrap();
+    }
+
+    #[test]
     fn only_folders_of_dead_processes_are_removed() {
         let all = std::env::temp_dir().join(format!("{}-folders", owned_name::of_this_process()));
-        let (dead, alive) = (all.join("delaylab-4294967295-7-servers-0"), Folder::new());
+        let (dead, alive) = (
+            all.join("delaylab-4294967295-7-servers-0"),
+            Folder::new().unwrap(),
+        );
         let alive = all.join(alive.path().file_name().unwrap());
         let others = all.join("delaylab-4294967295-7-0");
         for folder in [&dead, &alive, &others] {

@@ -151,7 +151,7 @@ impl Servers {
             programs: Vec::new(),
             own: Vec::new(),
             datagrams,
-            folder: Folder::new(),
+            folder: Folder::new()?,
         };
         servers.start_all(&identity, standing)?;
         Ok(servers)
@@ -159,8 +159,7 @@ impl Servers {
 
     fn start_all(&mut self, identity: &Identity, standing: &Standing) -> Result<(), ServerError> {
         let folder = self.folder.path();
-        let written = std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(folder.join(AUTHORITY), &identity.authority));
+        let written = std::fs::write(folder.join(AUTHORITY), &identity.authority);
         written.map_err(|source| ServerError::Folder {
             folder: folder.to_owned(),
             source,
