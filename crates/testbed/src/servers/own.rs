@@ -5,10 +5,11 @@
 
 use super::ServerError;
 use super::wanted::PlacedServer;
-use delaylab_kernel::clock;
-use delaylab_kernel::datagram::Blocking;
+use delaylab_kernel::ancillary::Ancillary;
+use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::stream::StreamSocket;
+use delaylab_kernel::{clock, socket_options};
 use delaylab_live::world::Enter;
 use delaylab_model::Nanos;
 use delaylab_model::path::server::page_size;
@@ -18,7 +19,7 @@ use socket2::SockRef;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -34,7 +35,7 @@ const ADDRESS: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 const TTL: u32 = 60;
 /// The kernel wakes no sleeper sooner than this after its time: the rest is spent awake.
 const SLACK: Duration = Duration::from_micros(200);
-/// How often who waits for a datagram looks whether it is to end.
+/// How often a thread that waits for a datagram looks whether it is to end.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Answers until it is dropped.
@@ -88,6 +89,10 @@ enum Arrived {
 impl Arrived {
     fn now() -> Self {
         Arrived::Read(clock::monotonic())
+    }
+
+    fn of(beside: &Ancillary) -> Self {
+        beside.software.map_or_else(Arrived::now, Arrived::Stamped)
     }
 
     fn since(self) -> Nanos {
@@ -176,23 +181,22 @@ impl Drop for Own {
 
 /// Sockets for datagrams by namespace, each bound once for all servers of a testbed: a thread that has taken a copy of all
 /// descriptors meanwhile keeps it bound after it has been closed here.
-pub type Datagrams = BTreeMap<usize, UdpSocket>;
+pub type Datagrams = BTreeMap<usize, Arc<DatagramSocket>>;
 
 /// On a thread of its own: this one stays where it is.
 fn open(
     placed: &PlacedServer,
     enter: &Enter,
     bound: &mut Datagrams,
-) -> io::Result<(TcpListener, TcpListener, UdpSocket)> {
+) -> io::Result<(TcpListener, TcpListener, Arc<DatagramSocket>)> {
     let (address, names) = (placed.address, (placed.address, DNS_PORT));
     let open = || {
         enter()?;
         let datagrams = match bound.entry(placed.place) {
             Entry::Occupied(there) => there.into_mut(),
-            Entry::Vacant(none) => none.insert(UdpSocket::bind(names)?),
+            Entry::Vacant(none) => none.insert(Arc::new(datagram_socket(address, DNS_PORT)?)),
         };
-        datagrams.set_read_timeout(Some(GLANCE))?;
-        let datagrams = datagrams.try_clone()?;
+        let datagrams = datagrams.clone();
         let listeners = (
             TcpListener::bind((address, WEB))?,
             TcpListener::bind(names)?,
@@ -209,6 +213,14 @@ fn open(
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
+}
+
+fn datagram_socket(address: Ipv4Addr, port: u16) -> io::Result<DatagramSocket> {
+    let socket = DatagramSocket::open(Kind::Udp, false)?;
+    socket.bind(SocketAddr::from((address, port)))?;
+    socket.set_stamping(Flags::arrivals())?;
+    socket_options::set_receive_timeout(&socket, GLANCE.as_nanos() as Nanos)?;
+    Ok(socket)
 }
 
 fn thread(act: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
@@ -300,30 +312,73 @@ fn more(stream: &StreamSocket, came: &mut Vec<u8>) -> io::Result<Arrived> {
         (0, _) => Err(io::ErrorKind::UnexpectedEof.into()),
         (length, beside) => {
             came.extend_from_slice(&buffer[..length]);
-            let stamped = beside.software.map(Arrived::Stamped);
-            Ok(stamped.unwrap_or_else(Arrived::now))
+            Ok(Arrived::of(&beside))
         }
     }
 }
 
 /// Each on a thread of its own, which waits until one of the workers is free.
-fn answer_datagrams(socket: &UdpSocket, shared: &Arc<Shared>) {
+fn answer_datagrams(socket: &Arc<DatagramSocket>, shared: &Arc<Shared>) {
     let mut buffer = [0; 1 << 16];
     while !shared.ends() {
-        let Ok((length, from)) = socket.recv_from(&mut buffer) else {
+        let Ok(received) = socket.receive_from(&mut buffer, Blocking::Yes) else {
             continue;
         };
-        let (question, arrived) = (buffer[..length].to_vec(), Arrived::now());
-        let Ok(socket) = socket.try_clone() else {
+        let Some(from) = received.from else {
             continue;
         };
-        let shared = shared.clone();
+        let arrived = Arrived::of(&received.beside);
+        let question = buffer[..received.length].to_vec();
+        let (socket, shared) = (socket.clone(), shared.clone());
         let _ = thread(move || {
             shared.work();
             if let Some(mut reply) = dns::reply(&question, ADDRESS, TTL, 0) {
                 dns::set_took(&mut reply, arrived.since());
-                let _ = socket.send_to(&reply, from);
+                let _ = socket.send_to(&reply, from, SendOptions::default());
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::MILLISECOND;
+    use delaylab_model::request::Question;
+    use std::net::UdpSocket;
+
+    /// What waits for the server's thread is the server's time, by UDP as by TCP.
+    #[test]
+    fn a_question_that_waits_to_be_read_is_with_the_server() {
+        const WAITS: Duration = Duration::from_millis(100);
+        let shared = Arc::new(Shared {
+            think: Duration::ZERO,
+            free: Mutex::new(1),
+            freed: Condvar::new(),
+            stop: AtomicBool::new(false),
+            open: Mutex::default(),
+        });
+        let home = Ipv4Addr::LOCALHOST;
+        let socket = Arc::new(datagram_socket(home, 0).unwrap());
+        // The kernel begins to stamp a moment later.
+        std::thread::sleep(WAITS);
+        let client = UdpSocket::bind((home, 0)).unwrap();
+        client.set_read_timeout(Some(20 * WAITS)).unwrap();
+        client.connect(socket.local_address().unwrap()).unwrap();
+        let asked: Question = "example.org".parse().unwrap();
+        client.send(&dns::question(&asked, 7).unwrap()).unwrap();
+        std::thread::sleep(WAITS);
+        let server = std::thread::spawn({
+            let shared = shared.clone();
+            move || answer_datagrams(&socket, &shared)
+        });
+        let mut reply = [0; 512];
+        let length = client.recv(&mut reply).unwrap();
+        shared.stop.store(true, Ordering::Relaxed);
+        server.join().unwrap();
+        let answered = dns::answer(&reply[..length], &asked).unwrap();
+        let says = answered.says.unwrap();
+        assert!(says >= 100 * MILLISECOND, "{says} ns");
     }
 }
