@@ -4,8 +4,9 @@ use crate::kernel_queues::QueuesSeen;
 use crate::layout::Layout;
 use crate::soft_switch::device::PortTraces;
 use crate::soft_switch::driver::{MOST_MET, SwitchObservations};
-use crate::soft_switch::probes::unwrap;
+use crate::soft_switch::probes::widened;
 use delaylab_model::hop::{Direction, Hop};
+use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::rows::Rows;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
@@ -38,10 +39,14 @@ pub fn hand_over(
         .into_iter()
         .filter_map(|met| {
             let whose = met.whose;
-            let method = trial.probes.get(usize::from(whose.probe))?.method;
+            let probe = trial.probes.get(usize::from(whose.probe))?;
             let last = last.entry((whose.probe, whose.back)).or_insert(0);
-            let seq = unwrap(method, whose.seq, *last);
+            let seq = widened(probe.method, whose.seq, *last);
             *last = seq;
+            // What follows the last packet asks for the departures of replies.
+            if probe.method == Method::Stamp && probe.count.is_some_and(|count| seq >= count) {
+                return None;
+            }
             let direction = if whose.back {
                 Direction::Return
             } else {

@@ -600,6 +600,30 @@ assert set(records.filter(pl.col("probe") == 1)["reply_dscp"]) == {46}
     );
 }
 
+/// Senders and reflectors of STAMP count from numbers of their own.
+#[test]
+fn what_packets_meet_is_of_the_packets_that_met_it() {
+    let sweep = format!(
+        "{QUEUES}\n[sweep]\nmethod = {{ set = \"probe.echo.method\", to = [\"udp\", \"icmp\", \"stamp\"] }}\n"
+    );
+    let mut bed = or_skip!(Bed::new(&sweep));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
+        r#"
+for row in trials.iter_rows(named=True):
+    method = row["factor_method"]
+    own = hops.filter(pl.col("trial") == row["trial"])
+    sent = records.filter(pl.col("trial") == row["trial"])
+    for direction in ["forward", "return"]:
+        one = own.filter(pl.col("direction") == direction)
+        assert sorted(one["seq"]) == list(range(40)), (method, direction, sorted(one["seq"]))
+    met = sent.join(own.filter(pl.col("direction") == "forward"), on="seq")
+    assert met.height == 40, (method, met.height)
+"#,
+    );
+}
+
 #[test]
 fn every_queue_that_there_is_forwards() {
     let disciplines = [

@@ -46,11 +46,8 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let key = settings.key.cloned();
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
     let socket = open::udp_socket(settings)?;
-    let first = session::nonce();
-    let first = first.map_err(|source| settings.socket_error("random numbers", source))?;
     let mut format = Stamp::new(layout, key, settings.run.seed as u16, settings.clock);
-    // Far enough from the end for no session to come to it.
-    format.first = (first as u32) >> 1;
+    format.first = stamp::first_number(settings.run.seed);
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
     DatagramChannel::new(
@@ -143,9 +140,7 @@ pub struct Stamp {
     key: Option<Key>,
     ssid: u16,
     error: ErrorEstimate,
-    /// Our packet 0 has this number on the wire: those before it tried the reflector. The first of all is random, as
-    /// a packet of ours that comes back unchanged would else pass for the answer to packet 0: where a reflector
-    /// repeats our number, our own packets have zeros.
+    /// Our packet 0 has this number on the wire ([`stamp::first_number`]): those below it tried the reflector.
     first: u32,
     /// The reflector's count before our packet 0.
     counted: u32,
@@ -236,8 +231,7 @@ impl Stamp {
         let since = clock::monotonic();
         let mut echoed = false;
         for (attempt, patience) in (0..).zip(PATIENCE) {
-            let wire = self.first;
-            self.first = wire.wrapping_add(1);
+            let wire = self.first.wrapping_sub(1 + attempt);
             let written = self.write(wire, &mut packet);
             written.map_err(|error| too_small(error.to_string()))?;
             let answer = exchange(socket, &packet, &mut buffer, patience, |answer| {

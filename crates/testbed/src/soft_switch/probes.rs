@@ -2,6 +2,7 @@
 
 use super::frame::{FlowKey, Read, Whose};
 use delaylab_model::method::{Carrier, Method};
+use delaylab_wire::stamp::{Form, Reflector};
 use delaylab_wire::{control, echo};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -19,14 +20,16 @@ pub struct WatchedProbe {
     pub to: IpAddr,
     /// Its class: it tells probes between the same hosts apart.
     pub code_point: u8,
+    /// The number that its packet 0 has on the wire.
+    pub first: u32,
 }
 
 /// Every probe of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct Probes {
     watched: Vec<WatchedProbe>,
-    /// Conversations that have been seen; `None`: nobody's.
-    known: HashMap<FlowKey, Option<(u16, Method)>>,
+    /// Conversations that have been seen, and which of the probes each is of; `None`: of no probe.
+    known: HashMap<FlowKey, Option<usize>>,
 }
 
 const ICMP: u8 = 1;
@@ -54,17 +57,17 @@ impl Probes {
             Some(Some(found)) => (Some(*found), true),
             _ => (self.out(key, read), false),
         };
-        let (probe, method) = found?;
-        let seq = seq(method, read, frame)?;
+        let watched = &self.watched[found?];
+        let (probe, seq) = (watched.probe, seq(watched, read, frame, back)?);
         Some(Whose { probe, seq, back })
     }
 
-    fn out(&mut self, key: FlowKey, read: &Read) -> Option<(u16, Method)> {
+    fn out(&mut self, key: FlowKey, read: &Read) -> Option<usize> {
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
         let code_point = read.code_point();
-        let is_of = |watched: &&WatchedProbe| {
+        let is_of = |(_, watched): &(usize, &WatchedProbe)| {
             let protocol = match watched.method.carrier() {
                 Carrier::Icmp => matches!(key.protocol, ICMP | ICMPV6),
                 Carrier::Udp => key.protocol == UDP,
@@ -73,10 +76,10 @@ impl Probes {
             let ends = (watched.from, watched.to) == (key.from.0, key.to.0);
             protocol && ends && watched.code_point == code_point
         };
-        let mut found = self.watched.iter().filter(is_of);
-        // Of two that look alike nobody can say which it is.
+        let mut found = self.watched.iter().enumerate().filter(is_of);
+        // Two that look alike cannot be told apart.
         let one = found.next().filter(|_| found.next().is_none());
-        let found = one.map(|watched| (watched.probe, watched.method));
+        let found = one.map(|(index, _)| index);
         if self.known.len() >= MOST {
             self.known.clear();
         }
@@ -85,17 +88,30 @@ impl Probes {
     }
 }
 
-fn seq(method: Method, read: &Read, frame: &[u8]) -> Option<u32> {
-    if method == Method::Icmp {
+fn seq(watched: &WatchedProbe, read: &Read, frame: &[u8], back: bool) -> Option<u32> {
+    if watched.method == Method::Icmp {
         return read.icmp_seq.map(u32::from);
     }
     let (at, length) = read.payload?;
     let payload = frame.get(at..at + length)?;
-    match method {
+    match watched.method {
         // What is said when a session is set up is no packet of it.
         Method::Udp if control::is_control(payload) => None,
         Method::Udp => Some(echo::Header::parse(payload).ok()?.seq),
-        Method::Stamp => Some(u32::from_be_bytes(*payload.first_chunk()?)),
+        Method::Stamp => {
+            let number = match back {
+                false => u32::from_be_bytes(*payload.first_chunk()?),
+                // A reply begins with the reflector's own count, and no probe of a testbed has a key.
+                true => {
+                    Reflector::parse(Form::Unauthenticated, payload)
+                        .ok()?
+                        .sender
+                        .seq
+                }
+            };
+            // Those below the first tried the reflector.
+            Some(number.wrapping_sub(watched.first)).filter(|&seq| seq <= u32::MAX / 2)
+        }
         Method::Frame => Some(u32::from_be_bytes(*payload.get(2..)?.first_chunk()?)),
         _ => None,
     }
@@ -103,7 +119,7 @@ fn seq(method: Method, read: &Read, frame: &[u8]) -> Option<u32> {
 
 /// Which packet of a probe it is whose number's low bits are these; its later packets are beyond
 /// `last`, a packet that has been seen.
-pub const fn unwrap(method: Method, low: u32, last: u64) -> u64 {
+pub const fn widened(method: Method, low: u32, last: u64) -> u64 {
     let bits = match method {
         Method::Icmp => 16,
         _ => 32,
@@ -125,6 +141,8 @@ pub const fn unwrap(method: Method, low: u32, last: u64) -> u64 {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_wire::ntp::ErrorEstimate;
+    use delaylab_wire::stamp::{Echoed, Sender};
     use etherparse::PacketBuilder;
     use proptest::prelude::*;
 
@@ -135,6 +153,7 @@ mod tests {
             from: [10, 0, 0, 1].into(),
             to: [10, 0, 0, 2].into(),
             code_point,
+            first: 0,
         }
     }
 
@@ -166,8 +185,56 @@ mod tests {
         assert_eq!(whose(&mut probes, &hello), None);
     }
 
+    /// A sender counts from a number of its own, a reflector counts replies and repeats the sender's number.
     #[test]
-    fn of_two_alike_nobody_is_named() {
+    fn packets_of_stamp_are_known_by_the_senders_number() {
+        const FIRST: u32 = 1_000_000;
+        let mut probes = Probes::new(vec![WatchedProbe {
+            method: Method::Stamp,
+            first: FIRST,
+            ..watched(3, 0)
+        }]);
+        let error = ErrorEstimate::from_bits(0x8001);
+        let mut out = |seq| {
+            let sender = Sender {
+                seq,
+                timestamp: 7,
+                error,
+                ssid: 9,
+            };
+            let mut payload = [0; 44];
+            sender.emit(Form::Unauthenticated, &mut payload).unwrap();
+            whose(&mut probes, &packet(1, 2, (5000, 862), &payload)).map(|found| found.seq)
+        };
+        assert_eq!(out(FIRST), Some(0));
+        assert_eq!(out(FIRST + 77), Some(77));
+        // It tried the reflector.
+        assert_eq!(out(FIRST - 1), None);
+        let mut back = |seq| {
+            let reply = Reflector {
+                seq: 5,
+                timestamp: 8,
+                error,
+                ssid: 9,
+                receive: 8,
+                sender: Echoed {
+                    seq,
+                    timestamp: 7,
+                    error,
+                    ttl: 64,
+                },
+            };
+            let mut payload = [0; 44];
+            reply.emit(Form::Unauthenticated, &mut payload).unwrap();
+            whose(&mut probes, &packet(2, 1, (862, 5000), &payload))
+                .map(|found| (found.seq, found.back))
+        };
+        assert_eq!(back(FIRST + 77), Some((77, true)));
+        assert_eq!(back(FIRST - 1), None);
+    }
+
+    #[test]
+    fn two_that_look_alike_are_not_told_apart() {
         let mut probes = Probes::new(vec![watched(3, 0), watched(4, 0)]);
         assert_eq!(
             whose(&mut probes, &packet(1, 2, (5000, 8862), &[0; 20])),
@@ -179,8 +246,8 @@ mod tests {
         #[test]
         fn low_bits_find_the_packet(seq in 0_u64..1 << 34, behind in -30_000_i64..30_000) {
             let last = seq.saturating_add_signed(behind);
-            prop_assert_eq!(unwrap(Method::Icmp, (seq & 0xffff) as u32, last), seq);
-            prop_assert_eq!(unwrap(Method::Udp, seq as u32, last), seq);
+            prop_assert_eq!(widened(Method::Icmp, (seq & 0xffff) as u32, last), seq);
+            prop_assert_eq!(widened(Method::Udp, seq as u32, last), seq);
         }
     }
 }
