@@ -3,6 +3,11 @@
 use delaylab_model::path::{Framing, Path};
 use delaylab_model::refusal::{Refusal, refuse};
 
+/// IPv4 and UDP, or ICMP.
+pub const DATAGRAM_HEADERS: u32 = 20 + 8;
+/// IPv4 and TCP without options.
+pub const TCP_HEADERS: u32 = 20 + 20;
+
 /// How packets are put on every link of this path.
 pub fn framing_of(path: &Path) -> Framing {
     path.framing.unwrap_or_default()

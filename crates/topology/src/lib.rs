@@ -11,6 +11,7 @@
 //! | [`flows`] | from which host to which each probe and load goes |
 //! | [`framing`] | bytes on the wire, cells, the largest packet |
 //! | [`classes`] | traffic classes: their queues, ways and new names |
+//! | [`pointless`] | what would have no effect on this path |
 //! | [`queues`] | what `[path.switch]` means on this path |
 //! | [`time`] | lengths of time in picoseconds |
 //! | `named` | topologies by name |
@@ -27,6 +28,7 @@ mod line;
 mod listed;
 mod named;
 pub mod network;
+pub mod pointless;
 pub mod queues;
 pub mod routes;
 mod servers;

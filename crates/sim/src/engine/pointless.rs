@@ -1,49 +1,16 @@
-//! What would have no effect at all, and what has one that is hardly meant: a load that begins when all is over, a buffer into
-//! which no packet fits, a load faster than its own host's line.
+//! What has an effect that is hardly meant: loads that begin when all is over, a load faster than its own host's line.
 
-use super::sections::{DATAGRAM_HEADERS, TCP_HEADERS};
-use delaylab_model::Nanos;
+use super::sections::DATAGRAM_HEADERS;
 use delaylab_model::load::{Load, LoadKind};
-use delaylab_model::path::Switch as SwitchSection;
-use delaylab_model::quantity::{Duration, Limit};
-use delaylab_model::refusal::{Refusal, refuse};
+use delaylab_model::quantity::Duration;
+use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
-use delaylab_model::units::format_duration;
 use delaylab_topology::framing::wire;
 use delaylab_topology::network::NodeId;
+use delaylab_topology::pointless::in_the_trial;
 use delaylab_topology::{Built, build};
-use delaylab_traffic::arrival::section::PAYLOAD;
+use delaylab_traffic::arrival::section::payload;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// When the last probe sends its last packet; `None` where one of them has no end of its own, and of a tester's frames: how
-/// long those are sent its procedure says.
-fn end(trial: &Trial) -> Option<Nanos> {
-    let ends = trial.probes.iter().map(|probe| match probe.frames {
-        Some(_) => None,
-        None => probe.expected_duration(),
-    });
-    ends.collect::<Option<Vec<_>>>()?.into_iter().max()
-}
-
-/// Refuses what begins after the last packet of the probes.
-fn in_the_trial(trial: &Trial, field: impl Into<String>, at: Nanos) -> Result<(), Refusal> {
-    match end(trial).filter(|&end| at > 0 && at >= end) {
-        Some(end) => refuse(
-            field,
-            format!(
-                "comes after the last packet of the probes, at {}: nothing would be seen of it",
-                format_duration(end)
-            ),
-        ),
-        None => Ok(()),
-    }
-}
-
-/// A load that begins when all is over.
-pub(super) fn of_a_late_load(trial: &Trial, load: &Load) -> Result<(), Refusal> {
-    let start = load.start.map_or(0, |start| start.0);
-    in_the_trial(trial, format!("load.{}.start", load.name), start)
-}
 
 /// Loads of which the last stream begins when all is over.
 pub(super) fn late_streams(trial: &Trial) -> Vec<Refusal> {
@@ -54,71 +21,6 @@ pub(super) fn late_streams(trial: &Trial) -> Vec<Refusal> {
         in_the_trial(trial, format!("load.{}.stagger", load.name), last).err()
     });
     late.collect()
-}
-
-/// A switch that is reset when all is over, or whose queues have room for no packet at all.
-pub(super) fn of_a_useless_switch(
-    trial: &Trial,
-    section: &SwitchSection,
-    under: &str,
-) -> Result<(), Refusal> {
-    let field = |name: &str| format!("{under}.{name}");
-    if let Some(reset) = section.reset {
-        in_the_trial(trial, field("reset"), reset.at.0)?;
-    }
-    let Some(smallest) = smallest_packet(trial) else {
-        return Ok(());
-    };
-    let in_bytes = |limit: Option<Limit>| match limit {
-        Some(Limit::Bytes(bytes)) => Some(bytes),
-        _ => None,
-    };
-    let rooms = [
-        ("buffer", in_bytes(section.buffer)),
-        ("queue_buffer", in_bytes(section.queue_buffer)),
-        ("threshold", in_bytes(section.threshold)),
-    ];
-    for (name, room) in rooms {
-        if let Some(room) = room.filter(|&room| room < smallest) {
-            return refuse(field(name), nothing_passes(smallest, room));
-        }
-    }
-    Ok(())
-}
-
-fn nothing_passes(smallest: u64, room: u64) -> String {
-    format!("no packet passes: the smallest has {smallest} B, and this is {room} B")
-}
-
-/// Token buckets too small for any packet: a policer like that loses all, which may be meant.
-pub(super) fn small_bursts(trial: &Trial, section: &SwitchSection, under: &str) -> Vec<Refusal> {
-    let buckets = [("shaper", section.shaper), ("policer", section.policer)];
-    let smallest = smallest_packet(trial).unwrap_or(0);
-    let small = buckets.into_iter().filter_map(|(name, bucket)| {
-        let burst = bucket?.burst.0;
-        (burst < smallest).then(|| {
-            let field = format!("{under}.{name}.burst");
-            Refusal::new(field, nothing_passes(smallest, burst))
-        })
-    });
-    small.collect()
-}
-
-/// Bytes of the smallest IP packet that a probe or a load sends; `None` where that is not known.
-fn smallest_packet(trial: &Trial) -> Option<u64> {
-    let probes = trial.probes.iter().map(|probe| match probe.frames {
-        Some(_) => None,
-        None => (probe.method.ip_size(false, probe.payload)).or(Some(TCP_HEADERS)),
-    });
-    let loads = trial.loads.iter().filter(|load| load.streams > 0);
-    let loads = loads.map(|load| match load.kind {
-        LoadKind::Tcp | LoadKind::Transfers | LoadKind::Replay => Some(TCP_HEADERS),
-        _ => u32::try_from(load.payload.map_or(PAYLOAD, |size| size.0))
-            .ok()
-            .map(|payload| payload.saturating_add(DATAGRAM_HEADERS)),
-    });
-    let sizes: Option<Vec<u32>> = probes.chain(loads).collect();
-    sizes?.into_iter().min().map(u64::from)
 }
 
 /// By how much a load may be slower than planned without a word, as on real hosts.
@@ -173,7 +75,7 @@ fn rate_on_the_wire(load: &Load, built: &Built) -> Option<f64> {
         }
         LoadKind::Tcp | LoadKind::Transfers | LoadKind::Replay => return None,
     };
-    let payload = u32::try_from(load.payload.map_or(PAYLOAD, |size| size.0)).ok()?;
+    let payload = u32::try_from(payload(load)).ok()?;
     let ip = payload.checked_add(DATAGRAM_HEADERS)?;
     let wire = wire(built.framing, ip);
     let bytes = f64::from(wire.units) * f64::from(wire.bytes);

@@ -2,9 +2,7 @@
 
 use super::explicit::of_erica;
 use super::guarded::{of_flow_control, of_the_quanta, small_headroom};
-use super::pointless::{
-    faster_than_its_line, late_streams, of_a_late_load, of_a_useless_switch, small_bursts,
-};
+use super::pointless::{faster_than_its_line, late_streams};
 use super::sections::{DATAGRAM_HEADERS, arrivals, small_enough};
 use super::set_up::of_the_channels;
 use super::tcp_load::settings_of;
@@ -23,11 +21,12 @@ use delaylab_switch::crossbar::MOST_PORTS;
 use delaylab_topology::classes::known_classes;
 use delaylab_topology::framing::{framing_of, in_cells};
 use delaylab_topology::network::{Kind, Network};
+use delaylab_topology::pointless::{of_a_late_load, of_a_useless_switch, small_bursts};
 use delaylab_topology::queues::{in_section, switch_section, switch_settings};
 use delaylab_topology::time::{in_time, picos};
 use delaylab_topology::{Built, build};
 use delaylab_traffic::abr::Parameters;
-use delaylab_traffic::arrival::section::PAYLOAD;
+use delaylab_traffic::arrival::section::payload;
 
 /// Every field of the trial that cannot be simulated.
 pub fn refusals(trial: &Trial) -> Vec<Refusal> {
@@ -54,11 +53,8 @@ pub fn advice(trial: &Trial) -> Vec<Refusal> {
     advice.extend(late_streams(trial));
     for node in &built.network.nodes {
         if let Kind::Switch(section) = &node.kind {
-            advice.extend(small_bursts(
-                trial,
-                section,
-                &switch_section(&trial.path, &node.name),
-            ));
+            let under = switch_section(&trial.path, &node.name);
+            advice.extend(small_bursts(trial, &built, section, &under));
         }
     }
     let common = trial.path.switch.as_ref();
@@ -218,7 +214,7 @@ fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
             field("stagger"),
             Nanos::try_from(last / PICOS_PER_NANO).ok().map(Duration),
         )?;
-        let payload = load.payload.map_or(PAYLOAD, |size| size.0);
+        let payload = payload(load);
         if let Some(refusal) = load.out_of_place() {
             return Err(refusal.within(&format!("load.{}", load.name)));
         }
@@ -266,7 +262,7 @@ fn of_the_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
         match &node.kind {
             Kind::Switch(section) => {
                 of_a_switch(path, &node.name, section, (built.framing, ports.len()))?;
-                of_a_useless_switch(trial, section, &switch_section(path, &node.name))?;
+                of_a_useless_switch(trial, built, section, &switch_section(path, &node.name))?;
                 of_the_quanta(trial, built, id, &switch_section(path, &node.name))?;
             }
             Kind::Host(costs) => of_a_host(costs, trial.host)?,

@@ -3,12 +3,10 @@
 use delaylab_model::Picos;
 use delaylab_model::load::Load as LoadSection;
 use delaylab_model::refusal::{Refusal, refuse};
+pub(super) use delaylab_topology::framing::{DATAGRAM_HEADERS, TCP_HEADERS};
 use delaylab_traffic::arrival::{Arrival, section};
 
-/// IPv4 and UDP, or ICMP.
-pub(super) const DATAGRAM_HEADERS: u32 = 20 + 8;
-/// IPv4 and TCP, and the timestamp option of RFC 7323 with its padding.
-pub(super) const TCP_HEADERS: u32 = 20 + 20;
+/// The timestamp option of RFC 7323 with its padding.
 pub(super) const TIMESTAMP_OPTION: u32 = 12;
 /// IPv4 and TCP with a SYN's options: largest segment, SACK permitted, timestamps, window scale.
 pub(super) const SYN_HEADERS: u32 = TCP_HEADERS + 20;

@@ -4,12 +4,13 @@ use super::{is_routed, kernel_discipline};
 use crate::layout::switched::MOST_HOSTS;
 use delaylab_kernel::namespace;
 use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
-use delaylab_model::quantity::{Duration, Limit, Share};
+use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
 use delaylab_topology::classes::known_classes;
 use delaylab_topology::framing::in_cells;
 use delaylab_topology::network::Kind;
+use delaylab_topology::pointless::{of_a_late_load, of_a_useless_switch};
 use delaylab_topology::queues::{in_section, switch_section, switch_settings};
 use delaylab_topology::time::in_time;
 use delaylab_topology::{self as topology, Built};
@@ -44,7 +45,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
         of_the_probes(trial),
         of_the_loads(trial, &built),
         of_the_switches(&trial.path, &built),
-        of_full_switches(trial, &built),
+        of_the_pointless(trial, &built),
     ];
     checks.into_iter().filter_map(Result::err).collect()
 }
@@ -195,30 +196,15 @@ fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A buffer into which no packet of the probes fits.
-fn of_full_switches(trial: &Trial, built: &Built) -> Result<(), Refusal> {
-    let sizes = trial
-        .probes
-        .iter()
-        .map(|probe| probe.method.ip_size(false, probe.payload));
-    // Of what a kernel cuts as it likes, and of frames, nothing is said.
-    let Some(smallest) = sizes
-        .collect::<Option<Vec<_>>>()
-        .and_then(|sizes| sizes.into_iter().min())
-    else {
-        return Ok(());
-    };
+/// Loads, resets and queues that would have no effect.
+fn of_the_pointless(trial: &Trial, built: &Built) -> Result<(), Refusal> {
+    for load in &trial.loads {
+        of_a_late_load(trial, load)?;
+    }
     for node in &built.network.nodes {
-        if let Kind::Switch(section) = &node.kind
-            && let Some(Limit::Bytes(room)) = section.buffer
-            && room < smallest.into()
-            && trial.loads.is_empty()
-        {
-            let what =
-                format!("no packet passes: the smallest has {smallest} B, and this is {room} B");
+        if let Kind::Switch(section) = &node.kind {
             let under = switch_section(&trial.path, &node.name);
-            return refuse("path.switch.buffer", what)
-                .map_err(|refusal| in_section(refusal, &under));
+            of_a_useless_switch(trial, built, section, &under)?;
         }
     }
     Ok(())

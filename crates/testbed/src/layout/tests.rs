@@ -4,9 +4,9 @@ use super::*;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::method::Method;
-use delaylab_model::path::{Impair, Link, Node, NodeKind, Topology};
-use delaylab_model::probe::{HostCondition, Probe};
-use delaylab_model::quantity::{Class, Limit, Rate, Share};
+use delaylab_model::path::{Impair, Link, Node, NodeKind, Reset, Topology};
+use delaylab_model::probe::{HostCondition, Pacing, Probe};
+use delaylab_model::quantity::{Class, Duration, Limit, Rate, Share, Size};
 use std::collections::BTreeSet;
 
 fn probe(class: &str) -> Probe {
@@ -77,6 +77,73 @@ fn what_no_packet_survives_is_refused_before_anything_is_built() {
             });
         })
         .is_empty()
+    );
+}
+
+/// As simulations refuse it.
+#[test]
+fn what_has_no_effect_is_refused() {
+    let refused = |change: &dyn Fn(&mut Trial)| {
+        let trial = trial(Topology::TwoHosts, &["be"], |trial| {
+            trial.probes[0].count = Some(10);
+            let switch = trial.path.switch.get_or_insert_default();
+            switch.discipline = Some(Discipline::Priority);
+            change(trial);
+        });
+        let refusals = refusals::refusals(&trial).into_iter();
+        refusals.map(|refusal| refusal.field).collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(refused(&|_| ()), none);
+    let with_load = |trial: &mut Trial, room| {
+        trial.path.switch.get_or_insert_default().buffer = Some(Limit::Bytes(room));
+        trial.loads.push(Load {
+            payload: Some(Size(1000)),
+            rate: Some(Rate(1_000_000)),
+            ..Load::new("cbr", LoadKind::Cbr)
+        });
+    };
+    assert_eq!(
+        refused(&|trial| with_load(trial, 83)),
+        ["path.switch.buffer"]
+    );
+    assert_eq!(refused(&|trial| with_load(trial, 2000)), none);
+    assert_eq!(
+        refused(&|trial| {
+            let switch = trial.path.switch.get_or_insert_default();
+            switch.queue_buffer = Some(Limit::Bytes(83));
+        }),
+        ["path.switch.queue_buffer"]
+    );
+    let reset = |trial: &mut Trial, at| {
+        let lasts = Duration(1_000_000);
+        trial.path.switch.get_or_insert_default().reset = Some(Reset {
+            at: Duration(at),
+            lasts,
+        });
+    };
+    // Ten packets, one a second.
+    assert_eq!(
+        refused(&|trial| reset(trial, 10_000_000_000)),
+        ["path.switch.reset"]
+    );
+    assert_eq!(refused(&|trial| reset(trial, 5_000_000_000)), none);
+    // In a closed loop it is not known when all is over.
+    assert_eq!(
+        refused(&|trial| {
+            trial.probes[0].pacing = Pacing::Wait { wait_ns: 1_000_000 };
+            reset(trial, 10_000_000_000);
+        }),
+        none
+    );
+    assert_eq!(
+        refused(&|trial| {
+            trial.loads.push(Load {
+                start: Some(Duration(10_000_000_000)),
+                ..Load::new("bulk", LoadKind::Tcp)
+            });
+        }),
+        ["load.bulk.start"]
     );
 }
 

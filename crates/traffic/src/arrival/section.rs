@@ -13,6 +13,11 @@ use delaylab_model::refusal::{Refusal, refuse};
 /// Bytes of UDP payload when the experiment does not say.
 pub const PAYLOAD: u64 = 1024;
 
+/// Bytes of payload in each datagram of a load.
+pub fn payload(load: &Load) -> u64 {
+    load.payload.map_or(PAYLOAD, |size| size.0)
+}
+
 /// When the packets of this load leave and how large they are, with `headers` bytes of headers: a rate is
 /// that of IP packets.
 ///
@@ -24,7 +29,7 @@ pub fn arrivals(load: &Load, headers: u32, start: Picos, seed: u64) -> Result<Ar
         Some(_) => Err(Refusal::new("rate", "a load of nothing").remedy("set `streams` to 0")),
         None => Err(Refusal::new("rate", "how much?").remedy("write it like \"10Mbit/s\"")),
     };
-    let payload = load.payload.map_or(PAYLOAD, |size| size.0);
+    let payload = payload(load);
     let bytes = u32::try_from(payload)
         .ok()
         .and_then(|payload| payload.checked_add(headers));
