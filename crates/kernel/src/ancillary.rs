@@ -3,10 +3,13 @@
 //! Guarantees that nothing outside the buffer that the kernel filled is read.
 
 use crate::clock::from_timespec;
+use crate::socket_options::check_len;
 use delaylab_model::Nanos;
 use delaylab_model::trial::StampPoint;
+use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::RawFd;
 
 /// Room for every control message that these sockets ask for.
 pub(crate) const CONTROL_BYTES: usize = 256;
@@ -229,6 +232,38 @@ fn from_sockaddr_in6(address: libc::sockaddr_in6) -> SocketAddr {
         address.sin6_scope_id,
     )
     .into()
+}
+
+/// One receive call: the bytes in the buffer, what came beside them, and who sent it where there is room for that.
+#[inline]
+pub(crate) fn receive(
+    socket: RawFd,
+    buffer: &mut [u8],
+    flags: libc::c_int,
+    from: Option<&mut libc::sockaddr_storage>,
+) -> io::Result<(usize, Ancillary, Option<SocketAddr>)> {
+    let mut control = ControlBuffer::new();
+    let mut part = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    // SAFETY: all zeros is a valid msghdr (null pointers, zero lengths).
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = (&raw mut control).cast();
+    header.msg_controllen = size_of::<ControlBuffer>() as _;
+    let from = from.map(|storage| {
+        header.msg_name = (&raw mut *storage).cast();
+        header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+        storage
+    });
+    // SAFETY: every pointer in `header` describes memory that outlives the call.
+    let length = check_len(unsafe { libc::recvmsg(socket, &mut header, flags) })?;
+    // SAFETY: recvmsg has just filled `header`.
+    let beside = unsafe { parse(&header) };
+    let from = from.and_then(|storage| from_storage(storage, header.msg_namelen));
+    Ok((length, beside, from))
 }
 
 /// Reads a socket address that the kernel wrote.

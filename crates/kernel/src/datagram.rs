@@ -115,11 +115,6 @@ impl DatagramSocket {
             .ok_or_else(|| io::Error::from_raw_os_error(libc::EAFNOSUPPORT))
     }
 
-    /// Is it an IPv6 socket?
-    pub fn is_v6(&self) -> bool {
-        self.v6
-    }
-
     /// Sets the traffic class, TTL and fragmentation of what it sends.
     pub fn set_marks(
         &self,
@@ -224,28 +219,8 @@ impl DatagramSocket {
         flags: libc::c_int,
         from: Option<&mut libc::sockaddr_storage>,
     ) -> io::Result<Received> {
-        let mut control = ControlBuffer::new();
-        let mut part = libc::iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
-        };
-        // SAFETY: all zeros is a valid msghdr (null pointers, zero lengths).
-        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-        header.msg_iov = &mut part;
-        header.msg_iovlen = 1;
-        header.msg_control = (&raw mut control).cast();
-        header.msg_controllen = size_of::<ControlBuffer>() as _;
-        let from = from.map(|storage| {
-            header.msg_name = (&raw mut *storage).cast();
-            header.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-            storage
-        });
-        // SAFETY: every pointer in `header` describes memory that outlives the call.
-        let length =
-            check_len(unsafe { libc::recvmsg(self.socket.as_raw_fd(), &mut header, flags) })?;
-        // SAFETY: recvmsg has just filled `header`.
-        let beside = unsafe { ancillary::parse(&header) };
-        let from = from.and_then(|storage| ancillary::from_storage(storage, header.msg_namelen));
+        let fd = self.socket.as_raw_fd();
+        let (length, beside, from) = ancillary::receive(fd, buffer, flags, from)?;
         Ok(Received {
             length,
             from,

@@ -4,6 +4,19 @@ use crate::socket_options::check;
 use std::io;
 use std::os::fd::AsRawFd;
 
+/// A request about an interface of this name; `None`: no interface could have it.
+pub(crate) fn named(interface: &str) -> Option<libc::ifreq> {
+    // SAFETY: all zeros is a valid ifreq.
+    let mut about: libc::ifreq = unsafe { std::mem::zeroed() };
+    if interface.len() >= about.ifr_name.len() {
+        return None;
+    }
+    for (to, from) in about.ifr_name.iter_mut().zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    Some(about)
+}
+
 /// Makes a request about this interface of the calling thread's namespace, with a value that the kernel
 /// reads and writes. `ENODEV`: no interface could have this name.
 ///
@@ -16,15 +29,7 @@ pub(crate) unsafe fn ask<T>(
 ) -> io::Result<()> {
     // Requests are about an interface; any socket will do to make them.
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::DGRAM, None)?;
-    // SAFETY: all zeros is a valid ifreq.
-    let mut about: libc::ifreq = unsafe { std::mem::zeroed() };
-    let bytes = interface.as_bytes();
-    if bytes.len() >= about.ifr_name.len() {
-        return Err(io::Error::from_raw_os_error(libc::ENODEV));
-    }
-    for (to, from) in about.ifr_name.iter_mut().zip(bytes) {
-        *to = *from as libc::c_char;
-    }
+    let mut about = named(interface).ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
     about.ifr_ifru.ifru_data = std::ptr::from_mut(value).cast();
     // SAFETY: a whole ifreq whose data points to a whole `T`, which by this function's contract is what
     // the request takes.

@@ -1,8 +1,8 @@
 //! Sockets that see and send whole frames of one interface (`AF_PACKET`).
 
-use crate::ancillary::{self, ControlBuffer};
+use crate::ancillary;
 use crate::interfaces;
-use crate::socket_options::{check, set_int};
+use crate::socket_options::{self, check, set_int};
 use crate::stamping::{self, Flags};
 use delaylab_model::Nanos;
 use std::io;
@@ -56,8 +56,7 @@ impl PacketSocket {
 
     /// Room for frames that wait to be read. The kernel may double it.
     pub fn set_receive_buffer(&self, bytes: i32) -> io::Result<()> {
-        self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, bytes)
-            .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, bytes))
+        socket_options::set_receive_buffer(self, bytes)
     }
 
     fn set(&self, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
@@ -66,22 +65,8 @@ impl PacketSocket {
 
     /// The next frame. `WouldBlock`: there is none.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
-        let mut part = libc::iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
-        };
-        let mut control = ControlBuffer::new();
-        // SAFETY: all zeros is a valid msghdr.
-        let mut header: libc::msghdr = unsafe { zeroed() };
-        header.msg_iov = &raw mut part;
-        header.msg_iovlen = 1;
-        header.msg_control = control.0.as_mut_ptr().cast();
-        header.msg_controllen = size_of::<ControlBuffer>() as _;
-        // SAFETY: the header points to one buffer and one control buffer, both with their sizes.
-        let length = unsafe { libc::recvmsg(self.0.as_raw_fd(), &mut header, libc::MSG_DONTWAIT) };
-        let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
-        // SAFETY: the header is as recvmsg left it.
-        let beside = unsafe { ancillary::parse(&header) };
+        let fd = self.0.as_raw_fd();
+        let (length, beside, _) = ancillary::receive(fd, buffer, libc::MSG_DONTWAIT, None)?;
         Ok(Received {
             length,
             stamp: beside.software,
@@ -96,7 +81,7 @@ impl PacketSocket {
     /// Frames that this socket had no room for since it was opened; `None` where the kernel does not
     /// say.
     pub fn overflowed(&self) -> Option<u32> {
-        crate::socket_options::dropped(self).ok()
+        socket_options::dropped(self).ok()
     }
 
     /// Sends a frame. `WouldBlock` or no buffers: the interface takes no more just now.

@@ -13,7 +13,7 @@ use std::path::Path;
 pub fn file_in_memory() -> io::Result<std::fs::File> {
     // SAFETY: a string that ends with a zero, and flags.
     let code = unsafe { libc::memfd_create(c"delaylab".as_ptr(), libc::MFD_CLOEXEC) };
-    let code = crate::socket_options::check(code)?;
+    let code = check(code)?;
     // SAFETY: a descriptor that was just opened and is nobody else's.
     Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(code) })
 }

@@ -4,7 +4,6 @@ use delaylab_model::Nanos;
 use delaylab_model::probe::DontFragment;
 use std::ffi::CString;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 pub(crate) fn set_int(fd: RawFd, level: i32, name: i32, value: libc::c_int) -> io::Result<()> {
@@ -215,11 +214,6 @@ fn set_timeout(socket: &impl AsFd, name: libc::c_int, ns: Nanos) -> io::Result<(
         tv_usec: micros % 1_000_000,
     };
     set_value(socket.as_fd().as_raw_fd(), libc::SOL_SOCKET, name, &timeout)
-}
-
-/// Is this an IPv6 address (and not an IPv4 one in IPv6 clothes)?
-pub fn is_v6(address: &SocketAddr) -> bool {
-    address.is_ipv6()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! fills the first socket's buffer only. The list can be changed at any time, also after privileges were
 //! given up.
 
-use crate::socket_options::check;
+use crate::socket_options::{check, set_int};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -19,18 +19,8 @@ const LEAF: usize = 4;
 /// Lets further sockets of this user be bound to the same port: on each of them, the first one too, also when
 /// it is bound already.
 pub fn share_port(socket: &impl AsFd) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the pointer and length describe `on`.
-    let code = unsafe {
-        libc::setsockopt(
-            socket.as_fd().as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_REUSEPORT,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
-        )
-    };
-    check(code).map(drop)
+    let fd = socket.as_fd().as_raw_fd();
+    set_int(fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)
 }
 
 /// From now on, datagrams that begin with one of these tokens go to the second socket that was bound to this

@@ -1,9 +1,10 @@
 //! TCP sockets whose bytes carry stamps.
 
-use crate::ancillary::{self, Ancillary, ControlBuffer};
+use crate::ancillary::{self, Ancillary};
 use crate::datagram::Blocking;
 use crate::socket_options::{self, check, check_len};
 use crate::stamping::{self, Flags};
+use socket2::SockRef;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -59,17 +60,7 @@ impl StreamSocket {
 
     /// Sets the congestion control algorithm; the kernel's default may be any.
     pub fn set_congestion_control(&self, name: &str) -> io::Result<()> {
-        // SAFETY: the pointer and length describe `name`.
-        let code = unsafe {
-            libc::setsockopt(
-                self.stream.as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_CONGESTION,
-                name.as_ptr().cast(),
-                name.len() as libc::socklen_t,
-            )
-        };
-        check(code).map(drop)
+        SockRef::from(&*self.stream).set_tcp_congestion(name.as_bytes())
     }
 
     /// Sets the traffic class and TTL of what it sends.
@@ -110,23 +101,9 @@ impl StreamSocket {
 
     /// One receive call with the stamp of the last byte that it returned. 0 bytes: the peer closed.
     pub fn receive(&self, buffer: &mut [u8], blocking: Blocking) -> io::Result<(usize, Ancillary)> {
-        let mut control = ControlBuffer::new();
-        let mut part = libc::iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
-        };
-        // SAFETY: all zeros is a valid msghdr.
-        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-        header.msg_iov = &mut part;
-        header.msg_iovlen = 1;
-        header.msg_control = (&raw mut control).cast();
-        header.msg_controllen = size_of::<ControlBuffer>() as _;
-        // SAFETY: every pointer in `header` describes memory that outlives the call.
-        let length = check_len(unsafe {
-            libc::recvmsg(self.stream.as_raw_fd(), &mut header, blocking.flags())
-        })?;
-        // SAFETY: recvmsg has just filled `header`.
-        Ok((length, unsafe { ancillary::parse(&header) }))
+        let (fd, flags) = (self.stream.as_raw_fd(), blocking.flags());
+        let (length, beside, _) = ancillary::receive(fd, buffer, flags, None)?;
+        Ok((length, beside))
     }
 
     /// Reads and throws away, without a copy, up to `most` bytes. 0 bytes: the peer closed.
@@ -145,10 +122,7 @@ impl StreamSocket {
 
     /// The congestion control algorithm in use.
     pub fn congestion_control(&self) -> io::Result<String> {
-        // TCP_CA_NAME_MAX of linux/tcp.h.
-        let mut name = [0_u8; 16];
-        let length = self.get_option(libc::TCP_CONGESTION, &mut name)?;
-        let name = name.get(..length).unwrap_or(&name);
+        let name = SockRef::from(&*self.stream).tcp_congestion()?;
         let end = name.iter().position(|&byte| byte == 0);
         Ok(String::from_utf8_lossy(&name[..end.unwrap_or(name.len())]).into_owned())
     }

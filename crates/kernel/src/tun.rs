@@ -1,5 +1,6 @@
 //! TUN devices: interfaces whose packets a process reads and answers, as networks of the imagination.
 
+use crate::ifreq;
 use crate::socket_options::check;
 use crate::wait::{self, Woken};
 use delaylab_model::Nanos;
@@ -18,14 +19,8 @@ impl Tun {
             .read(true)
             .write(true)
             .open("/dev/net/tun")?;
-        // SAFETY: all zeros is a valid ifreq.
-        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-        if name.len() >= request.ifr_name.len() {
-            return Err(io::Error::from_raw_os_error(libc::EINVAL));
-        }
-        for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
-            *to = from as libc::c_char;
-        }
+        let request = ifreq::named(name);
+        let mut request = request.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))?;
         request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
         // SAFETY: this call reads and writes a whole ifreq at the address given.
         check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &mut request) })?;

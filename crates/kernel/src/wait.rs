@@ -1,6 +1,7 @@
 //! Waiting for a socket until a deadline.
 
 use crate::clock;
+use crate::socket_options::check;
 use delaylab_model::Nanos;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -22,10 +23,10 @@ pub enum Woken {
 pub fn keep_deadlines_over_stops() -> io::Result<()> {
     const READ: libc::c_ulong = 0xffff_ffff;
     // SAFETY: takes an integer; this one only reads.
-    let now = crate::socket_options::check(unsafe { libc::personality(READ) })?;
+    let now = check(unsafe { libc::personality(READ) })?;
     let sticky = now.cast_unsigned() | libc::STICKY_TIMEOUTS.cast_unsigned();
     // SAFETY: takes an integer and changes only whether this thread's calls write time-outs back.
-    crate::socket_options::check(unsafe { libc::personality(sticky.into()) }).map(drop)
+    check(unsafe { libc::personality(sticky.into()) }).map(drop)
 }
 
 /// Sleeps until the socket has something or `CLOCK_MONOTONIC` reaches `deadline` (`None`: no deadline).
@@ -74,7 +75,7 @@ fn poll(polled: &mut [libc::pollfd], deadline: Option<Nanos>) -> io::Result<Woke
     let count = polled.len() as libc::nfds_t;
     // SAFETY: so many valid pollfds, a valid or null timeout, no signal mask.
     let code = unsafe { libc::ppoll(polled.as_mut_ptr(), count, timeout_ptr, std::ptr::null()) };
-    match crate::socket_options::check(code) {
+    match check(code) {
         Ok(0) => Ok(Woken::Deadline),
         Ok(_) => Ok(Woken::Ready),
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(Woken::Signal),
