@@ -15,6 +15,7 @@
 //! traffic.
 
 use crate::flow_control::Guards;
+use crate::growing;
 use crate::item::{Backlog, Item};
 use delaylab_model::quantity::Share;
 
@@ -225,11 +226,7 @@ impl Buffer {
     }
 
     fn take_from(&mut self, port: u16, bytes: u32) {
-        let port = usize::from(port);
-        if port >= self.inputs.len() {
-            self.inputs.resize(port + 1, Backlog::default());
-        }
-        self.inputs[port].add(bytes);
+        growing::at(&mut self.inputs, port.into(), Backlog::default()).add(bytes);
     }
 
     /// The item left its queue, forwarded or dropped.

@@ -12,6 +12,7 @@
 //! threshold passes whole PDUs only, and PPD never a cell between a lost one and the last.
 
 use crate::buffer::Bound;
+use crate::growing;
 use crate::item::{Backlog, Cause, Pdu};
 
 /// What is dropped besides cells that do not fit.
@@ -92,11 +93,7 @@ impl Discarder {
     }
 
     fn state(&mut self, flow: u32) -> &mut State {
-        let flow = flow as usize;
-        if flow >= self.flows.len() {
-            self.flows.resize(flow + 1, State::Between);
-        }
-        &mut self.flows[flow]
+        growing::at(&mut self.flows, flow as usize, State::Between)
     }
 }
 

@@ -207,7 +207,7 @@ impl Guards {
             })
     }
 
-    /// It was put into a queue, or left it.
+    /// The bytes that its group holds of what came by its input; `None` where it may be lost.
     fn held(&mut self, item: &impl Item) -> Option<&mut u64> {
         if !self.is_lossless(item.queue()) {
             return None;

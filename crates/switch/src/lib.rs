@@ -12,6 +12,7 @@
 //! | [`buffer`] | what still fits: limits, pools, dynamic thresholds |
 //! | [`discard`] | whether the rest of a PDU is worth keeping: EPD and PPD |
 //! | [`discipline`] | which item is next, which is dropped early or marked; one file each |
+//! | `growing` | lists by small numbers that grow as numbers come |
 //! | `weights` | how much each flow or class queue counts beside the others |
 //! | [`crossbar`] | which cells go from input buffers to output ports together: PIM, iSLIP, FIFO |
 //! | [`flow_control`] | when a neighbour is to stop sending: PAUSE, PFC, headroom |
@@ -49,6 +50,7 @@ pub mod discard;
 pub mod discipline;
 pub mod explicit_rate;
 pub mod flow_control;
+mod growing;
 pub mod item;
 pub mod settings;
 pub mod switch;

@@ -200,12 +200,7 @@ impl<T: Item> Switch<T> {
         let (port, buffer) = (&mut self.ports[egress], &mut self.buffer);
         let before = drops.len();
         let item = port.next(now, drops);
-        if drops.len() > before {
-            port.account(buffer, &drops[before..]);
-        }
-        if let Some(item) = &item {
-            port.gives(buffer, item);
-        }
+        port.settle(buffer, item.as_ref(), &drops[before..]);
         item
     }
 
@@ -231,12 +226,7 @@ impl<T: Item> Switch<T> {
         let before = drops.len();
         let held = port.shaper.as_mut().and_then(|shaper| shaper.give_up());
         let item = held.or_else(|| port.queue.give_up(now, drops));
-        if drops.len() > before {
-            port.account(buffer, &drops[before..]);
-        }
-        if let Some(item) = &item {
-            port.gives(buffer, item);
-        }
+        port.settle(buffer, item.as_ref(), &drops[before..]);
         if item.is_some() {
             return item;
         }
@@ -413,6 +403,17 @@ impl<T: Item> Port<T> {
         match &mut self.entry {
             Some(Entry::Discard(discard)) => Some(discard),
             _ => None,
+        }
+    }
+
+    /// These left its queue: an item to be sent, and what was dropped meanwhile.
+    #[inline]
+    fn settle(&mut self, buffer: &mut Buffer, item: Option<&T>, drops: &[Dropped<T>]) {
+        if !drops.is_empty() {
+            self.account(buffer, drops);
+        }
+        if let Some(item) = item {
+            self.gives(buffer, item);
         }
     }
 

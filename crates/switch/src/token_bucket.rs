@@ -11,7 +11,7 @@
 //!
 //! Validation: departures worked out by hand; over any interval t no more than burst + rate·t leaves.
 
-use crate::item::{Backlog, Cause, Dropped, Item};
+use crate::item::{Cause, Dropped, Item};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
 /// A rate and how much may pass at once.
@@ -176,15 +176,6 @@ impl<T: Item> Shaper<T> {
     /// The item that it holds, whatever its tokens.
     pub fn give_up(&mut self) -> Option<T> {
         self.held.take().map(|(item, _)| item)
-    }
-
-    /// What it holds.
-    pub fn backlog(&self) -> Backlog {
-        let mut backlog = Backlog::default();
-        if let Some((item, _)) = &self.held {
-            backlog.add(item.bytes());
-        }
-        backlog
     }
 }
 

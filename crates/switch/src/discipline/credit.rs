@@ -8,6 +8,7 @@
 use super::list::Lists;
 use super::queue::Queue;
 use crate::credit::Upstream;
+use crate::growing;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::{Picos, path};
 use std::collections::VecDeque;
@@ -51,11 +52,7 @@ impl<T> Credit<T> {
 
     #[inline]
     fn upstream(&mut self, flow: u32) -> &mut Upstream {
-        let flow = flow as usize;
-        if flow >= self.upstream.len() {
-            self.upstream.resize(flow + 1, self.fresh);
-        }
-        &mut self.upstream[flow]
+        growing::at(&mut self.upstream, flow as usize, self.fresh)
     }
 }
 

@@ -11,6 +11,7 @@
 
 use super::flows::Flows;
 use super::queue::Queue;
+use crate::growing;
 use crate::item::{Backlog, Dropped, Item};
 use delaylab_model::Picos;
 use std::collections::VecDeque;
@@ -71,9 +72,7 @@ impl<T: Item> Queue<T> for Drr<T> {
         if self.flows.push(flow as usize, item) {
             self.turns.push_back(flow);
         }
-        if flow as usize >= self.deficits.len() {
-            self.deficits.resize(flow as usize + 1, 0);
-        }
+        growing::at(&mut self.deficits, flow as usize, 0);
     }
 
     #[inline]

@@ -309,10 +309,6 @@ impl<T: Item> Queue<T> for DualPi2<T> {
     }
 
     fn backlog(&self) -> Backlog {
-        let [one, other] = [self.low_latency.held, self.classic.held];
-        Backlog {
-            items: one.items + other.items,
-            bytes: one.bytes + other.bytes,
-        }
+        self.low_latency.held.and(self.classic.held)
     }
 }

@@ -13,6 +13,7 @@
 
 use super::list::Lists;
 use super::longest::Longest;
+use crate::growing;
 use crate::item::{Backlog, Item};
 
 /// Queues by number, first in, first out, the bytes of each, and what all hold.
@@ -59,11 +60,9 @@ impl<T: Item> Flows<T> {
     /// Puts an item at the end of a queue. Was the queue empty?
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, item: T) -> bool {
-        if queue >= self.bytes.len() {
-            self.bytes.resize(queue + 1, 0);
-        }
-        self.bytes[queue] += u64::from(item.bytes());
-        self.longest.note(queue, self.bytes[queue]);
+        let bytes = growing::at(&mut self.bytes, queue, 0);
+        *bytes += u64::from(item.bytes());
+        self.longest.note(queue, *bytes);
         self.held.add(item.bytes());
         self.lists.push(queue, item)
     }

@@ -12,6 +12,7 @@
 
 use super::flows::Flows;
 use super::queue::Queue;
+use crate::growing;
 use crate::item::{Backlog, Dropped, Item};
 use crate::weights::Weights;
 use delaylab_model::Picos;
@@ -49,15 +50,12 @@ impl<T> Wfq<T> {
 
     /// An item of so many bytes is now at the head of a queue.
     fn at_head(&mut self, queue: usize, bytes: u32) {
-        if queue >= self.tags.len() {
-            self.tags.resize(queue + 1, 0);
-        }
         let cost = (Tag::from(bytes) << 32) / Tag::from(self.weights.weight(queue));
+        let tag = growing::at(&mut self.tags, queue, 0);
         // A backlogged queue's tag is never behind the virtual time.
-        let tag = self.tags[queue].max(self.virtual_time) + cost;
-        self.tags[queue] = tag;
+        *tag = (*tag).max(self.virtual_time) + cost;
         self.order += 1;
-        self.heads.push(Reverse((tag, self.order, queue)));
+        self.heads.push(Reverse((*tag, self.order, queue)));
     }
 }
 

@@ -24,6 +24,7 @@
 //! fair share or more; in the simulator 1 to 50 greedy channels on lines of 2 to 155.52 Mbit/s have a queue that stays
 //! bounded and a line that is busy.
 
+use crate::growing;
 use delaylab_model::{MILLISECOND, PICOS_PER_NANO, PICOS_PER_SECOND, Picos};
 
 /// The shortest that is chosen (Jain et al. 1996).
@@ -152,11 +153,7 @@ impl Erica {
 
     #[inline]
     fn channel(&mut self, flow: u32) -> &mut Channel {
-        let flow = flow as usize;
-        if flow >= self.channels.len() {
-            self.channels.resize(flow + 1, Channel::default());
-        }
-        &mut self.channels[flow]
+        growing::at(&mut self.channels, flow as usize, Channel::default())
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::item::Backlog;
 use crate::tests::Thing;
 use crate::{Counts, Settings, Switch};
 use delaylab_model::path;

@@ -4,6 +4,7 @@
 //! while; and an item that was not overdue by four of the largest at the line's rate is not touched. BLUE's probability rises with
 //! each overflow of the buffer and falls with each time that the queue is found empty, both at most once in a target's time.
 
+use crate::discipline::codel::next_drop;
 use crate::item::Item;
 use delaylab_model::Picos;
 use delaylab_stats::random::SplitMix;
@@ -95,11 +96,6 @@ impl Cobalt {
         }
         drop
     }
-}
-
-/// from + interval/√count, rounded down.
-fn next_drop(from: Picos, interval: Picos, count: u64) -> Picos {
-    crate::discipline::codel::next_drop(from, interval, count)
 }
 
 #[cfg(test)]

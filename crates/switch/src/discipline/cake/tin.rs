@@ -4,6 +4,7 @@ use super::QUEUES;
 use super::cobalt::{self, Cobalt};
 use super::table::Table;
 use crate::discipline::longest::Longest;
+use crate::growing;
 use crate::item::{Backlog, Item};
 use delaylab_model::Picos;
 use delaylab_model::path::Isolation;
@@ -18,11 +19,7 @@ pub(super) struct Hosts(Vec<Option<[u32; 2]>>);
 
 impl Hosts {
     pub(super) fn tell(&mut self, flow: u32, hosts: [u32; 2]) {
-        let flow = flow as usize;
-        if flow >= self.0.len() {
-            self.0.resize(flow + 1, None);
-        }
-        self.0[flow] = Some(hosts);
+        *growing::at(&mut self.0, flow as usize, None) = Some(hosts);
     }
 
     fn ends(&self, flow: u32) -> Option<[u32; 2]> {
@@ -211,11 +208,7 @@ impl Tin {
             .iter_mut()
             .zip(flow.counts_for.into_iter().flatten())
         {
-            let host = host as usize;
-            if host >= bulk.len() {
-                bulk.resize(host + 1, 0);
-            }
-            bulk[host] += 1;
+            *growing::at(bulk, host as usize, 0) += 1;
         }
     }
 
