@@ -51,6 +51,22 @@ pub(crate) fn longest(
     })
 }
 
+/// The longest burst of each of some repeats, which begins its search at the one before; `None`: that at the cap passed.
+pub(crate) fn bursts(
+    bench: &mut Bench<'_>,
+    loads: &[(usize, Share)],
+    cap: u64,
+    repeats: u32,
+) -> Result<Vec<Option<u64>>, Stop> {
+    let mut hint = 1;
+    let burst = |repeat| {
+        let found = longest(bench, loads, (cap, hint), repeat, 0)?;
+        hint = found.frames.unwrap_or(cap);
+        Ok(found.frames)
+    };
+    (0..repeats.max(1)).map(burst).collect()
+}
+
 /// The longest burst that is tried, in frames of all streams together.
 pub(crate) fn cap(bench: &Bench<'_>, loads: &[(usize, Share)]) -> u64 {
     let each = loads
@@ -80,13 +96,7 @@ impl Steps for BackToBackSteps {
     fn size(&self, bench: &mut Bench<'_>) -> Result<BackToBack, Stop> {
         let loads = bench.all_at(Share::WHOLE);
         let cap = cap(bench, &loads);
-        let mut repeats = Vec::new();
-        let mut hint = 1;
-        for repeat in 0..bench.setup.effort.burst_repeats.max(1) {
-            let found = longest(bench, &loads, (cap, hint), repeat, 0)?;
-            hint = found.frames.unwrap_or(cap);
-            repeats.push(found.frames);
-        }
+        let repeats = bursts(bench, &loads, cap, bench.setup.effort.burst_repeats)?;
         Ok(BackToBack {
             frames: Spread::new(repeats.iter().flatten().map(|&frames| frames as f64)),
             repeats,

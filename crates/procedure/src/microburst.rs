@@ -1,7 +1,7 @@
 //! Microbursts (RFC 8239 §4, RFC 8238 §6): the largest burst that two or more sending ports can throw
 //! at one receiving port, at full intensity, without loss.
 
-use crate::back_to_back::{cap, longest};
+use crate::back_to_back::{bursts, cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
@@ -37,12 +37,7 @@ impl Steps for MicroburstSteps {
     fn size(&self, bench: &mut Bench<'_>) -> Result<Microburst, Stop> {
         let loads = bench.all_at(Share::WHOLE);
         let cap = cap(bench, &loads);
-        let (mut repeats, mut hint) = (Vec::new(), 1);
-        for repeat in 0..bench.setup.effort.repeats.max(1) {
-            let found = longest(bench, &loads, (cap, hint), repeat, 0)?;
-            hint = found.frames.unwrap_or(cap);
-            repeats.push(found.frames);
-        }
+        let repeats = bursts(bench, &loads, cap, bench.setup.effort.repeats)?;
         let frames = Spread::new(repeats.iter().flatten().map(|&n| n as f64));
         Ok(Microburst {
             bytes: frames.map(|frames| frames.mean * f64::from(bench.size)),

@@ -85,9 +85,12 @@ impl Throughput {
 
 /// Finds the throughput, or takes the one that is known, for a procedure that offers it for longer or reckons with it as what
 /// is forwarded: at most what the lines carry. What the buffer takes in until the end of a short trial would overflow in a
-/// longer one, and count as what that looks for.
+/// longer one, and count as what that looks for. Where no load passed there is nothing to offer.
 pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let mut found = find(bench)?;
+    if found.load_e9 == 0 {
+        return Err(Stop::Unfit("no load passed without loss".to_owned()));
+    }
     let whole = bench.fps(&bench.all_at(Share::WHOLE));
     let carried = bench.setup.theoretical_fps(bench.size) / whole;
     let most = (carried * Share::WHOLE.0 as f64) as u64;
