@@ -3,6 +3,7 @@
 use crate::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Where an event was seen.
 #[derive(
@@ -132,6 +133,20 @@ pub struct ClockReads {
 }
 
 impl ClockReads {
+    /// The rows of a trial, of how many reads fell into the bins that begin at these costs.
+    pub fn rows(trial: u32, bins: BTreeMap<Nanos, u64>) -> Vec<Self> {
+        let row = |(least, count)| {
+            let (from_ns, to_ns) = Self::bin(least);
+            Self {
+                trial,
+                from_ns,
+                to_ns,
+                count,
+            }
+        };
+        bins.into_iter().map(row).collect()
+    }
+
     /// The bin of a cost, from and to: nine of equal width in each power of ten, and one for all that are negative.
     pub fn bin(cost: Nanos) -> (Nanos, Nanos) {
         if cost < 0 {

@@ -6,7 +6,11 @@
 //! Beside them is for how long it had each value, in bins that are exact below 512 and within 0.2 % above: no quantile
 //! can be told from the means of buckets, which hide what is shorter than they are.
 
-use delaylab_model::Picos;
+use crate::engine::nanos;
+use delaylab_model::plan::Unit;
+use delaylab_model::series::{SeriesPoint, SeriesValue};
+use delaylab_model::{Nanos, Picos};
+use std::sync::Arc;
 
 /// Buckets at most. Half of it are there at least once there were so many.
 const MOST: usize = 2048;
@@ -86,6 +90,42 @@ impl OverTime {
             }
         }
         Self { points, held }
+    }
+
+    /// The rows of a series of this thing in a trial, when time zero is `began`.
+    pub fn rows(
+        self,
+        trial: u32,
+        series: &str,
+        of: &Arc<str>,
+        unit: Unit,
+        began: Nanos,
+    ) -> (Vec<SeriesPoint>, Vec<SeriesValue>) {
+        let series: Arc<str> = series.into();
+        let point = |point: Point| {
+            let (start, end) = (nanos(point.start), nanos(point.start + point.length));
+            SeriesPoint {
+                trial,
+                series: series.clone(),
+                of: of.clone(),
+                unit,
+                t: began + start,
+                length: end - start,
+                min: point.min,
+                mean: point.mean,
+                max: point.max,
+            }
+        };
+        let value = |(value, length)| SeriesValue {
+            trial,
+            series: series.clone(),
+            of: of.clone(),
+            unit,
+            value,
+            length: nanos(length),
+        };
+        let points = self.points.into_iter().map(point).collect();
+        (points, self.held.into_iter().map(value).collect())
     }
 }
 

@@ -9,17 +9,14 @@ use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::rows::Rows;
-use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::{Dropped, SwitchLateness, Trial};
 use delaylab_model::units::format_duration;
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
-use delaylab_sim::trace::Point;
 use delaylab_stats::loglinear::LogLinear;
 use delaylab_topology::framing::in_cells;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
 
 /// The switches of a testbed that are later than this at the median, or at the 99th percentile, are said to be late.
 const MOST_TYPICAL_LATENESS: Nanos = 50 * MICROSECOND;
@@ -159,53 +156,16 @@ fn hand_over_port(
     trial: u32,
     sink: &mut dyn Sink,
 ) -> io::Result<()> {
-    let name = traces.port;
     let series = [
         ("backlog", unit, traces.backlog),
         ("utilisation", Unit::Share, traces.utilisation),
     ];
     for (series, unit, over_time) in series {
-        let series: Arc<str> = series.into();
-        for point in over_time.points {
-            let point = series_point(trial, &series, &name, unit, began, &point);
-            sink.rows((&point).into())?;
-        }
-        for (value, length) in over_time.held {
-            let held = SeriesValue {
-                trial,
-                series: series.clone(),
-                of: name.clone(),
-                unit,
-                value,
-                length: (length / PICOS_PER_NANO) as Nanos,
-            };
-            sink.rows((&held).into())?;
-        }
+        let (points, values) = over_time.rows(trial, series, &traces.port, unit, began);
+        sink.rows(Rows::Series(&points))?;
+        sink.rows(Rows::SeriesValues(&values))?;
     }
     Ok(())
-}
-
-fn series_point(
-    trial: u32,
-    series: &Arc<str>,
-    of: &Arc<str>,
-    unit: Unit,
-    began: Nanos,
-    point: &Point,
-) -> SeriesPoint {
-    let nanos = |at: Picos| (at / PICOS_PER_NANO) as Nanos;
-    let (start, end) = (nanos(point.start), nanos(point.start + point.length));
-    SeriesPoint {
-        trial,
-        series: series.clone(),
-        of: of.clone(),
-        unit,
-        t: began + start,
-        length: end - start,
-        min: point.min,
-        mean: point.mean,
-        max: point.max,
-    }
 }
 
 #[cfg(test)]

@@ -53,19 +53,7 @@ impl ClockCost {
 
     /// Ends the trial: its bins in order, and none are left.
     pub(super) fn take(&mut self, trial: u32) -> Vec<ClockReads> {
-        let row = |(least, count)| {
-            let (from_ns, to_ns) = ClockReads::bin(least);
-            ClockReads {
-                trial,
-                from_ns,
-                to_ns,
-                count,
-            }
-        };
-        std::mem::take(&mut self.bins)
-            .into_iter()
-            .map(row)
-            .collect()
+        ClockReads::rows(trial, std::mem::take(&mut self.bins))
     }
 }
 

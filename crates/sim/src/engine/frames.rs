@@ -7,7 +7,6 @@ use super::{Engine, Flow};
 use crate::event_set::EventSet;
 use crate::packet::Content;
 use crate::slots::Event;
-use delaylab_model::record::Record;
 use delaylab_model::{Nanos, Picos};
 use delaylab_traffic::tester::Ledger;
 
@@ -101,8 +100,7 @@ impl<E: EventSet> Engine<E> {
     pub(super) fn frame_records(&mut self) {
         for flow in &self.flows {
             if let Flow::Frames(stream) = flow {
-                self.records
-                    .extend::<Vec<Record>>(stream.ledger.records().collect());
+                self.records.extend(stream.ledger.records());
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use super::flow_control::Control;
 use super::links::mix;
-use super::probes::{nanos, taken};
+use super::probes::taken;
 use super::{Engine, Flow, Hop, Node, Noise};
 use crate::event_set::EventSet;
-use crate::trace::{OverTime, Point, Trace};
+use crate::trace::{OverTime, Trace};
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::Unit as Counted;
 use delaylab_model::probe::HostCondition;
@@ -54,17 +54,7 @@ impl<E: EventSet> Engine<E> {
 
     /// What clock reads of the measuring host cost. To be called once, at the end.
     pub fn take_clock_reads(&mut self, trial: u32) -> Vec<ClockReads> {
-        let bins = std::mem::take(&mut self.clock_reads).into_iter();
-        let row = |(least, count)| {
-            let (from_ns, to_ns) = ClockReads::bin(least);
-            ClockReads {
-                trial,
-                from_ns,
-                to_ns,
-                count,
-            }
-        };
-        bins.map(row).collect()
+        ClockReads::rows(trial, std::mem::take(&mut self.clock_reads))
     }
 
     /// Units in the queues of switches and on links.
@@ -253,29 +243,9 @@ struct Series {
 
 impl Series {
     fn add(&mut self, series: &str, of: &Arc<str>, unit: Counted, over_time: OverTime) {
-        let series: Arc<str> = series.into();
-        let trial = self.trial;
-        let row = |point: Point| SeriesPoint {
-            trial,
-            series: series.clone(),
-            of: of.clone(),
-            unit,
-            t: nanos(point.start),
-            length: nanos(point.start + point.length) - nanos(point.start),
-            min: point.min,
-            mean: point.mean,
-            max: point.max,
-        };
-        self.points.extend(over_time.points.into_iter().map(row));
-        let value = |(value, length)| SeriesValue {
-            trial,
-            series: series.clone(),
-            of: of.clone(),
-            unit,
-            value,
-            length: nanos(length),
-        };
-        self.values.extend(over_time.held.into_iter().map(value));
+        let (points, values) = over_time.rows(self.trial, series, of, unit, 0);
+        self.points.extend(points);
+        self.values.extend(values);
     }
 
     fn add_some(
