@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`condition`] | the state of the measuring host: normal, quiet, stressed |
 //! | [`doctor`] | what this host can measure, what it lacks, what that costs |
+//! | [`joined()`] | what a thread that has ended gives |
 //! | [`load`] | what competes with the probes for the path |
 //! | [`noise`] | what disturbs the host while it measures |
 //! | [`reflect`] | the server that answers them |
@@ -18,6 +19,7 @@ mod clocks;
 pub mod condition;
 pub mod doctor;
 mod gather;
+mod joined;
 pub mod load;
 pub mod noise;
 pub mod path_trace;
@@ -27,3 +29,5 @@ pub mod prober;
 pub mod reflect;
 pub mod tester;
 pub mod world;
+
+pub use joined::joined;

@@ -2,6 +2,7 @@
 
 use crate::condition::{Applied, ApplyError, Measure, Options};
 use crate::gather::{self, Forward, GatherChannel};
+use crate::joined;
 use crate::load::error::LoadError;
 use crate::load::{self, StreamReport, UnderWay};
 use crate::noise;
@@ -420,12 +421,8 @@ impl AtOnce<'_> {
             }
             drop(sender);
             let received = gather::hand_over(receiver, sink);
-            let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            let ran: Vec<Result<Vec<_>, RunError>> = threads.into_iter().map(join).collect();
+            let ended = threads.into_iter().map(|thread| joined(thread.join()));
+            let ran: Vec<Result<Vec<_>, RunError>> = ended.collect();
             let reports = self.under_way.finish();
             received.map_err(RunError::Sink)?;
             let mut facts = Vec::new();

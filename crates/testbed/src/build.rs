@@ -7,6 +7,7 @@ use crate::step::{Step, StepError};
 use delaylab_kernel::namespace::{self, Namespace};
 use delaylab_kernel::owned_name;
 use delaylab_kernel::packet_socket::PacketSocket;
+use delaylab_live::joined;
 use delaylab_live::world::Enter;
 use std::io;
 use std::sync::Arc;
@@ -135,9 +136,7 @@ impl Standing {
                 let open = |name: &String| PacketSocket::open(name);
                 device.interfaces.iter().map(open).collect()
             });
-            opened
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            joined(opened.join())
         })
     }
 }

@@ -6,6 +6,7 @@ use crate::soft_switch::device::PortTraces;
 use delaylab_kernel::interfaces;
 use delaylab_kernel::queue_stats::QueueStats;
 use delaylab_kernel::{clock, scheduling};
+use delaylab_live::joined;
 use delaylab_model::{MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
 use delaylab_sim::trace::{OverTime, Trace};
 use std::collections::BTreeMap;
@@ -76,12 +77,8 @@ impl KernelQueues {
     pub fn end(mut self) -> io::Result<Vec<QueuesSeen>> {
         self.stop.store(true, Ordering::Relaxed);
         let threads = std::mem::take(&mut self.threads);
-        let join = |thread: JoinHandle<_>| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).collect()
+        let ended = threads.into_iter().map(|thread| joined(thread.join()));
+        ended.collect()
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::tool::{MissingTool, Tool};
 use delaylab_kernel::namespace::Namespace;
 use delaylab_kernel::{offload, process};
+use delaylab_live::joined;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
@@ -153,9 +154,7 @@ impl Step {
                 Namespace::open(namespace)?.enter()?;
                 act()
             });
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            joined(thread.join())
         });
         let nothing = |()| String::new();
         done.map(nothing).map_err(|error| self.failed(error))

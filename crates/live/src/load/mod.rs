@@ -27,6 +27,7 @@ pub use delaylab_model::stream_report::{Amount, Received, StreamReport, lost};
 pub use delaylab_model::trial::StreamRun;
 
 use crate::gather::{self, Message};
+use crate::joined;
 use crate::placed::{Placed, enter_place};
 use crate::prober::Probing;
 use bulk::Bulk;
@@ -104,7 +105,7 @@ fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, Refusal> {
     let headers = headers(v6);
     let largest = u64::from(65_535 - headers);
     let smallest = delaylab_wire::iperf3::HEADER as u64;
-    let payload = load.payload.map_or(section::PAYLOAD, |size| size.0);
+    let payload = section::payload(load);
     if !(smallest..=largest).contains(&payload) {
         let reason =
             format!("a packet that can be counted has {smallest} to {largest} B of payload");
@@ -287,12 +288,8 @@ impl UnderWay {
     /// Ends all streams and says what they did.
     pub(crate) fn finish(self) -> Vec<StreamReport> {
         self.state.is_over.store(true, Ordering::Relaxed);
-        let join = |thread: JoinHandle<Vec<StreamReport>>| {
-            thread
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        self.threads.into_iter().flat_map(join).collect()
+        let threads = self.threads.into_iter();
+        threads.flat_map(|thread| joined(thread.join())).collect()
     }
 }
 
@@ -410,12 +407,8 @@ impl Worker {
                         })
                     })
                     .collect();
-                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
-                    thread
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                };
-                threads.into_iter().map(join).collect()
+                let threads = threads.into_iter();
+                threads.map(|thread| joined(thread.join())).collect()
             }),
         };
         match set_up.control {

@@ -1,6 +1,7 @@
 //! An interface that frames go through.
 
 use super::error::TesterError;
+use crate::joined;
 use crate::placed::{Enter, enter_place};
 use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::privilege::{self, Capability};
@@ -116,8 +117,7 @@ impl Port {
             socket.set_receive_buffer(RECEIVE_BUFFER)?;
             Ok(socket)
         });
-        let opened = thread.map_err(TesterError::Thread)?.join();
-        let socket: io::Result<_> = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let socket: io::Result<_> = joined(thread.map_err(TesterError::Thread)?.join());
         Ok(Opened {
             socket: socket.map_err(|error| self.cannot_open(error))?,
             interface: self.interface.clone(),

@@ -2,6 +2,7 @@
 
 use super::error::TesterError;
 use super::port::Opened;
+use crate::joined;
 use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::wait::Watched;
 use delaylab_kernel::{clock, scheduling};
@@ -91,8 +92,7 @@ impl Receiver {
     /// What came until now.
     pub(super) fn finish(self) -> Received {
         self.stop.store(true, Ordering::Relaxed);
-        let joined = self.thread.join();
-        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        joined(self.thread.join())
     }
 }
 

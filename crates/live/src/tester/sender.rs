@@ -8,6 +8,7 @@ use super::error::TesterError;
 use super::job::{FrameStream, Job};
 use super::port::{Opened, Port};
 use crate::gather::touched;
+use crate::joined;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, wait};
 use delaylab_model::probe::Pacing;
@@ -155,8 +156,7 @@ pub(super) fn send(
                 }
             }
         });
-        let joined = sending.map_err(TesterError::Thread)?.join();
-        joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        joined(sending.map_err(TesterError::Thread)?.join());
         Ok::<_, TesterError>(())
     })?;
     Ok(streams.into_iter().map(|stream| stream.sent).collect())

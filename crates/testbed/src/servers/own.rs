@@ -10,6 +10,7 @@ use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
+use delaylab_live::joined;
 use delaylab_live::world::Enter;
 use delaylab_model::Nanos;
 use delaylab_model::path::server::page_size;
@@ -207,12 +208,7 @@ fn open(
         }
         Ok((listeners.0, listeners.1, datagrams))
     };
-    std::thread::scope(|scope| {
-        let opened = scope.spawn(open);
-        opened
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    std::thread::scope(|scope| joined(scope.spawn(open).join()))
 }
 
 fn datagram_socket(address: Ipv4Addr, port: u16) -> io::Result<DatagramSocket> {
