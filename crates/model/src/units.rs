@@ -207,7 +207,7 @@ impl Quantity {
                 units: self.unit_list,
             });
         };
-        // 19 digits of fraction are finer than any unit here; more cannot be a whole number of the base.
+        // 15 digits of fraction are finer than a nanosecond of any unit; a whole part of more than 19 fits nothing.
         if whole.len() > 19 || fraction.len() > 15 {
             return Err(self.out_of_range(text));
         }

@@ -6,8 +6,8 @@ use crate::network::{Kind, Line, Network, NodeId};
 use delaylab_model::path::{ACCESS, HostCosts, Path, Switch, Topology};
 use delaylab_model::refusal::{Refusal, refuse};
 
-/// As many nodes as the most flows need.
-const MOST_NODES: u64 = 4 * MOST_FLOWS;
+/// As many links as the most flows need.
+const MOST_LINKS: u64 = 4 * MOST_FLOWS;
 
 /// The network of this topology, with as many pairs of hosts as there are flows where their number is not given.
 pub(crate) fn named(topology: Topology, path: &Path, flows: u64) -> Result<Site, Refusal> {
@@ -276,9 +276,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn few(field: &str, nodes: u64) -> Result<(), Refusal> {
-    if nodes > MOST_NODES {
-        return refuse(field, format!("{nodes} links: at most {MOST_NODES}"));
+fn few(field: &str, links: u64) -> Result<(), Refusal> {
+    if links > MOST_LINKS {
+        return refuse(field, format!("{links} links: at most {MOST_LINKS}"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [``quiet`](self) | as undisturbed as this host allows |
+//! | `quiet` | as undisturbed as this host allows |
 //! | `stressed` | a built-in, bounded load |
 //! | [`undo`], [`guardian`] | what outlives a crash, and the process that undoes it |
 //! | `helper`, `helper_task` | how this program starts itself as a helper, and what it then does |

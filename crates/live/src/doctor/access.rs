@@ -6,6 +6,7 @@ use delaylab_kernel::dma_latency::DmaLatency;
 use delaylab_kernel::host_info;
 use delaylab_kernel::privilege::{self, Capability, needs};
 use delaylab_kernel::scheduling::{self, Scheduling};
+use delaylab_wire::stamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::ErrorKind;
@@ -48,7 +49,7 @@ impl Access {
             icmp_datagram: host_info::in_ping_group_range(),
             icmp_raw: may(Capability::CAP_NET_RAW),
             stamp_port: may(Capability::CAP_NET_BIND_SERVICE)
-                || host_info::first_unprivileged_port() <= 862,
+                || host_info::first_unprivileged_port() <= stamp::PORT,
             stamp_port_in_use: is_stamp_port_in_use(),
             fifo: may_use_fifo(),
             lock_memory: scheduling::may_lock_memory(),
@@ -67,7 +68,7 @@ impl Access {
 
 fn is_stamp_port_in_use() -> bool {
     let bound = privilege::with(Capability::CAP_NET_BIND_SERVICE, || {
-        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 862))
+        UdpSocket::bind((Ipv4Addr::UNSPECIFIED, stamp::PORT))
     });
     bound.is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
 }

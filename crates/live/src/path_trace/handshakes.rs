@@ -32,7 +32,7 @@ use std::time::Duration;
 pub(super) const SENT_AGAIN: Nanos = SECOND;
 /// EINPROGRESS of Linux.
 const IN_PROGRESS: i32 = 115;
-/// Headers of IP and of a SYN with the options that Linux gives it.
+/// The TCP header of a SYN with the options that Linux gives it.
 const SYN: usize = 40;
 
 /// Handshakes with one port.

@@ -328,7 +328,7 @@ impl Device {
         self.now = self.now.max(now);
     }
 
-    /// What waits and what is on the lines is gone.
+    /// What waits and what is being sent is gone; what propagates arrives.
     fn reset(&mut self, up_at: Picos) {
         self.up_at = up_at;
         // No line is busy any more, and no transmission will end.

@@ -216,11 +216,6 @@ impl Sender {
         self.nxt - self.una
     }
 
-    /// Bytes acknowledged.
-    pub const fn acked(&self) -> u64 {
-        self.una
-    }
-
     /// Segments sent again.
     pub const fn retransmits(&self) -> u64 {
         self.retransmits

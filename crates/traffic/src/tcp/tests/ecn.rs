@@ -155,7 +155,7 @@ fn without_marks_ecn_changes_nothing() {
     let run = |settings| {
         let mut path = Path::new(&settings, MS, |_, _| FINE);
         path.run(500 * MS);
-        path.sender.acked()
+        path.sender.acknowledged()
     };
     let plain = Settings {
         ecn: false,

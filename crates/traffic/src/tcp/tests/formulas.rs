@@ -32,7 +32,7 @@ fn settings(congestion: Congestion, delayed: bool) -> Settings {
 fn rate<F: FnMut(Picos, &Segment) -> Fate>(settings: &Settings, rounds: u64, fate: F) -> f64 {
     let mut path = Path::new(settings, RTT, fate);
     path.run(rounds * RTT);
-    path.sender.acked() as f64 / f64::from(MSS) / rounds as f64
+    path.sender.acknowledged() as f64 / f64::from(MSS) / rounds as f64
 }
 
 /// Every `every`-th segment is lost, as in the derivation.

@@ -73,7 +73,7 @@ impl<F: FnMut(Picos, &Segment) -> Fate> Path<F> {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             let bound = self.sender.settings().window;
             assert!(self.sender.in_flight() <= bound, "{:?}", self.sender);
-            assert!(segment.end() <= self.sender.acked() + bound);
+            assert!(segment.end() <= self.sender.acknowledged() + bound);
             match (self.fate)(self.now, &segment) {
                 Fate::Lost => {}
                 Fate::Arrives { late, marked } => self.later(late, Event::Data(segment, marked)),

@@ -91,7 +91,7 @@ proptest! {
         // 200 days, of 213: time-outs double, and small windows need many.
         path.run(200 * 86_400 * 1000 * MS);
         prop_assert_eq!(path.receiver.delivered(), bytes);
-        prop_assert_eq!(path.sender.acked(), bytes);
+        prop_assert_eq!(path.sender.acknowledged(), bytes);
         prop_assert!(path.sender.is_idle());
         prop_assert_eq!(path.sender.next_timeout(), None);
     }

@@ -79,7 +79,10 @@ fn all_holes_are_filled_in_one_round_trip() {
             sender.on_ack(40 * MS, ack);
         }
         assert_eq!((sender.cwnd(), sender.timeouts()), (5 * MSS, 0));
-        assert_eq!(sender.acked(), sent.iter().map(Segment::end).max().unwrap());
+        assert_eq!(
+            sender.acknowledged(),
+            sent.iter().map(Segment::end).max().unwrap()
+        );
     }
 }
 
