@@ -224,7 +224,6 @@ fn watched_frames(trial: &Trial) -> impl Iterator<Item = WatchedProbe> + '_ {
             from,
             to,
             code_point: of.dscp.code_point(),
-            first: 0,
         }
     })
 }
@@ -256,10 +255,6 @@ fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<WatchedProbe> {
             from: hosts[from].1.address.into(),
             to: hosts[to].1.address.into(),
             code_point: placed.run.probe.dscp.code_point(),
-            first: match placed.run.probe.method {
-                Method::Stamp => stamp::first_number(placed.run.seed),
-                _ => 0,
-            },
         }
     };
     runs.iter().map(one).collect()

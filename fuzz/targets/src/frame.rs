@@ -18,7 +18,6 @@ pub fn check(data: &[u8]) {
         from: ENDS[0].into(),
         to: ENDS[1].into(),
         code_point: 0,
-        first: 0,
     };
     let methods = [Method::Icmp, Method::Udp, Method::Tcp];
     let mut probes = Probes::new((0..).zip(methods).map(|(n, m)| watched(n, m)).collect());

@@ -47,7 +47,10 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Stamp>, OpenError
     let layout = Layout::new(payload, key.is_some(), settings.probe().dscp.code_point())?;
     let socket = open::udp_socket(settings)?;
     let mut format = Stamp::new(layout, key, settings.run.seed as u16, settings.clock);
-    format.first = stamp::first_number(settings.run.seed);
+    let first = session::nonce();
+    let first = first.map_err(|source| settings.socket_error("random numbers", source))?;
+    // Far enough from the end for no session to come to it.
+    format.first = (first as u32) >> 1;
     let packet = settings.filled(payload);
     format.try_reflector(&socket, packet.clone(), settings)?;
     DatagramChannel::new(
@@ -140,7 +143,9 @@ pub struct Stamp {
     key: Option<Key>,
     ssid: u16,
     error: ErrorEstimate,
-    /// Our packet 0 has this number on the wire ([`stamp::first_number`]): those below it tried the reflector.
+    /// Our packet 0 has this number on the wire; those that tried the reflector have the numbers below it, the first of them
+    /// the next one below, by which a testbed's switch knows it. It is random, as a packet of ours that comes back unchanged
+    /// would else pass for the answer to packet 0: where a reflector repeats our number, our own packets have zeros.
     first: u32,
     /// The reflector's count before our packet 0.
     counted: u32,
@@ -230,8 +235,8 @@ impl Stamp {
         let mut buffer = vec![0; packet.len() + HEADER];
         let since = clock::monotonic();
         let mut echoed = false;
+        let mut wire = self.first.wrapping_sub(1);
         for (attempt, patience) in (0..).zip(PATIENCE) {
-            let wire = self.first.wrapping_sub(1 + attempt);
             let written = self.write(wire, &mut packet);
             written.map_err(|error| too_small(error.to_string()))?;
             let answer = exchange(socket, &packet, &mut buffer, patience, |answer| {
@@ -256,7 +261,7 @@ impl Stamp {
                         target: settings.target,
                     });
                 }
-                None => {}
+                None => wire = wire.wrapping_sub(1),
             }
         }
         Err(session::no_answer(settings, since))

@@ -20,14 +20,14 @@ pub struct WatchedProbe {
     pub to: IpAddr,
     /// Its class: it tells probes between the same hosts apart.
     pub code_point: u8,
-    /// The number that its packet 0 has on the wire.
-    pub first: u32,
 }
 
 /// Every probe of a trial.
 #[derive(Debug, Clone, Default)]
 pub struct Probes {
     watched: Vec<WatchedProbe>,
+    /// Which number packet 0 of each has on the wire, where it is not 0 and a packet has been seen.
+    firsts: HashMap<u16, u32>,
     /// Conversations that have been seen, and which of the probes each is of; `None`: of no probe.
     known: HashMap<FlowKey, Option<usize>>,
 }
@@ -43,7 +43,7 @@ impl Probes {
     pub fn new(watched: Vec<WatchedProbe>) -> Self {
         Self {
             watched,
-            known: HashMap::new(),
+            ..Self::default()
         }
     }
 
@@ -57,8 +57,16 @@ impl Probes {
             Some(Some(found)) => (Some(*found), true),
             _ => (self.out(key, read), false),
         };
-        let watched = &self.watched[found?];
-        let (probe, seq) = (watched.probe, seq(watched, read, frame, back)?);
+        let WatchedProbe { probe, method, .. } = self.watched[found?];
+        let mut seq = number(method, read, frame, back)?;
+        if method == Method::Stamp {
+            // The first packet of all tries the reflector, and has the number before packet 0.
+            let first = *self.firsts.entry(probe).or_insert(seq.wrapping_add(1));
+            seq = seq.wrapping_sub(first);
+            if seq > u32::MAX / 2 {
+                return None;
+            }
+        }
         Some(Whose { probe, seq, back })
     }
 
@@ -88,29 +96,24 @@ impl Probes {
     }
 }
 
-fn seq(watched: &WatchedProbe, read: &Read, frame: &[u8], back: bool) -> Option<u32> {
-    if watched.method == Method::Icmp {
+/// The number that the packet has on the wire.
+fn number(method: Method, read: &Read, frame: &[u8], back: bool) -> Option<u32> {
+    if method == Method::Icmp {
         return read.icmp_seq.map(u32::from);
     }
     let (at, length) = read.payload?;
     let payload = frame.get(at..at + length)?;
-    match watched.method {
+    match method {
         // What is said when a session is set up is no packet of it.
         Method::Udp if control::is_control(payload) => None,
         Method::Udp => Some(echo::Header::parse(payload).ok()?.seq),
         Method::Stamp => {
-            let number = match back {
-                false => u32::from_be_bytes(*payload.first_chunk()?),
-                // A reply begins with the reflector's own count, and no probe of a testbed has a key.
-                true => {
-                    Reflector::parse(Form::Unauthenticated, payload)
-                        .ok()?
-                        .sender
-                        .seq
-                }
-            };
-            // Those below the first tried the reflector.
-            Some(number.wrapping_sub(watched.first)).filter(|&seq| seq <= u32::MAX / 2)
+            // A reply begins with the reflector's own count, and no probe of a testbed has a key.
+            let reply = || Reflector::parse(Form::Unauthenticated, payload).ok();
+            match back {
+                false => Some(u32::from_be_bytes(*payload.first_chunk()?)),
+                true => Some(reply()?.sender.seq),
+            }
         }
         Method::Frame => Some(u32::from_be_bytes(*payload.get(2..)?.first_chunk()?)),
         _ => None,
@@ -153,7 +156,6 @@ mod tests {
             from: [10, 0, 0, 1].into(),
             to: [10, 0, 0, 2].into(),
             code_point,
-            first: 0,
         }
     }
 
@@ -191,7 +193,6 @@ mod tests {
         const FIRST: u32 = 1_000_000;
         let mut probes = Probes::new(vec![WatchedProbe {
             method: Method::Stamp,
-            first: FIRST,
             ..watched(3, 0)
         }]);
         let error = ErrorEstimate::from_bits(0x8001);
@@ -206,10 +207,11 @@ mod tests {
             sender.emit(Form::Unauthenticated, &mut payload).unwrap();
             whose(&mut probes, &packet(1, 2, (5000, 862), &payload)).map(|found| found.seq)
         };
+        // They try the reflector.
+        assert_eq!(out(FIRST - 1), None);
+        assert_eq!(out(FIRST - 2), None);
         assert_eq!(out(FIRST), Some(0));
         assert_eq!(out(FIRST + 77), Some(77));
-        // It tried the reflector.
-        assert_eq!(out(FIRST - 1), None);
         let mut back = |seq| {
             let reply = Reflector {
                 seq: 5,

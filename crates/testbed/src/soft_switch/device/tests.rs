@@ -66,7 +66,6 @@ fn watching() -> Probes {
         from: [10, 0, 0, 0].into(),
         to: [10, 0, 0, 1].into(),
         code_point: 0,
-        first: 0,
     }])
 }
 
