@@ -10,6 +10,7 @@ use super::figures::{PairFigures, Silent};
 use super::looks::is_clear;
 use super::pairs::varied;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
+use super::values::Quantity;
 use super::verdict::Kind;
 use super::words::{name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
@@ -104,8 +105,8 @@ const NOTICED: [Functional; 3] = [
 /// A change of a quantile without an interval is worth a word from a doubling on, as a logarithm.
 const WORTH_UNBOUNDED: f64 = std::f64::consts::LN_2;
 
-/// A nanosecond, the step of clocks: nothing is a multiple of less.
-const LEAST: f64 = 1.0;
+/// A nanosecond, the step of clocks: no time is a multiple of less.
+const LEAST_TIME: f64 = 1.0;
 
 /// The sentences.
 struct Words<'a> {
@@ -123,10 +124,13 @@ struct Move<'a> {
     by: f64,
 }
 
-/// From `a` to `b` nanoseconds: how many times the smaller of them the larger is, as a logarithm, below 0 where it falls.
-fn change(a: f64, b: f64) -> f64 {
-    let smaller = a.abs().min(b.abs()).max(LEAST);
-    ((b - a).abs() / smaller).ln_1p().copysign(b - a)
+/// From `a` to `b`: how many times the smaller of them the larger is, as a logarithm, below 0 where it falls. Nothing is a
+/// multiple of less than `least`, and where there is no such bound 0 and what it became are as far apart as they are.
+fn change(a: f64, b: f64, least: f64) -> f64 {
+    match a.abs().min(b.abs()).max(least) {
+        0.0 => b - a,
+        smaller => ((b - a).abs() / smaller).ln_1p().copysign(b - a),
+    }
 }
 
 impl<'a> Words<'a> {
@@ -232,8 +236,10 @@ impl<'a> Words<'a> {
         let moves = shifts
             .iter()
             .filter(|shift| is_clear(shift, self.looks) == told);
+        let is_time = Quantity::Measure(self.headline).is_time();
+        let least = if is_time { LEAST_TIME } else { 0.0 };
         let moves = moves.filter_map(|shift| {
-            let by = change(shift.a?, shift.b?);
+            let by = change(shift.a?, shift.b?, least);
             Some(Move { pair, shift, by })
         });
         let moves: Vec<_> = moves.collect();
@@ -433,4 +439,19 @@ fn mean(told: &[PairShift<'_>]) -> Option<Estimate> {
         high: value + reach(|told| told.up),
         pairs: told.len(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_a_factor_of_at_least_a_nanosecond_and_of_any_share() {
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
+        close(change(20e6, 40e6, LEAST_TIME), 2_f64.ln());
+        close(change(40e6, 20e6, LEAST_TIME), -2_f64.ln());
+        close(change(0.0, 2.0, LEAST_TIME), 3_f64.ln());
+        close(change(0.01, 0.05, 0.0), 5_f64.ln());
+        close(change(0.0, 0.05, 0.0), 0.05);
+    }
 }
