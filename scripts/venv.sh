@@ -13,5 +13,6 @@ shift
 echo "${folder#target/}: installing $* into $folder (once, up to a minute)" >&2
 mkdir -p target
 python3 -m venv --clear "$folder"
-"$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
+# Python compiles the modules that are imported, which are few of all.
+"$folder/bin/pip" install --quiet --disable-pip-version-check --no-compile "$@"
 echo "$*" >"$folder/packages"

@@ -53,7 +53,6 @@ fn python(name: &str) -> Result<Command, String> {
     command
         .current_dir(&package)
         .env("PYTHONPATH", &package)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("DELAYLAB", program()?);
     Ok(command)
 }

@@ -210,7 +210,7 @@ fn sorted(taken: &Taken) -> Vec<Hop> {
 #[test]
 fn every_way_to_simulate_does_the_same() {
     for (index, trial) in all(7).into_iter().enumerate() {
-        does_the_same(&trial, index % 2 == 0);
+        does_the_same(&trial, index % 4 == 0);
     }
 }
 

@@ -158,7 +158,7 @@ fn flips(count: usize) {
 #[test]
 fn a_flipped_bit_is_said_or_changes_nothing() {
     // Each command once, with each file.
-    flips(10 * COMMANDS.len());
+    flips(6 * COMMANDS.len());
 }
 
 /// The verdict that one flip turned, and pages that took the place of whole ones.
