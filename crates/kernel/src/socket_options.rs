@@ -165,7 +165,7 @@ pub fn set_most_rate(socket: &impl AsFd, bytes_per_second: u64) -> io::Result<()
     let fd = socket.as_fd().as_raw_fd();
     let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
     let rate = bytes_per_second.max(1);
-    // Eight bytes from Linux 4.20 on: kernels before read the first four and know no such rate.
+    // Eight bytes from Linux 4.20 on: kernels before read the first four, and know no rate that needs more.
     match u32::try_from(rate) {
         Ok(rate) => set_value(fd, level, name, &rate),
         Err(_) => set_value(fd, level, name, &rate),
