@@ -1,12 +1,21 @@
 //! Sentences that differ in their numbers alone.
 
-/// The sentence with `#` in place of each number that stands alone; names such as `s1` stay.
+/// Units that stand after a number, of which one quantity has several.
+const UNITS: [&str; 14] = [
+    "ns", "µs", "ms", "s", "min", "h", "B", "kB", "MB", "KiB", "MiB", "kbit/s", "Mbit/s", "Gbit/s",
+];
+
+/// The sentence with `#` in place of each number that stands alone and of its unit; names such as `s1` stay.
 pub fn without_numbers(sentence: &str) -> String {
+    let mut after_number = false;
     let words = sentence.split(' ').map(|word| {
         let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
-        match bare.parse::<f64>() {
-            Ok(_) => word.replace(bare, "#"),
-            Err(_) => word.to_owned(),
+        let is_number = bare.parse::<f64>().is_ok();
+        let is_unit = after_number && UNITS.contains(&bare);
+        after_number = is_number;
+        match is_number || is_unit {
+            true => word.replace(bare, "#"),
+            false => word.to_owned(),
         }
     });
     words.collect::<Vec<_>>().join(" ")
@@ -46,12 +55,15 @@ mod tests {
             "at s1",
             "at s2",
             "at s1",
+            "late by 988 ns, 99 % by 1.51 ms; so",
+            "late by 1.01 µs, 99 % by 2 s; so",
         ];
         let found = merged(all.map(str::to_owned));
         let expected = [
             "settles after 100 packets (60) (in other trials with other numbers: 1 more)",
             "at s1",
             "at s2",
+            "late by 988 ns, 99 % by 1.51 ms; so (in other trials with other numbers: 1 more)",
         ];
         assert_eq!(found, expected);
     }
