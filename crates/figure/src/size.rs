@@ -11,6 +11,7 @@ use super::{Figure, Table, WIDTH, line_name, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
+use delaylab_model::words::each_once;
 use delaylab_view::run::panels::{all_factors, dimensions, size_factor};
 use delaylab_view::run::{RunData, Stream, TrialData};
 use serde_json::{Value, json};
@@ -169,13 +170,7 @@ fn lines(run: &RunData) -> Vec<DelayStatistic> {
     if run.statistics.is_empty() {
         return vec![Mean, Min];
     }
-    let mut lines: Vec<DelayStatistic> = Vec::new();
-    for &line in &run.statistics {
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
+    each_once(run.statistics.iter().copied())
 }
 
 /// The trial's number of the first of these, in whole nanoseconds; `None` where nothing was answered.

@@ -6,20 +6,20 @@ pub fn plural(count: u64, what: &str) -> String {
     format!("{count} {what}{s}")
 }
 
-/// What stands behind so many: `1 packet was`, `2 packets were`.
+/// The verb behind a count: `1 packet was`, `2 packets were`.
 pub const fn were(count: u64) -> &'static str {
     if count == 1 { "was" } else { "were" }
 }
 
-/// Every name once, in the order in which they first appear.
-pub fn in_order<'a>(all: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut names = Vec::new();
-    for name in all {
-        if !names.contains(&name) {
-            names.push(name);
+/// Each once, in the order in which they first appear.
+pub fn each_once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
         }
     }
-    names
+    found
 }
 
 /// `udp, tcp or stamp`.
@@ -73,5 +73,10 @@ mod tests {
         assert_eq!(a_few(&names, 1), "a; and 2 more");
         assert_eq!(plural(1, "hop") + ", " + &plural(0, "hop"), "1 hop, 0 hops");
         assert_eq!(capitalised("élan") + &capitalised(""), "Élan");
+    }
+
+    #[test]
+    fn what_comes_again_stands_where_it_came_first() {
+        assert_eq!(each_once(["b", "a", "b", "c", "a"]), ["b", "a", "c"]);
     }
 }

@@ -7,7 +7,7 @@
 //! known residence, the reflector is part of the network.
 
 use crate::passage::Passage;
-pub use crate::stage::{Part, Place, Stage, StageSet, distinct_stages};
+pub use crate::stage::{Part, Place, Stage, StageSet};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;

@@ -67,7 +67,7 @@ pub(crate) fn too_few(count: u64) -> String {
     )
 }
 
-/// `needed`: so many independent values are.
+/// `needed`: how many independent values are.
 pub(crate) fn too_correlated(count: u64, about: &str, effective: f64, needed: f64) -> String {
     let more = round_up(count as f64 * (needed / effective - 1.0).max(1.0));
     format!(
@@ -90,7 +90,7 @@ fn open_end(count: u64) -> String {
     )
 }
 
-/// `beyond`: so many independent values lie beyond the quantile.
+/// `beyond`: how many independent values lie beyond the quantile.
 pub(crate) fn too_few_beyond(count: u64, effective: f64, beyond: f64) -> String {
     let more = round_up(count as f64 * (MIN_BEYOND / beyond - 1.0));
     format!(

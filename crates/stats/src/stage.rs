@@ -257,17 +257,6 @@ pub struct Part {
     pub ns: f64,
 }
 
-/// The stages of these parts, each once, in their order.
-pub fn distinct_stages<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<StageSet> {
-    let mut stages = Vec::new();
-    for part in parts {
-        if !stages.contains(&part.stages) {
-            stages.push(part.stages);
-        }
-    }
-    stages
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,7 +11,7 @@ use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::{LossDirection, LostInHost, ProbeFacts};
-use delaylab_model::words::in_order;
+use delaylab_model::words::each_once;
 use delaylab_stats::summary::is_whole;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -302,7 +302,7 @@ fn batch_with(rows: &[TrialRow], whole: fn(&str) -> bool) -> Result<RecordBatch,
 
 fn factor_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
     let factors = rows.iter().flat_map(|row| &row.factors);
-    let names = in_order(factors.map(|(name, _)| name.as_str()));
+    let names = each_once(factors.map(|(name, _)| name.as_str()));
     let columns = names.into_iter().flat_map(|name| {
         let levels = || rows.iter().map(|row| value_of(&row.factors, name));
         let labels = StringArray::from_iter(levels().map(|level| Some(level?.label.as_str())));
@@ -320,7 +320,7 @@ fn factor_columns(rows: &[TrialRow]) -> Vec<(String, ArrayRef)> {
 
 fn figure_columns(rows: &[TrialRow], whole: fn(&str) -> bool) -> Vec<(String, ArrayRef)> {
     let figures = rows.iter().flat_map(|row| &row.figures);
-    let names = in_order(figures.map(|(name, _)| name.as_str()));
+    let names = each_once(figures.map(|(name, _)| name.as_str()));
     let columns = names.into_iter().map(|name| {
         let figures = rows.iter().map(|row| *value_of(&row.figures, name)?);
         let array: ArrayRef = match whole(name) {

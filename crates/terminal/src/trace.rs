@@ -5,6 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::{joined, width};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::words::each_once;
 use delaylab_traffic::path_trace::Packets;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
@@ -246,15 +247,11 @@ fn leave_class_out(traced: &Traced<'_>, cells: &mut Vec<Cell>) {
 
 /// Who answers at this distance, in the order of the classes.
 fn addresses(traced: &Traced<'_>, ttl: u8) -> Vec<IpAddr> {
-    let mut found = Vec::new();
-    for hop in traced.paths.iter().filter_map(|path| path.hop(ttl)) {
-        for router in &hop.routers {
-            if !found.contains(&router.address) {
-                found.push(router.address);
-            }
-        }
-    }
-    found
+    let hops = traced.paths.iter().filter_map(|path| path.hop(ttl));
+    each_once(
+        hops.flat_map(|hop| &hop.routers)
+            .map(|router| router.address),
+    )
 }
 
 fn address_lines(

@@ -13,7 +13,7 @@ use delaylab_model::units::format_duration;
 use delaylab_traffic::arrival::section::payload;
 
 /// When the last probe sends its last packet, loads that are there before included; `None` where one of them has no end of its
-/// own. How long a tester's frames are sent its procedure says, and a closed loop of so many packets lasts as its replies do.
+/// own. How long a tester's frames are sent its procedure says, and how long a closed loop lasts its replies do.
 fn end(trial: &Trial) -> Option<Nanos> {
     let end = |probe: &Probe| match probe.pacing {
         _ if probe.frames.is_some() => None,

@@ -7,7 +7,7 @@
 use super::gather::Stream;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::plan::{Factor, Level, level_of, levels_in_words, levels_of};
-use delaylab_model::words::in_order;
+use delaylab_model::words::each_once;
 use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
@@ -98,7 +98,7 @@ impl Effect {
 /// Of every factor that has several levels and of which something is known; `order` is how they follow each other.
 pub(super) fn find(streams: &[&Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
     let all: Vec<Vec<Factor>> = streams.iter().map(|stream| factors(stream)).collect();
-    let names = in_order(all.iter().flatten().map(|(name, _)| name.as_str()));
+    let names = each_once(all.iter().flatten().map(|(name, _)| name.as_str()));
     let effects = names.into_iter().flat_map(|name| {
         let levels = levels_of(name, &all, order);
         pairs(&levels)

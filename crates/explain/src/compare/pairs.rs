@@ -4,7 +4,7 @@
 use delaylab_lab::finding::StreamInfo;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, compare_combinations, levels_in_words};
-use delaylab_model::words::{a_few, in_order};
+use delaylab_model::words::{a_few, each_once};
 
 /// One probe under one combination of levels, in both runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +155,7 @@ fn listed(words: &[String]) -> String {
 
 fn factor_names(streams: &[StreamInfo]) -> Vec<String> {
     let factors = streams.iter().flat_map(|stream| &stream.factors);
-    let names = in_order(factors.map(|(name, _)| name.as_str()));
+    let names = each_once(factors.map(|(name, _)| name.as_str()));
     names.into_iter().map(str::to_owned).collect()
 }
 

@@ -7,7 +7,8 @@ use crate::text::paragraph;
 use crate::text::wrap;
 use delaylab_model::method::Method;
 use delaylab_model::units::format_duration_f64;
-use delaylab_stats::anatomy::{Place, distinct_stages};
+use delaylab_model::words::each_once;
+use delaylab_stats::anatomy::Place;
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::missing;
 use delaylab_view::ping::Ping;
@@ -67,7 +68,8 @@ fn stage_rows(table: &mut Table, columns: &[AnatomyAt], style: &Style) {
         .saturating_sub(columns.len() * (CELL + 1))
         .max(LABEL);
     // In the order of the packet's way.
-    for stages in distinct_stages(columns.iter().flat_map(|at| &at.parts)) {
+    let parts = columns.iter().flat_map(|at| &at.parts);
+    for stages in each_once(parts.map(|part| part.stages)) {
         let mut lines = wrap(&short_name(stages), room);
         let last = lines.pop().unwrap_or_default();
         for line in lines {

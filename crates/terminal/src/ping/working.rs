@@ -7,7 +7,8 @@ use crate::text::paragraph;
 use delaylab_live::load::StreamReport;
 use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_rate};
-use delaylab_stats::anatomy::{StageSet, distinct_stages};
+use delaylab_model::words::each_once;
+use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::summary::{AnatomyAt, Summary};
 use delaylab_view::words::{plural, short_name};
 use delaylab_view::working::{Working, on_its_own};
@@ -132,7 +133,7 @@ fn stages(summaries: &[&Summary]) -> Vec<StageSet> {
     let bands = summaries
         .iter()
         .flat_map(|summary| AT.into_iter().filter_map(|at| summary.anatomy_at(at)));
-    distinct_stages(bands.flat_map(|at| &at.parts))
+    each_once(bands.flat_map(|at| &at.parts).map(|part| part.stages))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::wait::Watched;
 use delaylab_kernel::{clock, wait};
-use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, Picos};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
 use delaylab_stats::loglinear::LogLinear;
 use delaylab_traffic::pacing::awake::Awake;
 use std::io;
@@ -124,6 +124,11 @@ impl Drop for SoftSwitches {
     }
 }
 
+/// `CLOCK_MONOTONIC` this long after picosecond zero, which was at `epoch`.
+fn nanos(epoch: Nanos, at: Picos) -> Nanos {
+    epoch + (at / PICOS_PER_NANO) as Nanos
+}
+
 struct Driver {
     orders: Receiver<Order>,
     probes: Probes,
@@ -181,8 +186,8 @@ impl Driver {
             let now = self.picos(clock::monotonic());
             wired.device.advance(now, &mut self.due);
             for Departure { port, at, bytes } in self.due.send.drain(..) {
-                let due = self.epoch + (at / 1_000) as Nanos;
-                self.seen.late.push(clock::monotonic() - due);
+                let late = clock::monotonic() - nanos(self.epoch, at);
+                self.seen.late.push(late);
                 let sent = wired.sockets[usize::from(port)].send(&bytes);
                 self.seen.refused += u64::from(sent.is_err());
             }
@@ -192,7 +197,7 @@ impl Driver {
         self.seen.met_more |= self.due.met.len() > room;
         self.due.met.truncate(room);
         self.seen.met.append(&mut self.due.met);
-        next.map(|at| self.epoch + (at / 1_000) as Nanos)
+        next.map(|at| nanos(self.epoch, at))
     }
 
     fn read(&mut self, wired: &mut Wired) {
@@ -212,7 +217,7 @@ impl Driver {
     }
 
     fn picos(&self, at: Nanos) -> Picos {
-        Picos::try_from(at - self.epoch).unwrap_or(0) * 1_000
+        Picos::try_from(at - self.epoch).unwrap_or(0) * PICOS_PER_NANO
     }
 
     fn wait(&mut self, next: Option<Nanos>, watched: &mut Watched) {

@@ -8,7 +8,7 @@ use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Figures, PairFigures, Quantity};
 use delaylab_lab::finding::Measure;
 use delaylab_model::units::{format_share, format_signed_duration, format_signed_share, sign};
-use delaylab_stats::anatomy::distinct_stages;
+use delaylab_model::words::each_once;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::two_samples::Shift;
@@ -178,7 +178,7 @@ pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String
     let carried = &pair.carried;
     let heads = carried.iter().map(|carried| carried.at).collect();
     let parts = carried.iter().flat_map(|carried| &carried.stages);
-    let sets = distinct_stages(parts.map(|[a, _]| a));
+    let sets = each_once(parts.map(|[a, _]| a.stages));
     let moved = |set| {
         let mut parts = carried.iter().flat_map(|carried| &carried.stages);
         parts.any(|[a, b]| a.stages == set && (a.ns, b.ns) != (0.0, 0.0))

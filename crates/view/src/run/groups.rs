@@ -9,6 +9,7 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, compare_combinations, level_of};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
+use delaylab_model::words::each_once;
 use delaylab_stats::anatomy;
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_stats::variation::{IpdvTally, Neighbours};
@@ -168,14 +169,8 @@ pub const WORST: &str =
 impl RunData {
     /// The names of its probes, in the order in which the experiment has them.
     pub fn probes(&self) -> Vec<&str> {
-        let mut names = Vec::new();
         // Groups of one combination stand in that order; not every combination has every probe.
-        for group in &self.groups {
-            if !names.contains(&group.probe.as_str()) {
-                names.push(&group.probe);
-            }
-        }
-        names
+        each_once(self.groups.iter().map(|group| group.probe.as_str()))
     }
 
     /// Factors of which it has more than one level.

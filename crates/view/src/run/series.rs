@@ -11,6 +11,7 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Switch;
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 use delaylab_model::series::{COUNTS, SeriesPoint};
+use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -62,12 +63,7 @@ impl SeriesShown {
 
     /// What these are of: `s1→s2`, `ttcp 2 or ttcp 3`, `ttcp 2 and others`; `None` without any.
     pub fn ports_or_flows<'a>(these: impl Iterator<Item = &'a Self>) -> Option<String> {
-        let mut names: Vec<&str> = Vec::new();
-        for shown in these {
-            if !names.contains(&shown.of.as_str()) {
-                names.push(&shown.of);
-            }
-        }
+        let names = each_once(these.map(|shown| shown.of.as_str()));
         match names.as_slice() {
             [] => None,
             [first, _, _, ..] => Some(format!("{first} and others")),

@@ -3,6 +3,7 @@
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
 use delaylab_model::trial::RecordFacts;
+use delaylab_model::words::each_once;
 
 /// One probe of one trial: the records that belong together.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,11 +41,5 @@ impl Stream {
 pub(super) fn probe_names(streams: &[Stream]) -> Vec<String> {
     let mut names: Vec<_> = streams.iter().map(|s| (s.probe, s.name.clone())).collect();
     names.sort();
-    let mut distinct = Vec::new();
-    for (_, name) in names {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
-    }
-    distinct
+    each_once(names.into_iter().map(|(_, name)| name))
 }

@@ -8,6 +8,7 @@ use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
 use crate::finding::verdict::FixedLevel;
 use delaylab_model::plan::Level;
+use delaylab_model::words::each_once;
 
 /// A conjunction of selectors on the levels of factors.
 #[derive(Debug, Clone, Default)]
@@ -178,12 +179,7 @@ fn a_few(levels: &[Level]) -> String {
 
 /// The levels of a factor: by size if all are quantities, else in the order of the streams.
 pub(crate) fn levels(factor: &str, streams: &[StreamInfo]) -> Vec<Level> {
-    let mut levels: Vec<Level> = Vec::new();
-    for level in streams.iter().filter_map(|stream| stream.level(factor)) {
-        if !levels.contains(&level) {
-            levels.push(level);
-        }
-    }
+    let mut levels = each_once(streams.iter().filter_map(|stream| stream.level(factor)));
     if levels.iter().all(|level| level.value.is_some()) {
         levels.sort_by(|a, b| {
             a.value
