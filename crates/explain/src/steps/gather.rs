@@ -3,7 +3,7 @@
 use super::way::{Sample, of_samples};
 use super::{Sweep, Way};
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Factor, Unit};
+use delaylab_model::plan::{Factor, Level, Unit, levels_in_words};
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use std::collections::{BTreeMap, BTreeSet};
@@ -169,41 +169,44 @@ impl Group {
 }
 
 /// The factors that are the size of the packets: each level in bytes, as far from the IP packet's size
-/// as every other.
+/// as every other of the same probe and the same levels of factors that are not in bytes, whose headers may be longer.
 fn size_factors(groups: &[Group]) -> BTreeSet<String> {
-    let mut away: BTreeMap<&str, BTreeSet<i64>> = BTreeMap::new();
-    let mut levels: BTreeMap<&str, BTreeSet<u64>> = BTreeMap::new();
+    let in_bytes = |level: &Level| level.value.filter(|_| level.unit == Some(Unit::Bytes));
+    let mut away: BTreeMap<(&str, String), BTreeSet<i64>> = BTreeMap::new();
+    let mut levels: BTreeMap<&str, BTreeSet<Option<u64>>> = BTreeMap::new();
     for group in groups {
-        for (name, level) in &group.key.factors {
-            let bytes = level.value.filter(|_| level.unit == Some(Unit::Bytes));
-            let headers = away.entry(name).or_default();
-            match bytes {
-                Some(bytes) => {
-                    levels.entry(name).or_default().insert(bytes.to_bits());
-                    headers.extend(
-                        group
-                            .sizes
-                            .keys()
-                            .map(|&size| i64::from(size) - bytes as i64),
-                    );
-                }
-                // Two distances are one too many.
-                None => headers.extend([i64::MIN, i64::MAX]),
+        let Key { factors, probe } = &group.key;
+        let others = factors
+            .iter()
+            .filter(|(_, level)| in_bytes(level).is_none());
+        let others = levels_in_words(others, Some(probe));
+        for (name, level) in factors {
+            let bytes = in_bytes(level);
+            levels
+                .entry(name)
+                .or_default()
+                .insert(bytes.map(f64::to_bits));
+            let headers = away.entry((name, others.clone())).or_default();
+            if let Some(bytes) = bytes {
+                let sizes = group.sizes.keys();
+                headers.extend(sizes.map(|&size| i64::from(size) - bytes as i64));
             }
         }
     }
-    let varies = |name: &str| levels.get(name).is_some_and(|levels| levels.len() > 1);
-    let of_sizes = away.iter();
-    let of_sizes = of_sizes.filter(|(name, away)| away.len() == 1 && varies(name));
-    of_sizes.map(|(name, _)| (*name).to_owned()).collect()
+    let is_size = |name: &str| {
+        let mut of_name = away.iter().filter(|((of, _), _)| *of == name);
+        of_name.all(|(_, headers)| headers.len() <= 1)
+    };
+    let of_sizes = levels
+        .into_iter()
+        .filter(|(name, levels)| levels.len() > 1 && !levels.contains(&None) && is_size(name));
+    of_sizes.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Has each probe one size, and another one than every other?
+/// Has each probe of which something was answered one size, and another one than every other?
 fn one_size_a_probe(groups: &[Group]) -> bool {
-    let names: BTreeSet<&str> = groups
-        .iter()
-        .map(|group| group.key.probe.as_str())
-        .collect();
+    let answered = groups.iter().filter(|group| !group.sizes.is_empty());
+    let names: BTreeSet<&str> = answered.map(|group| group.key.probe.as_str()).collect();
     let sizes: BTreeSet<u32> = groups
         .iter()
         .flat_map(|group| group.sizes.keys().copied())

@@ -204,6 +204,10 @@ fn probes_of_one_size_each_are_a_sweep() {
     for (size, probe) in (40..=280).zip(0..) {
         let mut record = record(0, u64::from(probe), size, [cells(size), 1e6], 0.0);
         record.probe = probe;
+        // The largest is beyond what the path carries.
+        if size == 280 {
+            record.outcome = Outcome::Lost;
+        }
         gatherer.push(&record);
     }
     let sweeps = gatherer.finish(1);
@@ -240,6 +244,28 @@ fn combinations_of_other_levels_stay_apart() {
             ("buffer 2000B, probe echo".to_owned(), Answer::NoCells),
         ]
     );
+}
+
+/// The same payloads with headers of 28 and of 52 bytes.
+#[test]
+fn each_method_has_headers_of_its_own_length() {
+    let mut members = Vec::new();
+    let mut records = Vec::new();
+    for (method, headers) in [("udp", 28), ("tcp", 52)] {
+        for payload in 40..=280 {
+            let trial = members.len() as u32;
+            let method = ("method".to_owned(), Level::named(method));
+            let factors = vec![method, level("payload", payload)];
+            members.push(member(trial, factors, ReflectorClock::None));
+            let size = payload + headers;
+            records.push(record(trial, 0, size, [1e6 + cells(size), 1e6], 0.0));
+        }
+    }
+    let mut gatherer = Gatherer::new(members);
+    records.iter().for_each(|record| gatherer.push(record));
+    let sweeps = gatherer.finish(1);
+    let labels: Vec<String> = sweeps.iter().map(Sweep::label).collect();
+    assert_eq!(labels, ["method udp, probe echo", "method tcp, probe echo"]);
 }
 
 #[test]
