@@ -14,14 +14,12 @@ pub(crate) enum Ends {
 }
 
 impl Ends {
-    /// The best that this packet has.
-    pub(crate) const fn from_record(record: &Record) -> Self {
-        match (record.t_tx, record.t_rx) {
-            (Some(_), Some(_)) => Ends::Kernel,
-            _ => Ends::Process,
-        }
-    }
+    /// Both, the better one first.
+    pub(crate) const ALL: [Ends; 2] = [Ends::Kernel, Ends::Process];
 }
+
+/// Share of packets that need a stamp, for delays to be made of it: those without it are then left out.
+pub(crate) const MOST_OF_THEM: f64 = 0.9;
 
 /// There and back, ns; NaN without the stamps. By two clocks that are unrelated, only differences between
 /// packets mean anything, and those drift.

@@ -376,7 +376,7 @@ impl Gathering<'_> {
         }
         if response.is_some() {
             let ways = open.ways.entry(at);
-            ways.or_insert_with(|| ways::StreamDelays::begin(record, facts))
+            ways.or_insert_with(|| ways::StreamDelays::new(facts))
                 .push(record);
         }
         let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);

@@ -7,7 +7,7 @@
 //! Combinations of levels are one where they agree; where they do not, each has its own line.
 
 use super::combination::agree;
-use crate::one_way::{Ends, one_way};
+use crate::one_way::{Ends, MOST_OF_THEM, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::hop::Direction;
 use delaylab_model::plan::{Factor, levels_in_words};
@@ -70,20 +70,19 @@ pub enum Clocks {
 #[derive(Debug, Clone)]
 pub(super) struct StreamDelays {
     facts: RecordFacts,
-    ends: Ends,
     sent: Vec<Nanos>,
-    delays: [Vec<f64>; 2],
+    /// There and back, between each of the ends that a delay may lie between.
+    delays: [[Vec<f64>; 2]; Ends::ALL.len()],
     /// One packet in so many is kept.
     one_in: u64,
     seen: u64,
 }
 
 impl StreamDelays {
-    /// Of the stream that this answered packet is the first of.
-    pub(super) fn begin(record: &Record, facts: RecordFacts) -> Self {
+    /// Of a stream whose records read like this.
+    pub(super) fn new(facts: RecordFacts) -> Self {
         Self {
             facts,
-            ends: Ends::from_record(record),
             sent: Vec::new(),
             delays: Default::default(),
             one_in: 1,
@@ -98,25 +97,38 @@ impl StreamDelays {
             return;
         }
         self.sent.push(record.t_send.unwrap_or(record.t_intended));
-        let [forward, back] = one_way(record, &self.facts, self.ends);
-        self.delays[0].push(forward);
-        self.delays[1].push(back);
+        for (ends, delays) in Ends::ALL.into_iter().zip(&mut self.delays) {
+            for (delays, delay) in delays.iter_mut().zip(one_way(record, &self.facts, ends)) {
+                delays.push(delay);
+            }
+        }
         if self.sent.len() == KEPT {
             thin(&mut self.sent);
-            self.delays.iter_mut().for_each(thin);
+            self.delays.iter_mut().flatten().for_each(thin);
             self.one_in *= 2;
+        }
+    }
+
+    /// Delays of one way: between the kernel's stamps where most packets have these, so that what the host takes is not in them.
+    fn delays(&self, way: usize) -> &[f64] {
+        let [kernel, process] = [0, 1].map(|ends| self.delays[ends][way].as_slice());
+        let known = |delays: &[f64]| delays.iter().filter(|ns| ns.is_finite()).count() as f64;
+        match known(kernel) >= MOST_OF_THEM * known(process) {
+            true => kernel,
+            false => process,
         }
     }
 
     /// Delays above the least, and how the clocks compare; `None` where the stamps or the clocks do not say.
     fn above(&self, way: usize) -> Option<(Vec<f64>, Clocks)> {
+        let delays = self.delays(way);
         let mut order: Vec<usize> = (0..self.sent.len()).collect();
-        order.retain(|&at| self.delays[way][at].is_finite());
+        order.retain(|&at| delays[at].is_finite());
         if order.len() < LEAST {
             return None;
         }
         order.sort_by_key(|&at| self.sent[at]);
-        let mut delays: Vec<f64> = order.iter().map(|&at| self.delays[way][at]).collect();
+        let mut delays: Vec<f64> = order.iter().map(|&at| delays[at]).collect();
         let clocks = match self.facts.reflector_clock {
             ReflectorClock::None => return None,
             ReflectorClock::Same => Clocks::One,
@@ -289,7 +301,7 @@ mod tests {
             ReflectorClock::Unrelated => at + at * 40 / 1_000_000 + 60_000 * MILLISECOND,
             _ => at,
         };
-        let mut records = (0..count).map(|seq| {
+        let records = (0..count).map(|seq| {
             let due = seq as Nanos * 10 * MILLISECOND;
             let queue = -(random.uniform().ln() * 1e6) as Nanos;
             let arrives = due + 100 * MICROSECOND + queue;
@@ -301,9 +313,7 @@ mod tests {
             record.outcome = Outcome::Ok;
             record
         });
-        let first = records.next().unwrap();
-        let mut stream = StreamDelays::begin(&first, facts);
-        stream.push(&first);
+        let mut stream = StreamDelays::new(facts);
         records.for_each(|record| stream.push(&record));
         stream
     }
@@ -319,7 +329,7 @@ mod tests {
         let mut ways = Ways::default();
         let quick = stream(ReflectorClock::Same, 1_000);
         let mut slow = quick.clone();
-        slow.delays[0].iter_mut().for_each(|ns| *ns *= 20.0);
+        slow.delays[0][0].iter_mut().for_each(|ns| *ns *= 20.0);
         for (case, stream) in [("a", &quick), ("b", &slow), ("a", &quick)] {
             let mut row = row(&[], None);
             row.factors = vec![("case".to_owned(), Level::named(case))];
@@ -372,6 +382,39 @@ mod tests {
             }
             assert!(back.above[3].unwrap() < 20e3, "{back:?}");
         }
+    }
+
+    /// Processes take 1 ms on either side; some packets lack a stamp of the kernel.
+    #[test]
+    fn stamps_that_most_packets_have_are_what_a_way_is_made_of() {
+        let least = |lacks: fn(u64) -> bool| {
+            let facts = RecordFacts {
+                reflector_clock: ReflectorClock::Same,
+                ..RecordFacts::default()
+            };
+            let mut stream = StreamDelays::new(facts);
+            for seq in 0..200 {
+                let mut record = Record::due(0, 0, seq, Method::Udp, 0);
+                record.t_send = Some(0);
+                record.t_tx = Some(MILLISECOND).filter(|_| !lacks(seq));
+                record.r_rx = Some(2 * MILLISECOND);
+                record.r_tx = record.r_rx;
+                record.t_rx = Some(3 * MILLISECOND);
+                record.t_recv = Some(4 * MILLISECOND);
+                stream.push(&record);
+            }
+            [0, 1].map(|way| {
+                let known: Vec<f64> = stream
+                    .delays(way)
+                    .iter()
+                    .copied()
+                    .filter(|ns| ns.is_finite())
+                    .collect();
+                (known[0], known.len())
+            })
+        };
+        assert_eq!(least(|seq| seq == 0), [(1e6, 199), (1e6, 200)]);
+        assert_eq!(least(|seq| seq > 0), [(2e6, 200), (1e6, 200)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One number for each size, and what the detector finds in them.
 
 use super::{Direction, FASTEST, Power, Way};
-use crate::one_way::{Ends, one_way};
+use crate::one_way::{Ends, MOST_OF_THEM, one_way};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
@@ -11,9 +11,6 @@ use delaylab_stats::steps::{
 };
 use delaylab_stats::{anatomy, skew};
 use std::collections::BTreeMap;
-
-/// Packets of a group that need a stamp, for it to count.
-const MOST_OF_THEM: f64 = 0.9;
 
 /// What an answered packet has, ns; NaN where it has none.
 #[derive(Debug, Clone, Copy, PartialEq)]
