@@ -6,6 +6,7 @@ use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Something that the run does not show.
@@ -70,9 +71,13 @@ fn complete(run: &Run) -> Option<Unknown> {
 
 /// Who had the CPU.
 fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
-    let blind = rows.iter().filter(|row| row.facts.noise_sources.is_empty());
-    let blind = blind.count();
-    if blind == 0 || rows.is_empty() {
+    let watched = rows
+        .iter()
+        .filter(|row| !row.facts.noise_sources.is_empty());
+    let watched: BTreeSet<u32> = watched.map(|row| row.trial).collect();
+    let all: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
+    let blind = all.len() - watched.len();
+    if blind == 0 {
         return None;
     }
     let what = "which process or interrupt had the CPU";
@@ -81,12 +86,12 @@ fn who(rows: &[TrialRow], world: &str) -> Option<Unknown> {
         let remedy = "measure with `delaylab run`, as root or with access to tracefs";
         return Some(Unknown::new(what, why, remedy));
     }
-    let why = if blind == rows.len() {
+    let why = if watched.is_empty() {
         "nothing watched the scheduler".to_owned()
     } else {
         format!(
             "nothing watched the scheduler in {blind} of {} trials",
-            rows.len()
+            all.len()
         )
     };
     let remedy = "run as root, or with access to tracefs; `delaylab doctor` says how";
@@ -168,4 +173,29 @@ fn of_this_machine(world: &str) -> Option<Unknown> {
             "the same experiment in `sim`, or on devices of their own",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::causes::testing::row;
+
+    #[test]
+    fn trials_are_counted_and_not_their_probes() {
+        let mut rows = Vec::new();
+        for (trial, probe) in (0..10).flat_map(|trial| [(trial, 0), (trial, 1)]) {
+            let mut row = row(&[], None);
+            (row.trial, row.probe) = (trial, probe);
+            row.facts.noise_sources = (trial >= 2)
+                .then(|| "scheduler".to_owned())
+                .into_iter()
+                .collect();
+            rows.push(row);
+        }
+        let why = who(&rows, "live").unwrap().why;
+        assert_eq!(why, "nothing watched the scheduler in 2 of 10 trials");
+        assert_eq!(who(&rows[4..], "live"), None);
+        assert_eq!(who(&[], "live"), None);
+    }
 }
