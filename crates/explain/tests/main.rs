@@ -7,6 +7,7 @@
 //! | [`import_broken`] | files that were cut, changed or made up |
 //! | [`losses`] | packets that were lost: how many in a row, and why |
 //! | [`processes`] | processes that had the prober's CPU, as recorded: one by one, in pieces, woken by the probe |
+//! | [`recorded`] | packets whose every stamp is known: repeats, sizes and conditions that differ |
 //! | [`steady`] | causes that every packet of simulated runs pays |
 //! | [`causes`] | causes of late packets in simulated runs |
 #![allow(clippy::unwrap_used)]
@@ -17,4 +18,5 @@ mod import;
 mod import_broken;
 mod losses;
 mod processes;
+mod recorded;
 mod steady;

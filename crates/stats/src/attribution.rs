@@ -15,6 +15,7 @@ use crate::stalls::Stalls;
 pub use crate::trains::family;
 use crate::trains::{Owner, Trains};
 use delaylab_model::Nanos;
+use delaylab_model::hop::Direction;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
 use delaylab_model::record::Bounds;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
@@ -87,13 +88,32 @@ impl LateCause {
     }
 }
 
-/// What held a packet in a queue of its path longest, beyond what is usual for that queue.
+/// What held a packet in a queue of its path, beyond what is usual for that queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Held {
     /// The queue.
     pub port: Arc<str>,
+    /// On the way there or back.
+    pub direction: Direction,
     /// Beyond its usual time there, ns.
     pub ns: f64,
+}
+
+impl Held {
+    /// Of the queues that held this packet the one that did so longest: where its stamps tell on which way it was late, of those on
+    /// this way.
+    pub fn longest<'h>(all: &'h [Held], late: &Excursion) -> Option<&'h Held> {
+        let stages = late.main()?.stages;
+        let on_its_way = |held: &&Held| {
+            let [own, other] = match held.direction {
+                Direction::Forward => [Stage::ForwardPath, Stage::ReturnPath],
+                Direction::Return => [Stage::ReturnPath, Stage::ForwardPath],
+            };
+            stages.contains(own) || !stages.contains(other)
+        };
+        let of_way = all.iter().filter(on_its_way);
+        of_way.max_by(|a, b| a.ns.total_cmp(&b.ns))
+    }
 }
 
 /// What is known of the hosts while the packets of one stream were under way.
@@ -458,6 +478,7 @@ mod tests {
             let port: Arc<str> = "s1→s2".into();
             let held = Held {
                 port: port.clone(),
+                direction: Direction::Forward,
                 ns,
             };
             let (join, trains) = (Join::new(&noise), Trains::default());
@@ -465,6 +486,30 @@ mod tests {
             whose(&late, &host, Some(&held)).0 == LateCause::Queue { port }
         };
         assert!(of_queue(2e6) && !of_queue(1e6));
+    }
+
+    #[test]
+    fn a_queue_of_the_other_way_did_not_hold_it() {
+        let held = Direction::ALL.map(|direction| Held {
+            port: direction.name().into(),
+            direction,
+            ns: if direction == Direction::Return {
+                2e6
+            } else {
+                1e6
+            },
+        });
+        let longest =
+            |stages: StageSet| Held::longest(&held, &late(stages)).map(|held| held.direction);
+        for (stages, expected) in [
+            (Stage::ForwardPath.into(), Direction::Forward),
+            (Stage::ReturnPath.into(), Direction::Return),
+            (StageSet::BOTH_WAYS, Direction::Return),
+            (Stage::Connect.into(), Direction::Return),
+        ] {
+            assert_eq!(longest(stages), Some(expected), "{stages}");
+        }
+        assert_eq!(Held::longest(&held[1..], &late(Stage::ForwardPath)), None);
     }
 
     #[test]
@@ -478,6 +523,7 @@ mod tests {
         let port: Arc<str> = "s1→s2".into();
         let held = |ns| Held {
             port: port.clone(),
+            direction: Direction::Forward,
             ns,
         };
         let by = |ns| {

@@ -88,10 +88,10 @@ pub(crate) struct StampCounts {
 }
 
 impl StampCounts {
-    pub(crate) fn add(&mut self, known: Known) {
-        self.answered += 1;
+    pub(crate) fn add(&mut self, known: Known, records: u64) {
+        self.answered += records;
         for (index, count) in self.with.iter_mut().enumerate() {
-            *count += u64::from(known.bit(index));
+            *count += records * u64::from(known.bit(index));
         }
     }
 
@@ -101,16 +101,14 @@ impl StampCounts {
     }
 }
 
-/// Records of a band, summed by which stamps they have.
+/// Records, summed by which stamps they have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Band(BTreeMap<Known, PassageSum>);
 
 impl<'a> FromIterator<&'a Passage> for Band {
     fn from_iter<I: IntoIterator<Item = &'a Passage>>(passages: I) -> Self {
         let mut band = Self::default();
-        for passage in passages {
-            band.0.entry(passage.known()).or_default().add(passage);
-        }
+        passages.into_iter().for_each(|passage| band.add(passage));
         band
     }
 }
@@ -129,13 +127,8 @@ impl Band {
         }
     }
 
-    /// The mean anatomy of those that have the stamps to use.
-    pub(crate) fn anatomy(
-        &self,
-        label: &'static str,
-        usual: Known,
-        facts: &RecordFacts,
-    ) -> AnatomyAt {
+    /// The sum of those that have the stamps to use, these stamps, and how many lack one of them.
+    fn sum(&self, usual: Known) -> (PassageSum, Known, u64) {
         let stamps = self.stamps(usual);
         let mut sum = PassageSum::default();
         let mut left_out = 0;
@@ -149,17 +142,69 @@ impl Band {
             }
         }
         let stamps = shared.map_or(stamps, |shared| stamps.with_absences_of(shared));
-        let response_ns = sum.mean_response();
-        let network_ns = sum.mean_network(stamps, facts);
+        (sum, stamps, left_out)
+    }
+
+    /// The mean anatomy of those that have the stamps to use.
+    pub(crate) fn anatomy(
+        &self,
+        label: &'static str,
+        usual: Known,
+        facts: &RecordFacts,
+    ) -> AnatomyAt {
+        let (sum, stamps, left_out) = self.sum(usual);
         AnatomyAt {
             label,
             records: sum.count(),
             left_out,
-            response_ns,
+            response_ns: sum.mean_response(),
             parts: sum.mean_parts(stamps),
-            network_ns,
+            network_ns: sum.mean_network(stamps, facts),
             host_ns: sum.mean_host(stamps, facts),
         }
+    }
+
+    pub(crate) fn add(&mut self, passage: &Passage) {
+        self.0.entry(passage.known()).or_default().add(passage);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Band) {
+        for (known, sum) in &other.0 {
+            self.0.entry(*known).or_default().merge(sum);
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.values().map(PassageSum::count).sum()
+    }
+
+    /// The mean response of all; `None` without any.
+    pub(crate) fn mean_response(&self) -> Option<f64> {
+        let mut all = PassageSum::default();
+        self.0.values().for_each(|sum| all.merge(sum));
+        (all.count() > 0).then(|| all.mean_response())
+    }
+
+    /// The mean response of those that have the stamps which most have, and its parts.
+    pub(crate) fn mean(&self) -> Option<(f64, Vec<Part>)> {
+        let mut counts = StampCounts::default();
+        for (known, sum) in &self.0 {
+            counts.add(*known, sum.count());
+        }
+        let (sum, stamps, _) = self.sum(counts.usual());
+        (sum.count() > 0).then(|| (sum.mean_response(), sum.mean_parts(stamps)))
+    }
+
+    /// Those that are most like one with these stamps: with the same; else with the same stages; else all.
+    pub(crate) fn like(&self, known: Known) -> Band {
+        let only = |is: &dyn Fn(Known) -> bool| {
+            let found = self.0.iter().filter(|(known, _)| is(**known));
+            Some(Band(found.map(|(known, sum)| (*known, *sum)).collect()))
+                .filter(|band| !band.0.is_empty())
+        };
+        only(&|other| other == known)
+            .or_else(|| only(&|other| other.has_stages_of(known)))
+            .unwrap_or_else(|| self.clone())
     }
 }
 

@@ -1,11 +1,13 @@
 //! Packets that took far longer than the others of their stream: how much longer, and in which stage.
 //!
 //! A packet is an *excursion* if its response lies beyond the stream's [`bound`]. Its stages are held
-//! against their means over all packets that are not: what it took more is its *excess*, stage by
-//! stage, and the stage with the most of it is where it was late.
+//! against their means over the packets that are not and have the same stamps: what it took more is its *excess*, stage by
+//! stage, and the stage with the most of it is where it was late. Where no such packet has its stamps, stages that it or those
+//! do not tell apart are one.
 
-use crate::anatomy::Part;
-use crate::passage::{Known, Passage, PassageSum};
+use crate::anatomy::{Part, in_common};
+use crate::band::Band;
+use crate::passage::{Known, Passage};
 use crate::stage::StageSet;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
@@ -27,8 +29,39 @@ pub fn bound(median: Nanos, iqr: Nanos) -> Nanos {
 pub struct Excursions {
     facts: RecordFacts,
     bound: Nanos,
-    usual: BTreeMap<Known, PassageSum>,
+    usual: Usual,
     kept: Vec<Kept>,
+}
+
+/// What packets take that are no excursions.
+#[derive(Debug, Clone, Default)]
+pub struct Usual(Band);
+
+impl Usual {
+    /// Packets that were answered and no excursions.
+    pub fn count(&self) -> u64 {
+        self.0.count()
+    }
+
+    /// Adds those of another stream that is like this one.
+    pub fn merge(&mut self, other: &Usual) {
+        self.0.merge(&other.0);
+    }
+
+    /// The mean response of all, divided as those take it that have the stamps which most have.
+    pub fn parts(&self) -> Vec<Part> {
+        let Some(((mean, mut parts), of_all)) = self.0.mean().zip(self.0.mean_response()) else {
+            return Vec::new();
+        };
+        let factor = if mean > 0.0 { of_all / mean } else { 1.0 };
+        parts.iter_mut().for_each(|part| part.ns *= factor);
+        parts
+    }
+
+    /// The mean response of those that are like a packet with these stamps, and its parts; none where there is no packet.
+    fn like(&self, known: Known) -> (f64, Vec<Part>) {
+        self.0.like(known).mean().unwrap_or_default()
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +114,7 @@ impl Excursions {
         Self {
             facts,
             bound,
-            usual: BTreeMap::new(),
+            usual: Usual::default(),
             kept: Vec::new(),
         }
     }
@@ -101,7 +134,7 @@ impl Excursions {
                 passage,
             });
         } else {
-            self.usual.entry(passage.known()).or_default().add(&passage);
+            self.usual.0.add(&passage);
         }
         late
     }
@@ -117,15 +150,9 @@ impl Excursions {
         self.kept.drain(..forgotten);
     }
 
-    /// Packets that were answered and no excursions.
-    pub fn usual(&self) -> u64 {
-        self.usual.values().map(PassageSum::count).sum()
-    }
-
-    /// The mean anatomy of the packets that were no excursions and had the most stamps in common.
-    pub fn usual_parts(&self) -> Vec<Part> {
-        let most = self.usual.iter().max_by_key(|(_, sum)| sum.count());
-        most.map_or_else(Vec::new, |(&known, sum)| sum.mean_parts(known))
+    /// The packets that were answered and no excursions.
+    pub const fn usual(&self) -> &Usual {
+        &self.usual
     }
 
     /// How many are kept.
@@ -138,50 +165,48 @@ impl Excursions {
         self.kept.is_empty()
     }
 
-    /// Each excursion beside what was usual for all that was pushed, in the order of the records.
-    pub fn iter(&self) -> impl Iterator<Item = Excursion> + '_ {
-        let means: BTreeMap<Known, (f64, Vec<Part>)> = (self.usual.iter())
-            .map(|(&known, sum)| (known, (sum.mean_response(), sum.mean_parts(known))))
-            .collect();
-        let usual = self.mean_response();
-        self.kept.iter().map(move |kept| {
-            let own = means.get(&kept.passage.known());
-            kept.excursion(
-                own.map_or(usual, |own| own.0),
-                own.map_or(&[], |own| &own.1),
-            )
-        })
+    /// The number of each in the stream.
+    pub fn seqs(&self) -> impl Iterator<Item = u64> + '_ {
+        self.kept.iter().map(|kept| kept.seq)
     }
 
-    fn mean_response(&self) -> f64 {
-        let mut all = PassageSum::default();
-        self.usual.values().for_each(|sum| all.merge(sum));
-        if all.count() == 0 {
-            0.0
-        } else {
-            all.mean_response()
+    /// Each excursion beside what was usual for all that was pushed, in the order of the records.
+    pub fn iter(&self) -> impl Iterator<Item = Excursion> + '_ {
+        self.beside(&self.usual)
+    }
+
+    /// Each excursion beside what is usual for these packets, in the order of the records.
+    pub fn beside<'a>(&'a self, usual: &Usual) -> impl Iterator<Item = Excursion> + use<'a> {
+        let mut means: BTreeMap<Known, (f64, Vec<Part>)> = BTreeMap::new();
+        for known in self.kept.iter().map(|kept| kept.passage.known()) {
+            means.entry(known).or_insert_with(|| usual.like(known));
         }
+        let excursion = move |kept: &Kept| kept.excursion(&means[&kept.passage.known()]);
+        self.kept.iter().map(excursion)
     }
 }
 
 impl Kept {
-    fn excursion(&self, usual_response: f64, usual: &[Part]) -> Excursion {
+    fn excursion(&self, (usual_response, usual): &(f64, Vec<Part>)) -> Excursion {
         let at = |offset: Nanos| self.due.wrapping_add(offset);
-        let part = |(stages, ns): (StageSet, i128)| {
-            let mean = usual.iter().find(|part| part.stages == stages);
-            Excess {
-                stages,
-                ns: ns as f64 - mean.map_or(0.0, |part| part.ns),
-                window: (self.passage.window(stages)).map(|(from, to)| (at(from), at(to))),
-            }
+        let own = self.passage.parts();
+        let own = own.iter().map(|(stages, ns)| Part {
+            stages,
+            ns: ns as f64,
+        });
+        let part = |[own, usual]: [Part; 2]| Excess {
+            stages: own.stages,
+            ns: own.ns - usual.ns,
+            window: (self.passage.window(own.stages)).map(|(from, to)| (at(from), at(to))),
         };
+        let both = in_common(&own.collect::<Vec<_>>(), usual);
         Excursion {
             seq: self.seq,
             due: self.due,
             cpu: self.cpu,
             response: self.passage.response(),
             excess: self.passage.response() as f64 - usual_response,
-            parts: self.passage.parts().iter().map(part).collect(),
+            parts: both.into_iter().map(part).collect(),
         }
     }
 }
@@ -324,7 +349,7 @@ mod tests {
         let kept: Vec<_> = excursions.iter().map(|late| late.seq).collect();
         assert_eq!(kept, [5, 7]);
         excursions.keep_latest(5);
-        assert_eq!((excursions.len(), excursions.usual()), (2, 6));
+        assert_eq!((excursions.len(), excursions.usual().count()), (2, 6));
     }
 
     #[test]
@@ -332,28 +357,101 @@ mod tests {
         let mut excursions = Excursions::new(FACTS, 0);
         assert!(excursions.push(&record(0, None)));
         assert_eq!(excursions.iter().next().unwrap().excess, 70_000.0);
-        assert!(excursions.usual_parts().is_empty());
+        assert!(excursions.usual().parts().is_empty());
         let mut lost = record(1, None);
         lost.t_recv = None;
         lost.outcome = Outcome::Lost;
         assert!(!excursions.push(&lost));
-        assert_eq!((excursions.len(), excursions.usual()), (1, 0));
+        assert_eq!((excursions.len(), excursions.usual().count()), (1, 0));
+    }
+
+    #[test]
+    fn a_stamp_that_one_lacks_merges_its_stages_and_hides_no_other() {
+        let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
+        for seq in 0..10 {
+            let mut late = record(seq, (seq == 7).then_some((Stage::ReceiveWakeup, 9_000)));
+            if seq == 7 {
+                late.t_tx = None;
+                late.t_recv = late.t_recv.map(|at| at + 3_000);
+            }
+            assert_eq!(excursions.push(&late), seq == 7);
+        }
+        let late = excursions.iter().next().unwrap();
+        let main = late.main().unwrap();
+        assert_eq!(
+            (main.stages, main.ns, late.excess),
+            (Stage::ReceiveWakeup.into(), 12e3, 12e3)
+        );
+        let merged =
+            StageSet::span(Stage::LocalQueue, Stage::ForwardPath).without(StageSet::OF_SERVERS);
+        let merged = late
+            .parts
+            .iter()
+            .find(|part| part.stages == merged)
+            .unwrap();
+        assert_eq!(merged.ns, 0.0);
+    }
+
+    #[test]
+    fn a_stream_of_late_packets_alone_is_held_against_one_that_is_like_it() {
+        let [mut usual, mut slow] = [(); 2].map(|()| Excursions::new(FACTS, bound(70_000, 0)));
+        for seq in 0..10 {
+            assert!(!usual.push(&record(seq, None)));
+            assert!(slow.push(&record(seq, Some((Stage::Reflector, 50_000)))));
+        }
+        assert_eq!(slow.usual().count(), 0);
+        for late in slow.beside(usual.usual()) {
+            let main = late.main().unwrap();
+            assert_eq!(
+                (main.stages, main.ns, late.excess),
+                (Stage::Reflector.into(), 5e4, 5e4)
+            );
+        }
+        let mut both = slow.usual().clone();
+        both.merge(usual.usual());
+        assert_eq!(both.count(), 10);
+    }
+
+    /// Requests of a server that closes its connections: four of ten make one, which takes as long again.
+    #[test]
+    fn the_mean_is_that_of_all_whatever_stages_they_have() {
+        let mut excursions = Excursions::new(RecordFacts::default(), Nanos::MAX);
+        for seq in 0..10 {
+            let mut asked = Record::due(0, 0, seq, Method::Http, 0);
+            let made = if seq < 4 { 20_000 } else { 0 };
+            asked.t_begin = Some(0);
+            asked.t_connected = (made > 0).then_some(made);
+            asked.t_send = Some(made);
+            asked.t_recv = Some(made + 20_000);
+            asked.outcome = Outcome::Ok;
+            excursions.push(&asked);
+        }
+        let parts = excursions.usual().parts();
+        let all: f64 = parts.iter().map(|part| part.ns).sum();
+        assert_eq!(all, 28e3, "{parts:?}");
     }
 
     proptest! {
         #[test]
-        fn parts_add_up_to_the_excess(delays in prop::collection::vec(0..200_000_i64, 2..30)) {
+        fn parts_add_up_to_the_excess(packets in prop::collection::vec((0..200_000_i64, 0..8_u8), 2..30)) {
             let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
-            for (seq, &delay) in (0..).zip(&delays) {
-                let stage = Stage::ALL[seq as usize % 7];
-                excursions.push(&record(seq, Some((stage, delay))));
+            for (seq, &(delay, lacks)) in (0..).zip(&packets) {
+                let mut record = record(seq, Some((Stage::ALL[seq as usize % 7], delay)));
+                for (at, stamp) in [&mut record.t_tx, &mut record.r_tx, &mut record.t_rx].into_iter().enumerate() {
+                    if lacks >> at & 1 == 1 {
+                        *stamp = None;
+                    }
+                }
+                excursions.push(&record);
             }
-            prop_assert_eq!(excursions.len() as u64 + excursions.usual(), delays.len() as u64);
+            let usual = excursions.usual();
+            prop_assert_eq!(excursions.len() as u64 + usual.count(), packets.len() as u64);
+            let sum = |parts: &mut dyn Iterator<Item = f64>| parts.sum::<f64>();
             for late in excursions.iter() {
-                let sum: f64 = late.parts.iter().map(|part| part.ns).sum();
-                let usual = if excursions.usual() == 0 { 0.0 } else { late.response as f64 - late.excess };
-                prop_assert!((sum + usual - late.response as f64).abs() < 1.0);
+                prop_assert!((sum(&mut late.parts.iter().map(|part| part.ns)) - late.excess).abs() < 1.0);
             }
+            let mean = usual.0.mean_response().unwrap_or(0.0);
+            prop_assert!((sum(&mut usual.parts().iter().map(|part| part.ns)) - mean).abs() < 1.0);
         }
     }
 }

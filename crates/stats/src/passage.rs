@@ -77,6 +77,11 @@ impl Known {
         Known(self.0 & !Self::ABSENCES | other.0 & Self::ABSENCES)
     }
 
+    /// Does it have the same stages?
+    pub(crate) const fn has_stages_of(self, other: Known) -> bool {
+        self.0 & Self::ABSENCES == other.0 & Self::ABSENCES
+    }
+
     pub(crate) const fn and(self, other: Known) -> Known {
         Known(self.0 & other.0)
     }

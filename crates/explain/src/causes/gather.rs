@@ -1,6 +1,6 @@
-//! The records of a run, trial by trial, as tallies of causes. Memory: 16 B a packet, 16 B more where processes
-//! were watched, about 100 B a late
-//! packet of the trial that is read, and a few MB for its one-way delays.
+//! The records of a run, trial by trial, as tallies of causes. Why a packet was late is asked once all trials are read: a repeat of
+//! which most packets were late shows what is usual in the others alone. Memory: 16 B a packet, 16 B more where processes
+//! were watched, about 150 B a late packet, and a few MB for the one-way delays of the trial that is read.
 
 use super::Worst;
 use super::anatomies::Anatomies;
@@ -11,8 +11,9 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::method::Method;
-use delaylab_model::noise::{CpuUse, NoiseKind};
+use delaylab_model::noise::{CpuUse, NoiseEvent, NoiseKind};
 use delaylab_model::path::Topology;
+use delaylab_model::plan::levels_in_words;
 use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
@@ -167,7 +168,8 @@ impl<'a> Gathered<'a> {
     /// Of all records of a run, in which these processes ran. Its experiment, where that is known, says which of
     /// its simulated hosts are two.
     pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&Resolved>) -> Self {
-        let bounds = bounds(run.trials());
+        let alike = alike(run.trials());
+        let bounds = bounds(run.trials(), &alike);
         let mut sources: Vec<String> = Vec::new();
         for source in run.trials().iter().flat_map(|row| &row.facts.noise_sources) {
             if !sources.contains(source) {
@@ -204,12 +206,16 @@ impl<'a> Gathered<'a> {
             index: (run.trials().iter().zip(0..))
                 .map(|(row, at)| ((row.trial, row.probe), at))
                 .collect(),
+            usual: vec![excursion::Usual::default(); alike.len()],
+            alike,
             bounds,
             counts,
             handshakes_beside: run.trials().iter().any(|row| is_request(row.method)),
             sees_queues,
             apart: apart.map(|planned| planned.trial.id).collect(),
             open: None,
+            read: Vec::new(),
+            under_way: BTreeMap::new(),
             gathered: Gathered {
                 streams: run.trials().iter().map(stream).collect(),
                 tallies: BTreeMap::new(),
@@ -231,7 +237,7 @@ impl<'a> Gathered<'a> {
         };
         run.scan(None, |_, record| gathering.push(record));
         gathering.end_trial();
-        gathering.gathered
+        gathering.finish()
     }
 }
 
@@ -258,15 +264,23 @@ fn ran(rows: &[TrialRow]) -> Vec<CpuUse> {
     all
 }
 
+/// For each row the first one of its combination of levels and its probe.
+fn alike(rows: &[TrialRow]) -> Vec<usize> {
+    let mut first = BTreeMap::<(String, &str), usize>::new();
+    let each = rows.iter().zip(0..).map(|(row, at)| {
+        let key = (levels_in_words(&row.factors, None), &*row.probe_name);
+        *first.entry(key).or_insert(at)
+    });
+    each.collect()
+}
+
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
-fn bounds(rows: &[TrialRow]) -> Vec<Option<Nanos>> {
-    let of = |row: &TrialRow| {
-        let alike = |other: &&TrialRow| {
-            (&other.probe_name, &other.factors) == (&row.probe_name, &row.factors)
-        };
+fn bounds(rows: &[TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
+    let of = |first: &usize| {
         let usual = |name: &str| {
-            let all = rows.iter().filter(alike).filter_map(|row| row.figure(name));
+            let all = rows.iter().zip(alike).filter(|(_, of)| *of == first);
+            let all = all.filter_map(|(row, _)| row.figure(name));
             Functional::Quantile(0.5).value(&mut all.collect::<Vec<_>>())
         };
         let median = usual("response_p50_ns")?;
@@ -275,14 +289,21 @@ fn bounds(rows: &[TrialRow]) -> Vec<Option<Nanos>> {
             usual("response_iqr_ns")? as Nanos,
         ))
     };
-    rows.iter().map(of).collect()
+    let mut known = BTreeMap::new();
+    let each = alike.iter();
+    each.map(|first| *known.entry(*first).or_insert_with(|| of(first)))
+        .collect()
 }
 
 struct Gathering<'a> {
     run: &'a Run,
     trains: &'a Trains,
     index: BTreeMap<(u32, u16), usize>,
+    /// For each stream the first one of its combination of levels and its probe.
+    alike: Vec<usize>,
     bounds: Vec<Option<Nanos>>,
+    /// What the packets of all repeats take that were not late, by the first of them.
+    usual: Vec<excursion::Usual>,
     /// Is it the first of those streams that are the same simulation? Of the others only effects and conditions are
     /// read.
     counts: Vec<bool>,
@@ -293,18 +314,30 @@ struct Gathering<'a> {
     /// Simulated trials whose reflector is another host, though one clock serves both.
     apart: BTreeSet<u32>,
     open: Option<Open>,
+    /// Trials that were read and have late packets.
+    read: Vec<Read>,
+    /// When late packets of the trial that is explained were under way, by cause: since when and how long.
+    under_way: BTreeMap<LateCause, Vec<(Nanos, Nanos)>>,
     gathered: Gathered<'a>,
 }
 
 /// The trial that is read.
 #[derive(Debug)]
 struct Open {
-    trial: u32,
-    excursions: BTreeMap<usize, Excursions>,
     /// Packets that were answered and not late, by stream, where queues are seen into.
     usual: BTreeMap<usize, Vec<u64>>,
     ways: BTreeMap<usize, ways::StreamDelays>,
-    /// Packets that the clock was set under, by stream.
+    read: Read,
+}
+
+/// What is kept of a trial until all are read.
+#[derive(Debug, Default)]
+struct Read {
+    trial: u32,
+    excursions: BTreeMap<usize, Excursions>,
+    /// What held late packets in queues longest, there and back, by stream and sequence number.
+    held: BTreeMap<(usize, u64), Vec<Held>>,
+    /// Late packets that the clock was set under, by stream.
     clock: BTreeSet<(usize, u64)>,
     /// Late packets with segments that TCP sent again, by stream.
     sent_again: BTreeSet<(usize, u64)>,
@@ -314,7 +347,7 @@ struct Open {
     servers: BTreeMap<(usize, u64), Bounds>,
 }
 
-impl Gathering<'_> {
+impl<'a> Gathering<'a> {
     fn push(&mut self, record: &Record) {
         let Some(&at) = self.index.get(&(record.trial, record.probe)) else {
             return;
@@ -322,7 +355,7 @@ impl Gathering<'_> {
         if self
             .open
             .as_ref()
-            .is_some_and(|open| open.trial != record.trial)
+            .is_some_and(|open| open.read.trial != record.trial)
         {
             self.end_trial();
         }
@@ -341,17 +374,15 @@ impl Gathering<'_> {
             .push(response.map_or(f64::NAN, |ns| ns as f64));
         let counts = self.counts[at];
         let open = self.open.get_or_insert_with(|| Open {
-            trial: record.trial,
-            excursions: BTreeMap::new(),
             usual: BTreeMap::new(),
             ways: BTreeMap::new(),
-            clock: BTreeSet::new(),
-            sent_again: BTreeSet::new(),
-            overtaken: BTreeSet::new(),
-            servers: BTreeMap::new(),
+            read: Read {
+                trial: record.trial,
+                ..Read::default()
+            },
         });
         let (facts, bound) = (stream.row.facts.records, self.bounds[at]);
-        let excursions = open.excursions.entry(at);
+        let excursions = open.read.excursions.entry(at);
         let excursions =
             excursions.or_insert_with(|| Excursions::new(facts, bound.unwrap_or(Nanos::MAX)));
         let late = excursions.push(record);
@@ -360,6 +391,19 @@ impl Gathering<'_> {
             if self.sees_queues {
                 open.usual.entry(at).or_default().push(record.seq);
             }
+        }
+        let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);
+        if late && set {
+            open.read.clock.insert((at, record.seq));
+        }
+        if late && record.retransmits > Some(0) {
+            open.read.sent_again.insert((at, record.seq));
+        }
+        if late && record.reorder_extent > 0 {
+            open.read.overtaken.insert((at, record.seq));
+        }
+        if late && let Some(bounds) = record.server() {
+            open.read.servers.insert((at, record.seq), bounds);
         }
         if !counts {
             return;
@@ -379,19 +423,6 @@ impl Gathering<'_> {
             ways.or_insert_with(|| ways::StreamDelays::new(facts))
                 .push(record);
         }
-        let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);
-        if late && set {
-            open.clock.insert((at, record.seq));
-        }
-        if late && record.retransmits > Some(0) {
-            open.sent_again.insert((at, record.seq));
-        }
-        if late && record.reorder_extent > 0 {
-            open.overtaken.insert((at, record.seq));
-        }
-        if late && let Some(bounds) = record.server() {
-            open.servers.insert((at, record.seq), bounds);
-        }
     }
 
     fn end_trial(&mut self) {
@@ -402,77 +433,124 @@ impl Gathering<'_> {
             let row = self.gathered.streams[at].row;
             self.gathered.ways.add(row, stream);
         }
-        let noise = self.run.noise(Some(open.trial));
-        let join = Join::new(&noise);
         open.usual
             .values_mut()
             .for_each(|seqs| seqs.sort_unstable());
-        let mut held = self.held(&open);
-        let mut under_way = BTreeMap::<LateCause, Vec<(Nanos, Nanos)>>::new();
-        for (&at, excursions) in &open.excursions {
-            let (usual, packets) = (excursions.usual_parts(), excursions.usual() as f64);
+        open.read.held = self.held(&open);
+        for (&at, excursions) in &open.read.excursions {
+            let usual = excursions.usual();
+            self.usual[self.alike[at]].merge(usual);
+            let (parts, packets) = (usual.parts(), usual.count() as f64);
             let stream = &mut self.gathered.streams[at];
-            stream.usual.anatomy.add(&usual, packets);
-            if !self.counts[at] {
-                continue;
+            stream.usual.anatomy.add(&parts, packets);
+            if self.counts[at] {
+                self.gathered.stages.usual(stream.row, &parts, packets);
             }
+        }
+        let mut read = open.read;
+        read.excursions
+            .retain(|_, excursions| !excursions.is_empty());
+        self.read
+            .extend(Some(read).filter(|read| !read.excursions.is_empty()));
+    }
+
+    /// All trials are read.
+    fn finish(mut self) -> Gathered<'a> {
+        for trial in std::mem::take(&mut self.read) {
+            self.explain(&trial);
+        }
+        self.gathered
+    }
+
+    /// Why packets of this trial were late.
+    fn explain(&mut self, trial: &Read) {
+        let noise = self.run.noise(Some(trial.trial));
+        let join = Join::new(&noise);
+        for (&at, excursions) in &trial.excursions {
             let row = self.gathered.streams[at].row;
-            self.gathered.stages.usual(row, &usual, packets);
-            let (mut excess, mut late_packets, mut lost_ns) = (Anatomies::default(), 0, 0.0);
+            let (mut excess, mut lost_ns) = (Anatomies::default(), 0.0);
+            let late: Vec<Excursion> = excursions.beside(self.usual(at, excursions)).collect();
             let facts = self.blamed_by(row);
-            let host = HostView::new(facts, &join, self.trains, excursions.iter());
+            let host = HostView::new(facts, &join, self.trains, late.iter().cloned());
             let host = host.over_tcp(row.method.is_stream());
-            let losses = SentAgain::new(at, excursions, &open.sent_again);
-            for late in excursions.iter() {
-                let held = held.remove(&(at, late.seq));
-                let (what, event) = if open.clock.contains(&(at, late.seq)) {
+            let losses = SentAgain::new(at, &late, &trial.sent_again);
+            for late in &late {
+                let held = trial.held.get(&(at, late.seq));
+                let held = held.and_then(|held| Held::longest(held, late));
+                let (what, event) = if trial.clock.contains(&(at, late.seq)) {
                     (LateCause::Clock, None)
-                } else if losses.explain(&late) {
+                } else if losses.explain(late) {
                     (LateCause::SentAgain, None)
                 } else {
-                    whose(&late, &host, held.as_ref())
+                    whose(late, &host, held)
                 };
-                let what = match open.servers.get(&(at, late.seq)) {
-                    Some(&server) => by_bounds(what, &late, server),
+                let what = match trial.servers.get(&(at, late.seq)) {
+                    Some(&server) => by_bounds(what, late, server),
                     None => what,
                 };
-                let activation = match (&what, event) {
-                    (LateCause::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
-                    _ => None,
-                };
-                let of_stream = &mut self.gathered.streams[at].late;
-                let (packets, lost) = of_stream.entry(what.clone()).or_default();
-                (*packets, *lost) = (*packets + 1, *lost + late.excess);
-                let of_cause = under_way.entry(what.clone()).or_default();
-                of_cause.push((late.due, late.response));
-                let tally = self.gathered.tallies.entry(what).or_default();
-                tally.add(open.trial, at, &self.gathered.streams[at], &late);
-                tally.over_tcp += u64::from(row.method.is_stream());
-                tally.sent_again += u64::from(open.sent_again.contains(&(at, late.seq)));
-                tally.overtaken += u64::from(open.overtaken.contains(&(at, late.seq)));
-                if let Some(event) = event {
-                    tally.stopped += u64::from(event.kind == NoiseKind::Stopped);
-                    let ran = activation.map_or(event.length, |activation| activation.ran);
-                    tally.lengths.push(event.length as f64);
-                    tally.activations.push(ran as f64);
-                    tally.cpus.extend(event.cpu);
-                    tally.pids.extend(event.pid);
-                }
+                self.add(trial, at, late, (what, event));
                 let parts = late.parts.iter().map(|part| Part {
                     stages: part.stages,
                     ns: part.ns,
                 });
                 excess.add(&parts.collect::<Vec<_>>(), 1.0);
-                (late_packets, lost_ns) = (late_packets + 1, lost_ns + late.excess);
+                lost_ns += late.excess;
             }
-            self.gathered
-                .stages
-                .late(row, &excess, late_packets, lost_ns);
+            if self.counts[at] {
+                let packets = late.len() as u64;
+                self.gathered.stages.late(row, &excess, packets, lost_ns);
+            }
         }
+        let under_way = std::mem::take(&mut self.under_way);
         self.gathered.events += Events::among(under_way.values().flatten().copied().collect());
         for (what, packets) in under_way {
             let tally = self.gathered.tallies.entry(what).or_default();
             tally.events += Events::among(packets);
+        }
+    }
+
+    /// What late packets of this stream are held against: the others of it; where these are the fewer, those of all repeats.
+    fn usual<'u>(&'u self, at: usize, excursions: &'u Excursions) -> &'u excursion::Usual {
+        let own = excursions.usual();
+        match own.count() >= excursions.len() as u64 {
+            true => own,
+            false => &self.usual[self.alike[at]],
+        }
+    }
+
+    /// Adds a late packet to what its cause comes to.
+    fn add(
+        &mut self,
+        trial: &Read,
+        at: usize,
+        late: &Excursion,
+        (what, event): (LateCause, Option<&NoiseEvent>),
+    ) {
+        let activation = match (&what, event) {
+            (LateCause::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
+            _ => None,
+        };
+        let of_stream = &mut self.gathered.streams[at].late;
+        let (packets, lost) = of_stream.entry(what.clone()).or_default();
+        (*packets, *lost) = (*packets + 1, *lost + late.excess);
+        if !self.counts[at] {
+            return;
+        }
+        let of_cause = self.under_way.entry(what.clone()).or_default();
+        of_cause.push((late.due, late.response));
+        let stream = &self.gathered.streams[at];
+        let tally = self.gathered.tallies.entry(what).or_default();
+        tally.add(trial.trial, at, stream, late);
+        tally.over_tcp += u64::from(stream.row.method.is_stream());
+        tally.sent_again += u64::from(trial.sent_again.contains(&(at, late.seq)));
+        tally.overtaken += u64::from(trial.overtaken.contains(&(at, late.seq)));
+        if let Some(event) = event {
+            tally.stopped += u64::from(event.kind == NoiseKind::Stopped);
+            let ran = activation.map_or(event.length, |activation| activation.ran);
+            tally.lengths.push(event.length as f64);
+            tally.activations.push(ran as f64);
+            tally.cpus.extend(event.cpu);
+            tally.pids.extend(event.pid);
         }
     }
 
@@ -489,25 +567,30 @@ impl Gathering<'_> {
         }
     }
 
-    /// What held late packets of a trial in a queue longest, by stream and number, beyond what the others of the
+    /// What held late packets of a trial in a queue longest, there and back, by stream and number, beyond what the others of the
     /// stream wait there: classes wait differently in one queue. What those met is added up meanwhile.
-    fn held(&mut self, open: &Open) -> BTreeMap<(usize, u64), Held> {
-        let late: BTreeSet<(usize, u64)> = (open.excursions.iter())
-            .flat_map(|(&at, excursions)| excursions.iter().map(move |late| (at, late.seq)))
-            .collect();
+    fn held(&mut self, open: &Open) -> BTreeMap<(usize, u64), Vec<Held>> {
         if !self.sees_queues {
             return BTreeMap::new();
         }
+        let late: BTreeSet<(usize, u64)> = (open.read.excursions.iter())
+            .flat_map(|(&at, excursions)| excursions.seqs().map(move |seq| (at, seq)))
+            .collect();
         let streams = &mut self.gathered.streams;
         let mut usual: BTreeMap<(usize, Arc<str>), (f64, f64)> = BTreeMap::new();
-        let mut waits: Vec<((usize, u64), Arc<str>, f64)> = Vec::new();
-        self.run.for_each_hop(Some(open.trial), |hop| {
+        let mut waits: Vec<((usize, u64), Held)> = Vec::new();
+        self.run.for_each_hop(Some(open.read.trial), |hop| {
             let Some(&at) = self.index.get(&(hop.trial, hop.probe)) else {
                 return;
             };
             let ns = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
             if late.contains(&(at, hop.seq)) {
-                waits.push(((at, hop.seq), hop.port.clone(), ns));
+                let held = Held {
+                    port: hop.port.clone(),
+                    direction: hop.direction,
+                    ns,
+                };
+                waits.push(((at, hop.seq), held));
             } else {
                 let (sum, count) = usual.entry((at, hop.port.clone())).or_default();
                 (*sum, *count) = (*sum + ns, *count + 1.0);
@@ -517,16 +600,19 @@ impl Gathering<'_> {
                 }
             }
         });
-        let mut held: BTreeMap<(usize, u64), Held> = BTreeMap::new();
-        for (whose, port, ns) in waits {
-            let usual = usual.get(&(whose.0, port.clone()));
-            let ns = ns - usual.map_or(0.0, |(sum, count)| sum / count);
-            let longest = held.get(&whose).is_none_or(|known| known.ns < ns);
-            if longest {
-                held.insert(whose, Held { port, ns });
+        let mut longest: BTreeMap<(usize, u64), Vec<Held>> = BTreeMap::new();
+        for (whose, mut held) in waits {
+            let usual = usual.get(&(whose.0, held.port.clone()));
+            held.ns -= usual.map_or(0.0, |(sum, count)| sum / count);
+            let of_packet = longest.entry(whose).or_default();
+            let same_way = |known: &Held| known.direction == held.direction;
+            match of_packet.iter().position(same_way) {
+                Some(at) if of_packet[at].ns < held.ns => of_packet[at] = held,
+                Some(_) => {}
+                None => of_packet.push(held),
             }
         }
-        held
+        longest
     }
 }
 
@@ -538,8 +624,8 @@ struct SentAgain {
 }
 
 impl SentAgain {
-    fn new(at: usize, excursions: &Excursions, sent_again: &BTreeSet<(usize, u64)>) -> Self {
-        let known = excursions.iter();
+    fn new(at: usize, late: &[Excursion], sent_again: &BTreeSet<(usize, u64)>) -> Self {
+        let known = late.iter();
         let known = known.filter(|late| sent_again.contains(&(at, late.seq)));
         let repaired = known.map(|late| (late.due, late.due.saturating_add(late.response)));
         Self {

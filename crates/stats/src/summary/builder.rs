@@ -139,7 +139,7 @@ impl SummaryBuilder {
     }
 
     fn answered(&mut self, passage: &Passage) {
-        self.stamps.add(passage.known());
+        self.stamps.add(passage.known(), 1);
         for (measure, tally) in Measure::ALL.into_iter().zip(&mut self.measures) {
             if let Some(value) = measure.value(passage, &self.facts) {
                 tally.push(value);

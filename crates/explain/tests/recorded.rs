@@ -1,0 +1,132 @@
+//! Runs as a live host records them, of which every stamp is known.
+
+use crate::causes::{carry_out, explain_in};
+use delaylab_explain::causes::{self, Explanation, slow::Baseline};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::refusal::Refusal;
+use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
+use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
+use delaylab_stats::attribution::LateCause;
+
+/// Packets of a probe in each trial.
+const PACKETS: u64 = 200;
+
+/// How the records of a trial read, and how long a packet is under way: there, at the reflector and back, µs.
+struct Known {
+    clock: fn(&Trial) -> ReflectorClock,
+    takes: fn(&Trial, u64) -> [Nanos; 3],
+}
+
+impl World for Known {
+    fn refusals(&self, _: &Trial) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
+        let records = RecordFacts {
+            reflector_clock: (self.clock)(trial),
+            residence: Residence::ToDriver,
+        };
+        sink.begin(0, &records).unwrap();
+        for seq in 0..PACKETS {
+            let due = seq as Nanos * 100 * MILLISECOND;
+            let mut at = due;
+            let mut after = |us: Nanos| {
+                at += us * MICROSECOND;
+                Some(at)
+            };
+            let [there, reflector, back] = (self.takes)(trial, seq);
+            let mut record = Record::due(trial.id, 0, seq, Method::Udp, due);
+            record.t_send = after(1);
+            record.t_sched = after(1);
+            record.t_tx = after(1);
+            record.r_rx = after(there);
+            record.r_user = record.r_rx;
+            record.r_tx = after(reflector);
+            record.t_rx = after(back);
+            record.t_recv = after(1);
+            record.outcome = Outcome::Ok;
+            sink.record(&record).unwrap();
+        }
+        Ok(TrialFacts::from(vec![ProbeFacts {
+            records,
+            ..ProbeFacts::default()
+        }]))
+    }
+}
+
+fn experiment(design: &str) -> String {
+    format!(
+        r#"
+name = "known"
+title = "Packets whose stamps are known"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = {{ every = "100ms" }}
+duration = "20s"
+
+[path]
+topology = "two-hosts"
+framing = "ethernet"
+rate = "100Mbit/s"
+
+{design}
+"#
+    )
+}
+
+/// Nothing is known of the path, as of a live one.
+fn of_a_live_path(world: &mut Known, design: &str, baseline: Baseline<'_>) -> Explanation {
+    let runs = tempfile::tempdir().unwrap();
+    let (run, _) = carry_out(runs.path(), &experiment(design), 1, ("live", world));
+    causes::explain(&run, None, baseline)
+}
+
+/// What they are held against is what is usual in the other repeats.
+#[test]
+fn a_repeat_that_is_slow_as_a_whole_is_late_by_what_it_takes_more() {
+    let mut world = Known {
+        clock: |_| ReflectorClock::Unrelated,
+        takes: |trial, seq| {
+            let reflector = if trial.id == 2 { 8_000 } else { 10 };
+            [10_000 + seq as Nanos % 10, reflector, 10_000]
+        },
+    };
+    let found = explain_in(&mut world, &experiment("[design]\nrepeats = 3\n"), 1);
+    let [cause] = &found.causes[..] else {
+        panic!("{:#?}", found.causes)
+    };
+    assert_eq!(cause.what, LateCause::Reflector { here: false });
+    assert_eq!(cause.packets, PACKETS);
+    let each = cause.lost_ns / PACKETS as f64;
+    assert!((each - 7_990e3).abs() < 1e3, "{each}");
+}
+
+/// Small packets have no room for the reflector's stamps.
+#[test]
+fn a_condition_that_is_not_slow_tells_all_its_stages_apart() {
+    let sizes = "[sweep]\nsize = { set = \"probe.echo.payload\", to = [\"40B\", \"200B\"] }\n";
+    let mut world = Known {
+        clock: |trial| match trial.probes[0].payload {
+            40 => ReflectorClock::None,
+            _ => ReflectorClock::Unrelated,
+        },
+        takes: |trial, _| match trial.probes[0].payload {
+            40 => [500, 4_000, 500],
+            _ => [550, 4_000, 550],
+        },
+    };
+    let found = of_a_live_path(&mut world, sizes, Baseline::Best);
+    let said = found.slow_answer();
+    assert!(
+        said.starts_with("No condition is slow against the best one")
+            && said.contains("78 % of the response of size 200B is time in the reflector's host"),
+        "{said}"
+    );
+}
