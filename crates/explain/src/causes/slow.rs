@@ -12,7 +12,8 @@ use super::combination::{LEAST_NS, SLOW, lost_share};
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
-use delaylab_model::load::Load;
+use delaylab_model::distinct::Distinct;
+use delaylab_model::load::{Direction, Load};
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
@@ -74,7 +75,7 @@ pub struct Condition {
     pub host: HostCondition,
     /// The run's own load in it: its name, and how many streams.
     pub loads: Vec<(String, u32)>,
-    /// Packets that were due.
+    /// Packets that were due; trials that are copies of another one count once.
     pub packets: u64,
     /// Packets that were answered.
     pub answered: u64,
@@ -297,7 +298,13 @@ impl Slow {
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
-    pub(super) fn worst_in(&self, causes: &[&LateCause]) -> Option<(&Condition, f64)> {
+    /// Handshakes beside requests are in no condition, and what is the same simulation may be in several: that all is `lost_ns`, or
+    /// more where conditions have more together.
+    pub(super) fn worst_in(
+        &self,
+        causes: &[&LateCause],
+        lost_ns: f64,
+    ) -> Option<(&Condition, f64)> {
         if self.conditions.len() < 2 {
             return None;
         }
@@ -307,6 +314,7 @@ impl Slow {
             of_these.map(|(.., ns)| ns).sum()
         };
         let all: f64 = self.conditions.iter().map(lost).sum();
+        let all = all.max(lost_ns);
         let of_each = self.conditions.iter().map(|one| (one, lost(one)));
         let (worst, most) = of_each.max_by(|a, b| a.1.total_cmp(&b.1))?;
         (all > 0.0).then_some((worst, most / all))
@@ -324,12 +332,15 @@ pub(super) fn find(
         .map(|planned| (planned.trial.id, planned))
         .collect();
     let mut alike = BTreeMap::<(String, &str), Vec<&Stream<'_>>>::new();
+    let mut distinct = Distinct::new();
     for stream in &gathered.streams {
         let key = (
             levels_in_words(&stream.row.factors, None),
             stream.row.probe_name.as_str(),
         );
-        alike.entry(key).or_default().push(stream);
+        if distinct.counts(stream.row.facts.trace_hash, key.clone()) {
+            alike.entry(key).or_default().push(stream);
+        }
     }
     let mut handshakes = BTreeMap::<String, f64>::new();
     for ((levels, _), streams) in &alike {

@@ -7,7 +7,7 @@ use delaylab_model::units::{format_duration_f64, format_part, format_share};
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
 
-/// So much of the excess delay in one condition is worth a word.
+/// More of the excess delay than this in one condition is worth a word.
 const MOST_IN_ONE: f64 = 0.5;
 
 /// Whose fault late packets are, in a sentence or two. What the run's own load did is no finding, and is said apart.
@@ -101,8 +101,8 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let of_worst = format_share(of_lost(worst.lost_ns));
     let most = what_most(worst, &of_worst, explanation);
     let causes: Vec<&LateCause> = found.iter().map(|cause| &cause.what).collect();
-    let where_most = explanation.slow.worst_in(&causes);
-    let late = match where_most.filter(|(_, share)| *share >= MOST_IN_ONE) {
+    let where_most = explanation.slow.worst_in(&causes, lost);
+    let late = match where_most.filter(|(_, share)| *share > MOST_IN_ONE) {
         Some((condition, of_all)) => {
             format!(
                 "{late}, {} of that in {}",
