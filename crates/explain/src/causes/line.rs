@@ -9,6 +9,10 @@ use delaylab_model::trial::Trial;
 use delaylab_topology::framing::{framing_of, in_cells, wire};
 use delaylab_topology::network::{PortId, other_end};
 use delaylab_topology::{Built, Routes, build};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Flows are spread over equal ways: so many of them are looked at.
+const EQUAL_WAYS: u64 = 16;
 
 /// One link of a way.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +51,35 @@ pub(super) fn links(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Link>; 2] {
     let there = lines(&built, &there.unwrap_or_default(), ip_size, |port| port);
     let back = lines(&built, &back.unwrap_or_default(), ip_size, other_end);
     [there, back]
+}
+
+/// The ports whose queues packets of each load go through, by the load's name. Empty where the path cannot be built.
+pub(super) fn ports_of_loads(trial: &Trial) -> BTreeMap<String, BTreeSet<String>> {
+    let Ok(built) = build(trial) else {
+        return BTreeMap::new();
+    };
+    let mut routes = Routes::new(&built.network);
+    let mut of_each = BTreeMap::<String, BTreeSet<String>>::new();
+    for (load, streams) in trial.loads.iter().zip(&built.loads) {
+        let ports = of_each.entry(load.name.clone()).or_default();
+        for (ends, key) in streams
+            .iter()
+            .flat_map(|ends| (0..EQUAL_WAYS).map(move |key| (ends, key)))
+        {
+            let way = routes.path(ends.from, ends.to, ends.out.as_deref(), key);
+            let way = way.unwrap_or_default();
+            ports.extend(way.into_iter().map(|port| built.network.port_name(port)));
+        }
+    }
+    of_each
+}
+
+/// The port by which packets of this probe leave their host.
+pub(super) fn first_port(trial: &Trial, probe: u16) -> Option<String> {
+    let built = build(trial).ok()?;
+    let ends = built.probes.get(usize::from(probe))?;
+    let way = Routes::new(&built.network).path(ends.from, ends.to, ends.out.as_deref(), 0)?;
+    Some(built.network.port_name(*way.first()?))
 }
 
 /// `as_named` is the port that a link is called by: both ways have the names of the way there.

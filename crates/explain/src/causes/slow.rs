@@ -245,6 +245,21 @@ impl Condition {
         });
     }
 
+    /// The run's own load that goes through the queue of this port, or of the prober's host: where its path is not known, what that
+    /// sends.
+    fn loads_through(&self, port: Option<&str>) -> Vec<&Load> {
+        let known = &self.likeness.within.known;
+        let port = port.or(known.first_port.as_deref());
+        let goes_through = |load: &&Load| match port {
+            Some(port) => {
+                let ports = known.ports_of_loads.get(&load.name);
+                ports.is_some_and(|ports| ports.contains(port))
+            }
+            None => load.direction == Direction::Up,
+        };
+        self.likeness.loads.iter().filter(goes_through).collect()
+    }
+
     fn is_like(&self, other: &Condition) -> bool {
         (&self.probe, self.host, &self.likeness.loads)
             == (&other.probe, other.host, &other.likeness.loads)
@@ -285,15 +300,22 @@ impl Slow {
         words::answer(self)
     }
 
-    /// The run's own load, where packets were late by this beside such load alone; else empty.
+    /// The run's own load, where packets were late in a queue that such load goes through, and beside it alone; else empty.
     pub fn load_beside(&self, what: &LateCause) -> String {
+        let LateCause::Queue { port } = what else {
+            return String::new();
+        };
         let mut beside: Vec<&Condition> = self.conditions.iter().collect();
         beside.retain(|condition| condition.late.iter().any(|(late, ..)| late == what));
-        if beside.iter().any(|condition| condition.loads.is_empty()) {
+        let loads = beside
+            .iter()
+            .map(|condition| condition.loads_through(Some(port)));
+        let loads: Vec<Vec<&Load>> = loads.collect();
+        if loads.iter().any(Vec::is_empty) {
             return String::new();
         }
-        let names = beside.iter().flat_map(|condition| &condition.loads);
-        let names: BTreeSet<&str> = names.map(|(name, _)| name.as_str()).collect();
+        let names = loads.iter().flatten().map(|load| load.name.as_str());
+        let names: BTreeSet<&str> = names.collect();
         names.into_iter().collect::<Vec<_>>().join(", ")
     }
 

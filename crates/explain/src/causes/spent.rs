@@ -10,7 +10,7 @@ use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::record::Record;
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Bytes of headers of TCP over IPv4.
@@ -157,6 +157,8 @@ impl Usual {
         }
         KnownWay {
             lines,
+            first_port: line::first_port(trial, probe),
+            ports_of_loads: line::ports_of_loads(trial),
             pacing_ns: line::pacing_ns(trial, size),
         }
     }
@@ -206,6 +208,10 @@ impl Usual {
 pub(super) struct KnownWay {
     /// Its links, there and back.
     pub(super) lines: [Vec<Link>; 2],
+    /// The port by which packets leave their host.
+    pub(super) first_port: Option<String>,
+    /// The ports whose queues each load goes through.
+    pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
     /// What the shaper before it takes, ns.
     pub(super) pacing_ns: f64,
 }

@@ -100,12 +100,10 @@ fn own_load(condition: &Condition, main: &Component) -> String {
         Component::Stages(stages) => *stages == StageSet::only(Stage::LocalQueue),
         _ => false,
     };
-    if !queue {
-        return String::new();
-    }
-    let loads = condition.loads.iter().map(|(name, streams)| match streams {
-        1 => name.clone(),
-        _ => format!("{name}, {streams} streams"),
+    let loads = condition.loads_through(port).into_iter();
+    let loads = loads.map(|load| match load.streams {
+        1 => load.name.clone(),
+        streams => format!("{}, {streams} streams", load.name),
     });
     let loads: Vec<String> = loads.collect();
     match loads.is_empty() {
