@@ -140,6 +140,36 @@ fn the_queue_that_dropped_packets_is_named_for_every_probe_of_its_trial() {
     assert_eq!(found.outage_warning(), None);
 }
 
+/// Nor is it another reason if none of them was answered.
+#[test]
+fn the_queue_that_dropped_every_packet_of_a_probe_is_its_reason() {
+    let dropped = &["packets were dropped at s1→s2: the buffer was full"];
+    let found = explain(|_| Outcome::Lost, dropped);
+    assert_eq!(
+        found.lost_answer(),
+        "Every packet of probe second was lost (400): the queue of s1→s2 dropped packets (the buffer was full)."
+    );
+}
+
+/// They are no losses and no answers.
+#[test]
+fn corrupt_replies_and_packets_that_could_not_be_sent_are_said() {
+    let ends = |seq| match seq {
+        10 => Outcome::Lost,
+        20..140 => Outcome::Corrupt,
+        200..203 => Outcome::LocalError,
+        _ => Outcome::Ok,
+    };
+    let found = explain(ends, &[]);
+    let lost = found.some_lost_answer();
+    assert!(lost.contains("no valid answer to 120 in a row"), "{lost}");
+    assert_eq!(
+        found.irregular_answer(),
+        "This host could not send 3 of 800 packets. 120 of 797 packets were answered with a corrupt reply: replies came with other \
+         bytes than were sent."
+    );
+}
+
 /// The host's stamps of packets that nothing answered would tell nothing, and what was run is the ping that says why.
 #[test]
 fn what_only_answers_would_show_is_left_out_without_any() {

@@ -121,6 +121,48 @@ fn a_full_buffer_is_named_in_a_run_of_one_condition() {
 }
 
 #[test]
+fn every_probe_knows_of_the_full_buffer_and_of_the_load_that_fills_it() {
+    let other = "\n[[probe]]\nname = \"other\"\nmethod = \"udp\"\npayload = \"64B\"\npacing = { poisson = \"20ms\" }\n\
+                 duration = \"3s\"\n\n[[load]]\nname = \"back\"\nkind = \"cbr\"\nrate = \"1Mbit/s\"\npayload = \"1200B\"\n\
+                 direction = \"down\"\n";
+    let found = explain(&experiment("64B", &(full_buffer("60KB") + other)), 7);
+    assert_eq!(found.slow.conditions.len(), 2);
+    for condition in &found.slow.conditions {
+        assert!(condition.queues["s1→b1"].is_full, "{condition:#?}");
+    }
+    let said = found.slow_answer();
+    assert!(
+        said.contains("The run's own load (flood) goes through this queue."),
+        "{said}"
+    );
+}
+
+/// Levels that change nothing: the repeats of one are the simulations of the other.
+#[test]
+fn copies_of_a_simulation_have_its_late_packets_and_no_more() {
+    let text = experiment(
+        "64B",
+        "[path.switch]\ndiscipline = \"fifo\"\nbuffer = \"100KB\"\n[sweep]\nbuffer = { set = \"path.switch.buffer\", to = \
+         [\"100KB\", \"200KB\"] }\n[design]\nrepeats = 3\n[[load]]\nname = \"burst\"\nkind = \"on-off\"\nrate = \"90Mbit/s\"\n\
+         on = \"5ms\"\noff = \"200ms\"\npayload = \"1000B\"\n",
+    );
+    let found = explain(&text.replace("poisson", "every"), 7);
+    assert_eq!((found.trials, found.repeated), (3, 3));
+    assert!(found.late > 0, "{found:#?}");
+    for condition in &found.slow.conditions {
+        assert_eq!(
+            (condition.late_packets(), condition.answered),
+            (found.late, found.answered)
+        );
+    }
+    assert!(
+        !found.late_answer().contains("of that in"),
+        "{}",
+        found.late_answer()
+    );
+}
+
+#[test]
 fn a_full_buffer_is_named_against_a_shorter_one() {
     let swept = "\n[sweep]\nbuffer = { set = \"path.switch.buffer\", to = [\"3KB\", \"60KB\"] }\n";
     let text = experiment("64B", &(full_buffer("60KB") + swept));

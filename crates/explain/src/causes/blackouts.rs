@@ -1,7 +1,7 @@
 //! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
 //! the queues that packets met, of drops, refusals and time-outs.
 
-use super::combination::{self, total};
+use super::combination::{self, is_blackout, rows_of_trials, total, tried};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -14,13 +14,12 @@ use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Labels that a warning names.
 const NAMED: usize = 4;
-/// Where so much of what was lost was lost in either direction, both are named.
-const BOTH_WAYS: f64 = 0.1;
 /// A queue that held so much of its most on average was full all the time.
 const ALL_THE_TIME: f64 = 0.9;
 
@@ -52,11 +51,7 @@ pub fn find(run: &Run, resolved: Option<&Resolved>) -> Vec<Blackout> {
     let alike = combination::rows_by_label(run, |row, label| {
         distinct.counts(row.facts.trace_hash, label.to_owned())
     });
-    let lost = alike.into_iter().filter(|(_, rows)| {
-        // Reports of other tools may say what was sent and not what came back.
-        let known = rows.iter().all(|row| row.figure("received").is_some());
-        known && total(rows, "received") == 0 && tried(rows) > 0
-    });
+    let lost = alike.into_iter().filter(|(_, rows)| is_blackout(rows));
     let of = |(label, rows): (String, Vec<&TrialRow>)| Blackout {
         packets: tried(&rows),
         late: total(&rows, "late"),
@@ -96,11 +91,7 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
         let packets: u64 = all.iter().map(|blackout| blackout.packets).sum();
         let late: u64 = all.iter().map(|blackout| blackout.late).sum();
         let corrupt: u64 = all.iter().map(|blackout| blackout.corrupt).sum();
-        let (every, ended) = match (late, corrupt) {
-            (0, 0) => ("every", "was lost"),
-            (_, 0) => ("no", "was answered in time"),
-            _ => ("no", "was answered correctly"),
-        };
+        let (every, ended) = end(late, corrupt);
         let counted = |count: u64, what: &str| match count {
             0 => String::new(),
             count if count == packets => format!(", all {what}"),
@@ -129,6 +120,15 @@ pub fn warnings(blackouts: &[Blackout]) -> Vec<String> {
     by_reason.into_iter().map(sentence).collect()
 }
 
+/// How packets ended of which none was answered in time: `every` packet of them `was lost`, where none of these was late or corrupt.
+pub(super) const fn end(late: u64, corrupt: u64) -> (&'static str, &'static str) {
+    match (late, corrupt) {
+        (0, 0) => ("every", "was lost"),
+        (_, 0) => ("no", "was answered in time"),
+        _ => ("no", "was answered correctly"),
+    }
+}
+
 /// Levels that all of several have.
 fn shared<'a>(blackouts: &[&'a Blackout]) -> Vec<&'a str> {
     let first = blackouts.first().map_or(&[][..], |first| &first.levels);
@@ -144,11 +144,6 @@ fn apart(blackouts: &[&Blackout], shared: &[&str]) -> Vec<String> {
         own.join(", ")
     };
     blackouts.iter().map(own).collect()
-}
-
-/// Packets that were sent, or could not be.
-fn tried(rows: &[&TrialRow]) -> u64 {
-    total(rows, "sent") + total(rows, "local_error")
 }
 
 fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String {
@@ -233,6 +228,34 @@ fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     Some(parts.join("; "))
 }
 
+/// Packets that could not be sent, and replies that were none, where others were answered, a sentence each without its full stop:
+/// `120 of 400 packets were answered with a corrupt reply: the connection was closed`. Empty of a device benchmark.
+pub(super) fn failed(run: &Run, resolved: Option<&Resolved>) -> Vec<String> {
+    if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
+        return Vec::new();
+    }
+    let mut distinct = Distinct::new();
+    let alike = combination::rows_by_label(run, |row, _| {
+        distinct.counts(row.facts.trace_hash, row.probe)
+    });
+    let others = alike.into_iter().filter(|(_, rows)| !is_blackout(rows));
+    let rows: Vec<&TrialRow> = others.flat_map(|(_, rows)| rows).collect();
+    let of = |count: u64, all: u64| (count > 0).then(|| format!("{count} of {all} packets"));
+    let unsent = of(total(&rows, "local_error"), tried(&rows));
+    let bad = total(&rows, "corrupt");
+    let all = [
+        unsent.map(|unsent| format!("this host could not send {unsent}")),
+        of(bad, total(&rows, "sent")).map(|of_all| {
+            format!(
+                "{of_all} {} answered with a corrupt reply: {}",
+                were(bad),
+                corrupt(&rows)
+            )
+        }),
+    ];
+    all.into_iter().flatten().collect()
+}
+
 /// Why requests failed, and how many each, as probes of servers warn of it: `60 requests failed: the connection was closed`.
 fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
     let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
@@ -244,7 +267,7 @@ fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
         }
     }
     let mut all: Vec<(&str, u64)> = by_reason.into_iter().collect();
-    all.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    all.sort_by_key(|&(_, count)| Reverse(count));
     all
 }
 
@@ -333,8 +356,8 @@ fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> 
 
 /// Where packets of the trials were dropped, and how full that queue was.
 fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
-    let warnings = rows.iter().flat_map(|row| &row.facts.warnings);
-    let all: Vec<Dropped<'_>> = warnings.filter_map(|it| Dropped::read(it)).collect();
+    let of_trials = rows_of_trials(run.trials().iter(), rows);
+    let all: Vec<Dropped<'_>> = combination::dropped(of_trials).collect();
     // A queue that the packets never left, rather than one that they passed.
     let passed =
         |dropped: &&Dropped<'_>| met.ports.iter().any(|(port, ..)| **port == *dropped.port);
@@ -398,40 +421,52 @@ pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
             None => unknown += total(&[row], "lost"),
         }
     }
-    if in_host > there.max(back) {
-        let dropped = "were dropped in a host, whose buffer was full or whose limit was reached";
-        return Some(match there + back + later + unknown {
-            0 => format!("they {dropped}"),
-            _ => format!("{in_host} {dropped}"),
-        });
-    }
-    let came = "were answered long after their time-out";
-    let parts = [
-        (later > 0).then(|| format!("{later} {came}")),
-        (unknown > 0).then(|| format!("of {unknown} it is not known")),
+    let one_or_more = |count: u64, one: &str, more: &str| match count {
+        1 => one.to_owned(),
+        _ => more.to_owned(),
+    };
+    let mut known = [
+        (there, "did not come to the reflector".to_owned()),
+        (
+            back,
+            format!(
+                "came to the reflector, and its {} did not come back",
+                one_or_more(back, "reply", "replies")
+            ),
+        ),
+        (
+            in_host,
+            format!(
+                "{} dropped in a host, whose buffer was full or whose limit was reached",
+                were(in_host)
+            ),
+        ),
+        (
+            later,
+            format!(
+                "{} answered long after {} time-out",
+                were(later),
+                one_or_more(later, "its", "their")
+            ),
+        ),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let of_rest: String = parts.iter().map(|part| format!("; {part}")).collect();
-    match (there, back) {
-        (0, 0) if later == 0 => None,
-        (0, 0) if unknown == 0 => Some(format!("they {came}")),
-        (0, 0) => Some(parts.join("; ")),
-        (there, back) if there.min(back) as f64 >= BOTH_WAYS * (there + back) as f64 => {
-            Some(format!(
-                "{there} did not come to the reflector, and the replies to {back} did not come back{of_rest}"
-            ))
-        }
-        (there, back) if there >= back => Some(match later + unknown {
-            0 => "they did not come to the reflector".to_owned(),
-            _ => format!("{there} did not come to the reflector{of_rest}"),
-        }),
-        (_, back) => Some(match later + unknown {
-            0 => "they came to the reflector, and its replies did not come back".to_owned(),
-            _ => {
-                format!("{back} came to the reflector, and its replies did not come back{of_rest}")
-            }
-        }),
+    known.sort_by_key(|(count, _)| Reverse(*count));
+    let all = there + back + in_host + later + unknown;
+    let known = known.into_iter().filter(|(count, _)| *count > 0);
+    let mut parts: Vec<String> = known
+        .map(|(count, what)| match count {
+            1 if all == 1 => format!("it {what}"),
+            count if count == all => format!("they {what}"),
+            count => format!("{count} {what}"),
+        })
+        .collect();
+    if parts.is_empty() {
+        return None;
     }
+    if unknown > 0 {
+        parts.push(format!("of {unknown} it is not known"));
+    }
+    Some(parts.join("; "))
 }
 
 #[cfg(test)]
@@ -474,11 +509,27 @@ mod tests {
             ),
             (
                 lost(5, 3, 9, 0),
-                "5 did not come to the reflector, and the replies to 3 did not come back; of 9 it is not known",
+                "5 did not come to the reflector; 3 came to the reflector, and its replies did not come back; of 9 it is not known",
+            ),
+            (
+                lost(95, 5, 0, 0),
+                "95 did not come to the reflector; 5 came to the reflector, and its replies did not come back",
             ),
             (
                 lost(5, 0, 0, 9),
-                "9 were dropped in a host, whose buffer was full or whose limit was reached",
+                "9 were dropped in a host, whose buffer was full or whose limit was reached; 5 did not come to the reflector",
+            ),
+            (
+                lost(12, 0, 0, 12),
+                "12 did not come to the reflector; 12 were dropped in a host, whose buffer was full or whose limit was reached",
+            ),
+            (
+                lost(0, 0, 500, 1),
+                "1 was dropped in a host, whose buffer was full or whose limit was reached; of 500 it is not known",
+            ),
+            (
+                lost(0, 1, 0, 0),
+                "it came to the reflector, and its reply did not come back",
             ),
         ] {
             assert_eq!(words(&[losses]).unwrap(), expected);
@@ -490,8 +541,10 @@ mod tests {
         let said = "they were answered long after their time-out";
         assert_eq!(words(&[late]).unwrap(), said);
         let both = words(&[late, lost(2, 0, 5, 0)]).unwrap();
-        let rest = "91 were answered long after their time-out; of 5 it is not known";
-        assert_eq!(both, format!("2 did not come to the reflector; {rest}"));
+        assert_eq!(
+            both,
+            "91 were answered long after their time-out; 2 did not come to the reflector; of 5 it is not known"
+        );
         // What several trials lost is added up.
         let both = words(&[lost(12, 0, 0, 0), lost(0, 0, 5, 0)]).unwrap();
         assert_eq!(

@@ -2,6 +2,7 @@
 
 use delaylab_model::MICROSECOND;
 use delaylab_model::plan::levels_in_words;
+use delaylab_model::trial::Dropped;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use std::collections::BTreeSet;
@@ -40,6 +41,34 @@ pub(super) fn rows_by_label(
     alike
 }
 
+/// Of all rows those of the trials of these: what a world says of the path of a trial stands in the row of one of its probes.
+pub(super) fn rows_of_trials<'a>(
+    all: impl Iterator<Item = &'a TrialRow>,
+    rows: &[&TrialRow],
+) -> impl Iterator<Item = &'a TrialRow> {
+    let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
+    all.filter(move |row| trials.contains(&row.trial))
+}
+
+/// Where packets were dropped and why, as these rows have it.
+pub(super) fn dropped<'a>(
+    rows: impl Iterator<Item = &'a TrialRow>,
+) -> impl Iterator<Item = Dropped<'a>> {
+    let warnings = rows.flat_map(|row| &row.facts.warnings);
+    warnings.filter_map(|warning| Dropped::read(warning))
+}
+
+/// Packets that were sent, or could not be.
+pub(super) fn tried(rows: &[&TrialRow]) -> u64 {
+    total(rows, "sent") + total(rows, "local_error")
+}
+
+/// Was no packet answered in time? Reports of other tools may say what was sent and not what came back.
+pub(super) fn is_blackout(rows: &[&TrialRow]) -> bool {
+    let known = rows.iter().all(|row| row.figure("received").is_some());
+    known && total(rows, "received") == 0 && tried(rows) > 0
+}
+
 /// A count over all rows that have it.
 pub(super) fn total(rows: &[&TrialRow], name: &str) -> u64 {
     rows.iter().filter_map(|row| row.figure(name)).sum::<f64>() as u64
@@ -48,4 +77,20 @@ pub(super) fn total(rows: &[&TrialRow], name: &str) -> u64 {
 /// The share of packets that were lost, 0 to 1.
 pub(super) fn lost_share(rows: &[&TrialRow]) -> f64 {
     total(rows, "lost") as f64 / total(rows, "sent").max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::causes::testing::row;
+
+    #[test]
+    fn a_report_that_does_not_say_what_came_back_is_no_blackout() {
+        let is = |figures: &[(&str, u64)]| is_blackout(&[&row(figures, None)]);
+        assert!(!is(&[("sent", 1_000), ("lost", 12)]));
+        assert!(is(&[("sent", 60), ("received", 0), ("lost", 60)]));
+        assert!(is(&[("sent", 0), ("received", 0), ("local_error", 60)]));
+        assert!(!is(&[("sent", 60), ("received", 1)]));
+        assert!(!is(&[("sent", 0), ("received", 0)]));
+    }
 }

@@ -1,12 +1,11 @@
 //! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
-use super::blackouts::{counted_errors, which_way};
-use super::combination::{self, lost_share, total};
+use super::blackouts::{counted_errors, end, which_way};
+use super::combination::{self, dropped, is_blackout, lost_share, rows_of_trials, total};
 use super::gather::Stream;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_part, format_share};
 use delaylab_model::words::{a_few, were};
 use delaylab_stats::outage;
@@ -26,11 +25,15 @@ pub struct Losses {
     pub sent: u64,
     /// How many of the lost ones are of combinations of levels that lost everything.
     pub in_blackouts: u64,
+    /// How those ended: `every` packet `was lost`, or `no` packet `was answered in time`.
+    pub blackouts_end: (&'static str, &'static str),
     /// The combination of levels with the largest share, and its probe where there are several: its label and that
     /// share, 0 to 1; several labels where that is the share of each. `None` where there is one alone.
     pub most: Option<(String, f64)>,
     /// The longest outage of any stream.
     pub outage: Option<Outage>,
+    /// Corrupt replies, which are no answers and no losses: an outage may have more packets than were lost.
+    pub corrupt: u64,
     /// The likely reason, where the run's tables tell it.
     pub reason: Option<String>,
 }
@@ -68,11 +71,15 @@ pub(super) fn find(
         alike.iter().map(|(_, rows)| total(rows, name)).sum()
     };
     let (lost, sent) = (of_all(&alike, "lost"), of_all(&alike, "sent"));
-    alike.retain(|(_, rows)| total(rows, "received") > 0);
-    let in_blackouts = lost - of_all(&alike, "lost");
+    let blackouts: Vec<(String, Vec<&TrialRow>)> = alike
+        .extract_if(.., |(_, rows)| is_blackout(rows))
+        .collect();
+    let in_blackouts = of_all(&blackouts, "lost");
     if lost == in_blackouts {
         return None;
     }
+    // What was never sent has no share.
+    alike.retain(|(_, rows)| total(rows, "sent") > 0);
     let rows: Vec<&TrialRow> = alike.iter().flat_map(|(_, rows)| rows).copied().collect();
     let rows: Vec<&TrialRow> = rows
         .into_iter()
@@ -82,8 +89,10 @@ pub(super) fn find(
         lost,
         sent,
         in_blackouts,
+        blackouts_end: end(of_all(&blackouts, "late"), of_all(&blackouts, "corrupt")),
         most: most(&alike),
         outage: longest_outage(run, &rows, outage),
+        corrupt: total(&rows, "corrupt"),
         reason: reason(run, &rows),
     })
 }
@@ -99,12 +108,7 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
 
 /// What the run's tables tell of why packets of these rows were lost.
 fn reason(run: &Run, rows: &[&TrialRow]) -> Option<String> {
-    // What a world says of a trial's path stands in the row of one of its probes.
-    let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
-    let of_trials = run
-        .trials()
-        .iter()
-        .filter(|row| trials.contains(&row.trial));
+    let of_trials = rows_of_trials(run.trials().iter(), rows);
     let drops = Some(drops(of_trials)).filter(|drops| !drops.is_empty());
     let errors = counted_errors(run, rows);
     let is_known = drops.is_some() || 2 * total(rows, "refused") > total(rows, "lost");
@@ -160,9 +164,8 @@ pub(super) fn outage_of(streams: &[Stream<'_>], row: &TrialRow) -> Option<outage
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.
 pub(super) fn drops<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> String {
-    let warnings = rows.flat_map(|row| &row.facts.warnings);
-    let dropped = warnings.filter_map(|warning| Dropped::read(warning));
-    let words = dropped.map(|it| format!("the queue of {} dropped packets ({})", it.port, it.why));
+    let words =
+        dropped(rows).map(|it| format!("the queue of {} dropped packets ({})", it.port, it.why));
     let words: BTreeSet<String> = words.collect();
     words.into_iter().collect::<Vec<_>>().join("; ")
 }
@@ -182,10 +185,13 @@ impl Losses {
         let were = were(self.lost);
         let (blackouts, of_rest) = match self.in_blackouts {
             0 => (String::new(), ""),
-            lost => (
-                format!(", {lost} of them where every packet was lost"),
-                " of the rest",
-            ),
+            lost => {
+                let (every, ended) = self.blackouts_end;
+                (
+                    format!(", {lost} of them where {every} packet {ended}"),
+                    " of the rest",
+                )
+            }
         };
         let most = self.most.as_ref().map_or_else(String::new, |(label, of)| {
             format!(
@@ -194,7 +200,12 @@ impl Losses {
             )
         });
         let outage = self.outage.as_ref();
-        let outage = outage.map_or_else(String::new, Outage::words);
+        let answer = if self.corrupt > 0 {
+            "valid answer"
+        } else {
+            "answer"
+        };
+        let outage = outage.map_or_else(String::new, |outage| outage.words(answer));
         let reason = self.reason.as_ref();
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         format!(
@@ -206,7 +217,7 @@ impl Losses {
 
 impl Outage {
     /// `, no answer to 226 in a row (from 870 ms to the end of trial 3)`.
-    fn words(&self) -> String {
+    fn words(&self, answer: &str) -> String {
         let of = self.trial.map(|trial| format!(" of trial {trial}"));
         let of = of.unwrap_or_default();
         let from = match self.row.from {
@@ -217,7 +228,7 @@ impl Outage {
             Some(to) => format!("from {from} to {}{of}", format_duration(to)),
             None => format!("from {from} to the end{of}"),
         };
-        format!(", no answer to {} in a row ({when})", self.row.packets)
+        format!(", no {answer} to {} in a row ({when})", self.row.packets)
     }
 }
 
@@ -244,14 +255,20 @@ mod tests {
             lost: 226,
             sent: 400,
             in_blackouts: 0,
+            blackouts_end: end(0, 0),
             most: None,
             outage: Some(outage(None, 226, 870 * MS, None)),
+            corrupt: 0,
             reason: None,
         };
         assert_eq!(
             losses.sentence(),
             "226 of 400 packets were lost (56 %), no answer to 226 in a row (from 870 ms to the end)."
         );
+        losses.corrupt = 1;
+        let says = "(56 %), no valid answer to 226 in a row (from 870 ms to the end).";
+        assert!(losses.sentence().ends_with(says), "{}", losses.sentence());
+        losses.corrupt = 0;
         losses.outage = Some(outage(Some(52), 376, 0, None));
         let says = "no answer to 376 in a row (from the beginning to the end of trial 52).";
         assert!(losses.sentence().ends_with(says), "{}", losses.sentence());
@@ -285,8 +302,10 @@ mod tests {
             lost: 48,
             sent: 14_280,
             in_blackouts: 0,
+            blackouts_end: end(0, 0),
             most: Some(("case CoDel, streams 4".to_owned(), 0.0269)),
             outage: None,
+            corrupt: 0,
             reason: Some("the queue of r→s dropped packets (CoDel)".to_owned()),
         };
         assert_eq!(
@@ -298,19 +317,34 @@ mod tests {
             lost: 2556,
             in_blackouts: 2508,
             reason: None,
-            ..losses
+            ..losses.clone()
         };
         assert_eq!(
             with_blackouts.sentence(),
             "2556 of 14280 packets were lost (18 %), 2508 of them where every packet was lost, the largest share of \
              the rest in case CoDel, streams 4 (2.7 %)."
         );
+        let answered_late = Losses {
+            lost: 13,
+            sent: 120,
+            in_blackouts: 10,
+            blackouts_end: end(50, 0),
+            most: None,
+            reason: None,
+            ..losses
+        };
+        assert_eq!(
+            answered_late.sentence(),
+            "13 of 120 packets were lost (11 %), 10 of them where no packet was answered in time."
+        );
         let one = Losses {
             lost: 1,
             sent: 20_000,
             in_blackouts: 0,
+            blackouts_end: end(0, 0),
             most: None,
             outage: None,
+            corrupt: 0,
             reason: None,
         };
         assert_eq!(one.sentence(), "1 of 20000 packets was lost (<0.01 %).");

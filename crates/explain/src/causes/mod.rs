@@ -74,8 +74,8 @@ pub struct Explanation {
     pub blackouts: Vec<Blackout>,
     /// What else was lost.
     pub losses: Option<Losses>,
-    /// Answers that are not what was asked for, such as closed ports and errors of servers, and what the path did to packets other
-    /// than delaying or losing them: a sentence each without its full stop.
+    /// Answers that are not what was asked for, such as closed ports and errors of servers, packets that could not be sent, corrupt
+    /// replies, and what the path did to packets other than delaying or losing them: a sentence each without its full stop.
     pub irregular: Vec<String>,
     /// What every packet of a condition pays, against a better one.
     pub slow: Slow,
@@ -342,6 +342,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         }),
         irregular: bad_answers(&gathered)
             .into_iter()
+            .chain(blackouts::failed(run, resolved))
             .chain(gathered.irregular.sentences())
             .collect(),
         slow: slow::find(&gathered, resolved, baseline),

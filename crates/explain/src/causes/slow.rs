@@ -8,7 +8,7 @@
 
 mod words;
 
-use super::combination::{LEAST_NS, SLOW, lost_share};
+use super::combination::{LEAST_NS, SLOW, dropped, lost_share, rows_of_trials};
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
@@ -21,6 +21,7 @@ use delaylab_model::trial::Dropped;
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
+use delaylab_store::trial_row::TrialRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
@@ -382,9 +383,10 @@ pub(super) fn find(
     });
     let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
     let several = probes.len() > 1;
+    let rows: Vec<&TrialRow> = gathered.streams.iter().map(|stream| stream.row).collect();
     let conditions = alike.iter().filter_map(|((levels, _), streams)| {
         let handshake = handshakes.get(levels.as_str()).copied();
-        condition(streams, &planned, several, handshake)
+        condition(streams, &rows, &planned, several, handshake)
     });
     let mut conditions: Vec<Condition> = conditions.collect();
     hold(&mut conditions, baseline);
@@ -435,6 +437,7 @@ fn told_by_handshakes(parts: Vec<Part>, handshake: Option<f64>) -> Vec<Part> {
 
 fn condition(
     streams: &[&Stream<'_>],
+    all: &[&TrialRow],
     planned: &BTreeMap<u32, &Planned>,
     several: bool,
     handshake: Option<f64>,
@@ -449,11 +452,12 @@ fn condition(
             let all = late.entry(what).or_default();
             *all = (all.0 + packets, all.1 + lost);
         }
-        for dropped in (stream.row.facts.warnings.iter()).filter_map(|it| Dropped::read(it)) {
-            let why = queues.entry(dropped.port.to_owned()).or_default();
-            if !why.iter().any(|known| known == dropped.why) {
-                why.push(dropped.why.to_owned());
-            }
+    }
+    let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
+    for dropped in dropped(rows_of_trials(all.iter().copied(), &rows)) {
+        let why = queues.entry(dropped.port.to_owned()).or_default();
+        if !why.iter().any(|known| known == dropped.why) {
+            why.push(dropped.why.to_owned());
         }
     }
     let trial = planned.get(&row.trial).map(|planned| &planned.trial);
@@ -465,7 +469,6 @@ fn condition(
         .map(|(what, (n, ns))| (what.clone(), n, ns))
         .collect();
     late.sort_by(|a, b| b.2.total_cmp(&a.2));
-    let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
     let loads = trial.map_or(&[][..], |trial| &trial.loads);
     let loads: Vec<Load> = loads
         .iter()
