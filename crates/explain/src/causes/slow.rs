@@ -6,6 +6,8 @@
 //! | [`super::spent`] | where the packets of a combination spend their time |
 //! | `slow/words.rs` | the answer as a sentence |
 
+#[cfg(test)]
+mod tests;
 mod words;
 
 use super::combination::{LEAST_NS, SLOW, dropped, lost_share, rows_of_trials};
@@ -46,11 +48,12 @@ pub enum Baseline<'a> {
 }
 
 /// What one condition is held against.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum Against {
     /// Another combination of levels, by its label.
     Condition(String),
     /// What no packet can do without.
+    #[default]
     LeastDelay,
     /// A condition of another run, by its label.
     Run(String),
@@ -61,10 +64,21 @@ pub enum Against {
 pub struct Slow {
     /// Of which something was answered.
     pub conditions: Vec<Condition>,
+    /// What they were held against.
+    held_against: Reference,
+}
+
+/// Against what conditions are held at first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Reference {
+    #[default]
+    Best,
+    Idle,
+    Run,
 }
 
 /// One combination of levels, and one probe.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Condition {
     /// Its levels.
     pub factors: Vec<Factor>,
@@ -234,6 +248,8 @@ impl Condition {
 
     /// What lines and distance take is the least that a packet can do with.
     fn hold_against_least(&mut self) {
+        let Within { usual, known } = &self.likeness.within;
+        self.spent = usual.spent(&self.likeness.usual, known);
         let lines = &self.likeness.within.known.lines;
         let known = lines.iter().any(|way| !way.is_empty());
         let least = (self.spent.iter()).filter(|spent| spent.component.is_least());
@@ -395,7 +411,14 @@ pub(super) fn find(
         let (a, b) = (key(a), key(b));
         b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
     });
-    Slow { conditions }
+    Slow {
+        conditions,
+        held_against: match baseline {
+            Baseline::Best => Reference::Best,
+            Baseline::Idle => Reference::Idle,
+            Baseline::Run(_) => Reference::Run,
+        },
+    }
 }
 
 /// How long the handshakes took on average that were made beside requests, ns; `None` of other streams.

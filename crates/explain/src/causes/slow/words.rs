@@ -1,10 +1,11 @@
 //! What is slow, as a sentence.
 
-use super::{Against, Condition, Slow};
+use super::{Against, Condition, Reference, Slow};
 use crate::causes::spent::{Component, Spent};
 use delaylab_model::units::{format_duration_f64, format_rate, format_share};
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 use delaylab_stats::verdict::SYNS_SENT_AGAIN;
+use std::collections::BTreeSet;
 
 /// So much of the response is worth being named where nothing is slow.
 const MOST_OF: f64 = 0.5;
@@ -27,13 +28,7 @@ pub(super) fn answer(slow: &Slow) -> String {
             against(first)
         ) + &own_load(first, &main.component);
     }
-    let of_all = match several {
-        _ if matches!(first.against, Against::Run(_)) => {
-            "No condition is slow against the baseline. ".to_owned()
-        }
-        true => format!("No condition is slow against the best one{}. ", best(slow)),
-        false => String::new(),
-    };
+    let of_all = nothing_slow(slow, first);
     match least(first).filter(|_| !is_sending(&main.component)) {
         Some(least) => format!(
             "{of_all}{} of the response of {} is the minimum delay of its path{}.",
@@ -43,6 +38,25 @@ pub(super) fn answer(slow: &Slow) -> String {
         ),
         None => format!("{of_all}{}.", where_it_goes(first, &main, several)),
     }
+}
+
+/// That no condition is slow, and against what; empty where there is nothing to hold them against.
+fn nothing_slow(slow: &Slow, first: &Condition) -> String {
+    let conditions = slow.conditions.len();
+    let probes = slow.conditions.iter().map(|one| one.probe.as_str());
+    let probes = probes.collect::<BTreeSet<_>>().len();
+    let against = match slow.held_against {
+        Reference::Run if matches!(first.against, Against::Run(_)) => "the baseline".to_owned(),
+        Reference::Idle if first.against_ns.is_none() => {
+            return "The minimum delay of the path is not known: there is nothing to compare with. "
+                .to_owned();
+        }
+        Reference::Idle if conditions > 1 => "the minimum delay of its path".to_owned(),
+        Reference::Best if conditions > probes && probes > 1 => "the best of its probe".to_owned(),
+        Reference::Best if conditions > probes => format!("the best one{}", best(slow)),
+        _ => return String::new(),
+    };
+    format!("No condition is slow against {against}. ")
 }
 
 impl Condition {
@@ -95,10 +109,10 @@ fn against(condition: &Condition) -> String {
 
 /// The run's own load is no finding: it is said to be the run's own.
 fn own_load(condition: &Condition, main: &Component) -> String {
-    let queue = match main {
-        Component::Queue(_) => true,
-        Component::Stages(stages) => *stages == StageSet::only(Stage::LocalQueue),
-        _ => false,
+    let port = match main {
+        Component::Queue(port) => Some(port.as_str()),
+        Component::Stages(stages) if *stages == StageSet::only(Stage::LocalQueue) => None,
+        _ => return String::new(),
     };
     let loads = condition.loads_through(port).into_iter();
     let loads = loads.map(|load| match load.streams {

@@ -1,0 +1,93 @@
+//! What is said of conditions that are none of them slow, and of the one in which packets were late most.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+
+const MS: f64 = 1e6;
+
+/// All of its time is the network's.
+fn condition(probe: &str, label: &str, ms: f64, against_ns: Option<f64>) -> Condition {
+    Condition {
+        probe: probe.to_owned(),
+        label: label.to_owned(),
+        usual_ns: ms * MS,
+        against_ns,
+        spent: vec![Spent {
+            component: Component::Stages(StageSet::BOTH_WAYS),
+            ns: ms * MS,
+        }],
+        ..Condition::default()
+    }
+}
+
+fn answer(held_against: Reference, conditions: Vec<Condition>) -> String {
+    let slow = Slow {
+        conditions,
+        held_against,
+    };
+    slow.answer()
+}
+
+#[test]
+fn what_was_not_compared_is_not_called_the_best() {
+    let two = |probes: [&str; 2], against: Option<f64>| -> Vec<Condition> {
+        let of = |(probe, label, ms): (&str, &str, f64)| condition(probe, label, ms, against);
+        let [a, b] = probes;
+        [(b, "size 2B", 50.0), (a, "size 1B", 45.0)]
+            .map(of)
+            .to_vec()
+    };
+    let goes = "100 % of the response of size 2B is time in the network, in both directions: 50.0 ms of 50.0 ms on average.";
+    for (held_against, probes, against, expected) in [
+        (
+            Reference::Idle,
+            ["a", "a"],
+            None,
+            "The minimum delay of the path is not known: there is nothing to compare with. ",
+        ),
+        (
+            Reference::Idle,
+            ["a", "a"],
+            Some(44e6),
+            "No condition is slow against the minimum delay of its path. ",
+        ),
+        (
+            Reference::Best,
+            ["a", "a"],
+            None,
+            "No condition is slow against the best one (45.0 ms to 50.0 ms). ",
+        ),
+        // Each is the only one of its probe.
+        (Reference::Best, ["a", "b"], None, ""),
+    ] {
+        let said = answer(held_against, two(probes, against));
+        assert_eq!(said, format!("{expected}{goes}"));
+    }
+    let mut three = two(["a", "b"], None);
+    three.push(condition("b", "size 1B", 49.0, None));
+    let said = answer(Reference::Best, three);
+    assert_eq!(
+        said,
+        format!("No condition is slow against the best of its probe. {goes}")
+    );
+}
+
+#[test]
+fn what_is_in_no_condition_is_part_of_the_whole() {
+    let late = |lost_ms: f64| vec![(LateCause::Server, 1, lost_ms * MS)];
+    let with = |lost_ms: f64| Condition {
+        late: late(lost_ms),
+        ..condition("a", "size 1B", 1.0, None)
+    };
+    let share = |lost_ms: [f64; 2], all_ms: f64| {
+        let slow = Slow {
+            conditions: lost_ms.map(with).to_vec(),
+            ..Slow::default()
+        };
+        let (_, share) = slow.worst_in(&[&LateCause::Server], all_ms * MS).unwrap();
+        share
+    };
+    assert_eq!(share([10.0, 0.0], 100.0), 0.1);
+    // The same simulation under two levels.
+    assert_eq!(share([10.0, 10.0], 10.0), 0.5);
+}
