@@ -196,6 +196,45 @@ fn two_processes_of_one_name_are_two_causes() {
     }
 }
 
+/// What condition stressed asks for is in none of their shares.
+#[test]
+fn what_processes_of_one_name_share_leaves_the_run_s_own_load_out() {
+    let mut events = two_of_one_name();
+    let stress = (0..30).map(|n| {
+        event(
+            "dlab-timer",
+            Some(300),
+            (330 * n + 60) * MILLISECOND,
+            9 * MILLISECOND,
+        )
+    });
+    events.extend(stress);
+    let mut host = Host {
+        events,
+        processes: vec![
+            process(100, "python3 timer.py"),
+            process(200, "python3 batch.py"),
+        ],
+        ..Host::default()
+    };
+    let found = explain_in(
+        &mut host,
+        &experiment("[host]\ncondition = \"stressed\"\n"),
+        1,
+    );
+    assert!(found.asked_for().count() > 0, "{:#?}", found.causes);
+    let evidence = of_process(&found, 100).evidence.join("\n");
+    let shared = "together with another process of this name: 100 % of the excess delay";
+    assert!(evidence.contains(shared), "{evidence}");
+    let said = found.late_answer();
+    assert!(
+        said.contains(
+            "that delaylab's stress load (dlab-timer) delayed, as condition stressed asks"
+        ),
+        "{said}"
+    );
+}
+
 /// Records that were made before processes were: their numbers tell them apart.
 #[test]
 fn records_without_processes_still_tell_numbers_apart() {

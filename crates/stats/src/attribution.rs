@@ -73,6 +73,14 @@ pub enum LateCause {
 }
 
 impl LateCause {
+    /// The process that had the CPU.
+    pub const fn process(&self) -> Option<&Owner> {
+        match self {
+            LateCause::Ran { who, .. } => Some(who),
+            _ => None,
+        }
+    }
+
     /// Host or network.
     pub const fn place(&self) -> Place {
         match self {

@@ -267,17 +267,18 @@ struct Alike {
     together: usize,
     /// Other causes of that name.
     others: usize,
-    /// What they and this one took, altogether, ns.
-    lost_ns: f64,
+    /// The share of the excess delay that they and this one took, 0 to 1, as [`Explanation::share_of_lost`].
+    share: f64,
 }
 
 impl Alike {
-    fn new(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains) -> Self {
+    /// `lost_ns` is all that their share is of.
+    fn new(what: &LateCause, gathered: &Gathered<'_>, trains: &Trains, lost_ns: f64) -> Self {
         let LateCause::Ran { who, .. } = what else {
             return Self {
                 together: 0,
                 others: 0,
-                lost_ns: 0.0,
+                share: 0.0,
             };
         };
         let of_name = gathered.tallies.iter().filter(
@@ -286,7 +287,7 @@ impl Alike {
         Self {
             together: trains.together(who),
             others: of_name.clone().count() - 1,
-            lost_ns: of_name.map(|(_, tally)| tally.lost_ns).sum(),
+            share: of_name.map(|(_, tally)| tally.lost_ns).sum::<f64>() / lost_ns,
         }
     }
 }
@@ -364,20 +365,32 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         unknown: unknown::find(run, &gathered),
         sources: gathered.sources.clone(),
     };
+    let process = |what: &LateCause| {
+        let who = what.process()?;
+        let process = trains.process(who);
+        Some((process, roles.role(&who.name, process)))
+    };
+    let is_asked_for =
+        |what: &LateCause| process(what).is_some_and(|(_, role)| role.is_asked_for());
+    let found = gathered
+        .tallies
+        .iter()
+        .filter(|(what, _)| !is_asked_for(what));
+    let found_ns: f64 = found.map(|(_, tally)| tally.lost_ns).sum();
     let known = OnceCell::new();
     for (what, tally) in &gathered.tallies {
-        let who = match what {
-            LateCause::Ran { who, .. } => Some(who),
-            _ => None,
-        };
+        let who = what.process();
         let driven = who.and_then(|who| sending.drives(who, &trains));
         let rhythm = match driven {
             Some(_) => None,
             None => rhythm::find(what, tally, &gathered.streams, &trains, &known),
         };
-        let alike = Alike::new(what, &gathered, &trains);
-        let process = who.and_then(|who| trains.process(who));
-        let role = who.map_or(Role::Other, |who| roles.role(&who.name, process));
+        let (process, role) = process(what).unwrap_or_default();
+        let lost_ns = match role.is_asked_for() {
+            true => explanation.lost_ns,
+            false => found_ns,
+        };
+        let alike = Alike::new(what, &gathered, &trains, lost_ns);
         let seen = CauseContext {
             process,
             role,

@@ -51,17 +51,21 @@ impl Role {
         }
     }
 
-    /// For people: a process of this name and part.
-    pub fn named(self, name: &str) -> String {
-        let role = match self {
+    /// For people.
+    pub const fn words(self) -> &'static str {
+        match self {
             Role::Other => "another process",
             Role::Stress => "delaylab's stress load",
             Role::Load => "delaylab's own load",
             Role::Watch => "delaylab's own watching",
             Role::Prober => "the prober",
             Role::Reflector => "the reflector",
-        };
-        format!("{role} ({name})")
+        }
+    }
+
+    /// For people: a process of this name and part.
+    pub fn named(self, name: &str) -> String {
+        format!("{} ({name})", self.words())
     }
 }
 

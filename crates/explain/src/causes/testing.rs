@@ -1,9 +1,12 @@
-//! Rows of trials for tests.
+//! Rows of trials, and causes, for tests.
 
+use super::roles::Role;
+use super::{Cause, Worst};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Factor;
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::{LossDirection, ProbeFacts};
+use delaylab_stats::attribution::LateCause;
 use delaylab_store::trial_row::TrialRow;
 
 /// Of a trial with these figures.
@@ -29,5 +32,25 @@ pub(super) fn row(figures: &[(&str, u64)], loss: Option<LossDirection>) -> Trial
         },
         factors: Vec::<Factor>::new(),
         figures: figures.collect(),
+    }
+}
+
+/// Of so many packets, each an event, which lost so many ms together.
+pub(super) fn cause(what: LateCause, packets: u64, lost_ms: f64) -> Cause {
+    Cause {
+        what,
+        packets,
+        events: packets,
+        lost_ns: lost_ms * 1e6,
+        worst: Worst::default(),
+        stages: Vec::new(),
+        stopped: 0,
+        role: Role::Other,
+        process: None,
+        shares_name: false,
+        driven: None,
+        rhythm: None,
+        evidence: Vec::new(),
+        remedy: String::new(),
     }
 }

@@ -3,6 +3,8 @@
 mod answer;
 mod evidence;
 mod remedy;
+#[cfg(test)]
+mod tests;
 
 pub(super) use answer::answer;
 pub(super) use evidence::evidence;
@@ -24,28 +26,26 @@ impl Cause {
         }
     }
 
+    /// What was seen: `another process (cron) had the CPU`.
+    fn ran(&self, who: &Owner, kind: NoiseKind, cpu: &str) -> String {
+        let name = self.name_of(who);
+        match kind {
+            NoiseKind::Scheduled => format!("{} had {cpu}", self.role.named(&name)),
+            NoiseKind::Interrupt => format!("{name} (an interrupt) had {cpu}"),
+            NoiseKind::Softirq => format!("{name} (a softirq) had {cpu}"),
+            NoiseKind::SentinelGap => format!("something without a name had {cpu}"),
+            NoiseKind::SlowClockRead => "clock reads were slow".to_owned(),
+            NoiseKind::Stopped => format!("{name} was stopped"),
+        }
+    }
+
     /// What it is, as a headline: `planted-noise had the CPU`.
     pub fn headline(&self) -> String {
         match &self.what {
             LateCause::Ran { who, .. } if self.driven.is_some() => {
                 format!("{} ran for the probe's own packets", self.name_of(who))
             }
-            LateCause::Ran { who, kind } => {
-                let verb = match kind {
-                    NoiseKind::Scheduled => "had the CPU",
-                    NoiseKind::Interrupt => "(an interrupt) had the CPU",
-                    NoiseKind::Softirq => "(a softirq) had the CPU",
-                    NoiseKind::SentinelGap => "had the CPU, without a name",
-                    NoiseKind::SlowClockRead => "made clock reads slow",
-                    NoiseKind::Stopped => "was stopped",
-                };
-                match kind {
-                    NoiseKind::Scheduled => {
-                        format!("{} {verb}", self.role.named(&self.name_of(who)))
-                    }
-                    _ => format!("{} {verb}", self.name_of(who)),
-                }
-            }
+            LateCause::Ran { who, kind } => self.ran(who, *kind, "the CPU"),
             LateCause::Others => {
                 "several other processes had the CPU, one after the other".to_owned()
             }

@@ -4,13 +4,16 @@ use super::{is_mostly_stopped, is_stall, waited_for_a_cpu};
 use crate::causes::roles::Role;
 use crate::causes::{Cause, Explanation};
 use delaylab_model::units::{format_duration_f64, format_part, format_share};
+use delaylab_model::words::plural;
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
+use std::collections::BTreeSet;
 
 /// More of the excess delay than this in one condition is worth a word.
 const MOST_IN_ONE: f64 = 0.5;
 
-/// Whose fault late packets are, in a sentence or two. What the run's own load did is no finding, and is said apart.
+/// Whose fault late packets are, in a sentence or two. What the run's own load did is no
+/// finding, what the clock did is no delay: both are said apart.
 pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
     if explanation.sent == 0 {
         return "No complete trial has a packet: there is nothing to explain.".to_owned();
@@ -18,37 +21,63 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
     if explanation.answered == 0 {
         return "No packet was answered: there is nothing to explain.".to_owned();
     }
-    let found: Vec<&Cause> = explanation.found().collect();
-    let asked_for: Vec<&Cause> = explanation.asked_for().collect();
-    let own = own_load(explanation, &asked_for);
+    let is_clock = |cause: &&Cause| cause.what == LateCause::Clock;
+    let (clock, found): (Vec<&Cause>, Vec<&Cause>) = explanation.found().partition(is_clock);
+    let left_out = left_out(explanation, &clock);
     let Some(worst) = found.first() else {
-        return match own {
-            Some(own) => format!("No packet was late but for this: {own}."),
-            None => {
+        return match left_out.as_str() {
+            "" => {
                 "No packet was late: none took far longer than the others of its stream.".to_owned()
             }
+            left_out => format!("No packet was late but for these: {left_out}."),
         };
     };
-    let own = own.map_or_else(String::new, |own| format!(" {own}."));
-    whose(explanation, &found, worst) + &own
+    let left_out = match left_out.as_str() {
+        "" => String::new(),
+        left_out => format!(" Not in these figures: {left_out}."),
+    };
+    whose(explanation, &found, worst) + &left_out
 }
 
-/// `Not in these figures: 312 packets (1.2 %) that delaylab's own load delayed, as condition stressed asks`.
-fn own_load(explanation: &Explanation, asked_for: &[&Cause]) -> Option<String> {
-    let packets: u64 = asked_for.iter().map(|cause| cause.packets).sum();
-    let first = asked_for.first()?;
-    let name = match &first.what {
-        LateCause::Ran { who, .. } => first.role.named(&who.name),
-        _ => return None,
+/// What is no finding, and how many packets it delayed: `312 packets (1.2 %) that delaylab's own load delayed, as the experiment
+/// asks`. A process is named where it is the only one.
+fn left_out(explanation: &Explanation, clock: &[&Cause]) -> String {
+    let counted = |causes: &[&Cause]| {
+        let packets: u64 = causes.iter().map(|cause| cause.packets).sum();
+        let share = format_part(packets, explanation.answered);
+        format!("{} ({share})", plural(packets, "packet"))
     };
-    let wanted = match first.role {
-        Role::Stress => "condition stressed",
-        _ => "the experiment",
+    let of_role = |(role, wanted): (Role, &str)| {
+        let causes = explanation.asked_for().filter(|cause| cause.role == role);
+        let causes: Vec<&Cause> = causes.collect();
+        let names = causes.iter().filter_map(|cause| match &cause.what {
+            LateCause::Ran { who, .. } => Some(who.name.as_str()),
+            _ => None,
+        });
+        let names: BTreeSet<&str> = names.collect();
+        let mut each = names.iter();
+        let who = match (each.next(), each.next()) {
+            (None, _) => return None,
+            (Some(name), None) => role.named(name),
+            _ => role.words().to_owned(),
+        };
+        Some(format!(
+            "{} that {who} delayed, as {wanted} asks",
+            counted(&causes)
+        ))
     };
-    let share = format_part(packets, explanation.answered);
-    Some(format!(
-        "Not in these figures: {packets} packets ({share}) that {name} delayed, as {wanted} asks"
-    ))
+    let roles = [
+        (Role::Stress, "condition stressed"),
+        (Role::Load, "the experiment"),
+    ];
+    let clock = (!clock.is_empty()).then(|| {
+        format!(
+            "{} under way when the clock was set or the host suspended (no delays)",
+            counted(clock)
+        )
+    });
+    let all: Vec<String> = roles.into_iter().filter_map(of_role).chain(clock).collect();
+    all.join("; ")
 }
 
 /// `12 of 3000 packets were late (…). Of this excess delay, 66 % arose in the prober's host, 63 % while cron had its CPU.`
@@ -71,6 +100,8 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let most = shares.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let (share, place) = most.unwrap_or((0.0, Place::Unclear));
     let own = found.len() < explanation.causes.len();
+    let mut of_place = found.iter().filter(|cause| cause.what.place() == place);
+    let worst = of_place.next().unwrap_or(&worst);
     let events = Some(explanation.events).filter(|_| !own);
     let late = late(found, lost, explanation.answered, events);
     let whose = match place {
@@ -81,11 +112,6 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         Place::Network => "the network",
         Place::Server => "the server",
         Place::Resolver => "the resolver",
-        Place::Unclear if worst.what == LateCause::Clock => {
-            return format!(
-                "{late}; the clock was set or the host suspended under way: these are no delays."
-            );
-        }
         Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) =>
         {
             return format!(
@@ -96,8 +122,6 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
             return format!("{late}; the stamps do not say whether a host or the network is why.");
         }
     };
-    let mut of_place = found.iter().filter(|cause| cause.what.place() == place);
-    let worst = of_place.next().unwrap_or(&worst);
     let of_worst = format_share(of_lost(worst.lost_ns));
     let most = what_most(worst, &of_worst, explanation);
     let causes: Vec<&LateCause> = found.iter().map(|cause| &cause.what).collect();
@@ -127,9 +151,8 @@ fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
                 who.name
             )
         }
-        LateCause::Ran { who, .. } => {
-            let name = worst.role.named(&worst.name_of(who));
-            format!(", {share} while {name} had its CPU")
+        LateCause::Ran { who, kind } => {
+            format!(", {share} while {}", worst.ran(who, *kind, "its CPU"))
         }
         LateCause::Others => format!(", {share} while several other processes had its CPU"),
         LateCause::Prober { .. } if is_mostly_stopped(worst.stopped, worst.packets) => {

@@ -23,7 +23,7 @@ pub(in crate::causes) fn evidence(
         LateCause::Ran { kind, .. } => {
             sentences.push(ran(*kind, tally, gathered));
             sentences.extend(process(tally, seen));
-            sentences.extend(alike(seen, gathered));
+            sentences.extend(alike(seen));
         }
         LateCause::Others => {
             sentences.push(
@@ -111,9 +111,8 @@ fn process(tally: &Tally, seen: &CauseContext<'_>) -> Option<String> {
 }
 
 /// What processes of its name took together.
-fn alike(seen: &CauseContext<'_>, gathered: &Gathered<'_>) -> Option<String> {
-    let lost: f64 = gathered.tallies.values().map(|tally| tally.lost_ns).sum();
-    let share = format_share(seen.alike.lost_ns / lost);
+fn alike(seen: &CauseContext<'_>) -> Option<String> {
+    let share = format_share(seen.alike.share);
     match seen.alike.others {
         0 => None,
         1 => Some(format!(

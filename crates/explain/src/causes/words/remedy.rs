@@ -43,7 +43,7 @@ pub(in crate::causes) fn remedy(
         LateCause::Ran { .. } if seen.role.is_asked_for() => {
             "The run asks for it: it is part of the measurement, and no disturbance from outside.".to_owned()
         }
-        _ if simulated && !matches!(what, LateCause::Queue { .. } | LateCause::Clock) => in_simulation(what),
+        _ if simulated && !is_of_any_world(what) => in_simulation(what, is_one_way(tally, gathered)).to_owned(),
         LateCause::Ran { who, kind } => of_what_ran(&who.name, *kind, seen.role),
         LateCause::Others => "Measure on a CPU that has less to do (taskset, cpuset), or in quiet condition \
              (`--set host.condition=quiet`), which gives the prober real-time priority."
@@ -110,25 +110,57 @@ pub(in crate::causes) fn remedy(
     }
 }
 
-/// What there is to change of hosts and of a path that are a model's.
-fn in_simulation(what: &LateCause) -> String {
+/// Is what to do about it the same in simulations?
+pub(super) fn is_of_any_world(what: &LateCause) -> bool {
     match what {
-        LateCause::Ran { .. } => "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
-             quiet condition (`--set host.condition=quiet`), which gives the prober real-time priority.",
-        LateCause::Prober { .. } | LateCause::Reflector { .. } => {
+        LateCause::Queue { .. } | LateCause::Clock => true,
+        LateCause::Unclear { stages } => {
+            *stages == StageSet::NETWORK_AND_SERVER || StageSet::OF_SERVERS.covers(*stages)
+        }
+        _ => false,
+    }
+}
+
+/// Are all of its packets frames that come to their end without a reply?
+fn is_one_way(tally: &Tally, gathered: &Gathered<'_>) -> bool {
+    let mut streams = tally.due.keys().map(|&at| &gathered.streams[at]);
+    streams.all(|stream| stream.row.method.is_one_way())
+}
+
+/// What there is to change of hosts and of a path that are a model's.
+pub(super) const fn in_simulation(what: &LateCause, one_way: bool) -> &'static str {
+    match what {
+        LateCause::Ran {
+            kind: NoiseKind::Scheduled,
+            ..
+        } => {
+            "It is a process of the simulated host (`path.host`): leave it out there, or measure in \
+             quiet condition (`--set host.condition=quiet`), which gives the prober real-time priority."
+        }
+        LateCause::Others => {
+            "They are processes of the simulated host (`path.host`): leave some of them out there, or measure in \
+             quiet condition (`--set host.condition=quiet`), which gives the prober real-time priority."
+        }
+        LateCause::Ran { .. } | LateCause::Prober { .. } | LateCause::Reflector { .. } => {
             "It is what the model of that host draws (`path.host`, or `host` of its node): costs of packets, ticks \
              and daemons."
         }
-        LateCause::Network { .. } => {
+        LateCause::Server | LateCause::Resolver => {
+            "It is what the model of that server takes (`path.server`): the time that it thinks, and requests that wait \
+             for one of its workers."
+        }
+        LateCause::Unclear { .. } if one_way => {
+            "Test frames have no stamps in hosts: their time is the path's, and the run's table `hops` has each queue's share."
+        }
+        LateCause::Unclear { .. } => {
+            "The stamps do not tell the hosts from the network: choose a method whose packets the reflector stamps, udp or \
+             stamp. The run's table `hops` has each queue's share."
+        }
+        _ => {
             "No single queue held these packets for half of that time: the run's table `hops` has how long each \
              packet waited in each."
         }
-        _ => {
-            "Test frames have no stamps in hosts: their time is the path's, and the run's table `hops` has each queue's share. Of other \
-             probes, choose a method whose packets the reflector stamps, udp or stamp: then each way has a time of its own."
-        }
     }
-    .to_owned()
 }
 
 fn of_what_ran(who: &str, kind: NoiseKind, role: Role) -> String {
