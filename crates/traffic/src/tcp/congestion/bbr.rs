@@ -47,6 +47,8 @@ pub(crate) struct Bbr {
     round_until: u64,
     least: Option<Picos>,
     least_at: Picos,
+    /// Bytes a second at which segments leave, from the first round trip on.
+    pacing: Option<f64>,
     full_rate: f64,
     full_rounds: u32,
     full: bool,
@@ -55,6 +57,8 @@ pub(crate) struct Bbr {
     /// In the first round of recovery no more leaves than arrives, until so much has.
     conserve_until: Option<u64>,
     repairing: bool,
+    /// Nothing was out, and what left since is not yet acknowledged.
+    after_idle: bool,
     initial: u64,
 }
 
@@ -67,12 +71,14 @@ impl Bbr {
             round_until: 0,
             least: None,
             least_at: 0,
+            pacing: None,
             full_rate: 0.0,
             full_rounds: 0,
             full: false,
             kept: 0,
             conserve_until: None,
             repairing: false,
+            after_idle: false,
             initial: initial_window,
         }
     }
@@ -81,14 +87,23 @@ impl Bbr {
         self.rates.front().map(|&(_, rate)| rate)
     }
 
-    /// Bytes a second at which segments leave. Before the first sample the first window in a round trip,
-    /// or in a millisecond (§4.2.1).
+    /// Bytes a second at which segments leave. Before a first round trip is over the first window in that time, or in a
+    /// millisecond (§4.2.1).
     pub(crate) fn pacing_rate(&self, smoothed: Option<Picos>) -> f64 {
-        let rate = self.rate().unwrap_or_else(|| {
+        self.pacing.unwrap_or_else(|| {
             let rtt = smoothed.unwrap_or(PICOS_PER_SECOND / 1000).max(1);
-            self.initial as f64 * PICOS_PER_SECOND as f64 / rtt as f64
-        });
-        rate * self.pacing_gain()
+            HIGH_GAIN * self.initial as f64 * PICOS_PER_SECOND as f64 / rtt as f64
+        })
+    }
+
+    /// §4.2.1. Until the pipe is full it only rises: the first samples are of a few segments.
+    fn set_pacing_rate(&mut self, smoothed: Option<Picos>) {
+        let now = self.pacing_rate(smoothed);
+        let wanted = self.rate().map(|rate| rate * self.pacing_gain());
+        let wanted = wanted.filter(|&wanted| self.full || wanted > now);
+        if wanted.is_some() || smoothed.is_some() {
+            self.pacing = wanted.or(Some(now));
+        }
     }
 
     fn pacing_gain(&self) -> f64 {
@@ -125,8 +140,19 @@ impl Bbr {
         }
         let expired = self.take_rtt(ack);
         self.move_on(window, ack);
-        self.probe_rtt(window, ack, expired, round_start);
+        // §4.3.5: a rest shows the round trip as well.
+        self.probe_rtt(window, ack, expired && !self.after_idle, round_start);
+        self.after_idle = false;
+        self.set_pacing_rate(ack.smoothed);
         self.set_window(window, ack);
+    }
+
+    /// §4.3.4.4: it sends again, with nothing outstanding.
+    pub(crate) fn after_idle(&mut self) {
+        self.after_idle = true;
+        if matches!(self.state, State::ProbeBw { .. }) {
+            self.pacing = self.rate().or(self.pacing);
+        }
     }
 
     /// §4.1.1. Has a round begun?
@@ -154,7 +180,7 @@ impl Bbr {
 
     /// §4.1.2. Was the least round trip seen too long ago?
     fn take_rtt(&mut self, ack: &Delivery) -> bool {
-        let expired = ack.now > self.least_at + RTT_LASTS;
+        let expired = self.least.is_some() && ack.now > self.least_at + RTT_LASTS;
         if let Some(rtt) = ack.rtt
             && (expired || self.least.is_none_or(|least| rtt <= least))
         {
@@ -265,11 +291,14 @@ impl Bbr {
         if self.conserve_until.is_some() {
             window.cwnd = window.cwnd.max(ack.pipe + ack.delivered);
         } else if self.full {
-            window.cwnd = (window.cwnd + ack.delivered).min(target);
-        } else if window.cwnd < target || ack.total < self.initial {
-            window.cwnd += ack.delivered;
+            window.cwnd = (window.cwnd + ack.delivered).min(target).max(least);
+        } else {
+            if window.cwnd < target || ack.total < self.initial {
+                window.cwnd += ack.delivered;
+            }
+            window.cwnd = window.cwnd.max(least);
         }
-        window.cwnd = window.cwnd.max(least).min(window.largest.max(least));
+        window.cwnd = window.cwnd.min(window.largest.max(least));
         if self.is_probing_rtt() {
             window.cwnd = window.cwnd.min(least);
         }
@@ -281,6 +310,11 @@ impl Bbr {
         self.repairing = true;
         self.conserve_until = Some(total);
         window.cwnd = pipe.max(window.mss);
+    }
+
+    /// §4.2.3.4: an ACK shows that so much more is lost while a loss is repaired. What is lost makes no room for others.
+    pub(crate) fn lose_more(window: &mut Window, lost: u64) {
+        window.cwnd = window.cwnd.saturating_sub(lost).max(window.mss);
     }
 
     /// Is the window small to see the round trip? Samples of the rate are low then.
@@ -303,6 +337,84 @@ mod tests {
     const MSS: u64 = 1000;
     const MS: Picos = PICOS_PER_SECOND / 1000;
 
+    const WINDOW: Window = Window {
+        cwnd: 10 * MSS,
+        ssthresh: u64::MAX,
+        mss: MSS,
+        largest: u64::MAX,
+    };
+
+    /// A segment has arrived after a round trip of 100 ms, the only one of that time.
+    fn one_arrived(now: Picos) -> Delivery {
+        Delivery {
+            now,
+            delivered: MSS,
+            total: MSS,
+            rate: Some(RateSample {
+                rate: 10.0 * MSS as f64,
+                app_limited: false,
+                prior_delivered: 0,
+            }),
+            rtt: Some(100 * MS),
+            smoothed: Some(100 * MS),
+            pipe_before: 10 * MSS,
+            pipe: 9 * MSS,
+            repairing: false,
+        }
+    }
+
+    /// BBRInit: the least round trip is known from the first ACK on, whenever that is.
+    #[test]
+    fn a_flow_that_starts_late_begins_with_startup() {
+        let mut bbr = Bbr::new(10 * MSS);
+        bbr.on_delivery(&mut WINDOW.clone(), &one_arrived(12_000 * MS));
+        assert_eq!(bbr.state, State::Startup);
+        bbr.on_delivery(&mut WINDOW.clone(), &one_arrived(22_001 * MS));
+        assert!(bbr.is_probing_rtt());
+    }
+
+    /// §4.3.5: after a rest nothing of the flow is in a queue.
+    #[test]
+    fn a_rest_shows_the_round_trip_as_well() {
+        let mut bbr = Bbr::new(10 * MSS);
+        bbr.on_delivery(&mut WINDOW.clone(), &one_arrived(100 * MS));
+        bbr.after_idle();
+        let later = Delivery {
+            rtt: Some(120 * MS),
+            ..one_arrived(11_000 * MS)
+        };
+        bbr.on_delivery(&mut WINDOW.clone(), &later);
+        assert_eq!((bbr.state, bbr.least), (State::Startup, Some(120 * MS)));
+    }
+
+    /// §4.2.1. The first ACK is of one segment in a round trip, and says nothing against ten.
+    #[test]
+    fn until_the_pipe_is_full_the_rate_only_rises() {
+        let mut bbr = Bbr::new(10 * MSS);
+        let first = HIGH_GAIN * 100.0 * MSS as f64;
+        assert!((bbr.pacing_rate(Some(100 * MS)) - first).abs() < 1.0);
+        bbr.on_delivery(&mut WINDOW.clone(), &one_arrived(100 * MS));
+        assert!((bbr.pacing_rate(Some(200 * MS)) - first).abs() < 1.0);
+        bbr.full = true;
+        bbr.on_delivery(&mut WINDOW.clone(), &one_arrived(110 * MS));
+        let drains = 10.0 * MSS as f64 / HIGH_GAIN;
+        assert!((bbr.pacing_rate(None) - drains).abs() < 1.0, "{bbr:?}");
+    }
+
+    /// §4.3.4.4: at the rate of the bottleneck, whatever the cycle of gains is at.
+    #[test]
+    fn after_a_rest_the_cycle_waits_for_an_ack() {
+        let mut bbr = Bbr {
+            full: true,
+            state: State::ProbeBw { phase: 0, since: 0 },
+            ..Bbr::new(10 * MSS)
+        };
+        bbr.on_delivery(&mut WINDOW.clone(), &one_arrived(50 * MS));
+        assert!((bbr.pacing_rate(None) - 12.5 * MSS as f64).abs() < 1.0);
+        bbr.after_idle();
+        assert!((bbr.pacing_rate(None) - 10.0 * MSS as f64).abs() < 1.0);
+    }
+
     /// Draft-cardwell-00 §4.3.5: it is over once 200 ms and a round trip are, wherever in a later round trip that is.
     #[test]
     fn the_round_trip_is_seen_for_no_longer_than_that_takes() {
@@ -311,12 +423,7 @@ mod tests {
             full: true,
             ..Bbr::new(10 * MSS)
         };
-        let mut window = Window {
-            cwnd: 10 * MSS,
-            ssthresh: u64::MAX,
-            mss: MSS,
-            largest: u64::MAX,
-        };
+        let mut window = WINDOW;
         let begin = 10_001;
         let mut probes_after = |ms: u64, prior_delivered: u64, total: u64| {
             let ack = Delivery {
@@ -329,6 +436,7 @@ mod tests {
                     prior_delivered,
                 }),
                 rtt: Some(150 * MS),
+                smoothed: Some(150 * MS),
                 pipe_before: 4 * MSS,
                 pipe: 4 * MSS,
                 repairing: false,

@@ -81,6 +81,7 @@ pub(crate) struct Delivery {
     pub(crate) total: u64,
     pub(crate) rate: Option<RateSample>,
     pub(crate) rtt: Option<Picos>,
+    pub(crate) smoothed: Option<Picos>,
     /// Bytes in the network before the ACK and after it.
     pub(crate) pipe_before: u64,
     pub(crate) pipe: u64,
@@ -163,6 +164,13 @@ impl Algorithm {
         match self {
             Self::Bbr(bbr) => bbr.enter_recovery(window, pipe, total),
             _ => window.cwnd = window.ssthresh,
+        }
+    }
+
+    /// While a loss is repaired an ACK shows that so much more is lost, for who models the path.
+    pub(crate) fn lose_more(&self, window: &mut Window, lost: u64) {
+        if self.is_model() {
+            Bbr::lose_more(window, lost);
         }
     }
 
@@ -259,8 +267,10 @@ impl Algorithm {
 
     /// Sends again, with nothing outstanding.
     pub(crate) fn after_idle(&mut self, last_sent: Picos, now: Picos) {
-        if let Self::Cubic(cubic) = self {
-            cubic.after_idle(last_sent, now);
+        match self {
+            Self::Cubic(cubic) => cubic.after_idle(last_sent, now),
+            Self::Bbr(bbr) => bbr.after_idle(),
+            _ => {}
         }
     }
 

@@ -318,9 +318,11 @@ impl Sender {
         cut && (2 * len >= self.peer_window || self.una == self.nxt)
     }
 
-    /// RFC 5681 §4.1.
+    /// RFC 5681 §4.1. With a model of the path its rate says how what was written leaves, and the window stays (as in
+    /// Linux).
     fn restart_after_idle(&mut self, now: Picos) {
-        let idle = self.settings.idle_restart && self.is_idle() && self.written > self.max;
+        let restarts = self.settings.idle_restart && !self.algorithm.is_model();
+        let idle = restarts && self.is_idle() && self.written > self.max;
         if idle && self.max > 0 && now.saturating_sub(self.last_sent) > self.timer.rto() {
             let restart = self.settings.initial_window.max(self.window.mss);
             self.window.cwnd = self.window.cwnd.min(restart);

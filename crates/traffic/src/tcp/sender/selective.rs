@@ -191,6 +191,10 @@ impl Sender {
         selective.find_losses(now, self.una, self.window.mss, self.timer.smoothed());
         let is_safe = acked > 0 && selective.board.ever_lost() == lost;
         let is_plain = acked == 0 && delivered == 0 && ack.sack.bytes() == 0;
+        if selective.phase != Phase::Open {
+            let lost = selective.board.ever_lost() - lost;
+            self.algorithm.lose_more(&mut self.window, lost);
+        }
         self.judge_probe(selective, ack, is_plain);
         self.react(selective, now, &told, is_safe);
         self.start_timers(selective, now, acked > 0);
@@ -238,6 +242,7 @@ impl Sender {
                 total: selective.rates.delivered(),
                 rate: told.rate,
                 rtt: told.rtt,
+                smoothed: self.timer.smoothed(),
                 pipe_before: told.pipe,
                 pipe: selective.board.pipe(),
                 repairing: selective.phase != Phase::Open,

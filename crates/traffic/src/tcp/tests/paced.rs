@@ -162,6 +162,81 @@ fn bbr_does_not_mind_a_percent_of_losses_and_cubic_does() {
     assert!(with_cubic < with_bbr / 2, "{with_cubic}");
 }
 
+/// A rest neither brings the first window back nor a look at the round trip: what is written leaves at the bottleneck's rate.
+#[test]
+fn bbr_sends_as_fast_after_a_rest_as_before() {
+    let requests = Settings {
+        application: Application::Requests,
+        ..bbr()
+    };
+    let mut free_at = 0;
+    let mut path = Path::new(&requests, 40 * MS, |now, _: &Segment| {
+        free_at = now.max(free_at) + 8 * MS / 100;
+        Fate::Arrives {
+            late: free_at - now,
+            marked: false,
+        }
+    });
+    let mut takes = |begin: u64, bytes: u64| {
+        path.run(begin * MS);
+        path.now = begin * MS;
+        path.sender.write(bytes);
+        let whole = path.receiver.delivered() + bytes;
+        let end = (begin..begin + 1000).find(|&ms| {
+            path.run(ms * MS);
+            path.receiver.delivered() == whole
+        });
+        end.unwrap() - begin
+    };
+    // Until the pipe is full.
+    takes(0, 5_000_000);
+    // 80 ms on the line, and half of a round trip.
+    for begin in [2000, 3000, 14_000] {
+        let took = takes(begin, 1_000_000);
+        assert!((100..130).contains(&took), "{took} ms from {begin} ms on");
+    }
+}
+
+/// Draft-cardwell-00 §4.2.3.4: in the first round of recovery one leaves for each that arrives, however many are lost.
+#[test]
+fn bbr_sends_no_more_than_arrives_as_recovery_begins() {
+    let settings = Settings {
+        handshake: false,
+        ..bbr()
+    };
+    let mss = u64::from(MSS);
+    let mut sender = Sender::new(&settings, 0);
+    let mut receiver = Receiver::new(&Settings {
+        delayed_ack: None,
+        ..settings
+    });
+    let mut now = 0;
+    let mut sent: Vec<Segment> = Vec::new();
+    while sent.len() < 20 {
+        match sender.poll_transmit(now) {
+            Some(segment) => sent.push(segment),
+            None if sender.next_timeout().is_some_and(|at| at < 20 * MS) => {
+                now = sender.next_timeout().unwrap();
+                sender.on_timeout(now);
+            }
+            None => break,
+        }
+    }
+    assert_eq!(sent.len(), 10);
+    let mut hear = |segment: &Segment| {
+        let now = segment.sent + 20 * MS;
+        sender.on_ack(now, receiver.on_segment(now, segment, false).unwrap());
+        (sender.cwnd() - sender.in_flight()) / mss
+    };
+    hear(&sent[1]);
+    hear(&sent[2]);
+    // Segment 0 is lost.
+    assert_eq!(hear(&sent[3]), 1);
+    // So are segment 4, and 6 and 7; nothing has left meanwhile.
+    assert_eq!(hear(&sent[5]), 2);
+    assert_eq!(hear(&sent[8]), 3);
+}
+
 /// Draft-cardwell-00 §4.2.3.4: after a time-out the window grows by what arrives; it is what it was once the loss is repaired.
 #[test]
 fn bbr_does_not_send_its_whole_window_after_a_time_out() {
