@@ -106,7 +106,9 @@ impl Algorithm {
             (HyStart::Linux, congestion) if congestion != Congestion::Cubic => HyStart::None,
             (hystart, _) => hystart,
         };
-        let reno = Reno::new(settings.growth, hystart);
+        let mut reno = Reno::new(settings.growth, hystart);
+        // In Linux `SO_MAX_PACING_RATE` turns pacing on.
+        reno.slow_start.paced = settings.pacing || settings.most.is_some();
         match settings.congestion {
             Congestion::Reno | Congestion::NewReno => Self::Reno(reno),
             Congestion::Cubic => Self::Cubic(Cubic::new(reno, settings.reno_friendly)),

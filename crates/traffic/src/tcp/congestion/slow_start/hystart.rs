@@ -1,6 +1,6 @@
 //! HyStart as Linux has it in CUBIC (Ha and Rhee, "Taming the elephants: New TCP slow start", 2011; the kernel's
-//! `tcp_cubic.c`): slow start ends at once where ACKs that follow each other closely take half the round trip, or where
-//! the round-trip time grows.
+//! `tcp_cubic.c`): slow start ends at once where ACKs that follow each other closely take half the round trip (with pacing
+//! a whole one), or where the round-trip time grows.
 
 use crate::tcp::congestion::{Acked, Window};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
@@ -50,7 +50,13 @@ impl HyStart {
     }
 
     /// Is slow start over with this ACK?
-    pub(super) fn ends(&mut self, window: &Window, acked: &Acked, smoothed: Picos) -> bool {
+    pub(super) fn ends(
+        &mut self,
+        window: &Window,
+        acked: &Acked,
+        smoothed: Picos,
+        paced: bool,
+    ) -> bool {
         let Some(rtt) = acked.rtt.filter(|_| !self.found) else {
             return false;
         };
@@ -63,26 +69,20 @@ impl HyStart {
         if window.cwnd < LEAST_WINDOW * window.mss {
             return false;
         }
-        let train = self.train_is_long(window, acked.now, least, smoothed);
+        // Pacing spreads a window over up to half a round trip in slow start.
+        let share = if paced { 1 } else { 2 };
+        let most = (least + bursts(window, smoothed)) / share;
+        let train = self.train_is_longer(most, acked.now);
         self.found = self.round_trip_grew(rtt, least) || train;
         self.found
     }
 
-    fn train_is_long(
-        &mut self,
-        window: &Window,
-        now: Picos,
-        least: Picos,
-        smoothed: Picos,
-    ) -> bool {
+    fn train_is_longer(&mut self, most: Picos, now: Picos) -> bool {
         if now - self.train > ACK_GAP {
             return false;
         }
         self.train = now;
-        // What Linux takes for the rate in slow start: two windows a round trip.
-        let bursts = u128::from(BURSTS) * u128::from(smoothed) / u128::from(2 * window.cwnd);
-        let bursts = Picos::try_from(bursts).map_or(MOST_BURSTS, |bursts| bursts.min(MOST_BURSTS));
-        now - self.began > (least + bursts) / 2
+        now - self.began > most
     }
 
     fn round_trip_grew(&mut self, rtt: Picos, least: Picos) -> bool {
@@ -93,6 +93,12 @@ impl HyStart {
         }
         self.least_of_round > least + (least / 8).clamp(LEAST_GROWTH, MOST_GROWTH)
     }
+}
+
+/// The time of the bursts at what Linux takes for the rate in slow start: two windows a round trip.
+fn bursts(window: &Window, smoothed: Picos) -> Picos {
+    let bursts = u128::from(BURSTS) * u128::from(smoothed) / u128::from(2 * window.cwnd);
+    Picos::try_from(bursts).map_or(MOST_BURSTS, |bursts| bursts.min(MOST_BURSTS))
 }
 
 #[cfg(test)]
@@ -112,6 +118,15 @@ mod tests {
 
     /// The ACK of a round at which slow start ends: ACKs `gap` apart, a round trip each, in rounds of `acks`.
     fn ends_at(window: &Window, rounds: &[(Picos, Picos)], acks: u64) -> Option<(usize, u64)> {
+        ends_paced_at(window, rounds, acks, false)
+    }
+
+    fn ends_paced_at(
+        window: &Window,
+        rounds: &[(Picos, Picos)],
+        acks: u64,
+        paced: bool,
+    ) -> Option<(usize, u64)> {
         let mut hystart = HyStart::new();
         let (mut now, mut next) = (0, 0);
         for (round, &(gap, rtt)) in rounds.iter().enumerate() {
@@ -127,7 +142,7 @@ mod tests {
                     next,
                     sent,
                 };
-                if hystart.ends(window, &acked, rtt) {
+                if hystart.ends(window, &acked, rtt, paced) {
                     return Some((round, ack));
                 }
                 now += gap;
@@ -144,6 +159,15 @@ mod tests {
         // They do not follow each other closely.
         let rounds = [(3 * MS, 40 * MS)];
         assert_eq!(ends_at(&window(30), &rounds, 30), None);
+    }
+
+    #[test]
+    fn a_paced_train_may_take_a_whole_round_trip() {
+        let rounds = [(MS, 40 * MS)];
+        // 40 ms + 1 ms: the 43rd ACK is 42 ms behind the first.
+        assert_eq!(ends_paced_at(&window(30), &rounds, 42, true), None);
+        let end = Some((0, 42));
+        assert_eq!(ends_paced_at(&window(30), &rounds, 43, true), end);
     }
 
     #[test]

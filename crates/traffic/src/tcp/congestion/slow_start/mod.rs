@@ -14,6 +14,8 @@ use delaylab_model::tcp::HyStart;
 pub(super) struct SlowStart {
     growth: Growth,
     watch: Watch,
+    /// Segments leave at a rate.
+    pub(super) paced: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -31,7 +33,11 @@ impl SlowStart {
             HyStart::Rfc9406 => Watch::HyStartPlus(hystart_plus::HyStartPlus::new()),
             HyStart::Linux => Watch::HyStart(hystart::HyStart::new()),
         };
-        Self { growth, watch }
+        Self {
+            growth,
+            watch,
+            paced: false,
+        }
     }
 
     /// An ACK: the window grows, or the threshold is set to what it is. `smoothed` is the round-trip time.
@@ -48,7 +54,7 @@ impl SlowStart {
             Watch::None => Some(counted),
             Watch::HyStartPlus(hystart) => hystart.on_ack(acked, window.mss),
             Watch::HyStart(hystart) => {
-                let over = hystart.ends(window, acked, smoothed);
+                let over = hystart.ends(window, acked, smoothed, self.paced);
                 (!over).then_some(counted)
             }
         };
