@@ -44,7 +44,7 @@ mod timer;
 pub use receiver::Receiver;
 pub use sack::SackOption;
 pub use sender::Sender;
-pub use settings::{Application, Congestion, DelayedAck, Growth, Settings, Timer};
+pub use settings::{Application, Congestion, DelayedAck, Growth, Halved, Settings, Timer};
 
 use delaylab_model::Picos;
 

@@ -42,6 +42,15 @@ pub enum Congestion {
     Bbr,
 }
 
+/// What a loss makes the slow start threshold half of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halved {
+    /// What is outstanding. A segment that times out again halves nothing more (RFC 5681 §3.1).
+    Flight,
+    /// The smaller of the congestion window and the receiver's, in whole segments, at every time-out (4.3BSD-Reno, Net/3).
+    Window,
+}
+
 /// How the window grows with the ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Growth {
@@ -146,6 +155,8 @@ pub struct Settings {
     pub congestion: Congestion,
     /// How it counts ACKs.
     pub growth: Growth,
+    /// What a loss halves.
+    pub halved: Halved,
     /// Without it every segment is acknowledged at once.
     pub delayed_ack: Option<DelayedAck>,
     /// The first so many segments are acknowledged at once all the same.
@@ -211,6 +222,7 @@ impl Settings {
             initial_window: u64::from(mss),
             congestion: Congestion::Reno,
             growth: Growth::PerAck,
+            halved: Halved::Window,
             delayed_ack: Some(DelayedAck::Fixed {
                 segments: 2,
                 timeout: 200 * MS,
@@ -250,6 +262,7 @@ impl Settings {
             initial_window: 10 * u64::from(mss),
             congestion: Congestion::Cubic,
             growth: Growth::PerByte,
+            halved: Halved::Flight,
             delayed_ack: Some(DelayedAck::Linux),
             timer: LINUX_TIMER,
             timestamps: true,
@@ -291,6 +304,7 @@ impl Settings {
         Self {
             initial_window: 10 * u64::from(mss),
             congestion: Congestion::NewReno,
+            halved: Halved::Flight,
             quick_acks: 1,
             timer: RFC_TIMER,
             timestamps: true,

@@ -202,12 +202,8 @@ impl Algorithm {
         gain * window.cwnd as f64 * PICOS_PER_SECOND as f64 / rtt as f64
     }
 
-    /// A time-out. The window is one segment (RFC 5681 §3.1); the threshold is set by the first of
-    /// several in a row only.
-    pub(crate) fn on_timeout(&mut self, window: &mut Window, flight: u64, first: bool) {
-        if first {
-            self.on_loss(window, flight);
-        }
+    /// A time-out. The window is one segment (RFC 5681 §3.1).
+    pub(crate) fn on_timeout(&mut self, window: &mut Window) {
         match self {
             Self::Cubic(cubic) => cubic.on_timeout(),
             Self::Bbr(bbr) => bbr.on_timeout(window),

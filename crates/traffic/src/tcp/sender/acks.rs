@@ -122,7 +122,7 @@ impl Sender {
     /// RFC 5681 §3.2. The timer starts anew with the retransmission, as in Net/3.
     fn fast_retransmit(&mut self) {
         let flight = self.flight().min(self.window.cwnd);
-        self.algorithm.on_loss(&mut self.window, flight);
+        self.cut(flight);
         self.window.enter_recovery();
         self.marks_from = self.max;
         self.timed = None;

@@ -8,7 +8,7 @@ mod selective;
 use super::congestion::{Algorithm, Window};
 use super::pacing::Pacer;
 use super::recovery::Recovery;
-use super::settings::{Congestion, Settings};
+use super::settings::{Congestion, Halved, Settings};
 use super::timer::Retransmission;
 use super::{Ack, Segment};
 use delaylab_model::Picos;
@@ -41,6 +41,8 @@ pub struct Sender {
     deadline: Option<Picos>,
     /// Without timestamps: the end of the segment that is timed, and when it was sent.
     timed: Option<(u64, Picos)>,
+    /// What was not acknowledged when the retransmission timer last ran out begins here.
+    timed_out_at: Option<u64>,
     /// The segment at `una` is to be sent again.
     resend: bool,
     /// To be said with the next new data (RFC 3168).
@@ -73,6 +75,7 @@ impl Sender {
             timer: Retransmission::new(settings.timer),
             deadline: None,
             timed: None,
+            timed_out_at: None,
             resend: false,
             cwr: false,
             marks_from: 0,
@@ -165,11 +168,6 @@ impl Sender {
     }
 
     fn timed_out(&mut self, now: Picos) {
-        // The threshold is kept while the same segment times out again (RFC 5681 §3.1), and while a loss is repaired;
-        // but the loss of a retransmission is a second sign of congestion (§4.3).
-        let repairing = self.recovery.is_repairing(self.una) || self.is_repairing_selectively();
-        let lost_again = self.has_lost_a_retransmission();
-        let first = !self.timer.is_backed_off() && (!repairing || lost_again);
         self.timer.back_off();
         self.timeouts += 1;
         self.timed = None;
@@ -177,17 +175,45 @@ impl Sender {
         if !self.handshake.is_done() {
             return self.handshake_timed_out();
         }
-        let flight = match lost_again {
-            true => self.flight().min(self.window.ssthresh),
-            false => self.flight(),
-        };
-        self.algorithm.on_timeout(&mut self.window, flight, first);
+        self.cut_at_time_out();
         if self.selective.is_some() {
             return self.lose_all(now);
         }
         self.recovery.on_timeout(self.max);
         self.resend = false;
         self.nxt = self.una;
+    }
+
+    fn cut_at_time_out(&mut self) {
+        // The threshold is kept while the same segment times out again (RFC 5681 §3.1), and while a loss is repaired;
+        // but the loss of a retransmission is a second sign of congestion (§4.3).
+        let repairing = self.recovery.is_repairing(self.una) || self.is_repairing_selectively();
+        let lost_again = self.has_lost_a_retransmission();
+        let again = self.timed_out_at.replace(self.una) == Some(self.una);
+        let cuts = match self.settings.halved {
+            Halved::Flight => !again && (!repairing || lost_again),
+            Halved::Window => true,
+        };
+        if cuts {
+            let flight = match lost_again {
+                true => self.flight().min(self.window.ssthresh),
+                false => self.flight(),
+            };
+            self.cut(flight);
+        }
+        self.algorithm.on_timeout(&mut self.window);
+    }
+
+    /// Something is lost with `flight` bytes outstanding: sets the threshold.
+    fn cut(&mut self, flight: u64) {
+        let halved = match self.settings.halved {
+            Halved::Flight => flight,
+            Halved::Window => {
+                let two = 2 * self.window.mss;
+                self.peer_window.min(self.window.cwnd) / two * two
+            }
+        };
+        self.algorithm.on_loss(&mut self.window, halved);
     }
 
     /// Congestion window in bytes.

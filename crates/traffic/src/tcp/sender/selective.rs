@@ -270,7 +270,7 @@ impl Sender {
     /// RFC 6675 §5, step 4. A loss of what was sent before the last recovery began belongs to that.
     fn take_up_loss(&mut self, selective: &mut Selective, delivered: u64) {
         let flight = (self.nxt - self.una).min(self.window.cwnd);
-        self.algorithm.on_loss(&mut self.window, flight);
+        self.cut(flight);
         let pipe = selective.board.pipe() + delivered;
         let total = selective.rates.delivered();
         self.algorithm.enter_recovery(&mut self.window, pipe, total);
@@ -299,7 +299,7 @@ impl Sender {
         };
         if tail.on_ack(ack, is_plain) == Verdict::Repaired && selective.phase == Phase::Open {
             let flight = (self.nxt - self.una).max(self.window.mss);
-            self.algorithm.on_loss(&mut self.window, flight);
+            self.cut(flight);
             self.window.cwnd = self.algorithm.after_recovery(&self.window);
             self.marks_from = self.max;
         }

@@ -136,6 +136,66 @@ fn a_time_out_goes_back_to_the_first_hole_and_doubles() {
     assert_eq!(sender.smoothed_rtt(), Some(MS));
 }
 
+/// Net/3, `tcp_timers.c`: half of the window in whole segments at every time-out, two at least.
+#[test]
+fn in_1995_each_time_out_halves_the_window() {
+    let old = Settings {
+        initial_window: 31 * MSS,
+        ..Settings::of_1995(MSS as u32, 64 * MSS)
+    };
+    let mut sender = Sender::new(&old, 0);
+    assert_eq!(drain(&mut sender, 0).len(), 31);
+    for threshold in [15, 2] {
+        let now = sender.next_timeout().unwrap();
+        sender.on_timeout(now);
+        assert_eq!((sender.ssthresh(), sender.cwnd()), (threshold * MSS, MSS));
+        assert_eq!(drain(&mut sender, now), [(0, true)]);
+    }
+}
+
+/// RFC 5681 §3.1 asks whether the segment was sent again, not whether the timer is backed off (Karn).
+#[test]
+fn another_segment_that_times_out_cuts_the_threshold_again() {
+    let untimed = Settings {
+        timestamps: false,
+        ..settings(Congestion::Reno)
+    };
+    let mut sender = Sender::new(&untimed, 0);
+    drain(&mut sender, 0);
+    let first = sender.next_timeout().unwrap();
+    sender.on_timeout(first);
+    assert_eq!(sender.ssthresh(), 5 * MSS);
+    drain(&mut sender, first);
+    sender.on_ack(first + MS, ack(10 * MSS));
+    assert_eq!(drain(&mut sender, first + MS), new_segments(10..13));
+    let second = sender.next_timeout().unwrap();
+    sender.on_timeout(second);
+    assert_eq!(sender.ssthresh(), 2 * MSS);
+}
+
+#[test]
+fn data_that_times_out_behind_a_lost_syn_sets_the_threshold() {
+    let untimed = Settings {
+        timestamps: false,
+        handshake: true,
+        ..settings(Congestion::NewReno)
+    };
+    let mut sender = Sender::new(&untimed, 0);
+    drain(&mut sender, 0);
+    let lost = sender.next_timeout().unwrap();
+    sender.on_timeout(lost);
+    drain(&mut sender, lost);
+    let answer = Ack {
+        syn: true,
+        ..ack(0)
+    };
+    sender.on_ack(lost + MS, answer);
+    drain(&mut sender, lost + MS);
+    assert_eq!(sender.in_flight(), MSS);
+    sender.on_timeout(sender.next_timeout().unwrap());
+    assert_eq!(sender.ssthresh(), 2 * MSS);
+}
+
 #[test]
 fn a_time_out_in_recovery_leaves_the_threshold_alone() {
     let mut sender = Sender::new(&settings(Congestion::NewReno), 0);

@@ -64,10 +64,6 @@ impl Coarse {
         self.ticks.after(now, self.rto_ticks())
     }
 
-    pub(crate) const fn is_backed_off(&self) -> bool {
-        self.doublings > 0
-    }
-
     pub(crate) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(DOUBLINGS);
     }

@@ -60,13 +60,6 @@ impl Retransmission {
         }
     }
 
-    pub(crate) const fn is_backed_off(&self) -> bool {
-        match self {
-            Self::Fine(fine) => fine.is_backed_off(),
-            Self::Coarse(coarse) => coarse.is_backed_off(),
-        }
-    }
-
     /// It ran out: wait twice as long (RFC 6298 §5.5) until there is a sample (Karn).
     pub(crate) fn back_off(&mut self) {
         match self {

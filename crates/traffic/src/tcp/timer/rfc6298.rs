@@ -59,10 +59,6 @@ impl Rfc6298 {
         self.rto.saturating_mul(1 << self.doublings).min(self.max)
     }
 
-    pub(crate) const fn is_backed_off(&self) -> bool {
-        self.doublings > 0
-    }
-
     pub(crate) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(DOUBLINGS);
     }
