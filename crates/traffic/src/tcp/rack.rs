@@ -21,7 +21,9 @@ pub(crate) struct Arrived {
 pub(crate) struct Rack {
     /// When the newest segment that has arrived was sent, and where it ends.
     newest: (Picos, u64),
+    /// Of what the last ACK told, the round trip of the segment that was sent last; and so far of the ACK under way.
     rtt: Picos,
+    rtt_of_ack: Option<Picos>,
     /// The end of the highest segment that has arrived.
     highest: u64,
     reordered: bool,
@@ -41,6 +43,7 @@ impl Rack {
         Self {
             newest: (0, 0),
             rtt: 0,
+            rtt_of_ack: None,
             highest: 0,
             reordered: false,
             quarters: 1,
@@ -62,24 +65,23 @@ impl Rack {
     /// Steps 1 to 3. `echo` is the timestamp that the ACK echoes, where it says something of this
     /// segment; `least` is the least round-trip time.
     pub(crate) fn on_arrived(&mut self, sent: Arrived, now: Picos, least: Picos, echo: Picos) {
+        let rtt = now.saturating_sub(sent.at);
         if sent.again {
             // Which of the two has arrived?
-            let rtt = now.saturating_sub(sent.at);
             if echo < sent.at || rtt < least {
                 return;
             }
         } else if sent.end < self.highest {
             self.reordered = true;
         }
-        if (sent.at, sent.end) >= self.newest {
-            self.newest = (sent.at, sent.end);
-            self.rtt = now.saturating_sub(sent.at);
-        }
+        self.newest = self.newest.max((sent.at, sent.end));
+        self.rtt_of_ack = Some(self.rtt_of_ack.map_or(rtt, |newest| newest.min(rtt)));
     }
 
     /// All that the ACK says has arrived: the highest ends here.
-    pub(crate) fn note_highest(&mut self, end: u64) {
-        self.highest = self.highest.max(end);
+    pub(crate) fn all_arrived(&mut self, highest: u64) {
+        self.highest = self.highest.max(highest);
+        self.rtt = self.rtt_of_ack.take().unwrap_or(self.rtt);
     }
 
     /// Step 4: an ACK of what had come before. The window was too short.
@@ -91,7 +93,7 @@ impl Rack {
         }
     }
 
-    /// A recovery is over.
+    /// A recovery is over, after a time-out as well.
     pub(crate) const fn on_recovered(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {

@@ -36,7 +36,7 @@ fn sack(rack: &mut Rack, board: &mut Scoreboard, k: u64, late: Picos) -> Picos {
         };
         rack.on_arrived(arrived, now, RTT[0], 0);
     });
-    rack.note_highest((k + 1) * MSS);
+    rack.all_arrived((k + 1) * MSS);
     rack.detect(board, now, false, RTT);
     now
 }
@@ -73,6 +73,17 @@ fn three_beyond_it_are_enough_until_reordering_is_seen() {
     assert_eq!(rack.deadline(), Some(25 * MS));
 }
 
+/// RFC 8985 §6.2 step 2: a path that has become longer shows in segments that were sent before the newest as well.
+#[test]
+fn an_older_segment_that_comes_late_gives_the_others_as_much_time() {
+    let (mut rack, mut board) = sent();
+    sack(&mut rack, &mut board, 2, 0);
+    assert_eq!(rack.deadline(), Some(25 * MS));
+    // Segment 0 takes 24 ms: so may segment 1, and 5 ms of reordering.
+    sack(&mut rack, &mut board, 0, 4 * MS);
+    assert_eq!(rack.deadline(), Some(30 * MS));
+}
+
 #[test]
 fn a_retransmission_that_is_lost_is_noticed() {
     let (mut rack, mut board) = sent();
@@ -101,6 +112,7 @@ fn a_retransmission_that_is_lost_is_noticed() {
         again: false,
     };
     rack.on_arrived(arrived, 45 * MS, RTT[0], 0);
+    rack.all_arrived(11 * MSS);
     rack.detect(&mut board, 45 * MS, true, RTT);
     assert_eq!(board.first_lost().map(|sent| sent.start), Some(0));
 }

@@ -125,7 +125,7 @@ impl Selective {
             board.arrive(piece, &mut newly);
         }
         if let Some(rack) = rack {
-            rack.note_highest(highest);
+            rack.all_arrived(highest);
         }
         if let Some(rtt) = rtt {
             self.note_round_trip(rtt);
@@ -203,13 +203,16 @@ impl Sender {
     /// What the ACK does to the window.
     fn react(&mut self, selective: &mut Selective, now: Picos, told: &AckSummary, is_safe: bool) {
         let over = self.una >= selective.recover;
+        if over
+            && selective.phase != Phase::Open
+            && let Some(rack) = &mut selective.rack
+        {
+            rack.on_recovered();
+        }
         match selective.phase {
             Phase::Recovery if over => {
                 self.window.cwnd = self.algorithm.after_recovery(&self.window);
                 selective.phase = Phase::Open;
-                if let Some(rack) = &mut selective.rack {
-                    rack.on_recovered();
-                }
             }
             Phase::Loss if over => {
                 selective.phase = Phase::Open;
