@@ -5,6 +5,9 @@ use delaylab_model::quantity::{Duration, Rate, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 
+/// TM 4.0's transient buffer exposure: cells that may be sent before the first RM cell has come back.
+const TBE: u32 = 1 << 24;
+
 /// Bits of a cell.
 pub const CELL_BITS: f64 = 424.0;
 
@@ -47,7 +50,7 @@ impl Parameters {
     pub fn preset(preset: AbrPreset, line_rate: u64) -> Self {
         match preset {
             AbrPreset::Eprca1995 => Self::eprca_1995(line_rate),
-            AbrPreset::Tm40 => Self::tm_4_0(line_rate),
+            AbrPreset::Tm40 => Self::tm_4_0(cells(Rate(line_rate)), 32),
         }
     }
 
@@ -62,26 +65,26 @@ impl Parameters {
             xrm: 32,
             xdf: 0.5,
             idle: AbrIdle::Tof,
-            ..Self::tm_4_0(line_rate)
+            ..Self::tm_4_0(pcr, 32)
         }
         .with_tdff(0.5)
     }
 
-    fn tm_4_0(line_rate: u64) -> Self {
-        let pcr = cells(Rate(line_rate));
+    /// RIF and RDF are 1/16, of any PCR and with any Nrm.
+    fn tm_4_0(pcr: f64, nrm: u32) -> Self {
         Self {
             pcr,
             icr: pcr,
             mcr: 0.0,
-            air: pcr / 16.0 / 32.0, // RIF 1/16
-            rdf: 512.0,             // RDF 1/16
-            nrm: 32,
+            air: pcr / 16.0 / f64::from(nrm),
+            rdf: 16.0 * f64::from(nrm),
+            nrm,
             mrm: 2,
             trm: PICOS_PER_SECOND / 10,
             tcr: 10.0,
             tof: 2.0,
             tdf: 0.0,
-            xrm: 524_288, // TBE 2²⁴ over Nrm
+            xrm: TBE.div_ceil(nrm.max(1)),
             xdf: 1.0 / 16.0,
             adtf: PICOS_PER_SECOND / 2,
             mark: AbrMark::Arrival,
@@ -97,6 +100,10 @@ impl Parameters {
         let preset = Self::preset(file.preset, line_rate);
         let pcr = file.pcr.map_or(preset.pcr, cells);
         let pcr = pcr.min(cells(Rate(line_rate)));
+        let preset = match file.preset {
+            AbrPreset::Eprca1995 => preset,
+            AbrPreset::Tm40 => Self::tm_4_0(pcr, file.nrm.unwrap_or(preset.nrm)),
+        };
         let read = Self {
             pcr,
             icr: file.icr.map_or(preset.icr.min(pcr), cells),

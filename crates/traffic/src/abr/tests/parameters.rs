@@ -52,6 +52,33 @@ fn the_line_caps_pcr_and_the_presets_rates_give_way() {
     assert_eq!(Parameters::read(&capped, OC3).unwrap().pcr, tm.pcr);
 }
 
+/// TM 4.0 §5.10.4: RIF of PCR is added, RDF of ACR is taken, and TBE cells may be out, however Nrm is set.
+#[test]
+fn shares_of_the_specification_are_of_the_pcr_and_nrm_that_were_set() {
+    for nrm in [None, Some(8), Some(256)] {
+        let set = AbrParameters {
+            pcr: Some(Rate(10_000_000)),
+            nrm,
+            ..file(AbrPreset::Tm40)
+        };
+        let read = Parameters::read(&set, OC3).unwrap();
+        let nrm = f64::from(read.nrm);
+        assert!(near(nrm * read.air, read.pcr / 16.0), "{read:?}");
+        assert!(near(nrm / read.rdf, 1.0 / 16.0), "{read:?}");
+        assert!(
+            near(nrm * f64::from(read.xrm), f64::from(1 << 24)),
+            "{read:?}"
+        );
+    }
+    // Table 1 gives rates and divisors as they are.
+    let eprca = AbrParameters {
+        nrm: Some(16),
+        ..file(AbrPreset::Eprca1995)
+    };
+    let read = Parameters::read(&eprca, OC3).unwrap();
+    assert_eq!((read.rdf, read.xrm), (512.0, 32));
+}
+
 #[test]
 fn what_does_not_fit_is_refused_by_name() {
     let base = file(AbrPreset::Eprca1995);
