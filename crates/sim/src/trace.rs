@@ -20,6 +20,8 @@ const SHORTEST: Picos = 1_000_000;
 /// A step function of time.
 #[derive(Debug, Clone)]
 pub struct Trace {
+    /// All times within are from here on.
+    began: Picos,
     length: Picos,
     buckets: Vec<Bucket>,
     /// The current bucket, not yet among the others.
@@ -183,7 +185,13 @@ impl Point {
 impl Trace {
     /// Starts with this value at time zero.
     pub fn new(value: u64) -> Self {
+        Self::starting(0, value)
+    }
+
+    /// Starts with this value; there was none before.
+    pub fn starting(began: Picos, value: u64) -> Self {
         Self {
+            began,
             length: SHORTEST,
             buckets: Vec::new(),
             open: Bucket::holding(value),
@@ -208,7 +216,7 @@ impl Trace {
         if value == self.value {
             return;
         }
-        self.hold(now);
+        self.hold(now - self.began);
         self.value = value;
         self.open.min = self.open.min.min(value);
         self.open.max = self.open.max.max(value);
@@ -282,7 +290,7 @@ impl Trace {
 
     /// All of it until `end`, or until the last change if that was later.
     pub fn finish(mut self, end: Picos) -> OverTime {
-        let end = end.max(self.since);
+        let end = end.saturating_sub(self.began).max(self.since);
         self.hold(end);
         let all = self
             .buckets
@@ -293,7 +301,7 @@ impl Trace {
         let last = self.buckets.len() as u64 * self.length;
         let open = self.open;
         let point = |(bucket, start, length): (Bucket, Picos, Picos)| Point {
-            start,
+            start: self.began + start,
             length,
             min: bucket.min as f64,
             mean: if bucket.min == bucket.max {
@@ -372,6 +380,23 @@ mod tests {
         assert_eq!((between.min, between.max), (3.0, 7.0));
         assert_eq!((after.min, after.mean, after.max), (7.0, 7.0, 7.0));
         assert_eq!(after.start + after.length, 1_000_000_000_000);
+    }
+
+    #[test]
+    fn what_begins_later_has_no_value_before() {
+        let (second, began) = (1_000_000_000_000, 5_000_000_000_000);
+        let mut trace = Trace::starting(began, 20);
+        trace.set(began + second, 100);
+        let OverTime { points, held } = trace.finish(began + 4 * second);
+        assert_eq!(points.first().map(|point| point.start), Some(began));
+        let whole: Picos = points.iter().map(|point| point.length).sum();
+        assert_eq!(whole, 4 * second);
+        assert_eq!(held, [(20.0, second), (100.0, 3 * second)]);
+        // It would have begun after the end.
+        assert_eq!(
+            Trace::starting(began, 20).finish(second),
+            OverTime::default()
+        );
     }
 
     #[test]

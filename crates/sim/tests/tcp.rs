@@ -1,6 +1,7 @@
 //! TCP loads through switches that drop and mark.
 
 use crate::common::{Taken, every, largest, probe, run, trial};
+use delaylab_model::series::SeriesPoint;
 
 /// One flow over a trunk of 100 Mbit/s, 20 ms there and back, and an echo every 10 ms for ten seconds.
 fn flow(load: &str, switch: &str) -> Taken {
@@ -84,6 +85,24 @@ fn a_flow_keeps_the_round_trip_that_it_smooths() {
         (mean - 20e6 - waits).abs() < 3e6,
         "{mean} with {waits} in the queue"
     );
+}
+
+#[test]
+fn what_a_connection_keeps_over_time_begins_with_it() {
+    let late = flow("start = \"3s\"", "discipline = \"fifo\"");
+    let begins = |series: &str| {
+        let of = |point: &&SeriesPoint| &*point.series == series && &*point.of == "bulk";
+        late.series.iter().find(of).map(|point| point.t)
+    };
+    let start = 3_000_000_000;
+    assert_eq!(begins("cwnd"), Some(start));
+    // The handshake is the first that is measured. Nothing had arrived before: that is known.
+    let first = begins("srtt").unwrap();
+    assert!(
+        (start + 20_000_000..start + 21_000_000).contains(&first),
+        "{first}"
+    );
+    assert_eq!(begins("goodput"), Some(0));
 }
 
 #[test]

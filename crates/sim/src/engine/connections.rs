@@ -288,7 +288,7 @@ impl Connection {
             trace.set(now, self.sender.cwnd());
             if let Some(smoothed) = self.sender.smoothed_rtt() {
                 let srtt = smoothed / PICOS_PER_NANO;
-                let trace = self.srtt.get_or_insert_with(|| Trace::new(srtt));
+                let trace = self.srtt.get_or_insert_with(|| Trace::starting(now, srtt));
                 trace.set(now, srtt);
             }
         }

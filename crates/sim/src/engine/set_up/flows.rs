@@ -327,7 +327,7 @@ impl Maker<'_> {
             starts: start,
             probe: None,
             stream: Some((self.shares.len() as u32, stream as u32)),
-            cwnd: series.then(|| Trace::new(settings.initial_window)),
+            cwnd: series.then(|| Trace::starting(start, settings.initial_window)),
             delivered: 0,
             goodput: series.then(Amounts::default),
             transfers: self.transfers(load, start),
