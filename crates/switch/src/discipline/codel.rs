@@ -14,9 +14,9 @@
 mod tests;
 
 use super::queue::Queue;
+use super::timed::Timed;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::Picos;
-use std::collections::VecDeque;
 
 /// How long a drop rate is remembered, in intervals.
 const MEMORY: Picos = 16;
@@ -169,25 +169,21 @@ pub struct CoDel<T> {
     stamped: Stamped<T>,
 }
 
-/// Items and when they arrived.
 #[derive(Debug, Clone)]
 struct Stamped<T> {
-    items: VecDeque<(Picos, T)>,
-    held: Backlog,
+    items: Timed<T>,
     largest: u32,
 }
 
 impl<T: Item> Source<T> for Stamped<T> {
     #[inline]
     fn pop(&mut self) -> Option<(Picos, T)> {
-        let (arrived, item) = self.items.pop_front()?;
-        self.held.remove(item.bytes());
-        Some((arrived, item))
+        self.items.pop()
     }
 
     #[inline]
     fn nearly_empty(&self) -> bool {
-        self.held.bytes <= u64::from(self.largest)
+        self.items.held().bytes <= u64::from(self.largest)
     }
 }
 
@@ -198,8 +194,7 @@ impl<T> CoDel<T> {
             parameters,
             control: Control::default(),
             stamped: Stamped {
-                items: VecDeque::new(),
-                held: Backlog::default(),
+                items: Timed::new(),
                 largest: 0,
             },
         }
@@ -210,9 +205,8 @@ impl<T: Item> Queue<T> for CoDel<T> {
     #[inline]
     fn enqueue(&mut self, now: Picos, item: T, _: &mut Vec<Dropped<T>>) {
         let stamped = &mut self.stamped;
-        stamped.held.add(item.bytes());
         stamped.largest = stamped.largest.max(item.bytes());
-        stamped.items.push_back((now, item));
+        stamped.items.push(now, item);
     }
 
     #[inline]
@@ -223,6 +217,6 @@ impl<T: Item> Queue<T> for CoDel<T> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.stamped.held
+        self.stamped.items.held()
     }
 }

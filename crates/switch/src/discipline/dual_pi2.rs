@@ -24,10 +24,10 @@
 mod tests;
 
 use super::queue::Queue;
+use super::timed::Timed;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 use delaylab_stats::random::SplitMix;
-use std::collections::VecDeque;
 
 /// A.1: what the gains of the controller are of the update time and the largest round trip.
 const ALPHA: f64 = 0.1;
@@ -108,39 +108,6 @@ fn seconds(time: Picos) -> f64 {
     time as f64 / PICOS_PER_SECOND as f64
 }
 
-/// Items and when they arrived.
-#[derive(Debug, Clone)]
-struct Stamped<T> {
-    items: VecDeque<(Picos, T)>,
-    held: Backlog,
-}
-
-impl<T: Item> Stamped<T> {
-    const fn new() -> Self {
-        Self {
-            items: VecDeque::new(),
-            held: Backlog { items: 0, bytes: 0 },
-        }
-    }
-
-    fn push(&mut self, now: Picos, item: T) {
-        self.held.add(item.bytes());
-        self.items.push_back((now, item));
-    }
-
-    fn pop(&mut self) -> Option<(Picos, T)> {
-        let (arrived, item) = self.items.pop_front()?;
-        self.held.remove(item.bytes());
-        Some((arrived, item))
-    }
-
-    /// How long the first item has waited.
-    fn delay(&self, now: Picos) -> Picos {
-        let first = self.items.front();
-        first.map_or(0, |(arrived, _)| now.saturating_sub(*arrived))
-    }
-}
-
 /// What one queue has been hit by: hits are spread evenly (`recur`).
 #[derive(Debug, Clone, Copy, Default)]
 struct Spread(f64);
@@ -160,8 +127,8 @@ pub struct DualPi2<T> {
     parameters: Parameters,
     control: Control,
     random: SplitMix,
-    low_latency: Stamped<T>,
-    classic: Stamped<T>,
+    low_latency: Timed<T>,
+    classic: Timed<T>,
     marks: Spread,
     /// Bytes that the Classic queue is owed, weighed.
     owed: f64,
@@ -176,8 +143,8 @@ impl<T: Item> DualPi2<T> {
             parameters,
             control: Control::new(parameters),
             random: SplitMix::new(seed),
-            low_latency: Stamped::new(),
-            classic: Stamped::new(),
+            low_latency: Timed::new(),
+            classic: Timed::new(),
             marks: Spread::default(),
             owed: 0.0,
             next_update: parameters.update,
@@ -194,7 +161,7 @@ impl<T: Item> DualPi2<T> {
     fn update_until(&mut self, now: Picos) {
         let every = self.parameters.update;
         while now >= self.next_update {
-            let empty = self.classic.items.is_empty() && self.low_latency.items.is_empty();
+            let empty = self.backlog().is_empty();
             if self.control.is_at_rest() && empty {
                 let updates = (now - self.next_update) / every + 1;
                 self.next_update = self
@@ -212,7 +179,7 @@ impl<T: Item> DualPi2<T> {
 
     /// Is the L queue next? None: nothing waits.
     fn is_low_latency_next(&mut self) -> Option<bool> {
-        match (self.low_latency.items.front(), self.classic.items.front()) {
+        match (self.low_latency.first(), self.classic.first()) {
             (None, None) => None,
             (Some(_), None) => {
                 self.owed = 0.0;
@@ -222,7 +189,7 @@ impl<T: Item> DualPi2<T> {
                 self.owed = 0.0;
                 Some(false)
             }
-            (Some((_, low_latency)), Some((_, classic))) => {
+            (Some(low_latency), Some(classic)) => {
                 let share = self.parameters.classic_share;
                 let low_latency_next = self.owed <= 0.0;
                 self.owed += if low_latency_next {
@@ -255,7 +222,7 @@ impl<T: Item> DualPi2<T> {
             item.mark();
             return Some(item);
         }
-        let native = if self.low_latency.items.is_empty() {
+        let native = if self.low_latency.held().is_empty() {
             0.0
         } else {
             self.parameters.native(now.saturating_sub(arrived))
@@ -309,6 +276,6 @@ impl<T: Item> Queue<T> for DualPi2<T> {
     }
 
     fn backlog(&self) -> Backlog {
-        self.low_latency.held.and(self.classic.held)
+        self.low_latency.held().and(self.classic.held())
     }
 }

@@ -23,6 +23,7 @@ pub mod pie;
 pub mod priority;
 mod queue;
 pub mod red;
+mod timed;
 pub mod wfq;
 pub mod wrr;
 

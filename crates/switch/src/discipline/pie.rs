@@ -20,10 +20,10 @@
 mod tests;
 
 use super::queue::Queue;
+use super::timed::Timed;
 use crate::item::{Backlog, Cause, Dropped, Item};
 use delaylab_model::{PICOS_PER_SECOND, Picos};
 use delaylab_stats::random::SplitMix;
-use std::collections::VecDeque;
 
 /// §4.2: a second's delay above the target, and a second's growth of the delay, in probability an update.
 const ALPHA: f64 = 0.125;
@@ -151,8 +151,7 @@ impl Control {
 pub struct Pie<T> {
     control: Control,
     random: SplitMix,
-    items: VecDeque<(Picos, T)>,
-    held: Backlog,
+    items: Timed<T>,
     next_update: Picos,
 }
 
@@ -163,8 +162,7 @@ impl<T: Item> Pie<T> {
         Self {
             control: Control::new(parameters),
             random: SplitMix::new(seed),
-            items: VecDeque::new(),
-            held: Backlog::default(),
+            items: Timed::new(),
             next_update: parameters.update,
         }
     }
@@ -202,7 +200,7 @@ impl<T: Item> Queue<T> for Pie<T> {
     #[inline]
     fn enqueue(&mut self, now: Picos, mut item: T, drops: &mut Vec<Dropped<T>>) {
         self.catch_up(now);
-        if self.control.hits(self.held.bytes, &mut self.random) {
+        if self.control.hits(self.backlog().bytes, &mut self.random) {
             let marks = self.control.probability <= self.control.parameters.mark_up_to;
             if !(marks && item.ecn_capable() && item.mark()) {
                 let cause = Cause::Pie;
@@ -210,16 +208,14 @@ impl<T: Item> Queue<T> for Pie<T> {
                 return;
             }
         }
-        self.held.add(item.bytes());
-        self.items.push_back((now, item));
+        self.items.push(now, item);
     }
 
     #[inline]
     fn dequeue(&mut self, now: Picos, _: &mut Vec<Dropped<T>>) -> Option<T> {
-        let (arrived, item) = self.items.pop_front()?;
+        let (arrived, item) = self.items.pop()?;
         self.catch_up(now);
-        self.held.remove(item.bytes());
-        self.control.delay = if self.held.is_empty() {
+        self.control.delay = if self.backlog().is_empty() {
             0
         } else {
             now.saturating_sub(arrived)
@@ -229,6 +225,6 @@ impl<T: Item> Queue<T> for Pie<T> {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.held
+        self.items.held()
     }
 }

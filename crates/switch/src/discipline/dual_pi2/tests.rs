@@ -139,7 +139,7 @@ fn the_classic_queue_gets_its_share_and_l4s_goes_first() {
     assert_eq!(flows.iter().filter(|flow| **flow == 2).count(), 100);
     assert_eq!(flows[0], 1);
     // With nothing else there it is work-conserving.
-    while queue.low_latency.items.pop_front().is_some() {}
+    while queue.low_latency.pop().is_some() {}
     assert!(queue.dequeue(0, &mut Vec::new()).is_some());
 }
 
