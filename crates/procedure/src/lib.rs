@@ -17,7 +17,6 @@
 //! | [`buffer_time`] | RFC 9004: back-to-back frames, corrected |
 //! | [`buffering`], [`microburst`], [`head_of_line`], [`incast`] | RFC 8239 §§3 to 6 |
 //! | [`mlrsearch`] | RFC 9971: bounds of a load for each goal |
-//! | [`trial_length`] | how long a trial must be to fill a buffer |
 //!
 //! # Steps are asked again from the start
 //!
@@ -93,10 +92,8 @@ pub mod search;
 pub mod setup;
 pub mod system_recovery;
 pub mod throughput;
-mod trial_length;
 
 pub use course::{Procedure, ProcedureRun};
 pub use registry::{Description, procedures};
 pub use report::Report;
 pub use setup::{BuildError, Effort, Options, Setup};
-pub use trial_length::trial_length;
