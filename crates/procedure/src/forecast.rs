@@ -33,7 +33,6 @@ pub(crate) fn ideal(setup: &Setup, size: u32, offer: &Offer) -> FrameTrial {
             received: stream.count - lost.min(stream.count),
             first_send: Some(stream.start),
             last_send: Some(stream.start.saturating_add(last)),
-            first_lost: (lost > 0).then_some(stream.start),
             ..FrameFigures::default()
         }
     });

@@ -9,7 +9,6 @@
 
 mod builder;
 mod silence;
-mod slices;
 
 pub use builder::FramesBuilder;
 pub use silence::Silence;
@@ -57,22 +56,14 @@ pub struct FrameFigures {
     pub first_send: Option<Nanos>,
     /// When the last was sent.
     pub last_send: Option<Nanos>,
-    /// When the first that never arrived was sent.
-    pub first_lost: Option<Nanos>,
     /// When the last that never arrived was sent.
     pub last_lost: Option<Nanos>,
     /// Of every frame received.
     pub delay: Option<DelayFigures>,
-    /// Of those received that were sent before the first that was lost (seed 001: delay is reported
-    /// without loss). Of all of them where none was lost.
-    pub delay_before_loss: Option<DelayFigures>,
     /// The longest time between two arrivals, one behind the other.
     pub longest_silence: Option<Silence>,
     /// Of the tagged frame; `None` if it was lost or none was tagged (RFC 2544 §26.2).
     pub tagged_delay: Option<Nanos>,
-    /// `None`: quantiles are exact. Else their largest error, relative to the value; then
-    /// `delay_before_loss` leaves out up to one part in 64 of the frames before the loss.
-    pub quantile_error: Option<f64>,
 }
 
 impl FrameFigures {

@@ -66,13 +66,10 @@ fn chaos(random: &mut SplitMix, planned: &Planned) -> FrameTrial {
             reordered: random.next() % 3,
             first_send: Some(start),
             last_send: Some(last),
-            first_lost: (lost > 0).then_some(start),
             last_lost: (lost > 0).then_some(last),
             delay: (received > 0).then_some(delay),
-            delay_before_loss: None,
             longest_silence: None,
             tagged_delay: (received > 0).then_some(ns),
-            quantile_error: None,
         }
     });
     let mut trial = FrameTrial::new(streams.collect());

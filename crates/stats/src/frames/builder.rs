@@ -1,9 +1,9 @@
 //! Records of a stream of frames in, its figures out.
 
 use super::silence::Silences;
-use super::slices::Delays;
-use super::{FrameFigures, FrameTrial};
-use crate::loglinear;
+use super::{DelayFigures, FrameFigures, FrameTrial};
+use crate::moments::Moments;
+use crate::sample::Values;
 use delaylab_model::Nanos;
 use delaylab_model::probe::Probe;
 use delaylab_model::record::{Outcome, Record};
@@ -14,22 +14,21 @@ pub struct FramesBuilder {
     exact_limit: usize,
     tagged: Option<u64>,
     figures: FrameFigures,
-    delays: Delays,
-    /// Number of the first frame that was lost.
-    loss: Option<u64>,
+    moments: Moments,
+    delays: Values,
     silences: Silences,
 }
 
 impl FramesBuilder {
-    /// Beyond `exact_limit` delays, of 16 bytes each, quantiles come from log-linear histograms, so
+    /// Beyond `exact_limit` delays, of 8 bytes each, quantiles come from log-linear histograms, so
     /// memory stays flat.
     pub fn new(exact_limit: usize) -> Self {
         Self {
             exact_limit,
             tagged: None,
             figures: FrameFigures::default(),
-            delays: Delays::Exact(Vec::new()),
-            loss: None,
+            moments: Moments::default(),
+            delays: Values::default(),
             silences: Silences::default(),
         }
     }
@@ -68,7 +67,7 @@ impl FramesBuilder {
                     self.silences.push(arrival);
                 }
             }
-            Outcome::Lost | Outcome::Refused => self.lost(record.seq, t_send),
+            Outcome::Lost | Outcome::Refused => self.lost(t_send),
             Outcome::Skipped | Outcome::LocalError => {}
         }
     }
@@ -85,7 +84,8 @@ impl FramesBuilder {
         self.figures.reordered += u64::from(record.reorder_extent > 0);
         if let Some(arrival) = record.t_rx {
             let delay = arrival.saturating_sub(t_send);
-            self.delays.push(record.seq, delay, self.exact_limit);
+            self.moments.push(delay);
+            self.delays.push(delay, self.exact_limit);
             self.silences.push(arrival);
             if self.tagged == Some(record.seq) {
                 self.figures.tagged_delay = Some(delay);
@@ -93,27 +93,35 @@ impl FramesBuilder {
         }
     }
 
-    fn lost(&mut self, seq: u64, t_send: Nanos) {
-        let figures = &mut self.figures;
-        figures.first_lost = Some(figures.first_lost.map_or(t_send, |t| t.min(t_send)));
-        figures.last_lost = Some(figures.last_lost.map_or(t_send, |t| t.max(t_send)));
-        self.loss = Some(self.loss.map_or(seq, |first| first.min(seq)));
+    fn lost(&mut self, t_send: Nanos) {
+        let last = &mut self.figures.last_lost;
+        *last = Some(last.map_or(t_send, |t| t.max(t_send)));
     }
 
     /// The figures of the records so far.
     pub fn finish(&self) -> FrameFigures {
-        let delay = self.delays.all();
-        let is_sliced = self.delays.is_sliced();
         FrameFigures {
-            delay,
-            delay_before_loss: match self.loss {
-                Some(seq) => self.delays.before(seq),
-                None => delay,
-            },
+            delay: self.delay(),
             longest_silence: self.silences.longest(),
-            quantile_error: is_sliced.then_some(loglinear::RELATIVE_ERROR),
             ..self.figures.clone()
         }
+    }
+
+    fn delay(&self) -> Option<DelayFigures> {
+        let moments = &self.moments;
+        let (min, max) = (moments.min()?, moments.max()?);
+        let mut order = self.delays.order();
+        let mut at = |q| Some(order.quantile(q)?.clamp(min, max));
+        Some(DelayFigures {
+            count: moments.count(),
+            min,
+            mean: moments.mean()?,
+            max,
+            sd: moments.sd(1),
+            p50: at(0.5)?,
+            p99: at(0.99)?,
+            p999: at(0.999)?,
+        })
     }
 
     /// Bytes held on the heap.
