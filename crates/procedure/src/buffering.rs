@@ -56,10 +56,7 @@ pub struct BufferingSteps;
 
 /// Each stream's load. `None`: a sending port is not fast enough.
 fn loads(setup: &Setup, options: &Options) -> Option<Vec<(usize, Share)>> {
-    let of_line = |share: f64| {
-        let share = share * setup.egress_rate as f64 / setup.line_rate as f64;
-        Share((share * Share::WHOLE.0 as f64).round() as u64)
-    };
+    let of_line = |share| setup.load_of_egress(share);
     let (full, excess) = (options.top.as_f64(), options.excess.as_f64());
     let groups = setup.receiving().into_iter();
     let loads: Vec<(usize, Share)> = match options.way {
@@ -82,7 +79,12 @@ fn loads(setup: &Setup, options: &Options) -> Option<Vec<(usize, Share)>> {
             pairs.flat_map(of_pair).collect()
         }
     };
-    let fits = |&(of, load): &(usize, Share)| load.0 * setup.sharing(of) <= Share::WHOLE.0;
+    let fits = |&(of, _): &(usize, Share)| {
+        let of_port = loads
+            .iter()
+            .filter(|(other, _)| setup.is_of_one_port(of, *other));
+        of_port.map(|(_, load)| load.0).sum::<u64>() <= Share::WHOLE.0
+    };
     (!loads.is_empty() && loads.iter().all(fits)).then_some(loads)
 }
 

@@ -52,22 +52,41 @@ impl Setup {
         PICOS_PER_SECOND as f64 / interval as f64
     }
 
-    /// Frames a second that the lines allow: the theoretical line of figures.
+    /// Frames a second that the lines allow with every sending port at the same load: the theoretical line of figures. The
+    /// receiving port that most is sent to is the first that is full.
     pub fn theoretical_fps(&self, size: u32) -> f64 {
-        let ports = (0..self.streams.len()).map(|of| 1.0 / self.sharing(of) as f64);
-        let sending = ports.sum::<f64>() * self.fps(size, Share::WHOLE);
-        sending.min(self.egress_fps(size) * self.receiving().len() as f64)
+        let lines = |streams: &[usize]| {
+            let parts = streams.iter().map(|&of| 1.0 / self.sharing(of) as f64);
+            parts.sum::<f64>()
+        };
+        let receiving = self.receiving();
+        let all = lines(&receiving.concat());
+        let fullest = receiving
+            .iter()
+            .map(|group| lines(group))
+            .fold(0.0, f64::max);
+        let sending = all * self.fps(size, Share::WHOLE);
+        sending.min(self.egress_fps(size) * (all / fullest))
+    }
+
+    /// This share of a receiving port's rate, as a load of a sending port.
+    pub(crate) fn load_of_egress(&self, share: f64) -> Share {
+        let share = share * self.egress_rate as f64 / self.line_rate as f64;
+        Share((share * Share::WHOLE.0 as f64).round() as u64)
     }
 
     /// How many streams have the sending port of this one, itself among them.
     pub(crate) fn sharing(&self, of: usize) -> u64 {
-        let from = self.streams.get(of).and_then(|probe| probe.from.as_ref());
-        let same = self
-            .streams
-            .iter()
-            .filter(|probe| probe.from.as_ref() == from);
-        // Without names every stream has a port of its own.
-        from.map_or(1, |_| same.count() as u64)
+        let streams = 0..self.streams.len();
+        streams
+            .filter(|&other| self.is_of_one_port(of, other))
+            .count() as u64
+    }
+
+    /// Do two streams enter at the same port? Without names every stream has a port of its own.
+    pub(crate) fn is_of_one_port(&self, a: usize, b: usize) -> bool {
+        let from = |of: usize| self.streams.get(of)?.from.as_ref();
+        a == b || from(a).is_some() && from(a) == from(b)
     }
 
     /// Streams by their receiving port, in the order of the set-up.

@@ -1,15 +1,16 @@
 //! Devices that misbehave, and senders that do.
 
 use crate::device::*;
-use delaylab_model::SECOND;
 use delaylab_model::plan::Plan;
 use delaylab_model::probe::Pacing;
 use delaylab_model::quantity::Share;
+use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::course::Steps;
 use delaylab_procedure::report::Holds;
+use delaylab_procedure::setup::Way;
 use delaylab_procedure::{BuildError, Effort, Options, Procedure, ProcedureRun, Setup, procedures};
-use delaylab_procedure::{back_to_back, buffer_time, frame_loss, head_of_line, incast, latency};
-use delaylab_procedure::{system_recovery, throughput};
+use delaylab_procedure::{back_to_back, buffer_time, buffering, frame_loss, head_of_line, incast};
+use delaylab_procedure::{latency, system_recovery, throughput};
 
 const DEVICE: Device = Device {
     ingress: 100_000_000,
@@ -59,7 +60,32 @@ fn a_device_that_drops_none_is_at_the_highest_rate() {
     let bursts = find(back_to_back::BackToBackSteps, device).unwrap();
     assert_eq!((bursts.frames, bursts.repeats.len()), (None, 3));
     assert!(find(buffer_time::BufferTimeSteps, device).is_none());
-    assert!(find(system_recovery::SystemRecoverySteps, device).is_none());
+    // It is more than the lines carry, so an overload is tried. It loses nothing either.
+    let recovery = find(system_recovery::SystemRecoverySteps, device).unwrap();
+    assert_eq!(recovery.lost_in_overload, 0);
+}
+
+/// The buffer takes in what a short trial at the highest rate has too much, and not what an overload has.
+#[test]
+fn a_port_that_is_a_little_slower_than_the_line_can_be_overloaded() {
+    let device = Device {
+        egress: 95_000_000,
+        ..DEVICE
+    };
+    let mut setup = setup(&device, 1, &[512], effort(&device));
+    (setup.effort.trial, setup.effort.overload) = (10 * MILLISECOND, SECOND / 2);
+    let mut course = ProcedureRun::new(
+        system_recovery::SystemRecoverySteps,
+        setup,
+        Options::default(),
+    );
+    drive(&mut course, |planned| device.carry_out(&planned.trial));
+    let at = &course.found()[0];
+    let found = at.found.as_ref();
+    assert!(
+        found.is_some_and(|found| found.lost_in_overload > 0),
+        "{at:?}"
+    );
 }
 
 #[test]
@@ -396,6 +422,27 @@ fn streams_of_one_port_share_it_and_ports_add_up() {
     assert!((found.fps / setup.theoretical_fps(512) - 0.9998).abs() < 1e-6);
     setup.streams = vec![stream(0, "a"), stream(1, "b")];
     assert_eq!(setup.theoretical_fps(512), 2.0 * setup.egress_fps(512));
+    // Two lines into one port: all send half at most, also what goes elsewhere.
+    setup.streams.push(stream(2, "a"));
+    assert_eq!(setup.theoretical_fps(512), 1.5 * setup.egress_fps(512));
+}
+
+/// What a stream that does not send would take of its port is not missing there.
+#[test]
+fn a_port_is_overloaded_by_the_streams_that_send() {
+    let mut setup = four_ports();
+    let begins = |setup: &Setup| {
+        let options = Options {
+            way: Way::Port,
+            ..Options::default()
+        };
+        let mut course = ProcedureRun::new(buffering::BufferingSteps, setup.clone(), options);
+        !course.next_trials().is_empty()
+    };
+    assert!(begins(&setup));
+    // Load and excess on one line are more than it carries.
+    setup.streams[1].from = setup.streams[2].from.clone();
+    assert!(!begins(&setup));
 }
 
 #[test]
