@@ -119,22 +119,13 @@ fn experiment(
     for stream in &streams {
         out += &probe(args, stream);
     }
-    let rate = args.rate.as_deref().unwrap_or(rate_of(procedure));
+    let rate = args.rate.as_deref().unwrap_or(RATE);
     let _ = write!(out, "\n[path]\nrate = {}\n", quoted(rate));
     if world != WorldName::Live {
         out += &device(args, procedure, &streams);
     }
     out += &design(args, procedure, world);
     Ok(out)
-}
-
-/// Of the ports that send. Blocking is looked for where half a line passes.
-fn rate_of(procedure: &Description) -> &'static str {
-    if is_head_of_line(procedure) {
-        EGRESS_RATE
-    } else {
-        RATE
-    }
 }
 
 fn is_head_of_line(procedure: &Description) -> bool {

@@ -1,8 +1,8 @@
 //! Head-of-line blocking (RFC 8239 §5): does congestion of one receiving port cost frames that go to
 //! another?
 //!
-//! Three streams on four ports. The first sending port halves its line between two receiving ports; the
-//! second sending port fills the second of them. Nothing that goes to the first may be lost.
+//! Three streams on four ports. The first sending port sends half of what a receiving port takes to each of
+//! two; the second sending port fills the second of them. Nothing that goes to the first may be lost.
 
 use crate::bench::{Bench, Offer, Stop, Stream};
 use crate::buffering::repeats_clause;
@@ -63,7 +63,10 @@ impl Steps for HeadOfLineSteps {
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<HeadOfLine, Stop> {
         let top = bench.options.top;
-        let half = Share((top.0 / 2).max(1));
+        // Of the receiving ports' rate: one that is slower would be congested by half of a line too, and lose at both.
+        let full = bench.setup.load_of_egress(top.as_f64()).min(top);
+        let full = Share(full.0.max(2));
+        let half = Share(full.0 / 2);
         let mut found = HeadOfLine {
             sent: 0,
             lost: 0,
@@ -72,7 +75,7 @@ impl Steps for HeadOfLineSteps {
             repeats: Vec::new(),
         };
         for repeat in 0..bench.setup.effort.repeats.max(1) {
-            let loads = [half, half, top].into_iter().enumerate();
+            let loads = [half, half, full].into_iter().enumerate();
             let streams = loads.map(|(of, load)| Stream {
                 of,
                 load,

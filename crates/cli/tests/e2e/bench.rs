@@ -25,11 +25,7 @@ const PROCEDURES: [(&str, &str); 12] = [
     // 64 KiB fill in the second that a short trial lasts.
     ("buffering", "--set design.procedure.excess=20%"),
     ("microburst", ""),
-    // Ports that are slower than one stream are congested without anybody's help.
-    (
-        "head-of-line-blocking",
-        "--rate 10Mbit/s --egress-rate 10Mbit/s",
-    ),
+    ("head-of-line-blocking", ""),
     ("incast", ""),
     ("mlrsearch", ""),
 ];
