@@ -141,7 +141,13 @@ impl Steps for BackToBackSteps {
                 effort.burst,
                 2 * SECOND,
             ),
-            Clause::times("RFC 2544 §26.4", "50 repeats", effort.burst_repeats, 50),
+            Clause::times(
+                "RFC 2544 §26.4",
+                "50 repeats",
+                sizes,
+                |found| found.repeats.len(),
+                50,
+            ),
             Clause::new(
                 "RFC 2544 §26.4",
                 "with the minimum gap between frames",

@@ -236,7 +236,8 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
         Clause::times(
             "RFC 9004 §6.3",
             "several searches: average, minimum, maximum, standard deviation",
-            effort.burst_repeats,
+            sizes,
+            |found| found.searches.len(),
             50,
         ),
         rate_of_the_correction(sizes),
@@ -245,36 +246,21 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
 }
 
 fn rate_of_the_correction(sizes: &[AtSize<BufferTime>]) -> Clause {
-    let found: Vec<_> = (sizes.iter())
-        .filter_map(|at| Some((at.size, at.found.as_ref()?)))
-        .collect();
+    let found = (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
     let short: Vec<_> = found
-        .iter()
         .filter(|(_, found)| !found.reached_the_calculated_rate())
         .map(|(size, found)| {
             let share = 100.0 * found.achieved_fps / found.calculated_fps;
             format!("{size} B {share:.1} %")
         })
         .collect();
-    let (holds, why) = if found.is_empty() {
-        (Holds::NotApplicable, "nothing was measured".to_owned())
-    } else if short.is_empty() {
-        (
-            Holds::Yes,
-            "the rate that was reached is this one".to_owned(),
-        )
-    } else {
-        let why = format!(
+    let says = "the calculated highest rate in the correction";
+    Clause::measured("RFC 9004 §6.4", says, sizes, || match short.is_empty() {
+        true => Ok("the rate that was reached is this one".to_owned()),
+        false => Err(format!(
             "bursts reached another share of it ({}): figures are by the rate that was reached, the last columns by \
              the calculated one",
             short.join(", ")
-        );
-        (Holds::No, why)
-    };
-    Clause::new(
-        "RFC 9004 §6.4",
-        "the calculated highest rate in the correction",
-        holds,
-        why,
-    )
+        )),
+    })
 }

@@ -226,10 +226,10 @@ impl Steps for BufferingSteps {
 pub(crate) fn repeatability(spreads: impl Iterator<Item = Spread>) -> Clause {
     let says = "repeats differ by a relative standard deviation below 10 %";
     let all: Vec<Option<bool>> = spreads.map(|spread| spread.is_repeatable()).collect();
-    let (holds, why) = if all.is_empty() || all.contains(&None) {
-        (Holds::NotApplicable, "too few repeats to tell")
-    } else if all.contains(&Some(false)) {
+    let (holds, why) = if all.contains(&Some(false)) {
         (Holds::No, "a frame size varies more")
+    } else if all.is_empty() || all.contains(&None) {
+        (Holds::NotApplicable, "too few repeats to tell")
     } else {
         (Holds::Yes, "at every frame size")
     };
@@ -240,4 +240,23 @@ pub(crate) fn repeats_clause(setup: &Setup) -> Clause {
     let says = "say how often it was repeated";
     let times = format!("{} times", setup.effort.repeats.max(1));
     Clause::new("RFC 8239 §3.3", says, Holds::Yes, times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_size_that_varies_is_enough_to_say_so() {
+        let clause = |sizes: &[&[f64]]| {
+            let spreads = sizes
+                .iter()
+                .filter_map(|bursts| Spread::new(bursts.iter().copied()));
+            repeatability(spreads).holds
+        };
+        let (varies, alone, agrees) = (&[100.0, 200.0, 60.0][..], &[7.0][..], &[7.0, 7.0][..]);
+        assert_eq!(clause(&[varies, alone]), Holds::No);
+        assert_eq!(clause(&[agrees, alone]), Holds::NotApplicable);
+        assert_eq!(clause(&[agrees, agrees]), Holds::Yes);
+    }
 }

@@ -87,7 +87,6 @@ impl Steps for FrameLossSteps {
             ("load", "% of line rate"),
             ("rate", "frames/s"),
             ("loss", "%"),
-            ("remark", ""),
         ];
         let table = report::rows_by_size("Frame loss by load", &columns, sizes, |found| {
             let row = |point: &LossAt| -> Vec<Cell> {

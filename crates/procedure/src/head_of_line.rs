@@ -125,13 +125,8 @@ impl Steps for HeadOfLineSteps {
             Some((f64::from(at.size), 100.0 * loss))
         });
         let figure = Figure::new("Loss at the free port", ("frame size", "B"), ("loss", "%"));
-        let found = || sizes.iter().filter_map(|at| at.found.as_ref());
-        let congested = found().all(|found| found.lost_congested > 0);
-        let (holds, how) = match (found().next(), congested) {
-            (None, _) => (Holds::NotApplicable, "nothing was measured"),
-            (_, true) => (Holds::Yes, "one group"),
-            (_, false) => (Holds::No, "nothing was lost at the congested port"),
-        };
+        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+        let congested = found.all(|found| found.lost_congested > 0);
         Report {
             procedure: "head-of-line-blocking".to_owned(),
             title: "Head-of-line blocking".to_owned(),
@@ -139,11 +134,14 @@ impl Steps for HeadOfLineSteps {
             tables: vec![table],
             figures: vec![figure.line("loss", points)],
             conformance: vec![
-                Clause::new(
+                Clause::measured(
                     "RFC 8239 §5.2",
                     "groups of two sending and two receiving ports, one of which is congested",
-                    holds,
-                    how,
+                    sizes,
+                    || match congested {
+                        true => Ok("one group".to_owned()),
+                        false => Err("nothing was lost at the congested port".to_owned()),
+                    },
                 ),
                 Clause::new(
                     "RFC 8239 §5.2",

@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Offer, Stop, Stream};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Report};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use delaylab_model::Nanos;
@@ -98,6 +98,7 @@ impl Steps for IncastSteps {
         let all = || sizes.iter().filter_map(|at| at.found.as_ref());
         let points = all().flat_map(|found| &found.points);
         let spreads = points.filter_map(|at| at.goodput_bps);
+        let burst = options.microburst.max(1);
         let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
         Report {
             procedure: "incast".to_owned(),
@@ -106,24 +107,20 @@ impl Steps for IncastSteps {
             tables: vec![table],
             figures: vec![goodput, latency],
             conformance: vec![
-                Clause::new(
+                Clause::measured(
                     "RFC 8239 §6.2",
                     "TCP at the highest rate from one port or more, a microburst of UDP from another, \
                      to one receiving port",
-                    Holds::Yes,
-                    format!(
-                        "bursts of {} frames at line rate",
-                        options.microburst.max(1)
-                    ),
+                    sizes,
+                    || Ok(format!("bursts of {burst} frames at line rate")),
                 ),
-                Clause::new(
+                Clause::measured(
                     "RFC 8239 §6.3",
                     "report goodput and latency",
-                    if counted { Holds::Yes } else { Holds::No },
-                    if counted {
-                        "both"
-                    } else {
-                        "nobody counted what TCP carried"
+                    sizes,
+                    || match counted {
+                        true => Ok("both".to_owned()),
+                        false => Err("what TCP carried was not counted".to_owned()),
                     },
                 ),
                 repeatability(spreads),

@@ -5,7 +5,7 @@ use crate::back_to_back::{bursts, cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Report};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use delaylab_model::quantity::Share;
@@ -82,11 +82,15 @@ impl Steps for MicroburstSteps {
             tables: vec![table],
             figures: vec![figure.line("largest burst", points)],
             conformance: vec![
-                Clause::new(
+                Clause::measured(
                     "RFC 8239 §4.2",
                     "two or more sending ports to one receiving port, at an intensity of 100 %",
-                    Holds::Yes,
-                    format!("{ports} streams, with the minimum gap between frames"),
+                    sizes,
+                    || {
+                        Ok(format!(
+                            "{ports} streams, with the minimum gap between frames"
+                        ))
+                    },
                 ),
                 repeatability(spreads),
                 repeats_clause(setup),

@@ -124,10 +124,13 @@ impl Steps for MlrsearchSteps {
         // Tables with few rows are shown on their side: the goal, which tells rows of one size apart, is their heading.
         table.columns.swap(0, 1);
         for row in &mut table.rows {
-            if let Some(Cell::Count(size)) = row.first() {
+            if let Some(&Cell::Count(size)) = row.first() {
                 row[6] = setup
-                    .theoretical_fps(u32::try_from(*size).unwrap_or(u32::MAX))
+                    .theoretical_fps(u32::try_from(size).unwrap_or(u32::MAX))
                     .into();
+                if row[1] == Cell::Nothing {
+                    row[1] = format!("all, {size} B").into();
+                }
             }
             row.swap(0, 1);
         }
@@ -141,12 +144,9 @@ impl Steps for MlrsearchSteps {
             let points = points.map(|&(load, loss)| (report::percent(load), loss * 100.0));
             points.collect::<Vec<_>>()
         });
-        let mut notes: Vec<String> = sizes
-            .iter()
-            .filter_map(|at| Some(format!("{} B: {}", at.size, at.why.as_ref()?)))
-            .collect();
         let shortest = options.goals.iter().map(|goal| goal.final_trial).min();
-        notes.extend(shortest.and_then(throughput::buffer_passes));
+        let passes = shortest.and_then(throughput::buffer_passes);
+        let mut notes = Vec::from_iter(passes);
         let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
         if found.any(|found| found.goals.iter().any(|goal| !goal.is_regular)) {
             let note = "A result is irregular: a bound is missing or the bounds are too far apart. Where \

@@ -133,42 +133,35 @@ pub fn by_size<F>(
     sizes: &[AtSize<F>],
     row: impl Fn(&F) -> Vec<Cell>,
 ) -> Table {
-    let middle = columns.iter().map(|(name, unit)| Column::new(name, unit));
-    let first = [Column::new("frame size", "B")].into_iter();
-    let last = [Column::new("remark", "")];
-    let rows = sizes.iter().map(|at| {
-        let cells = at.found.as_ref().map(&row);
-        let mut cells = cells.unwrap_or_default();
-        cells.resize(columns.len(), Cell::Nothing);
-        cells.insert(0, Cell::Count(u64::from(at.size)));
-        cells.push(at.why.clone().unwrap_or_default().into());
-        cells
-    });
-    Table {
-        title: title.to_owned(),
-        columns: first.chain(middle).chain(last).collect(),
-        rows: rows.collect(),
-    }
+    rows_by_size(title, columns, sizes, |found| vec![row(found)])
 }
 
-/// Several rows of each frame size.
+/// A table with several rows for each frame size that was found, or one with why it was not. A row may end with a remark of
+/// its own.
 pub fn rows_by_size<F>(
     title: &str,
     columns: &[(&str, &str)],
     sizes: &[AtSize<F>],
     rows: impl Fn(&F) -> Vec<Vec<Cell>>,
 ) -> Table {
-    let columns = columns.iter().map(|(name, unit)| Column::new(name, unit));
-    let first = [Column::new("frame size", "B")].into_iter();
+    let width = columns.len();
     let of_size = |at: &AtSize<F>| {
-        let size = Cell::Count(u64::from(at.size));
-        let found = at.found.as_ref().map(&rows).unwrap_or_default();
-        let with_size = |row| std::iter::once(size.clone()).chain(row).collect();
-        found.into_iter().map(with_size).collect::<Vec<_>>()
+        let found = at.found.as_ref();
+        let mut rows = found.map_or_else(|| vec![Vec::new()], &rows);
+        for cells in &mut rows {
+            if cells.len() <= width {
+                cells.resize(width, Cell::Nothing);
+                cells.push(at.why.clone().unwrap_or_default().into());
+            }
+            cells.insert(0, Cell::Count(u64::from(at.size)));
+        }
+        rows
     };
+    let names = [&[("frame size", "B")][..], columns, &[("remark", "")]].concat();
+    let columns = names.iter().map(|(name, unit)| Column::new(name, unit));
     Table {
         title: title.to_owned(),
-        columns: first.chain(columns).collect(),
+        columns: columns.collect(),
         rows: sizes.iter().flat_map(of_size).collect(),
     }
 }
@@ -263,6 +256,9 @@ pub struct Clause {
     pub why: String,
 }
 
+/// Why a clause about what was found does not apply.
+const NOTHING: &str = "nothing was measured";
+
 impl Clause {
     /// Of this section of an RFC, written `RFC 2544 §26.1`.
     pub fn new(section: &str, says: &str, holds: Holds, why: impl Into<String>) -> Self {
@@ -287,12 +283,35 @@ impl Clause {
         Self::new(section, says, holds, why)
     }
 
-    /// Something that is done at least so often.
-    pub fn times(section: &str, says: &str, is: u32, least: u32) -> Self {
-        let (holds, why) = if is >= least {
-            (Holds::Yes, format!("{is} times"))
-        } else {
-            (Holds::Shortened, format!("{is} times instead of {least}"))
+    /// Something that what was found says: how it was so, or why not.
+    pub fn measured<F>(
+        section: &str,
+        says: &str,
+        sizes: &[AtSize<F>],
+        judge: impl FnOnce() -> Result<String, String>,
+    ) -> Self {
+        if sizes.iter().all(|at| at.found.is_none()) {
+            return Self::new(section, says, Holds::NotApplicable, NOTHING);
+        }
+        match judge() {
+            Ok(how) => Self::new(section, says, Holds::Yes, how),
+            Err(why) => Self::new(section, says, Holds::No, why),
+        }
+    }
+
+    /// Something that is done at least so often at every frame size of which something was found.
+    pub fn times<F>(
+        section: &str,
+        says: &str,
+        sizes: &[AtSize<F>],
+        times: impl Fn(&F) -> usize,
+        least: usize,
+    ) -> Self {
+        let found = sizes.iter().filter_map(|at| at.found.as_ref());
+        let (holds, why) = match found.map(times).min() {
+            None => (Holds::NotApplicable, NOTHING.to_owned()),
+            Some(is) if is >= least => (Holds::Yes, format!("{is} times")),
+            Some(is) => (Holds::Shortened, format!("{is} times instead of {least}")),
         };
         Self::new(section, says, holds, why)
     }

@@ -5,7 +5,7 @@
 
 use crate::bench::{Bench, Offer, Stop, Stream};
 use crate::course::{AtSize, Steps};
-use crate::report::{self, Cell, Clause, Figure, Holds, Report};
+use crate::report::{self, Cell, Clause, Figure, Report};
 use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
@@ -94,14 +94,8 @@ impl Steps for SystemRecoverySteps {
         let figure = Figure::new("Recovery", ("frame size", "B"), ("recovery time", "ns"));
         let mut conformance = report::clauses_of_trials(setup);
         let mut notes = Vec::new();
-        let found = || sizes.iter().filter_map(|at| at.found.as_ref());
-        let measured = found().next().is_some();
-        let overloaded = found().all(|recovery| recovery.lost_in_overload > 0);
-        let holds = |held: bool| match (measured, held) {
-            (false, _) => Holds::NotApplicable,
-            (true, true) => Holds::Yes,
-            (true, false) => Holds::No,
-        };
+        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+        let overloaded = found.all(|recovery| recovery.lost_in_overload > 0);
         if !overloaded {
             let note = "An overload lost no frame: it was too short for the device's buffer.";
             notes.push(note.to_owned());
@@ -113,17 +107,21 @@ impl Steps for SystemRecoverySteps {
                 setup.effort.overload,
                 60 * SECOND,
             ),
-            Clause::new(
+            Clause::measured(
                 "RFC 2544 §26.5",
                 "overload by 110 % of the throughput, or the highest rate if that is less",
-                holds(overloaded),
-                "then half of the overload",
+                sizes,
+                || match overloaded {
+                    true => Ok("then half of the overload".to_owned()),
+                    false => Err("an overload lost no frame".to_owned()),
+                },
             ),
-            Clause::new(
+            Clause::times(
                 "RFC 2544 §26.5",
                 "the mean of several repeats",
-                holds(true),
-                format!("{} times", setup.effort.repeats),
+                sizes,
+                |found| found.repeats.iter().flatten().count(),
+                2,
             ),
         ]);
         Report {

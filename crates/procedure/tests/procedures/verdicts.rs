@@ -6,9 +6,11 @@ use delaylab_model::probe::Pacing;
 use delaylab_model::quantity::Share;
 use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::course::Steps;
-use delaylab_procedure::report::Holds;
+use delaylab_procedure::report::{Clause, Holds};
 use delaylab_procedure::setup::Way;
-use delaylab_procedure::{BuildError, Effort, Options, Procedure, ProcedureRun, Setup, procedures};
+use delaylab_procedure::{
+    BuildError, Effort, Options, Procedure, ProcedureRun, Report, Setup, procedures,
+};
 use delaylab_procedure::{back_to_back, buffer_time, buffering, frame_loss, head_of_line, incast};
 use delaylab_procedure::{latency, system_recovery, throughput};
 
@@ -288,7 +290,7 @@ fn a_burst_below_the_calculated_rate_is_said_and_both_are_given() {
     }
 }
 
-/// Three streams on four ports.
+/// Three streams on four ports, of lines of 100 Mbit/s into such lines.
 fn four_ports() -> Setup {
     four_ports_into(100)
 }
@@ -354,6 +356,74 @@ fn incast_puts_tcp_beside_a_burst() {
         .find(|clause| clause.says.contains("relative"))
         .unwrap();
     assert_eq!(repeatable.holds, Holds::Yes);
+}
+
+/// A frame size that never was valid is in tables with several rows for each size, too.
+#[test]
+fn a_size_without_a_result_has_a_row_that_says_why() {
+    for (name, ports) in [
+        ("incast", 3),
+        ("frame-loss", 1),
+        ("mlrsearch", 1),
+        ("microburst", 3),
+    ] {
+        let setup = setup(&DEVICE, ports, &[512], effort(&DEVICE));
+        let procedure = procedures().iter().find(|known| known.name == name);
+        let mut procedure = procedure.unwrap().begin(setup, Options::default()).unwrap();
+        drive(&mut *procedure, |planned| {
+            let mut trial = DEVICE.carry_out(&planned.trial);
+            trial.flaws.push("the clock was set".to_owned());
+            trial
+        });
+        let report = procedure.result();
+        let [row] = &report.tables[0].rows[..] else {
+            panic!("{name}: {:?}", report.tables[0]);
+        };
+        assert_eq!(row.last(), Some(&"invalid: the clock was set".into()));
+        assert_eq!(row.len(), report.tables[0].columns.len());
+        let mut clauses = report.conformance.iter();
+        let of_6_and_4 = |clause: &&Clause| ["§6.2", "§6.3", "§4.2"].contains(&&*clause.section);
+        let measured = clauses.find(of_6_and_4).map(|clause| clause.holds);
+        assert!(
+            matches!(measured, None | Some(Holds::NotApplicable)),
+            "{name}"
+        );
+    }
+}
+
+/// The clause counts what the mean is of.
+#[test]
+fn a_mean_of_fewer_repeats_is_shortened() {
+    let asked = |report: Report, says: &str| {
+        let mut clauses = report.conformance.into_iter();
+        let clause = clauses.find(|clause| clause.says.contains(says)).unwrap();
+        (clause.holds, clause.why)
+    };
+    let mut setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    (setup.effort.latency_repeats, setup.effort.repeats) = (20, 1);
+    let none = ProcedureRun::new(latency::LatencySteps, setup.clone(), Options::default());
+    let says = "mean of 20 repeats";
+    assert_eq!(asked(none.result(), says).0, Holds::NotApplicable);
+    let mut course = none;
+    drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        let is_latency = planned.factors[1].1.label == "latency";
+        if is_latency && planned.repeat == 3 {
+            trial.flaws.push("the clock was set".to_owned());
+        }
+        trial
+    });
+    let less = "19 times instead of 20".to_owned();
+    assert_eq!(asked(course.result(), says), (Holds::Shortened, less));
+    let mut course = ProcedureRun::new(
+        system_recovery::SystemRecoverySteps,
+        setup,
+        Options::default(),
+    );
+    drive(&mut course, |planned| DEVICE.carry_out(&planned.trial));
+    let less = "1 times instead of 2".to_owned();
+    let says = "mean of several repeats";
+    assert_eq!(asked(course.result(), says), (Holds::Shortened, less));
 }
 
 #[test]
