@@ -323,9 +323,13 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// A shaper's rate and bucket.
-pub(super) fn shaper(overflows: &[Overflow], forward: Option<&Line>) -> Option<(Rate, Bucket)> {
+pub(super) fn shaper(
+    overflows: &[Overflow],
+    forward: Option<&Line>,
+    ways: Ways,
+) -> Option<(Rate, Bucket)> {
     let [all, late] = [Rate::estimate(overflows)?, Rate::late(overflows)?];
-    let link = forward.map_or(0.0, |line| line.slope.value);
+    let link = forward.map_or(0.0, |line| line.slope.value * ways.there());
     if let Some(bucket) = two_rates(overflows, &late, link) {
         return Some((late, bucket));
     }
@@ -433,5 +437,60 @@ impl Calibration {
     /// The shaper's or the policer's bucket.
     pub fn bucket(&self) -> Option<&Bucket> {
         self.limiter.as_ref()?.bucket()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// What links carry, there and back together: of a byte there 80 ns.
+    fn line() -> Line {
+        let known = |value| Estimate {
+            value,
+            interval: None,
+        };
+        Line {
+            constant: known(0.0),
+            slope: known(160.0),
+            r2: 1.0,
+            farthest: 0.0,
+            points: Vec::new(),
+            packets: 100,
+        }
+    }
+
+    /// Packets of 1000 bytes come faster than the links carry: the first 300 leave at this rate, the others at 10 Mbit/s.
+    fn flood(first: f64) -> Overflow {
+        let mut out = 0.0;
+        let passages = (0..600).map(|at| {
+            out += 1000.0 * if at < 300 { first } else { 800.0 };
+            Passage {
+                stream: 0,
+                wire: 1000.0,
+                sent: f64::from(at) * 40_000.0,
+                out: Some(out),
+            }
+        });
+        Overflow {
+            passages: passages.collect(),
+            flood: 0,
+            least: [0.0, 0.0],
+            ways: Ways::Together,
+        }
+    }
+
+    /// Where only the sum of both ways is known, the links there have half of its slope.
+    #[test]
+    fn what_the_links_carry_is_no_ceiling_whichever_ways_are_known() {
+        let ceiling = |first: f64, ways: Ways| {
+            let (_, bucket) = shaper(&[flood(first)], Some(&line()), ways).unwrap();
+            bucket.ceiling.map(|ceiling| ceiling.ns_per_byte.round())
+        };
+        assert_eq!(ceiling(80.0, Ways::Together), None);
+        assert_eq!(ceiling(80.0, Ways::Apart), Some(80.0));
+        assert_eq!(ceiling(160.0, Ways::Together), Some(160.0));
+        assert_eq!(ceiling(160.0, Ways::Apart), None);
     }
 }

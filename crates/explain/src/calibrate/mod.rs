@@ -210,7 +210,7 @@ fn limited(
         };
     }
     let overflows = counted();
-    let found = limiter::shaper(&overflows, forward);
+    let found = limiter::shaper(&overflows, forward, ways);
     let (rate, bucket) = found.unzip();
     Limited {
         overflows,
