@@ -32,6 +32,16 @@ pub enum Counts {
     Packets,
 }
 
+impl Counts {
+    /// As experiments and figures have it.
+    pub(super) const fn unit(self) -> &'static str {
+        match self {
+            Counts::Bytes => "B",
+            Counts::Packets => "packets",
+        }
+    }
+}
+
 /// How much a queue holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffer {
@@ -119,6 +129,11 @@ impl Buffer {
             contradict: wrong as f64 / (taken.len() + dropped.len()) as f64,
             early: early as f64 / dropped.len() as f64,
         })
+    }
+
+    /// So much of what it counts, in words.
+    pub fn amount(&self, value: f64) -> String {
+        format!("{value:.0} {}", self.counts.unit())
     }
 
     /// The middle of what it may be.

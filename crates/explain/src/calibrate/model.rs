@@ -12,7 +12,6 @@
 //! what a line takes whose rate the experiment says.
 
 use super::Calibration;
-use super::buffer::Counts;
 use super::limiter::{Bucket, Limiter};
 use super::queue::Order;
 use delaylab_lab::experiment::Resolved;
@@ -362,10 +361,7 @@ fn limit(found: &Calibration) -> String {
     } else {
         "The limit that tells what was taken from what was dropped."
     };
-    let unit = match buffer.counts {
-        Counts::Bytes => "B",
-        Counts::Packets => "packets",
-    };
+    let unit = buffer.counts.unit();
     format!("\n# {why}\nbuffer = \"{:.0}{unit}\"", buffer.limit())
 }
 

@@ -260,9 +260,9 @@ fn buffer(found: &Calibration) -> Option<Unknown> {
         Some(buffer) if buffer.drops_early() => unknown(
             "buffer",
             format!(
-                "It drops before it is full: for {} of what was dropped there was room. It holds {:.0} B or more.",
+                "It drops before it is full: for {} of what was dropped there was room. It holds {} or more.",
                 format_share(buffer.early),
-                buffer.between.0
+                buffer.amount(buffer.between.0)
             ),
             "A flood too short for the queue's control to act: some milliseconds at several times the rate.",
         ),

@@ -2,7 +2,7 @@
 
 use crate::words::or_unknown;
 use delaylab_explain::calibrate::Calibration;
-use delaylab_explain::calibrate::buffer::{Buffer, Counts};
+use delaylab_explain::calibrate::buffer::Buffer;
 use delaylab_explain::calibrate::limiter::Limiter;
 use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Group, Measure};
@@ -136,10 +136,7 @@ fn buffer(found: &Calibration) -> Option<Fact> {
         contradict,
         ..
     } = *buffer;
-    let amount = |value: f64| match buffer.counts {
-        Counts::Bytes => format!("{value:.0} B"),
-        Counts::Packets => format!("{value:.0} packets"),
-    };
+    let amount = |value: f64| buffer.amount(value);
     if buffer.drops_early() {
         return Some(Fact {
             what: "buffer",
