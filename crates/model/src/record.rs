@@ -61,6 +61,11 @@ impl Outcome {
     pub const fn is_lost(self) -> bool {
         matches!(self, Outcome::Lost | Outcome::Refused)
     }
+
+    /// Did the packet leave this host, and is it known what came back?
+    pub const fn was_sent(self) -> bool {
+        !matches!(self, Outcome::LocalError | Outcome::Skipped)
+    }
 }
 
 /// What happened to this host's clocks while the packet was under way.

@@ -9,7 +9,7 @@ use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
 use delaylab_model::experiment::WorldName;
 use delaylab_model::probe::HostCondition;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::{Delivery, ProbeFacts, StampPoint};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::error::StoreError;
@@ -76,7 +76,7 @@ fn trial(found: &mut ImportedFile, writer: &RunWriter) -> Result<(), StoreError>
 /// about the time that its neighbours tell. A capture is of the interface: what is seen there is all
 /// that is known of sending and receiving.
 fn recorded(record: &Record, rules: Rules) -> Record {
-    let sent = !matches!(record.outcome, Outcome::LocalError | Outcome::Skipped);
+    let sent = record.outcome.was_sent();
     let about = sent.then_some(record.t_intended);
     let seen = record.t_rx.filter(|_| rules.at_interface);
     Record {

@@ -97,8 +97,7 @@ pub struct Calibration {
 /// Finds out what the trials show.
 pub fn calibrate(seen: &RunTrials) -> Calibration {
     let ways = Ways::known_in(seen);
-    let usable = || seen.trials.iter().filter(|trial| !trial.flawed);
-    let unloaded: Vec<&Trial> = usable().filter(|trial| trial.is_unloaded()).collect();
+    let unloaded: Vec<&Trial> = seen.usable().filter(|trial| trial.is_unloaded()).collect();
     let way_out = match ways {
         Ways::Apart => passage::forward,
         Ways::Together => passage::both,
@@ -112,7 +111,7 @@ pub fn calibrate(seen: &RunTrials) -> Calibration {
     };
     // What one probe takes says nothing of when the packets of another came to the bottleneck.
     let common = forward.as_ref().filter(|_| differing.is_none());
-    let overflows = usable().filter(|trial| trial.overflows());
+    let overflows = seen.usable().filter(|trial| trial.overflows());
     let overflows =
         overflows.filter_map(|trial| Overflow::gather(trial, seen.framing, ways, common));
     let overflows: Vec<Overflow> = match &differing {

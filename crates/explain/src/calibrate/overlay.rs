@@ -6,7 +6,7 @@
 use super::hosts::Noise;
 use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::plan::Factor;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_stats::quantile::rank;
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::two_samples::wasserstein;
@@ -98,7 +98,7 @@ impl Group {
 pub fn groups(seen: &RunTrials) -> Vec<Group> {
     let mut keys: Vec<(&[Factor], &str)> = Vec::new();
     let mut grouped: Vec<Vec<(&Trial, &Stream)>> = Vec::new();
-    for trial in seen.trials.iter().filter(|trial| !trial.flawed) {
+    for trial in seen.usable() {
         for stream in &trial.streams {
             let key = (trial.factors.as_slice(), stream.probe.as_str());
             let at = keys.iter().position(|known| *known == key);
@@ -131,12 +131,13 @@ fn group(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Grou
         let values = answered.filter_map(|(stream, record)| measure.value(stream, record));
         Distribution::from_values(values.map(|ns| ns as f64).collect())
     });
-    let lost = counted().filter(|(_, record)| record.outcome == Outcome::Lost);
+    let sent = counted().filter(|(_, record)| record.outcome.was_sent());
+    let lost = counted().filter(|(_, record)| record.outcome.is_lost());
     Group {
         factors: factors.to_vec(),
         probe: probe.to_owned(),
         unloaded: streams.iter().all(|(trial, _)| trial.is_unloaded()),
-        packets: [counted().count(), lost.count()],
+        packets: [sent.count(), lost.count()],
         delays,
     }
 }

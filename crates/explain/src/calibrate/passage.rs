@@ -4,7 +4,7 @@ use super::line::{Line, on_the_wire};
 use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Record;
 
 /// Are the two directions told apart?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Ways {
 impl Ways {
     /// What the stamps of all streams allow.
     pub(super) fn known_in(seen: &RunTrials) -> Self {
-        Self::of(seen.trials.iter().flat_map(|trial| &trial.streams))
+        Self::of(seen.usable().flat_map(|trial| &trial.streams))
     }
 
     /// The same of these streams.
@@ -174,10 +174,10 @@ fn passage(
         Ways::Apart => forward(stream, record),
         Ways::Together => both(stream, record),
     };
-    let out = match record.outcome {
-        Outcome::Lost => None,
+    let out = match record.outcome.is_lost() {
+        true => None,
         // Nobody knows whether it met the queue.
-        _ => Some((sent - start + took?) as f64),
+        false => Some((sent - start + took?) as f64),
     };
     Some(Passage {
         stream: index,

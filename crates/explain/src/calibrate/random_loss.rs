@@ -35,7 +35,7 @@ impl Tally {
 /// Marks the trials that lose packets whether others wait or not.
 pub(super) fn mark(trials: &mut [Trial], framing: Framing) {
     let mut mark = |least: usize| {
-        for trial in trials.iter_mut() {
+        for trial in trials.iter_mut().filter(|trial| !trial.flawed) {
             trial.random_loss |= is_random(trial, framing, least);
         }
         trials.iter().any(|trial| trial.random_loss)

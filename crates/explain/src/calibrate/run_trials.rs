@@ -7,7 +7,7 @@ use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
 use delaylab_model::path::Framing;
 use delaylab_model::plan::{Factor, Planned, labels};
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::{self, ProbeFacts, RecordFacts, ReflectorClock, Residence};
 use delaylab_model::world::{Sink, World, WorldError};
 use delaylab_store::run::Run;
@@ -110,6 +110,11 @@ impl RunTrials {
         Self { framing, trials }
     }
 
+    /// Those that are what their experiment meant.
+    pub fn usable(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| !trial.flawed)
+    }
+
     /// Carries out the trials of an experiment and records nothing.
     ///
     /// # Errors
@@ -175,14 +180,14 @@ impl Trial {
     /// Nothing competes, and nothing is lost but by accident.
     pub fn is_unloaded(&self) -> bool {
         let accident =
-            |stream: &Stream| stream.lost() as f64 <= stream.records.len() as f64 * BY_ACCIDENT;
+            |stream: &Stream| stream.lost() as f64 <= stream.sent_count() as f64 * BY_ACCIDENT;
         self.loads == 0 && (self.random_loss || self.streams.iter().all(accident))
     }
 
     /// Its own packets overflow a buffer.
     pub fn overflows(&self) -> bool {
         let overflows = |stream: &Stream| {
-            let least = stream.records.len() as f64 * LOST_SHARE;
+            let least = stream.sent_count() as f64 * LOST_SHARE;
             stream.lost() >= LOST_LEAST && stream.lost() as f64 >= least
         };
         self.loads == 0 && !self.random_loss && self.streams.iter().any(overflows)
@@ -190,10 +195,16 @@ impl Trial {
 }
 
 impl Stream {
-    /// How many of its packets never came.
+    /// How many of its packets this host sent.
+    pub fn sent_count(&self) -> usize {
+        let sent = self.records.iter().filter(|one| one.outcome.was_sent());
+        sent.count()
+    }
+
+    /// How many of them were never answered.
     pub fn lost(&self) -> usize {
-        let lost = |record: &&Record| record.outcome == Outcome::Lost;
-        self.records.iter().filter(lost).count()
+        let lost = self.records.iter().filter(|one| one.outcome.is_lost());
+        lost.count()
     }
 
     /// Is it known when its packets reached the far end?

@@ -136,7 +136,7 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
             "`delaylab ping` and `delaylab trace` to the same target: does it answer, and how far do packets come?",
         );
     }
-    let loaded = seen.trials.iter().any(|trial| trial.loads > 0);
+    let loaded = seen.usable().any(|trial| trial.loads > 0);
     let mut why = match (found.trials[1], loaded) {
         (0, _) if lost_at_random(seen).is_some() => {
             "What was lost does not depend on what waits, so no buffer overflowed."
@@ -167,18 +167,17 @@ fn random_loss(seen: &RunTrials) -> Option<Unknown> {
 
 /// Share of the packets lost in trials that lose at random; `None` where none does.
 fn lost_at_random(seen: &RunTrials) -> Option<f64> {
-    let usable = seen.trials.iter().filter(|trial| !trial.flawed);
-    let random = usable.filter(|trial| trial.random_loss);
+    let random = seen.usable().filter(|trial| trial.random_loss);
     let streams: Vec<&Stream> = random.flat_map(|trial| &trial.streams).collect();
-    let sent: usize = streams.iter().map(|stream| stream.records.len()).sum();
+    let sent: usize = streams.iter().map(|stream| stream.sent_count()).sum();
     let lost: usize = streams.iter().map(|stream| stream.lost()).sum();
     (sent > 0).then(|| lost as f64 / sent as f64)
 }
 
 /// How many packets were sent, where all of them were lost.
 fn nothing_came_back(seen: &RunTrials) -> Option<usize> {
-    let streams = || seen.trials.iter().flat_map(|trial| &trial.streams);
-    let sent: usize = streams().map(|stream| stream.records.len()).sum();
+    let streams = || seen.usable().flat_map(|trial| &trial.streams);
+    let sent: usize = streams().map(Stream::sent_count).sum();
     let lost: usize = streams().map(Stream::lost).sum();
     (sent > 0 && lost == sent).then_some(sent)
 }
@@ -349,11 +348,12 @@ mod tests {
     use super::super::rate::Rate;
     use super::*;
     use crate::calibrate::calibrate;
+    use crate::calibrate::overlay::groups;
     use crate::calibrate::run_trials::Trial;
     use delaylab_model::method::Method;
     use delaylab_model::path::Framing;
     use delaylab_model::record::{Outcome, Record};
-    use delaylab_model::trial::RecordFacts;
+    use delaylab_model::trial::{RecordFacts, ReflectorClock};
 
     /// A link of 10 Mbit/s with a queue of which this was seen.
     fn found(order: Order, early: f64, contradict: f64) -> Calibration {
@@ -431,10 +431,10 @@ mod tests {
         );
     }
 
-    #[test]
-    fn a_run_without_an_answer_says_so() {
-        let lost = Record {
-            outcome: Outcome::Lost,
+    /// A trial of which each packet ended so.
+    fn trial(outcomes: &[Outcome]) -> Trial {
+        let record = |&outcome: &Outcome| Record {
+            outcome,
             ..Record::due(0, 0, 0, Method::Udp, 0)
         };
         let stream = Stream {
@@ -442,24 +442,86 @@ mod tests {
             method: Method::Udp,
             facts: RecordFacts::default(),
             warmup: 0,
-            records: vec![lost; 30],
+            records: outcomes.iter().map(record).collect(),
         };
-        let trial = Trial {
+        Trial {
             factors: Vec::new(),
             loads: 0,
             flawed: false,
             random_loss: false,
             streams: vec![stream],
-        };
+        }
+    }
+
+    /// A closed port refuses every packet: none of them was answered either. What this host did not send was not lost.
+    #[test]
+    fn a_run_without_an_answer_says_so() {
+        for outcome in [Outcome::Lost, Outcome::Refused] {
+            let outcomes = [vec![outcome; 30], vec![Outcome::LocalError; 5]].concat();
+            let answered = Trial {
+                flawed: true,
+                ..trial(&[Outcome::Ok])
+            };
+            let seen = RunTrials {
+                framing: Framing::Ethernet,
+                trials: vec![trial(&outcomes), answered],
+            };
+            let said = calibrate(&seen).unknown;
+            let open = said.iter().find(|one| one.what.starts_with("rate"));
+            assert!(
+                open.unwrap().why.contains("all 30 packets were lost"),
+                "{said:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn packets_that_were_not_sent_are_none_of_those_lost() {
+        let outcomes = [
+            vec![Outcome::Ok; 80],
+            vec![Outcome::Lost; 15],
+            vec![Outcome::Refused; 5],
+            vec![Outcome::LocalError; 100],
+        ];
         let seen = RunTrials {
             framing: Framing::Ethernet,
-            trials: vec![trial],
+            trials: vec![trial(&outcomes.concat())],
         };
-        let said = calibrate(&seen).unknown;
-        let open = said.iter().find(|one| one.what.starts_with("rate"));
+        assert!(seen.trials[0].overflows() && !seen.trials[0].is_unloaded());
+        assert_eq!(groups(&seen)[0].packets, [100, 20]);
+    }
+
+    /// Of what is left out nothing is taken, not even what cannot be known of it.
+    #[test]
+    fn flawed_trials_hide_nothing_of_the_others() {
+        let known = |clock: ReflectorClock, flawed: bool| {
+            let mut one = trial(&[Outcome::Ok]);
+            one.streams[0].facts.reflector_clock = clock;
+            Trial { flawed, ..one }
+        };
+        let ways = |flawed: bool| {
+            let trials = vec![
+                known(ReflectorClock::Same, false),
+                known(ReflectorClock::None, flawed),
+            ];
+            calibrate(&RunTrials::from_trials(Framing::Ethernet, trials)).ways
+        };
+        assert_eq!(ways(true), Ways::Apart);
+        assert_eq!(ways(false), Ways::Together);
+    }
+
+    #[test]
+    fn a_buffer_that_counts_packets_is_said_in_packets() {
+        let mut found = found(Order::First, 0.9, 0.0);
+        found.buffer = found.buffer.map(|buffer| Buffer {
+            counts: Counts::Packets,
+            between: (120.0, 121.0),
+            ..buffer
+        });
+        let open = buffer(&found).unwrap();
         assert!(
-            open.unwrap().why.contains("all 30 packets were lost"),
-            "{said:?}"
+            open.why.ends_with("It holds 120 packets or more."),
+            "{open:?}"
         );
     }
 

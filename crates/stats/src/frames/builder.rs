@@ -53,8 +53,7 @@ impl FramesBuilder {
     /// Takes the record of one frame.
     pub fn push(&mut self, record: &Record) {
         self.figures.asked += 1;
-        let given_up = matches!(record.outcome, Outcome::Skipped | Outcome::LocalError);
-        let Some(t_send) = record.t_send.filter(|_| !given_up) else {
+        let Some(t_send) = record.t_send.filter(|_| record.outcome.was_sent()) else {
             return;
         };
         self.sent(t_send);
