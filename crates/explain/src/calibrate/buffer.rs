@@ -124,7 +124,11 @@ impl Buffer {
         Some(Self {
             counts,
             between: (limit, next),
-            interval: (low.min(limit - packet).max(0.0), high.max(next + packet)),
+            // What took a packet holds one.
+            interval: (
+                low.min(limit - packet).max(packet.min(limit)),
+                high.max(next + packet),
+            ),
             packets: [taken.len(), dropped.len()],
             contradict: wrong as f64 / (taken.len() + dropped.len()) as f64,
             early: early as f64 / dropped.len() as f64,
@@ -214,6 +218,15 @@ mod tests {
             .collect();
         assert_eq!(Buffer::estimate(&[taken]), None);
         assert_eq!(Buffer::estimate(&[]), None);
+    }
+
+    /// A model whose buffer takes no packet is none.
+    #[test]
+    fn the_least_that_a_queue_may_hold_is_a_packet() {
+        let trial = (0..100).map(|at| standing(f64::from(at) * 4.0, 100.0, at <= 10));
+        let found = Buffer::estimate(&[trial.collect()]).unwrap();
+        assert!(found.limit() < 200.0, "{found:?}");
+        assert_eq!(found.interval.0, 100.0, "{found:?}");
     }
 
     /// Stamps that are all a little late, and trials that are so by more or less: what stood is off in all of them.

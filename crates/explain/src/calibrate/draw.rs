@@ -31,20 +31,23 @@ impl Calibration {
         {
             burst.value = within(*burst, random);
         }
-        if let Some(Buffer { between, .. }) = &mut drawn.buffer {
-            let limit = uniform(*between, random);
+        if let Some(Buffer {
+            between, interval, ..
+        }) = &mut drawn.buffer
+        {
+            let limit = uniform(*interval, random);
             *between = (limit, limit);
         }
         drawn
     }
 }
 
-/// Normal, with 95 % in the interval.
+/// Its logarithm is normal, with 95 % in the interval: a rate is more than 0.
 fn around(estimate: Estimate, random: &mut SplitMix) -> f64 {
     let Some((low, high)) = estimate.interval else {
         return estimate.value;
     };
-    estimate.value + (high - low) / 2.0 / HALF * random.normal()
+    estimate.value * ((high / low).ln() / 2.0 / HALF * random.normal()).exp()
 }
 
 /// Anywhere in the interval.
@@ -60,6 +63,9 @@ fn uniform((low, high): (f64, f64), random: &mut SplitMix) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::buffer::Counts;
+    use super::super::calibrate;
+    use super::super::run_trials::RunTrials;
     use super::*;
 
     #[test]
@@ -72,13 +78,46 @@ mod tests {
         assert!(around(known, &mut random) == 7.0 && within(known, &mut random) == 7.0);
         let estimate = Estimate {
             value: 10.0,
-            interval: Some((8.0, 12.0)),
+            interval: Some((8.0, 12.5)),
         };
-        let inside = |value: f64| (8.0..=12.0).contains(&value);
+        let inside = |value: f64| (8.0..=12.5).contains(&value);
         let draws = 4000;
         let normal = (0..draws).filter(|_| inside(around(estimate, &mut random)));
         let share = normal.count() as f64 / f64::from(draws);
         assert!((0.94..0.96).contains(&share), "{share}");
         assert!((0..draws).all(|_| inside(within(estimate, &mut random))));
+        let little_known = Estimate {
+            value: 900.0,
+            interval: Some((50.0, 16_200.0)),
+        };
+        assert!((0..draws).all(|_| around(little_known, &mut random) > 0.0));
+    }
+
+    #[test]
+    fn a_buffer_is_drawn_from_its_interval() {
+        let found = Calibration {
+            buffer: Some(Buffer {
+                counts: Counts::Bytes,
+                between: (63_999.0, 64_002.0),
+                interval: (62_534.0, 65_468.0),
+                packets: [12_000, 4_000],
+                contradict: 0.0,
+                early: 0.0,
+            }),
+            ..calibrate(&RunTrials::default())
+        };
+        let mut random = SplitMix::new(1);
+        let mut limits = Vec::from_iter((0..100).map(|_| {
+            found
+                .drawn(&mut random)
+                .buffer
+                .map_or(0.0, |one| one.limit())
+        }));
+        limits.sort_by(f64::total_cmp);
+        assert!(
+            limits[0] >= 62_534.0 && limits[99] <= 65_468.0,
+            "{limits:?}"
+        );
+        assert!(limits[99] - limits[0] > 2_500.0, "{limits:?}");
     }
 }

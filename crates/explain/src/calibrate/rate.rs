@@ -71,18 +71,20 @@ impl Rate {
             })
         };
         let blocks = stretches.chunks_exact(BLOCK).map(sum);
-        let blocks: Vec<f64> = blocks.map(|block| block.ns / block.bytes).collect();
+        // Of the logarithm: the interval of few blocks that differ is wide, and a rate is more than 0.
+        let blocks = blocks.map(|block| (block.ns / block.bytes).ln());
+        let blocks: Vec<f64> = blocks.filter(|rate| rate.is_finite()).collect();
         let fit = least_squares(&[vec![1.0; blocks.len()]], &blocks).ok()?;
         let Stretch { bytes, ns } = sum(stretches);
         let value = ns / bytes;
-        let half = fit.coefficients[0].inference.map(|found| {
+        let times = fit.coefficients[0].inference.map(|found| {
             let (low, high) = found.interval;
-            (high - low) / 2.0
+            ((high - low) / 2.0).exp()
         });
         Some(Self {
             ns_per_byte: Estimate {
                 value,
-                interval: half.map(|half| (value - half, value + half)),
+                interval: times.map(|times| (value / times, value * times)),
             },
             busy: ns,
             bytes,
@@ -134,4 +136,33 @@ fn stretches(overflow: &Overflow, flood: usize) -> Vec<Stretch> {
         (last, bytes) = (Some(out), 0.0);
     }
     stretches
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Two blocks that differ say little of the rate, and not that packets may take less than no time.
+    #[test]
+    fn a_rate_of_two_blocks_is_more_than_zero() {
+        let stretch = |ns_per_byte: f64| Stretch {
+            bytes: 1000.0,
+            ns: 1000.0 * ns_per_byte,
+        };
+        let half = |ns_per_byte: f64| vec![stretch(ns_per_byte); BLOCK];
+        let rate = Rate::of_stretches(&[half(700.0), half(1100.0)].concat()).unwrap();
+        let (low, high) = rate.ns_per_byte.interval.unwrap();
+        assert!(0.0 < low && low < 700.0 && high > 1100.0, "{low} {high}");
+        let bits = rate.bits_per_second().interval.unwrap();
+        assert!(0.0 < bits.0 && bits.0 < bits.1, "{bits:?}");
+        // Many that differ little: as wide on both sides.
+        let even = [half(790.0), half(800.0), half(810.0)].concat();
+        let rate = Rate::of_stretches(&even).unwrap();
+        let (low, high) = rate.ns_per_byte.interval.unwrap();
+        assert!(
+            (800.0 - low - 24.0).abs() < 2.0 && (high - 800.0 - 25.5).abs() < 2.0,
+            "{low} {high}"
+        );
+    }
 }
