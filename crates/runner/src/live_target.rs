@@ -106,9 +106,7 @@ impl LiveTarget {
             let trial = &mut planned.trial;
             trial.target = Some(target);
             load_limit::check_load(&trial.loads, target.load, options.allow_load)?;
-            for run in trial.probe_runs(target) {
-                load_limit::check(&run, options.allow_load)?;
-            }
+            load_limit::check(trial.probe_runs(target), options.allow_load)?;
             // What a method can honour depends on where it goes.
             if let Some(refusal) = world.refusals(trial).into_iter().next() {
                 return Err(RunnerError::usage(refusal));

@@ -12,20 +12,25 @@ const MOST_PACKETS_A_SECOND: u64 = 1000;
 /// 1 % of a gigabit.
 const MOST_BITS_A_SECOND: u64 = 10_000_000;
 
-/// Refuses what other hosts would take for an attack, unless the user says that it is wanted.
+/// Refuses what other hosts would take for an attack, unless the user says that it is wanted: all that the probes of one trial
+/// send at once.
 ///
 /// # Errors
 /// It is refused.
-pub fn check(run: &ProbeRun, allowed: bool) -> Result<(), RunnerError> {
-    if allowed || target::is_this_host(run.target.ip()) {
+pub fn check(probes: impl IntoIterator<Item = ProbeRun>, allowed: bool) -> Result<(), RunnerError> {
+    if allowed {
         return Ok(());
     }
-    let rate = packets_a_second(run.probe.pacing);
-    let size = run
-        .probe
-        .method
-        .ip_size(run.target.is_ipv6(), run.probe.payload);
-    let bits = rate.saturating_mul(u64::from(size.unwrap_or(run.probe.payload)) * 8);
+    let (mut rate, mut bits) = (0_u64, 0_u64);
+    let probes = probes.into_iter();
+    for run in probes.filter(|run| !target::is_this_host(run.target.ip())) {
+        let packets = packets_a_second(run.probe.pacing);
+        let method = run.probe.method;
+        let size = method.ip_size(run.target.is_ipv6(), run.probe.payload);
+        let size = u64::from(size.unwrap_or(run.probe.payload));
+        rate = rate.saturating_add(packets);
+        bits = bits.saturating_add(packets.saturating_mul(size * 8));
+    }
     if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
         return Ok(());
     }
@@ -89,20 +94,38 @@ mod tests {
     use delaylab_model::method::Method;
     use delaylab_model::probe::{HostCondition, Probe};
 
+    fn run(target: &str, pacing: Pacing, payload: u32) -> ProbeRun {
+        let mut probe = Probe::new("echo", Method::Icmp);
+        (probe.pacing, probe.payload) = (pacing, payload);
+        ProbeRun {
+            trial: 0,
+            index: 0,
+            target: format!("{target}:0").parse().unwrap(),
+            probe,
+            host: HostCondition::Normal,
+            seed: 0,
+        }
+    }
+
+    #[test]
+    fn probes_of_a_trial_share_what_may_be_sent() {
+        let probes = |count: usize, target: &str, interval_ns: i64, payload: u32| {
+            let one = run(target, Pacing::Every { interval_ns }, payload);
+            check(vec![one; count], false).map_err(|error| error.message)
+        };
+        assert!(probes(5, "192.0.2.1", 5 * MILLISECOND, 56).is_ok());
+        let refused = probes(5, "192.0.2.1", MILLISECOND, 56).unwrap_err();
+        assert!(refused.contains("send 5000 packets a second"), "{refused}");
+        assert!(probes(10, "192.0.2.1", 10 * MILLISECOND, 1200).is_ok());
+        assert!(probes(10, "192.0.2.1", 10 * MILLISECOND, 1400).is_err());
+        assert!(probes(5, "127.0.0.1", MILLISECOND, 56).is_ok());
+        assert!(probes(2, "192.0.2.1", 0, 56).is_err());
+    }
+
     #[test]
     fn load_on_others_needs_a_word() {
         let allows = |target: &str, pacing: Pacing, payload: u32, allowed: bool| {
-            let mut probe = Probe::new("echo", Method::Icmp);
-            (probe.pacing, probe.payload) = (pacing, payload);
-            let run = ProbeRun {
-                trial: 0,
-                index: 0,
-                target: format!("{target}:0").parse().unwrap(),
-                probe,
-                host: HostCondition::Normal,
-                seed: 0,
-            };
-            check(&run, allowed).is_ok()
+            check([run(target, pacing, payload)], allowed).is_ok()
         };
         let every = |interval_ns| Pacing::Every { interval_ns };
         let (wait, burst) = (
