@@ -41,6 +41,8 @@ pub(crate) const FINDINGS: &str = "findings.json";
 pub(crate) const MANIFEST: &str = "manifest.json";
 /// What an unfinished run's folder ends in.
 pub(crate) const PARTIAL: &str = ".partial";
+/// What stands in a folder's name where a run's time would, if nothing says when it began.
+pub(crate) const UNDATED: &str = "undated";
 /// The table with a row for each trial and probe.
 pub(crate) const TRIALS: &str = "trials";
 

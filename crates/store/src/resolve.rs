@@ -1,6 +1,6 @@
 //! Which run a word on the command line means.
 
-use crate::folder::{PARTIAL, in_order};
+use crate::folder::{PARTIAL, UNDATED, in_order};
 use crate::index::Index;
 use crate::latest::LATEST;
 use std::fs;
@@ -47,20 +47,25 @@ fn newest(runs: &Path) -> Option<PathBuf> {
 
 /// Of runs that are named by this and when they began, the one that began last.
 fn newest_of(name: &str, runs: &Path) -> Option<PathBuf> {
-    let begun = |folder: &String| -> Option<(String, u32)> {
-        let stem = folder.strip_suffix(PARTIAL).unwrap_or(folder);
-        let when = stem.strip_prefix(name)?.strip_prefix('-')?;
-        let is_time = when.starts_with(|c: char| c.is_ascii_digit())
-            && when
-                .chars()
-                .all(|c| c.is_ascii_digit() || "TZ-".contains(c));
-        let (when, number) = in_order(when);
-        is_time.then(|| (when.to_owned(), number))
+    let names = names(runs);
+    let named = names
+        .iter()
+        .filter_map(|folder| Some((begun(name, folder)?, folder)));
+    fs::canonicalize(runs.join(named.max()?.1)).ok()
+}
+
+/// When the run in this folder began, and which of that second it is, if it is named by `name` and no more than that. What
+/// began nobody knows when comes before all others.
+fn begun<'a>(name: &str, folder: &'a str) -> Option<(Option<&'a str>, u32)> {
+    let (when, number) = in_order(folder.strip_prefix(name)?.strip_prefix('-')?);
+    let is_stamp = || {
+        let form = |c: char| if c.is_ascii_digit() { '0' } else { c };
+        when.chars().map(form).eq("00000000T000000Z".chars())
     };
-    let folders = names(runs).into_iter();
-    let named = folders.filter_map(|folder| Some((begun(&folder)?, folder)));
-    let (_, newest) = named.max()?;
-    fs::canonicalize(runs.join(newest)).ok()
+    match when {
+        UNDATED => Some((None, number)),
+        _ => is_stamp().then_some((Some(when), number)),
+    }
 }
 
 /// Every run's name, the oldest first.
@@ -83,5 +88,38 @@ fn known(asked: &str, runs: &Path) -> String {
         (true, _) => "There is none yet".to_owned(),
         (false, false) => format!("Named alike: {}", last(&alike)),
         (false, true) => format!("The last are: {}", last(&names)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number at the end of another name is no time, also where it is greater than every year.
+    #[test]
+    fn a_run_is_of_the_whole_name_before_its_time() {
+        let of_web = [
+            "web-undated",
+            "web-20261121T134500Z",
+            "web-20261122T134500Z",
+            "web-20261122T134500Z-2.partial",
+            "web-20261122T134500Z-11",
+        ];
+        let began: Vec<_> = of_web
+            .iter()
+            .filter_map(|folder| begun("web", folder))
+            .collect();
+        assert_eq!(began.len(), of_web.len());
+        assert!(began.is_sorted(), "{began:?}");
+        for other in [
+            "web-3-20261121T134500Z",
+            "web-2026-20261121T134500Z",
+            "web-20261121-20261121T134500Z",
+            "web-2",
+            "web-20261121T134500Z-x",
+            "website-20261121T134500Z",
+        ] {
+            assert_eq!(begun("web", other), None, "{other}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use crate::digest::FileFacts;
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS, UNDATED};
 use crate::join;
 use crate::journal::{Journal, Journaling};
 use crate::known_trial::KnownTrial;
@@ -216,7 +216,7 @@ fn timestamp(time: SystemTime) -> Timestamp {
 /// The experiment's name and the time, as in `packet-size-latency-20261121T134500Z`, or `undated`.
 fn stamped(new: &NewRun<'_>) -> String {
     let stamp = |started| timestamp(started).strftime("%Y%m%dT%H%M%SZ").to_string();
-    let stamp = new.started.map_or_else(|| "undated".to_owned(), stamp);
+    let stamp = new.started.map_or_else(|| UNDATED.to_owned(), stamp);
     format!("{}-{stamp}", new.name)
 }
 
