@@ -4,7 +4,7 @@ use crate::resolve;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
 use delaylab_model::plan::{Factor, Planned, labels};
-use delaylab_model::probe::Probe;
+use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::trial::Trial;
 use delaylab_store::index::Index;
 use delaylab_store::run::{Run, State};
@@ -34,17 +34,11 @@ pub enum Earlier {
 }
 
 impl Earlier {
-    /// The newest complete run of this experiment in this world with the same trials; `open` opens a run by its folder.
-    ///
-    /// # Errors
-    /// Those of `open`.
-    pub fn newest<E>(
-        resolved: &Resolved,
-        runs: &Path,
-        open: impl Fn(&str) -> Result<Run, E>,
-    ) -> Result<Self, E> {
+    /// The newest complete run of this experiment in this world with the same trials; `open` opens a run by its folder. One
+    /// that it does not open is passed over.
+    pub fn newest(resolved: &Resolved, runs: &Path, open: impl Fn(&str) -> Option<Run>) -> Self {
         if !runs.is_dir() {
-            return Ok(Self::None);
+            return Self::None;
         }
         let entries = Index::open(runs).and_then(|index| index.list());
         let entries = entries.unwrap_or_default().into_iter().rev();
@@ -55,12 +49,12 @@ impl Earlier {
         });
         let mut newest_other = None;
         for entry in entries {
-            let run = open(&entry.folder)?;
-            let Some(expected) = Expected::by(&run, resolved) else {
+            let run = open(&entry.folder);
+            let Some(expected) = run.and_then(|run| Expected::by(&run, resolved)) else {
                 continue;
             };
             match &expected.other_form {
-                None => return Ok(Self::Run(expected)),
+                None => return Self::Run(expected),
                 Some(how) => {
                     newest_other.get_or_insert_with(|| {
                         let run = &expected.run;
@@ -72,7 +66,7 @@ impl Earlier {
                 }
             }
         }
-        Ok(newest_other.map_or(Self::None, Self::OtherForms))
+        newest_other.map_or(Self::None, Self::OtherForms)
     }
 
     /// What may be expected; `None` where nobody can say.
@@ -253,10 +247,14 @@ fn planned(resolved: &Resolved) -> Amount {
     }
 }
 
-/// Packets that a probe sends; `None` where only the path knows.
+/// Packets that a probe sends; `None` where only the path knows, as in a closed loop.
 fn packets(probe: &Probe) -> Option<f64> {
     let by_count = probe.count.map(|count| count as f64);
-    let by_time = (probe.duration.zip(probe.pacing.mean_gap()))
+    let gap = match probe.pacing {
+        Pacing::Wait { .. } => None,
+        open => open.mean_gap(),
+    };
+    let by_time = (probe.duration.zip(gap))
         .filter(|(_, gap)| *gap > 0)
         .map(|(duration, gap)| duration as f64 / gap as f64);
     [by_count, by_time]
@@ -267,4 +265,27 @@ fn packets(probe: &Probe) -> Option<f64> {
 
 fn combinations<'a>(factors: impl Iterator<Item = &'a [Factor]>) -> f64 {
     factors.map(labels).collect::<BTreeSet<_>>().len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::SECOND;
+    use delaylab_model::method::Method;
+
+    /// How many packets a closed loop sends, its round trips decide as much as its pauses.
+    #[test]
+    fn packets_of_a_closed_loop_are_not_known_by_its_duration() {
+        let paced = |pacing: Pacing, count: Option<u64>| {
+            let mut probe = Probe::new("echo", Method::Icmp);
+            (probe.pacing, probe.count, probe.duration) = (pacing, count, Some(10 * SECOND));
+            packets(&probe)
+        };
+        let interval_ns = SECOND / 100;
+        let wait_ns = interval_ns;
+        assert_eq!(paced(Pacing::Every { interval_ns }, None), Some(1000.0));
+        assert_eq!(paced(Pacing::Wait { wait_ns }, None), None);
+        assert_eq!(paced(Pacing::Wait { wait_ns: 0 }, None), None);
+        assert_eq!(paced(Pacing::Wait { wait_ns }, Some(20)), Some(20.0));
+    }
 }

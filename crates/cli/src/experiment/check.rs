@@ -37,7 +37,12 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
 fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
     let open = |run: &str| choose::run(run, &args.runs);
     let Some(named) = args.from.as_deref() else {
-        return Earlier::newest(resolved, &args.runs, open);
+        // One that was not asked for need not be whole.
+        let opened = |run: &str| {
+            let failed = |failed: Failed| terminal::say(format!("warning: {}", failed.message));
+            open(run).map_err(failed).ok()
+        };
+        return Ok(Earlier::newest(resolved, &args.runs, opened));
     };
     let run = open(named)?;
     let expected = Expected::by(&run, resolved).ok_or_else(|| {

@@ -277,6 +277,15 @@ fn a_check_expects_what_the_last_run_measured() {
         "{}",
         other.stderr
     );
+    // One that is damaged is an error where it is asked for, and else passed over.
+    let table = scratch.path("runs/latest/records.parquet");
+    fs::write(&table, [fs::read(&table).unwrap(), vec![0]].concat()).unwrap();
+    let asked = ran(&scratch, "check small.toml --from latest");
+    assert_eq!(asked.code, 3, "{}", asked.stderr);
+    let unasked = ran(&scratch, "check small.toml");
+    assert_eq!(unasked.code, 0, "{}", unasked.stderr);
+    assert!(unasked.stderr.contains("warning: "), "{}", unasked.stderr);
+    assert!(!unasked.stdout.contains("xpected"), "{}", unasked.stdout);
 }
 
 /// Which ports there are, the world alone knows.
