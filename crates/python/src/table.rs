@@ -85,15 +85,10 @@ impl Table {
 
     /// Its first rows as CSV.
     fn head(&self, py: Python<'_>, rows: usize) -> PyResult<String> {
-        let mut reader = self.open(py)?;
-        let schema = reader.schema();
+        let reader = self.open(py)?;
         let text = py.detach(|| {
-            let first = match reader.next().transpose()? {
-                Some(first) => first.slice(0, rows.min(first.num_rows())),
-                None => RecordBatch::new_empty(schema),
-            };
             let mut text = Vec::new();
-            delaylab_store::run::write_batch(&first, &mut text)?;
+            delaylab_store::run::write_first(reader, rows, &mut text)?;
             Ok(String::from_utf8_lossy(&text).into_owned())
         });
         text.map_err(|error: delaylab_store::run::ExportError| environment(py, &error.to_string()))

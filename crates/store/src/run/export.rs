@@ -94,6 +94,28 @@ pub fn write_batch(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), Export
     Ok(out.flush()?)
 }
 
+/// Writes so many rows of a table as CSV under their heads, or all that there are: of the batches behind them none is read.
+///
+/// # Errors
+/// They cannot be read, or `out` does not take them.
+pub fn write_first(
+    mut table: impl RecordBatchReader,
+    rows: usize,
+    out: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let mut out = csv::Writer::from_writer(out);
+    write_heads(&table.schema(), &mut out)?;
+    let mut left = rows;
+    while left > 0
+        && let Some(batch) = table.next().transpose()?
+    {
+        let taken = left.min(batch.num_rows());
+        write_rows(&batch.slice(0, taken), &mut out)?;
+        left -= taken;
+    }
+    Ok(out.flush()?)
+}
+
 type Csv<'a> = csv::Writer<&'a mut dyn Write>;
 
 fn write_heads(schema: &Schema, out: &mut Csv<'_>) -> io::Result<()> {
@@ -164,4 +186,33 @@ fn cells(array: &dyn Array) -> Result<Cells<'_>, ArrowError> {
         }
         other => return Err(ArrowError::NotYetImplemented(format!("{other} as text"))),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use arrow_array::{ArrayRef, Int64Array, RecordBatchIterator};
+    use std::sync::Arc;
+
+    /// A run whose parts are not joined has a batch for each trial.
+    #[test]
+    fn the_first_rows_may_be_of_several_batches() {
+        let column = |from: i64| Arc::new(Int64Array::from_iter_values(from..from + 4)) as ArrayRef;
+        let batch = |from| RecordBatch::try_from_iter([("seq", column(from))]).unwrap();
+        let written = |rows: usize| {
+            let batches = [batch(0), batch(4), batch(8)];
+            let schema = batches[0].schema();
+            let all = RecordBatchIterator::new(batches.into_iter().map(Ok), schema);
+            let mut text = Vec::new();
+            write_first(all, rows, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let of =
+            |rows: usize| (0..rows).fold("seq\n".to_owned(), |text, row| format!("{text}{row}\n"));
+        for rows in [0, 3, 4, 10, 12] {
+            assert_eq!(written(rows), of(rows));
+        }
+        assert_eq!(written(20), of(12));
+    }
 }

@@ -26,7 +26,7 @@ use crate::table::{Row, every_table};
 use crate::trial_row::TrialRow;
 pub use batches::Batches;
 use delaylab_model::record::Record;
-pub use export::write_batch;
+pub use export::{write_batch, write_first};
 pub use export_error::ExportError;
 pub use reading::{Noised, SeriesName};
 use recent::Recent;
