@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -16,8 +17,11 @@ def with_remedy(message: str, kept: Path) -> str:
     """
     >>> with_remedy("a worker died.", Path("runs/a.partial"))
     'a worker died. What was recorded is in runs/a.partial: `delaylab resume runs/a.partial` goes on with it'
+    >>> with_remedy("stopped", Path("my runs/a.partial"))
+    "stopped. What was recorded is in my runs/a.partial: `delaylab resume 'my runs/a.partial'` goes on with it"
     """
-    return f"{message.rstrip('.')}. What was recorded is in {kept}: `delaylab resume {kept}` goes on with it"
+    resume = f"delaylab resume {shlex.quote(str(kept))}"
+    return f"{message.rstrip('.')}. What was recorded is in {kept}: `{resume}` goes on with it"
 
 
 def say_stopped(kept: Path) -> None:
