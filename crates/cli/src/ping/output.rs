@@ -3,6 +3,7 @@
 use super::created::Created;
 use super::live_line::LiveLine;
 use super::storage::Storage;
+use crate::args::load;
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::output;
@@ -11,6 +12,7 @@ use crate::tui::Tui;
 use delaylab_lab::finding::single::{Answer, LimitCheck};
 use delaylab_lab::run::Watch;
 use delaylab_model::load::Direction;
+use delaylab_model::probe::Pacing;
 use delaylab_model::record::Record;
 use delaylab_model::stream_report::StreamReport;
 use delaylab_model::trial::{ProbeFacts, ProbeRun, RecordFacts, ReflectorClock};
@@ -258,7 +260,8 @@ impl<'a> Written<'a> {
     pub fn finish(mut self, mut parts: Vec<Part>) -> io::Result<PingOutcome> {
         self.leave_terminal()?;
         let shown = self.shown;
-        let answers = self.answers();
+        let asked = 1 + load::parts(&shown.args.loads).len();
+        let answers = of_the_last_part(self.answers(), parts.len(), asked);
         if parts.is_empty() {
             parts.push(Part::default());
         }
@@ -312,12 +315,32 @@ impl<'a> Written<'a> {
     fn say_which_lines(&self, packets: u64) {
         let wanted = self.shown.args.quiet == 0 && !self.shown.args.tui;
         if wanted && self.lines.is_none() && packets > 0 {
+            let which = without_lines(self.shown.run.probe.pacing);
             terminal::say(format!(
-                "0 of {packets} lines shown: packets less than 50 ms apart are not shown one by one. -D shows them all, with the \
-                 time of day; -q leaves this note out"
+                "0 of {packets} lines shown: {which} are not shown one by one. -D shows them all, with the time of day; -q \
+                 leaves this note out"
             ));
         }
     }
+}
+
+/// Packets that get no line each. How far those of a closed loop are apart, only the path knows.
+const fn without_lines(pacing: Pacing) -> &'static str {
+    match pacing {
+        Pacing::Wait { .. } => "packets that are sent less than 50 ms after a reply",
+        _ => "packets less than 50 ms apart",
+    }
+}
+
+/// Conditions are about the last part that was asked for: what an earlier one measured does not answer them.
+fn of_the_last_part(mut answers: Vec<Answer>, parts: usize, asked: usize) -> Vec<Answer> {
+    if asked > 1 && parts < asked {
+        for answer in &mut answers {
+            (answer.value, answer.count, answer.failed) = (None, 0, true);
+            answer.reason = "it is not known: nothing was measured under this load".to_owned();
+        }
+    }
+    answers
 }
 
 /// What a finished run is judged by.
@@ -414,4 +437,42 @@ fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", visible(text))?;
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_without_load_answers_nothing_that_is_asked_of_load() {
+        let idle = Answer {
+            limit: "p99(response) > 50ms".to_owned(),
+            value: Some(2e6),
+            unit: "ns".to_owned(),
+            bound: 50e6,
+            count: 100,
+            failed: false,
+            reason: "it is 2.00 ms".to_owned(),
+        };
+        let judged = |parts, asked| of_the_last_part(vec![idle.clone()], parts, asked);
+        // A ping without load, one under load, one up, down and both.
+        for (parts, asked) in [(1, 1), (2, 2), (4, 4)] {
+            assert_eq!(judged(parts, asked), std::slice::from_ref(&idle));
+        }
+        for (parts, asked) in [(1, 2), (1, 4), (2, 4), (3, 4)] {
+            let [answer] = &judged(parts, asked)[..] else {
+                panic!("one condition");
+            };
+            assert!(answer.failed && answer.value.is_none(), "{answer:?}");
+            assert!(answer.reason.contains("under this load"), "{answer:?}");
+        }
+    }
+
+    /// A round trip may take longer than packets that are shown are apart.
+    #[test]
+    fn packets_of_a_closed_loop_are_not_said_to_be_close() {
+        assert!(without_lines(Pacing::Wait { wait_ns: 0 }).contains("after a reply"));
+        let open = Pacing::Every { interval_ns: 1 };
+        assert!(without_lines(open).contains("50 ms apart"));
+    }
 }
