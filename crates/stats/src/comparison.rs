@@ -30,6 +30,7 @@
 
 mod blocks;
 mod counted;
+mod degrees;
 mod extremes;
 mod held;
 mod interval;
@@ -46,6 +47,7 @@ pub use statistic::{Part, Statistic};
 
 use crate::functional::Functional;
 use crate::random::SplitMix;
+use replicates::Freedom;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -137,7 +139,7 @@ impl Resampling {
             without: vec![value; self.left_out.len()],
             alone: vec![value; self.left_out.len()],
             trials: BTreeSet::new(),
-            degrees: None,
+            freedom: Freedom::ALL,
             as_drawn: false,
         }
     }

@@ -12,12 +12,8 @@ pub(super) fn of_trials(trials: usize, statistics: &[Statistic<'_>]) -> Vec<usiz
     let most = (MAX_BLOCKS / trials.max(1)).max(16);
     let mut blocks = vec![0; trials];
     for statistic in statistics.iter().filter(|s| s.features.is_some()) {
-        // A stream without packets has no say, and no blocks.
-        for part in statistic
-            .parts
-            .iter()
-            .filter(|part| !part.values.is_empty())
-        {
+        // A stream without values, as where all packets were lost, has no say, and no blocks.
+        for part in statistic.parts.iter().filter(|part| part.has_values()) {
             let count = part.values.len();
             let fit = (count as f64 / statistic.block) as usize;
             let fit = fit.clamp(count.min(2), most);
@@ -32,11 +28,7 @@ pub(super) fn of_trials(trials: usize, statistics: &[Statistic<'_>]) -> Vec<usiz
 pub(super) fn hidden_variance(blocks: &[usize], statistics: &[Statistic<'_>]) -> Vec<f64> {
     let mut hidden = vec![0.0; blocks.len()];
     for statistic in statistics.iter().filter(|s| s.features.is_some()) {
-        for part in statistic
-            .parts
-            .iter()
-            .filter(|part| !part.values.is_empty())
-        {
+        for part in statistic.parts.iter().filter(|part| part.has_values()) {
             let length = part.values.len() as f64 / blocks[part.trial].max(1) as f64;
             let here: &mut f64 = &mut hidden[part.trial];
             *here = here.max((statistic.memory / length).min(0.5));

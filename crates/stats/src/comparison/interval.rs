@@ -1,13 +1,13 @@
 //! From resamples to an interval.
 
-use super::{RESAMPLES, Replicates, Resampling};
+use super::{RESAMPLES, Replicates, Resampling, degrees};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
 use crate::student;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Fewer blocks than this beyond one a trial give no interval.
-const MIN_DEGREES: usize = 7;
+const MIN_DEGREES: f64 = 7.0;
 /// How much larger than by chance the variance of repeats must be, because that of blocks is an
 /// estimate, too.
 const UNSURE: f64 = 1.2;
@@ -51,34 +51,42 @@ impl Resampling {
         if draws.len() + MAX_VOID < RESAMPLES {
             return Err("too few packets or repeats bound it on either side".to_owned());
         }
-        let degrees: usize = (number.trials.iter())
-            .map(|&trial| self.blocks[trial].saturating_sub(1))
-            .sum();
-        if !number.trials.is_empty() && degrees < MIN_DEGREES {
+        // Numbers of the same trials have no blocks of their own each.
+        let blocks = self.free_blocks(&number.trials) as f64;
+        let of_blocks = blocks.min(number.freedom.blocks);
+        if !number.trials.is_empty() && of_blocks < MIN_DEGREES - 1e-6 {
             return Err(
                 "the delay changes so slowly that there are too few independent stretches of it; \
                  longer trials or more of them are needed"
                     .to_owned(),
             );
         }
-        let degrees = (degrees as f64).min(number.degrees.unwrap_or(f64::INFINITY)) as u32;
-        let factor = self.factor(number, degrees);
+        let degrees = match number.trials.is_empty() {
+            true => None,
+            false => Some(degrees::whole(blocks.min(number.freedom.variance))),
+        };
         let bounds = Bounds {
-            degrees: if degrees == 0 { MANY } else { degrees },
-            ..of_draws(&mut draws, number, factor)
+            degrees: degrees.unwrap_or(MANY),
+            ..of_draws(&mut draws, number, self.factor(number, degrees))
         };
         Ok(self.of_repeats(number, &bounds).unwrap_or(bounds))
     }
 
+    /// As many blocks of these trials as are free to differ from the others of their trial.
+    pub(super) fn free_blocks(&self, trials: &BTreeSet<usize>) -> usize {
+        let each = trials.iter();
+        each.map(|&trial| self.blocks[trial].saturating_sub(1))
+            .sum()
+    }
+
     /// What percentiles are stretched by: Student's factor for few blocks, and what blocks of this
-    /// length do not show of the variance.
-    fn factor(&self, number: &Replicates, degrees: u32) -> f64 {
+    /// length do not show of the variance. Draws of no blocks stay as they are.
+    fn factor(&self, number: &Replicates, degrees: Option<u32>) -> f64 {
         let hidden = number.trials.iter().map(|&trial| self.hidden[trial]);
         let hidden = hidden.fold(0.0, f64::max);
-        match degrees {
-            0 => 1.0,
-            _ => student::two_sided(CONFIDENCE, degrees) / 1.96 / (1.0 - hidden).sqrt(),
-        }
+        degrees.map_or(1.0, |degrees| {
+            student::two_sided(CONFIDENCE, degrees) / 1.96 / (1.0 - hidden).sqrt()
+        })
     }
 
     /// The interval by trials, where they tell of a larger variance than blocks do. To use it only where the variance
@@ -101,7 +109,7 @@ impl Resampling {
         if spread.degrees < MIN_TRIAL_DEGREES && !is_significant {
             return None;
         }
-        let degrees = spread.effective_degrees();
+        let degrees = spread.effective_degrees;
         let half = student::two_sided(CONFIDENCE, degrees) * spread.variance.sqrt();
         Some(Bounds {
             low: (number.value - half).min(by_blocks.low),
@@ -127,13 +135,13 @@ impl Resampling {
     }
 }
 
-/// The variance of a number as its trials show it, stratum by stratum.
-#[derive(Default)]
+/// The variance of a number as its trials show it.
 struct Spread {
     variance: f64,
+    /// Trials beyond the first of each stratum.
     degrees: f64,
-    /// Σ v²/df over strata, for Satterthwaite's degrees of freedom.
-    squares: f64,
+    /// Fewer where some strata vary more than others.
+    effective_degrees: u32,
 }
 
 impl Spread {
@@ -141,21 +149,19 @@ impl Spread {
     /// quantile of trials whose values hardly overlap stays at one of them whichever other is left out. `None` where
     /// no trial is repeated.
     fn new(strata: impl Iterator<Item = [Vec<f64>; 2]>) -> Option<Self> {
-        let mut all = Self::default();
+        let mut parts = Vec::new();
         for [mut without, mut alone] in strata.filter(|[without, _]| without.len() > 1) {
             let free = (without.len() - 1) as f64;
             let jackknife = free * Functional::Sd.value(&mut without)?;
             let own = Functional::Sd.value(&mut alone).filter(|sd| sd.is_finite());
             let variance = jackknife.max(own.unwrap_or(0.0)).powi(2) / (free + 1.0);
-            all.variance += variance;
-            all.degrees += free;
-            all.squares += variance * variance / free;
+            parts.push((variance, free));
         }
-        (all.degrees > 0.0).then_some(all)
-    }
-
-    fn effective_degrees(&self) -> u32 {
-        (self.variance * self.variance / self.squares).max(1.0) as u32
+        (!parts.is_empty()).then(|| Self {
+            variance: parts.iter().map(|(variance, _)| variance).sum(),
+            degrees: parts.iter().map(|(_, free)| free).sum(),
+            effective_degrees: degrees::whole(degrees::of_sum(parts.into_iter())),
+        })
     }
 }
 

@@ -1,8 +1,69 @@
 //! A number with what resampling made of it.
 
+use super::degrees;
 use super::interval::MAX_VOID;
 use crate::functional::Functional;
 use std::collections::BTreeSet;
+
+/// How well the draws of a number tell what it varies by, as degrees of freedom.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Freedom {
+    /// Of the blocks that were drawn.
+    pub(super) blocks: f64,
+    /// Of the variance: no more, and fewer where few large values make up most of it.
+    pub(super) variance: f64,
+}
+
+impl Freedom {
+    /// Of a number that nothing moves, or whose draws allow for it.
+    pub(super) const ALL: Self = Self {
+        blocks: f64::INFINITY,
+        variance: f64::INFINITY,
+    };
+
+    pub(super) fn new(blocks: usize, limit: f64) -> Self {
+        let blocks = blocks as f64;
+        Self {
+            blocks,
+            variance: blocks.min(limit),
+        }
+    }
+
+    /// Of what is computed from these numbers, each of which adds its own to the variance.
+    fn combined(numbers: &[&Replicates], f: &dyn Fn(&[f64]) -> f64) -> Self {
+        let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
+        let centre = f(&values);
+        let effect = |at: usize, reach: f64| {
+            let moved = [-reach, reach].map(|by| {
+                let mut values = values.clone();
+                values[at] += by;
+                (f(&values) - centre).abs()
+            });
+            let known = moved.into_iter().filter(|by| by.is_finite());
+            known.reduce(f64::max)
+        };
+        let variance = |(at, number): (usize, &&Replicates)| match number.reach() {
+            0.0 => Some(0.0),
+            reach => effect(at, reach).map(|by| by * by),
+        };
+        let variances: Option<Vec<f64>> = numbers.iter().enumerate().map(variance).collect();
+        let of = |pick: fn(&Self) -> f64| {
+            let own = || numbers.iter().map(|number| pick(&number.freedom));
+            let least = own().fold(f64::INFINITY, f64::min);
+            match &variances {
+                Some(variances) if least >= 1.0 => {
+                    degrees::of_sum(variances.iter().copied().zip(own()))
+                }
+                // One block varies by nothing that can be seen, and where f has no value the shares are not known.
+                _ => least,
+            }
+        };
+        Self {
+            blocks: of(|own| own.blocks),
+            variance: of(|own| own.variance),
+        }
+    }
+}
 
 /// A number, what resampling made of it, and what it would be without one trial each.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,8 +75,7 @@ pub struct Replicates {
     /// What it is of one trial each, which stands for all that repeat it, in the same order.
     pub(super) alone: Vec<f64>,
     pub(super) trials: BTreeSet<usize>,
-    /// As many degrees of freedom its variance has at most, where few large values make up most of it.
-    pub(super) degrees: Option<f64>,
+    pub(super) freedom: Freedom,
     /// Percentiles of the draws are taken as they are: the value bounds what it estimates, or its
     /// draws are not pulled to one side.
     pub(super) as_drawn: bool,
@@ -42,13 +102,24 @@ impl Replicates {
             alone: (0..lengths(|n| n.alone.len()))
                 .map(|i| each(&|number| number.alone[i]))
                 .collect(),
-            degrees: (numbers.iter().filter_map(|number| number.degrees)).reduce(|a, b| a + b),
+            freedom: Freedom::combined(numbers, &f),
             as_drawn: numbers.iter().any(|number| number.as_drawn),
             trials: numbers
                 .iter()
                 .flat_map(|n| n.trials.iter().copied())
                 .collect(),
         }
+    }
+
+    /// How far draws are from the number, 19 of 20 at most: on the side on which they are further, if not infinitely far.
+    fn reach(&self) -> f64 {
+        let finite = self.resampled.iter().copied();
+        let mut draws: Vec<f64> = finite.filter(|draw| draw.is_finite()).collect();
+        let mut away = |q: f64| {
+            let end = Functional::Quantile(q).value(&mut draws);
+            end.map_or(0.0, |end| (end - self.value).abs())
+        };
+        away(0.025).max(away(0.975))
     }
 
     /// Is it above zero, and beyond doubt so? One draw in a hundred may say otherwise: Student's t of three trials has

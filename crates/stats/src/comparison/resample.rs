@@ -1,5 +1,6 @@
 //! Statistics made anew from the blocks drawn, and without one trial each.
 
+use super::replicates::Freedom;
 use super::squares::SquaresOfBlocks;
 use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::features::Features;
@@ -89,16 +90,20 @@ impl Resampling {
         let without: Vec<f64> = each
             .map(|&out| self.without(features, &sums, out))
             .collect();
+        let trials = statistic.trials();
+        let limit = match squares {
+            Some(squares) => squares.degrees(),
+            None => statistic
+                .beyond()
+                .map_or(f64::INFINITY, |beyond| beyond.degrees),
+        };
         Some(Replicates {
             value,
             resampled,
             alone: self.alone(statistic, value, &without),
             without,
-            trials: statistic.trials(),
-            degrees: match squares {
-                Some(squares) => Some(squares.degrees()),
-                None => statistic.beyond().map(|beyond| beyond.degrees),
-            },
+            freedom: Freedom::new(self.free_blocks(&trials), limit),
+            trials,
             as_drawn: is_share,
         })
     }

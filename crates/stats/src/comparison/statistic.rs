@@ -24,6 +24,13 @@ pub struct Part<'a> {
     pub values: &'a [f64],
 }
 
+impl Part<'_> {
+    /// Has any of its packets a value?
+    pub(super) fn has_values(&self) -> bool {
+        self.values.iter().any(|value| !value.is_nan())
+    }
+}
+
 /// A functional of the pooled values of some streams.
 #[derive(Debug, Clone)]
 pub struct Statistic<'a> {
@@ -288,7 +295,8 @@ impl<'a> Statistic<'a> {
 
     /// The trials that its values are of.
     pub fn trials(&self) -> BTreeSet<usize> {
-        self.parts.iter().map(|part| part.trial).collect()
+        let there = self.parts.iter().filter(|part| part.has_values());
+        there.map(|part| part.trial).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::functional::Beyond;
+use crate::functional::{Beyond, Functional};
 use crate::testing::{Gaussian, ar1};
 
 /// Trials with their strata; statistics of some of them; the interval of a − b.
@@ -373,6 +373,54 @@ fn a_stream_without_packets_has_no_say() {
         resampling.interval(&number).unwrap()
     });
     assert_eq!(alone, beside);
+}
+
+/// Two trials with values are two, whatever there is besides.
+#[test]
+fn a_trial_that_lost_everything_is_no_repeat() {
+    let bounds = |trials: usize| {
+        let trials = Trials::new(&vec![0; trials], |trial| match trial {
+            0 | 1 => ar1(0.0, 300, trial as u64)
+                .into_iter()
+                .map(|x| x + 5.0 * trial as f64)
+                .collect(),
+            _ => vec![f64::NAN; 300],
+        });
+        let statistic = trials.statistic(Functional::Mean, 0);
+        let resampling =
+            Resampling::new(trials.strata.clone(), std::slice::from_ref(&statistic), 7);
+        let number = resampling.replicates(&statistic, 0).unwrap();
+        resampling.interval(&number).unwrap()
+    };
+    assert_eq!(bounds(5), bounds(2));
+    assert_eq!((bounds(5).degrees, bounds(5).repeats_differ), (1, true));
+}
+
+/// What is known well beside it does not make a side known better.
+#[test]
+fn a_difference_is_known_no_better_than_its_noisiest_side() {
+    for (functional, count) in [(Functional::Mean, 500), (Functional::Quantile(0.99), 3000)] {
+        let noisy = |seed| log_normal(0.7, count, seed);
+        for seed in 0..10 {
+            let trials = Trials::new(&[0, 1], |trial| match trial {
+                0 => noisy(seed),
+                _ => ar1(0.0, 8000, seed).iter().map(|x| 0.01 * x).collect(),
+            });
+            let own = of_one(functional, noisy(seed)).unwrap().degrees;
+            let of_both = trials.difference(functional).unwrap().degrees;
+            assert!(of_both <= own + 1, "{functional:?}: {of_both} {own}");
+        }
+    }
+    let quiet = |seed| ar1(0.0, 1000, seed).into_iter().map(|x| 0.01 * x);
+    let truth = 0.01 * 2.326_348 - (2.326_348_f64 / 2.0).exp();
+    let (held, given) = coverage(truth, |seed| {
+        let trials = Trials::new(&[0, 1], |trial| match trial {
+            0 => quiet(seed).collect(),
+            _ => log_normal(0.7, 3000, 1000 + seed),
+        });
+        trials.difference(Functional::Quantile(0.99))
+    });
+    assert!(held >= 0.92 && given > 0.9, "{held} {given}");
 }
 
 #[test]
