@@ -40,12 +40,13 @@ mod squares;
 mod statistic;
 #[cfg(test)]
 mod tests;
+mod whole_trials;
 
 pub use interval::Bounds;
 pub use replicates::Replicates;
 pub use statistic::{Part, Statistic};
+pub use whole_trials::ByTrial;
 
-use crate::functional::Functional;
 use crate::random::SplitMix;
 use replicates::Freedom;
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,19 +143,6 @@ impl Resampling {
             freedom: Freedom::ALL,
             as_drawn: false,
         }
-    }
-
-    /// A number whose values come in trials as wholes: `by_trial` are its values in each. Moves as
-    /// Student's t of their standard error; `None` for fewer than three.
-    pub fn of_trials(&self, value: f64, by_trial: &[f64], salt: u64) -> Option<Replicates> {
-        let count = by_trial.len();
-        let error = Functional::Sd.value(&mut by_trial.to_vec())? / (count as f64).sqrt();
-        let mut random = self.random(salt);
-        let draw = |_| value + error * random.student(count - 1);
-        (count > 2).then(|| Replicates {
-            resampled: (0..RESAMPLES).map(draw).collect(),
-            ..self.constant(value)
-        })
     }
 
     /// A maximum of which only the largest seen is known: half of the draws are that, half infinite.

@@ -292,19 +292,8 @@ fn shifts(statistics: &[Functional], a: &[&[f64]], b: &[&[f64]]) -> Vec<Shift> {
         let Functional::Quantile(q) = shift.statistic else {
             continue;
         };
-        let sides = [("A", &mut shift.a), ("B", &mut shift.b)];
-        for ((name, value), count) in sides.into_iter().zip(counts) {
-            if value.is_none() || carries(count, q) {
-                continue;
-            }
-            *value = None;
-            // Whole trials that differ give an interval to however few packets.
-            for bounds in [&mut shift.absolute, &mut shift.relative] {
-                if bounds.is_ok() {
-                    let what = statistic_name(shift.statistic);
-                    *bounds = Err(format!("{name}: {count} packets carry no {what}"));
-                }
-            }
+        for (value, count) in [&mut shift.a, &mut shift.b].into_iter().zip(counts) {
+            *value = value.filter(|_| carries(count, q));
         }
     }
     shifts

@@ -4,28 +4,29 @@
 //! counts. With none in n the share may still be 3/n. A number each trial is one value.
 
 use super::{RESAMPLES, Replicates, Resampling};
-use crate::functional::Functional;
 use crate::interval::MIN_BEYOND;
+use std::collections::BTreeMap;
 
 impl Resampling {
-    /// `by_trial`: the share in each trial, and of how many values; `None` where there is no value.
-    pub fn of_counted_share(&self, by_trial: &[(f64, u64)], salt: u64) -> Option<Replicates> {
-        let count = by_trial.iter().map(|(_, count)| *count as f64).sum::<f64>();
-        let yes: f64 = by_trial.iter().map(|(share, n)| share * *n as f64).sum();
+    /// `by_trial`: by the index of the trial, the share and of how many values; `None` where there is no value.
+    pub fn of_counted_share(
+        &self,
+        by_trial: &BTreeMap<usize, (f64, f64)>,
+        salt: u64,
+    ) -> Option<Replicates> {
+        let count: f64 = by_trial.values().map(|(_, count)| count).sum();
+        let yes: f64 = by_trial.values().map(|(share, count)| share * count).sum();
         if count == 0.0 {
             return None;
         }
         let share = yes / count;
         let within = (share * (1.0 - share) / count).sqrt();
-        let mut shares: Vec<f64> = by_trial.iter().map(|(share, _)| *share).collect();
-        let trials = shares.len();
-        let between = Functional::Sd
-            .value(&mut shares)
-            .map(|sd| sd / (trials as f64).sqrt());
+        let shares = by_trial.iter().map(|(trial, (share, _))| (*trial, *share));
+        let between = self.error_of_trials(&shares.collect());
         let mut random = self.random(salt);
         let mut draws: Vec<f64> = match between {
-            Some(between) if trials > 2 && between > within => (0..RESAMPLES)
-                .map(|_| share + between * random.student(trials - 1))
+            Some((between, degrees)) if between > within => (0..RESAMPLES)
+                .map(|_| share + between * random.student(degrees))
                 .collect(),
             _ => (0..RESAMPLES)
                 .map(|_| share + within * random.normal())
@@ -61,7 +62,11 @@ mod tests {
 
     fn bounds(by_trial: &[(f64, u64)]) -> (f64, f64) {
         let resampling = Resampling::new(vec![0; by_trial.len()], &[], 1);
-        let share = resampling.of_counted_share(by_trial, 1).unwrap();
+        let each = by_trial
+            .iter()
+            .map(|(share, count)| (*share, *count as f64));
+        let by_trial = (0..).zip(each).collect();
+        let share = resampling.of_counted_share(&by_trial, 1).unwrap();
         let bounds = resampling.interval(&share).unwrap();
         (bounds.low, bounds.high)
     }

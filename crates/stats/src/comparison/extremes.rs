@@ -1,7 +1,6 @@
 //! What may lie beyond the smallest and the largest value seen.
 
 use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
-use crate::functional::Functional;
 use std::collections::BTreeMap;
 
 /// Minima of blocks that the floor is estimated from, at most.
@@ -56,35 +55,18 @@ impl Resampling {
 
     /// A maximum, from those of single trials, each by the index of its trial: their spread bounds it.
     pub fn of_maxima(&self, value: f64, by_trial: &BTreeMap<usize, f64>, salt: u64) -> Replicates {
-        let Some((sd, df)) = self.spread_within_strata(by_trial) else {
+        let Some(within) = self.within_strata(by_trial) else {
             return self.at_least(value);
         };
         // One-sided, and maxima are skewed: with three times the spread, two sets of repeats of the
         // same are told apart in some 5 % of cases (by simulation with Gumbel's law).
         let mut random = self.random(salt);
-        let draw = |_| value + 3.0 * sd * random.student(df).abs();
+        let draw = |_| value + 3.0 * within.sd * random.student(within.repeats).abs();
         Replicates {
             resampled: (0..RESAMPLES).map(draw).collect(),
             as_drawn: true,
             ..self.constant(value)
         }
-    }
-
-    /// Standard deviation of repeats about their stratum's mean, and its degrees of freedom; `None`
-    /// under two.
-    fn spread_within_strata(&self, by_trial: &BTreeMap<usize, f64>) -> Option<(f64, usize)> {
-        let mut strata = BTreeMap::<usize, Vec<f64>>::new();
-        for (&trial, &value) in by_trial {
-            strata.entry(self.strata[trial]).or_default().push(value);
-        }
-        let (mut squares, mut df) = (0.0, 0);
-        for mut values in strata.into_values() {
-            if let Some(sd) = Functional::Sd.value(&mut values) {
-                df += values.len() - 1;
-                squares += sd * sd * (values.len() - 1) as f64;
-            }
-        }
-        (df > 1).then(|| ((squares / df as f64).sqrt(), df))
     }
 }
 

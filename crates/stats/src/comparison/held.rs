@@ -9,19 +9,17 @@ use crate::distribution::Distribution;
 use crate::functional::{Basis, Beyond, Functional};
 use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE};
 use crate::random::SplitMix;
-
-/// Fewer trials say nothing of how far they are apart.
-const TRIALS: usize = 3;
+use std::collections::BTreeMap;
 
 impl Resampling {
-    /// Of values in their order with how long each held, in all trials; `by_trial` is the functional of each trial,
-    /// `effective` how many independent values all of them are worth, where that can be told. `None` where neither
+    /// Of values in their order with how long each held, in all trials; `by_trial` is the functional of each trial, by
+    /// its index, `effective` how many independent values all of them are worth, where that can be told. `None` where neither
     /// tells how much it varies.
     pub fn of_held(
         &self,
         functional: Functional,
         held: &[(f64, f64)],
-        by_trial: &[f64],
+        by_trial: &BTreeMap<usize, f64>,
         effective: Option<f64>,
         salt: u64,
     ) -> Option<Replicates> {
@@ -32,10 +30,8 @@ impl Resampling {
             return apart();
         };
         let error = Functional::Sd.value(&mut within.clone())?;
-        let count = by_trial.len();
-        let between = Functional::Sd.value(&mut by_trial.to_vec());
-        let between = between.map(|sd| sd / (count as f64).sqrt());
-        if count >= TRIALS && between.is_some_and(|between| between > error) {
+        let between = self.error_of_trials(by_trial);
+        if between.is_some_and(|(between, _)| between > error) {
             return apart();
         }
         Some(self.drawn_from(value, &within, salt))
@@ -184,11 +180,11 @@ mod tests {
         let covers = (0..RUNS).filter(|&run| {
             let mut random = SplitMix::new(run);
             let mut all = Vec::new();
-            let mut by_trial = Vec::new();
-            for _ in 0..trials {
+            let mut by_trial = BTreeMap::new();
+            for trial in 0..trials {
                 let mut held: Vec<_> = (0..COUNT).map(|_| (random.normal(), 1.0)).collect();
                 held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-                by_trial.extend(functional.of_weighted(&held));
+                by_trial.extend(Some(trial).zip(functional.of_weighted(&held)));
                 all.extend(held);
             }
             all.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -225,8 +221,10 @@ mod tests {
     fn too_little_has_no_interval() {
         let resampling = Resampling::new(vec![0], &[], 1);
         let held = [(1.0, 5.0), (2.0, 5.0)];
-        let of =
-            |q, effective| resampling.of_held(Functional::Quantile(q), &held, &[1.0], effective, 1);
+        let by_trial = BTreeMap::from([(0, 1.0)]);
+        let of = |q, effective| {
+            resampling.of_held(Functional::Quantile(q), &held, &by_trial, effective, 1)
+        };
         assert!(of(0.5, Some(1000.0)).is_some());
         assert!(of(0.999, Some(1000.0)).is_none());
         assert!(of(0.5, Some(10.0)).is_none());

@@ -183,7 +183,7 @@ impl Resampling {
                 return value;
             }
             let own = (strata.len() == 1).then(|| statistic.of_trial(*trial));
-            own.flatten().unwrap_or_else(|| {
+            own.flatten().map(|(own, _)| own).unwrap_or_else(|| {
                 let repeats = self.repeats(self.strata[*trial]) as f64;
                 repeats * value - (repeats - 1.0) * without
             })

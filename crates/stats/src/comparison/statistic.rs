@@ -10,8 +10,6 @@ use std::collections::BTreeSet;
 /// So many packets show whether those far out come in clusters (as for the extremal index:
 /// Leadbetter 1983).
 const OUTERMOST: f64 = 30.0;
-/// Fewer trials say nothing of how far they are apart.
-const MIN_TRIALS: usize = 3;
 const ONLY_TRIALS: &str =
     "its packets do not tell how much it varies, so at least 3 trials are needed";
 
@@ -274,23 +272,12 @@ impl<'a> Statistic<'a> {
         }
     }
 
-    /// What it is in each trial, where its packets do not tell how far it can be trusted (they change too slowly), and
-    /// there are enough trials to tell in their place.
-    pub fn of_slow_trials(&self) -> Option<Vec<f64>> {
-        if self.doubt.is_none() || !(self.is_correlated() || self.is_of_trials()) {
-            return None;
-        }
-        let each = self.trials().into_iter();
-        let each: Vec<f64> = each.filter_map(|trial| self.of_trial(trial)).collect();
-        (each.len() >= MIN_TRIALS).then_some(each)
-    }
-
-    /// Of one trial alone; `None` where that has too few values for it.
-    pub(super) fn of_trial(&self, trial: usize) -> Option<f64> {
+    /// Of one trial alone, with how many values that is; `None` where they are too few for it.
+    pub(super) fn of_trial(&self, trial: usize) -> Option<(f64, usize)> {
         let parts = self.parts.iter().filter(|part| part.trial == trial);
         let values = parts.flat_map(|part| part.values.iter().copied());
         let mut values: Vec<f64> = values.filter(|x| !x.is_nan()).collect();
-        self.functional.value(&mut values)
+        Some((self.functional.value(&mut values)?, values.len()))
     }
 
     /// The trials that its values are of.

@@ -76,7 +76,7 @@ fn intervals(
     seed: u64,
     draws: &mut Draws,
 ) -> Result<(Interval, Interval), String> {
-    let by_trial = sides.each_ref().map(Statistic::of_slow_trials);
+    let by_trial = sides.each_ref().map(|side| side.by_trial(&strata));
     for ((name, side), by_trial) in ["A", "B"].iter().zip(sides).zip(&by_trial) {
         if let (Some(doubt), None) = (&side.doubt, by_trial) {
             return Err(format!("{name}: {doubt}"));
@@ -86,7 +86,7 @@ fn intervals(
     let replicates = |index: usize| {
         let (side, salt) = (&sides[index], index as u64);
         match &by_trial[index] {
-            Some(values) => resampling.of_trials(side.value?, values, salt),
+            Some(by_trial) => resampling.of_whole_trials(side, by_trial, salt),
             None => resampling.replicates(side, salt),
         }
     };
@@ -94,11 +94,15 @@ fn intervals(
         return Err("a side has no value".to_owned());
     };
     // Of trials there are few, and their deviation is a guess that good.
-    let trials = by_trial.iter().flatten().map(Vec::len).min();
+    let repeats = by_trial
+        .iter()
+        .flatten()
+        .map(|by_trial| by_trial.repeats)
+        .min();
     let interval = |number: &Replicates| {
         let bounds = resampling.interval(number)?;
-        Ok(trials.map_or(bounds, |trials| Bounds {
-            degrees: bounds.degrees.min(trials as u32 - 1),
+        Ok(repeats.map_or(bounds, |repeats| Bounds {
+            degrees: bounds.degrees.min(repeats as u32),
             repeats_differ: true,
             from_packets: 0.0,
             ..bounds

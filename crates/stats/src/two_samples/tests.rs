@@ -132,6 +132,44 @@ fn four_trials_of_one_law_are_seldom_called_different() {
     }
 }
 
+/// Whole trials stand in the place of their few packets.
+#[test]
+fn trials_of_few_packets_of_one_law_are_seldom_called_different() {
+    const RUNS: u64 = 200;
+    let lost = Functional::Share {
+        beyond: crate::beyond::Beyond::More,
+        bound: 0.5,
+    };
+    let median = Functional::Quantile(0.5);
+    let delay = |random: &mut SplitMix| 100.0 - 50.0 * random.uniform().ln();
+    let tail = |random: &mut SplitMix| 17.0 * random.uniform().powf(-1.0 / 1.5);
+    let loss = |random: &mut SplitMix| f64::from(u8::from(random.uniform() < 0.15));
+    type Law = fn(&mut SplitMix) -> f64;
+    let laws: [(Functional, Law, usize); 6] = [
+        (Functional::Mean, delay, 5),
+        (Functional::Mean, tail, 5),
+        (median, delay, 5),
+        (median, tail, 1),
+        (lost, loss, 5),
+        (lost, loss, 3),
+    ];
+    for (functional, law, packets) in laws {
+        let trials = if packets == 1 { 16 } else { 4 };
+        let alarm = |seed: &u64| {
+            let mut random = SplitMix::new(seed + 1000);
+            let mut trial = || (0..packets).map(|_| law(&mut random)).collect::<Vec<f64>>();
+            let all: Vec<Vec<f64>> = (0..2 * trials).map(|_| trial()).collect();
+            let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+            let (a, b) = all.split_at(trials);
+            let bounds = shift(functional, a, b, *seed).absolute.unwrap();
+            bounds.low > 0.0 || bounds.high < 0.0
+        };
+        let share = (0..RUNS).filter(alarm).count() as f64 / RUNS as f64;
+        // 5 % and two standard errors of what this number of runs shows of it.
+        assert!(share <= 0.08, "{functional:?} of {packets}: {share}");
+    }
+}
+
 proptest! {
     #[test]
     fn distances_hold_what_they_are_defined_by(

@@ -10,20 +10,19 @@ use super::steps;
 use crate::finding::check::Fit;
 use crate::finding::data::TimeTaken;
 use crate::finding::values::Values;
-use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
+use delaylab_stats::comparison::{Bounds, ByTrial, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Basis;
 use delaylab_stats::steps::Detection;
-use resample::{by_trial, by_trials, counted};
+use resample::counted;
 use std::collections::BTreeMap;
-
-/// Smallest number of trials from which to estimate how much trials differ.
-const TRIALS: usize = 3;
 
 /// A plan with its statistics and their resamples.
 pub(super) struct Evaluation<'a> {
     plan: &'a Plan,
     /// One for each leaf; `None` if its values are not packets but histograms, held values or one number a trial.
     statistics: Vec<Option<Statistic<'a>>>,
+    /// One for each leaf of which whole trials tell how much it varies, in the place of packets.
+    by_trial: Vec<Option<ByTrial>>,
     resampling: Resampling,
     leaves: Vec<Option<Replicates>>,
     /// For each leaf, whether all of its repeats are the same simulation.
@@ -37,13 +36,14 @@ pub(super) struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     pub(super) fn new(plan: &'a Plan, measured: &Measured<'_>, seed: u64) -> Self {
         let statistics: Vec<_> = plan.leaves.iter().map(statistic).collect();
+        let strata = measured.strata();
+        let of_trials = |statistic: &Option<Statistic<'a>>| statistic.as_ref()?.by_trial(&strata);
+        let by_trial: Vec<_> = statistics.iter().map(of_trials).collect();
         // Statistics that are judged by whole trials do not influence the block length of the others.
-        let in_blocks = |(leaf, statistic): (&Leaf, &Option<Statistic<'a>>)| {
-            statistic.clone().filter(|it| !of_whole_trials(leaf, it))
-        };
-        let present = plan.leaves.iter().zip(&statistics).filter_map(in_blocks);
-        let present: Vec<_> = present.collect();
-        let resampling = Resampling::new(measured.strata(), &present, seed);
+        let present = statistics.iter().zip(&by_trial);
+        let present = present.filter(|(_, by_trial)| by_trial.is_none());
+        let present: Vec<_> = present.filter_map(|(it, _)| it.clone()).collect();
+        let resampling = Resampling::new(strata, &present, seed);
         let copies = plan.leaves.iter();
         let copies: Vec<bool> = copies
             .map(|leaf| measured.are_copies(&leaf.streams))
@@ -52,19 +52,19 @@ impl<'a> Evaluation<'a> {
         let leaves: Vec<_> = leaves
             .map(|(index, (leaf, statistic))| {
                 let salt = index as u64;
-                match statistic {
+                match (statistic, &by_trial[index]) {
                     // Where nothing is random, each trial has this number.
                     _ if copies[index] && is_number_of_trials(leaf) => {
                         leaf.point().map(|value| resampling.constant(value))
                     }
-                    Some(statistic) if of_whole_trials(leaf, statistic) => {
-                        by_trials(leaf, &resampling, salt)
+                    (Some(statistic), Some(by_trial)) => {
+                        resampling.of_whole_trials(statistic, by_trial, salt)
                     }
-                    Some(statistic) if statistic.is_open() => {
+                    (Some(statistic), None) if statistic.is_open() => {
                         resampling.replicates_on_one_side(statistic, salt)
                     }
-                    Some(statistic) => resampling.replicates(statistic, salt),
-                    None => counted(leaf, &resampling, salt),
+                    (Some(statistic), None) => resampling.replicates(statistic, salt),
+                    (None, _) => counted(leaf, &resampling, salt),
                 }
             })
             .collect();
@@ -80,6 +80,7 @@ impl<'a> Evaluation<'a> {
             time_taken: measured.time_taken(),
             plan,
             statistics,
+            by_trial,
             resampling,
             leaves,
             copies,
@@ -185,11 +186,6 @@ fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
     });
     let parts: Option<Vec<Part<'_>>> = parts.collect();
     Some(Statistic::new(leaf.functional, parts?))
-}
-
-/// Are values within a trial too correlated for an interval, while there are enough trials to compute one from?
-fn of_whole_trials(leaf: &Leaf, statistic: &Statistic<'_>) -> bool {
-    statistic.doubt.is_some() && leaf.point().is_some() && by_trial(leaf).len() >= TRIALS
 }
 
 /// Is it a maximum, or a statistic of one number of each trial, so that only repeats tell how much it varies?

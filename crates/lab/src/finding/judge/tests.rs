@@ -686,6 +686,38 @@ fn none_in_n_may_be_three_in_n() {
     );
 }
 
+/// As many trials do not make up for packets that are not there.
+#[test]
+fn none_of_a_few_packets_a_trial_may_be_three_in_all_of_them() {
+    let data = run(&[vec![("side", "a")]], 3, 3, |_| Delays {
+        count: 7,
+        ..CALM
+    });
+    for check in ["mean(lost) < 1 %", "share(response > 10ms) < 1 %"] {
+        let none = "; none of 21 packets, so at 95 % fewer than 3 in 21 (14.3 %)";
+        expect(check, &data, Verdict::Undecided, none);
+    }
+    expect("mean(lost) < 50 %", &data, Verdict::True, "");
+}
+
+/// Levels are far apart because they were made so; what repeats of one differ by is chance.
+#[test]
+fn levels_are_no_repeats_of_each_other() {
+    let levels = ["1ms", "10ms", "100ms"].map(|wait| vec![("wait", wait)]);
+    let delays = |repeats| {
+        run(&levels, repeats, 3, |levels| Delays {
+            base: level(of(levels, "wait")).value.unwrap(),
+            count: 2,
+            ..CALM
+        })
+    };
+    let few = "6 packets are too few";
+    let once = delays(1);
+    expect("mean(response) < 200ms", &once, Verdict::Undecided, few);
+    expect("mean(response) < 38ms", &delays(3), Verdict::True, "");
+    expect("mean(lost_load) < 170", &queues(4), Verdict::True, "");
+}
+
 /// The lower end of a far quantile decides what it can.
 #[test]
 fn a_far_quantile_is_judged_on_the_side_that_is_known() {
@@ -707,6 +739,18 @@ fn a_far_quantile_is_judged_on_the_side_that_is_known() {
     assert!(why.contains("more packets are needed"), "{why}");
     let both = "p99(response) - p1(response) > 1us";
     expect(both, &data, Verdict::True, "at least ");
+    // The largest of each trial's packets are alike, and say nothing of what is as rare as that.
+    let three = run(&[vec![("side", "a")]], 3, 3, |_| Delays {
+        count: 100,
+        ..CALM
+    });
+    expect("p99(response) < 1ms", &three, Verdict::Undecided, open);
+    expect(
+        "p999(response) < 1ms",
+        &three,
+        Verdict::Undecided,
+        "; how far p999(response)",
+    );
     let neither = "p99(response) - 2 * p999(response) < 1us";
     let lacks = "p99(response) has no interval: 300 packets say as much as";
     expect(neither, &data, Verdict::Undecided, lacks);

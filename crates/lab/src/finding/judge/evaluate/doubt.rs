@@ -1,7 +1,7 @@
 //! Why a term has no interval, or only one end of it, and what would give it one.
 
-use super::resample::{by_trial, has_interval_of_trials};
-use super::{Evaluation, TRIALS};
+use super::Evaluation;
+use super::resample::has_interval_of_trials;
 use crate::finding::check::Fit;
 use crate::finding::dimension::format_number;
 use crate::finding::judge::plan::{FitPlan, Leaf, Term};
@@ -69,7 +69,7 @@ impl Evaluation<'_> {
         let leaf = &self.plan.leaves[index];
         let doubt = self.statistic_doubt(index, in_fit)?;
         // With enough trials, each is an independent value, even if values within a trial are correlated.
-        if by_trial(leaf).len() >= TRIALS {
+        if self.by_trial[index].is_some() {
             return None;
         }
         let over_time = leaf.measure.is_series() && !leaf.measure.is_number_of_trial();
@@ -99,8 +99,8 @@ impl Evaluation<'_> {
                     .to_owned(),
             ),
             (None, None) if self.plan.leaves[index].measure.is_number_of_trial() => Some(
-                "a trial has one number of it, so at least 3 trials are needed to tell how much it \
-                 varies"
+                "a trial has one number of it, so at least 3 trials under the same levels are needed to tell how much \
+                 it varies"
                     .to_owned(),
             ),
             (None, None) if self.plan.leaves[index].measure.is_series() => Some(format!(
@@ -109,7 +109,7 @@ impl Evaluation<'_> {
                 self.or_repeats(index)
             )),
             (None, None) => Some(
-                "only how often each value came is known, not when, so at least 3 trials are \
+                "only how often each value came is known, not when, so at least 3 trials under the same levels are \
                  needed to tell how much it varies"
                     .to_owned(),
             ),

@@ -1,4 +1,4 @@
-//! Resamples of what is no row of packets: of whole trials, of histograms, of values held over time.
+//! Resamples of what is no row of packets: of histograms, of one number a trial, of values held over time.
 
 use crate::finding::judge::plan::Leaf;
 use crate::finding::values::Values;
@@ -18,25 +18,6 @@ pub(super) fn has_interval_of_trials(leaf: &Leaf) -> bool {
         _ => true,
     };
     is_known || leaf.numbers_of_trials().is_empty()
-}
-
-/// Resamples from the values of whole trials.
-pub(super) fn by_trials(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option<Replicates> {
-    resampling.of_trials(leaf.point()?, &by_trial(leaf), salt)
-}
-
-/// The functional in each trial, from trials that have enough values.
-pub(super) fn by_trial(leaf: &Leaf) -> Vec<f64> {
-    let mut values = BTreeMap::<usize, Vec<f64>>::new();
-    for (trial, stretches) in &leaf.values {
-        if let Values::Packets(stretches) = &**stretches {
-            let there = stretches.iter().copied().filter(|x| !x.is_nan());
-            values.entry(*trial).or_default().extend(there);
-        }
-    }
-    let each = values.into_values();
-    let each = each.filter_map(|mut values| leaf.functional.value(&mut values));
-    each.collect()
 }
 
 /// Resamples of a leaf whose values are not packets. A count is exact, the largest value of a histogram is a lower bound, and
@@ -60,8 +41,10 @@ pub(super) fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option
             Some(Replicates::combine(&[&turned], |x| -x[0]))
         }
         Basis::Quantiles(_) if !largest.is_empty() => {
-            let numbers = numbers_by_trial(leaf).into_iter();
-            let numbers: Vec<f64> = numbers.map(|number| OF_A_MEDIAN * number).collect();
+            let mut numbers = numbers_by_trial(leaf);
+            numbers
+                .values_mut()
+                .for_each(|number| *number *= OF_A_MEDIAN);
             resampling.of_trials(value, &numbers, salt)
         }
         Basis::Share { .. } => resampling.of_counted_share(&shares_of_trials(leaf), salt),
@@ -82,8 +65,8 @@ fn largest_of_trials(leaf: &Leaf, sign: f64) -> BTreeMap<usize, f64> {
     largest
 }
 
-/// One number for each trial; the mean if a trial has numbers of several ports.
-fn numbers_by_trial(leaf: &Leaf) -> Vec<f64> {
+/// One number for each trial, by its index; the mean if a trial has numbers of several ports.
+fn numbers_by_trial(leaf: &Leaf) -> BTreeMap<usize, f64> {
     let mut numbers = BTreeMap::<usize, Vec<f64>>::new();
     for (trial, values) in &leaf.values {
         let number = match &**values {
@@ -93,25 +76,30 @@ fn numbers_by_trial(leaf: &Leaf) -> Vec<f64> {
         };
         numbers.entry(*trial).or_default().extend(number);
     }
-    let each = numbers.into_values();
-    each.filter_map(|mut numbers| Functional::Mean.value(&mut numbers))
+    let each = numbers.into_iter();
+    each.filter_map(|(trial, mut numbers)| Some((trial, Functional::Mean.value(&mut numbers)?)))
         .collect()
 }
 
-/// For a histogram or one number a trial: the share in each trial, and the number of its values.
-fn shares_of_trials(leaf: &Leaf) -> Vec<(f64, u64)> {
-    let shares = leaf
-        .values
-        .iter()
-        .filter_map(|(_, values)| match &**values {
+/// For a histogram or one number a trial: by the index of the trial, the share, and the number of its values.
+fn shares_of_trials(leaf: &Leaf) -> BTreeMap<usize, (f64, f64)> {
+    let mut shares = BTreeMap::<usize, (f64, f64)>::new();
+    for (trial, values) in &leaf.values {
+        let share = match &**values {
             Values::Counted(bins) => {
-                let count = bins.iter().map(|(_, count)| *count).sum();
-                Some((leaf.functional.of_counted(bins)?, count))
+                let count: u64 = bins.iter().map(|(_, count)| *count).sum();
+                leaf.functional.of_counted(bins).zip(Some(count as f64))
             }
-            Values::Trial(number) => Some((leaf.functional.value(&mut [*number])?, 1)),
+            Values::Trial(number) => leaf.functional.value(&mut [*number]).zip(Some(1.0)),
             _ => None,
-        });
-    shares.collect()
+        };
+        if let Some((share, count)) = share {
+            let (known, before) = shares.entry(*trial).or_default();
+            *known = (*known * *before + share * count) / (*before + count);
+            *before += count;
+        }
+    }
+    shares
 }
 
 /// Resamples of a functional of a series, weighted by how long it had each value.
@@ -132,11 +120,11 @@ fn of_held(
             });
         }
     }
-    let each = by_trial.into_values().filter_map(|mut held| {
+    let each = by_trial.into_iter().filter_map(|(trial, mut held)| {
         held.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        leaf.functional.of_weighted(&held)
+        Some((trial, leaf.functional.of_weighted(&held)?))
     });
-    let each: Vec<f64> = each.collect();
+    let each = each.collect();
     let means = Statistic::new(Functional::Mean, parts);
     let effective = means.doubt.is_none().then_some(means.effective);
     resampling.of_held(leaf.functional, held, &each, effective, salt)
