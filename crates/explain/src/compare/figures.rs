@@ -239,8 +239,8 @@ impl PairFigures {
     fn compare(&mut self, quantity: Quantity, a: &Trials, b: &Trials) {
         let counts = (count(a), count(b));
         let silent = match counts {
-            (0, _) => Some("A"),
-            (_, 0) => Some("B"),
+            (0, _) => Some(("A", self.counts[0])),
+            (_, 0) => Some(("B", self.counts[1])),
             _ => None,
         };
         // What one of them has stays to be seen where the other one lost everything.
@@ -251,8 +251,11 @@ impl PairFigures {
                 shifts: shifts(&SHIFTS, &slices(a), &slices(b)),
             });
         }
-        if let Some(silent) = silent {
-            let why = format!("no packet of {silent} was answered");
+        if let Some((silent, counts)) = silent {
+            let why = match counts.answered() {
+                0 => format!("no packet of {silent} was answered"),
+                _ => format!("no packet of {silent} has {}", quantity.name()),
+            };
             self.missing.push((quantity, why));
         }
     }

@@ -84,7 +84,11 @@ impl<'a> Side<'a> {
             Ok(_) => Err(format!("{measure} is no measure of single packets")),
             Err(MeasureUnavailable(why)) => Err(why),
         };
-        self.streams.iter().map(of).collect()
+        let each: Vec<Result<Vec<f64>, String>> = self.streams.iter().map(of).collect();
+        if measure.is_of_some_trials() && each.iter().any(Result::is_ok) {
+            return Ok(each.into_iter().map(Result::unwrap_or_default).collect());
+        }
+        each.into_iter().collect()
     }
 
     /// The values of stages, for each of these.

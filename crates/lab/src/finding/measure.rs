@@ -413,6 +413,39 @@ impl Measure {
         matches!(self, Lost | PeriodicCause)
     }
 
+    /// Is it between stamps of two clocks, those of the two ends?
+    pub const fn is_between_clocks(self) -> bool {
+        let of = match self {
+            Delay => DelayOf::Delay,
+            Stage(stage) => DelayOf::Stage(stage),
+            IpdvOf(of) | PdvOf(of) => of,
+            _ => return false,
+        };
+        matches!(
+            of,
+            DelayOf::Delay | DelayOf::Stage(Stage::ForwardPath | Stage::ReturnPath)
+        )
+    }
+
+    /// Why packets that can have it have none of it, a clause.
+    pub(super) const fn why_none(self) -> &'static str {
+        match self {
+            PeriodicCause => "none of these packets was far later than the others",
+            Ipdv | IpdvOf(_) => "no two of these packets in a row were answered",
+            _ => "none of these packets was answered",
+        }
+    }
+
+    /// Can a trial lack it although others have it: because its packets ask no server, or are too few to tell?
+    pub fn is_of_some_trials(self) -> bool {
+        self.is_of_server() || self.is_of_enough_packets()
+    }
+
+    /// Can more packets give it to a trial that lacks it?
+    pub(super) const fn is_of_enough_packets(self) -> bool {
+        matches!(self, PeriodicCause)
+    }
+
     /// Is it a stage of a server's answer, which probes that ask none do not have?
     pub fn is_of_server(self) -> bool {
         matches!(self, Stage(stage) if StageSet::OF_SERVERS.contains(stage))
@@ -458,6 +491,8 @@ pub(super) struct Reader {
     facts: RecordFacts,
     /// Sequence number and delay of the previous packet, if it has a delay.
     before: Option<(u64, Nanos)>,
+    /// Whether any packet had the delay whose variation is read.
+    has_delay: bool,
     least: Nanos,
     /// Merged stages that contain the wanted stage, with the number of packets: a stamp between is missing.
     merged: BTreeMap<StageSet, u64>,
@@ -470,6 +505,7 @@ impl Reader {
             measure,
             facts,
             before: None,
+            has_delay: false,
             least: Nanos::MAX,
             merged: BTreeMap::new(),
             answered: 0,
@@ -553,6 +589,7 @@ impl Reader {
 
     fn ipdv(&mut self, record: &Record, delay: Option<Nanos>) -> f64 {
         let before = self.before;
+        self.has_delay |= delay.is_some();
         self.before = delay.map(|delay| (record.seq, delay));
         match (before, delay) {
             (Some((seq, before)), Some(now)) if seq + 1 == record.seq => (now - before) as f64,
@@ -566,10 +603,11 @@ impl Reader {
                 .iter_mut()
                 .for_each(|value| *value -= self.least as f64);
         }
-        // If all packets of a trial were lost, return NaN values instead of an error: other trials still count.
+        // If all packets of a trial were lost, or no two in a row were answered, return NaN values instead of an error: other
+        // trials still count.
         let elsewhere = self.measure.is_of_trial() || self.measure.is_of_flow();
         let all_lost = self.answered == 0 && !elsewhere;
-        if all_lost || values.iter().any(|value| !value.is_nan()) {
+        if all_lost || self.has_delay || values.iter().any(|value| !value.is_nan()) {
             return Ok(Values::Packets(values));
         }
         Err(MeasureUnavailable(self.why_not()))
@@ -579,9 +617,6 @@ impl Reader {
         let measure = self.measure;
         if measure.is_of_trial() || measure.is_of_flow() {
             return format!("this run kept no {measure}");
-        }
-        if matches!(measure, Ipdv | IpdvOf(_)) && self.answered == 1 {
-            return format!("{measure} is between two packets in a row, and one was answered");
         }
         if let Some((set, _)) = self.merged.iter().max_by_key(|(_, count)| **count) {
             return format!(
@@ -669,6 +704,21 @@ mod tests {
         assert!(missing.contains("TTL or hop limit"), "{missing}");
         let unkept = values(ClockReads).unwrap_err();
         assert_eq!(unkept, "this run kept no clock_reads");
+    }
+
+    /// Of a trial that loses every second packet nothing is missing but neighbours.
+    #[test]
+    fn packets_without_neighbours_have_no_variation_and_hinder_no_others() {
+        let mut records = records();
+        (records[0].t_recv, records[0].outcome) = (None, Outcome::Lost);
+        (records[3].t_recv, records[3].outcome) = (None, Outcome::Lost);
+        let of = |measure: Measure| measure.of_records(records.iter(), &RecordFacts::default());
+        let Ok(Values::Packets(values)) = of(Ipdv) else {
+            panic!("not there");
+        };
+        assert!(values.len() == 5 && values.iter().all(|value| value.is_nan()));
+        // What no packet has a stamp for is not there, whatever was answered.
+        assert!(of(IpdvOf(DelayOf::Stage(Stage::SendStack))).is_err());
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl LimitCheck {
             (None, Ok(_), _) if count > 0 => {
                 format!("it is not known: {count} is too few values for it")
             }
-            (None, Ok(_), _) => "it is not known: no packet was answered".to_owned(),
+            (None, Ok(_), _) => format!("it is not known: {}", self.measure.why_none()),
         };
         Answer {
             limit: self.limit.to_string(),
@@ -346,8 +346,45 @@ mod tests {
             of_one("sd(response) > 1s"),
             "it is not known: 1 is too few values for it"
         );
-        let variation = of_one("p50(ipdv) > 1s");
-        assert!(variation.contains("and one was answered"), "{variation}");
+        assert_eq!(
+            of_one("p50(ipdv) > 1s"),
+            "it is not known: no two of these packets in a row were answered"
+        );
+    }
+
+    /// A delay there is the forward path by another name.
+    #[test]
+    fn what_is_between_clocks_that_cannot_be_compared_is_not_judged() {
+        let judged = |limit: &str| {
+            let mut watched = LimitCheck::new(&Limit::parse(limit).unwrap()).unwrap();
+            watched.begin(&RecordFacts {
+                reflector_clock: ReflectorClock::Same,
+                residence: Residence::ToDriver,
+            });
+            for seq in 0..50 {
+                let mut record = Record::due(0, 0, seq, Method::Udp, 0);
+                (record.t_send, record.t_sched, record.t_tx) = (Some(0), Some(1), Some(2));
+                (record.r_rx, record.r_user, record.r_tx) = (Some(100), Some(101), Some(102));
+                (record.t_rx, record.t_recv) = (Some(200), Some(201));
+                record.outcome = Outcome::Ok;
+                watched.push(&record);
+            }
+            watched.withdraw_one_way();
+            watched.finish()
+        };
+        for measure in [
+            "delay",
+            "forward_path",
+            "ipdv(delay)",
+            "pdv(delay)",
+            "pdv(return_path)",
+        ] {
+            let answer = judged(&format!("max({measure}) > 1s"));
+            assert!(answer.failed && answer.value.is_none(), "{measure}");
+            let why = "it is not known: the clocks of the two ends cannot be compared";
+            assert_eq!(answer.reason, why, "{measure}");
+        }
+        assert_eq!(judged("max(network) > 1s").value, Some(196.0));
     }
 
     #[test]

@@ -113,8 +113,9 @@ impl<'a> Measured<'a> {
             }
             match self.of_stream(stream, measure) {
                 Ok(values) => found.push((trial, values)),
-                // Handshakes that are made beside requests have no server: the requests have.
-                Err(why) if measure.is_of_server() => without = Some(why),
+                // Handshakes that are made beside requests have no server: the requests have. Packets that do not tell of their
+                // trial leave it to others.
+                Err(why) if measure.is_of_some_trials() => without = Some(why),
                 Err(why) => return Err(why),
             }
         }

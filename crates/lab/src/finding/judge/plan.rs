@@ -112,7 +112,10 @@ impl Plan {
             return Ok((index, self.leaves[index].dimension));
         }
         let values = measured.values(&streams, measure);
-        let values = values.map_err(NoValue::not_applicable)?;
+        let values = values.map_err(|why| match measure.is_of_enough_packets() {
+            true => NoValue::unknown(why),
+            false => NoValue::not_applicable(why),
+        })?;
         let dimension = match functional.is_number() {
             true => Dimension::NUMBER,
             false => counted_in(measure, &values)?,

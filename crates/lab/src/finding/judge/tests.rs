@@ -641,6 +641,39 @@ fn a_trial_without_answers_is_nothing_and_hinders_nothing() {
     );
 }
 
+/// A path that dies behind its first reply has no variation to tell of, and others have.
+#[test]
+fn a_trial_without_two_answers_in_a_row_hinders_nothing() {
+    let mut samples = run(&[vec![("side", "a")]], 2, 6, |_| CALM);
+    let mut dying = |trial: u32, side: &str| {
+        let info = StreamInfo {
+            trial,
+            probe: "echo".to_owned(),
+            series: None,
+            repeat: 2,
+            factors: vec![("side".to_owned(), level(side))],
+            trace_hash: None,
+        };
+        let mut dying = records(trial, CALM, &mut SplitMix::new(1));
+        for record in dying.iter_mut().skip(1) {
+            record.t_recv = None;
+            record.outcome = Outcome::Lost;
+        }
+        samples.push(info, dying, RecordFacts::default());
+    };
+    dying(2, "a");
+    dying(3, "b");
+    expect("p90(ipdv | side=a) < 1ms", &samples, Verdict::True, "");
+    expect(
+        "p90(ipdv | side=b) < 1ms",
+        &samples,
+        Verdict::Undecided,
+        "no two of these packets in a row were answered",
+    );
+    let each = judged("for each side: p90(ipdv) < 1ms", &samples);
+    assert_eq!(each.verdict, Verdict::Undecided, "{}", each.reason);
+}
+
 /// No loss is as much as no loss, where it is the same packets; of other packets, up to 3 in n may be lost.
 #[test]
 fn what_is_equal_without_variation_is_about_equal() {

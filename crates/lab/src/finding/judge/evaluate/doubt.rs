@@ -6,7 +6,6 @@ use crate::finding::check::Fit;
 use crate::finding::dimension::format_number;
 use crate::finding::judge::plan::{FitPlan, Leaf, Term};
 use crate::finding::judge::steps;
-use crate::finding::measure::Measure;
 use delaylab_stats::comparison::Statistic;
 use delaylab_stats::functional::Basis;
 
@@ -85,13 +84,9 @@ impl Evaluation<'_> {
 
     fn statistic_doubt(&self, index: usize, in_fit: bool) -> Option<String> {
         match (&self.statistics[index], &self.leaves[index]) {
-            (Some(statistic), _) if statistic.count == 0 => Some(
-                match self.plan.leaves[index].measure {
-                    Measure::PeriodicCause => "none of these packets was far later than the others",
-                    _ => "none of these packets was answered",
-                }
-                .to_owned(),
-            ),
+            (Some(statistic), _) if statistic.count == 0 => {
+                Some(self.plan.leaves[index].measure.why_none().to_owned())
+            }
             (Some(statistic), _) if in_fit => statistic.point_doubt(),
             (Some(statistic), _) => statistic.doubt.clone(),
             (None, None) if !has_interval_of_trials(&self.plan.leaves[index]) => Some(
