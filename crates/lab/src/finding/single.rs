@@ -6,11 +6,10 @@
 
 use super::check::{Bound, Kind, Limit, Value};
 use super::dimension::Dimension;
-use super::measure::{DelayOf, Measure, Reader};
+use super::measure::{Measure, Reader};
 use super::values::Values;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::anatomy::Stage;
 use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
@@ -30,6 +29,8 @@ pub struct LimitCheck {
     /// variation is computed between neighbours.
     early: BTreeMap<u64, Record>,
     next: u64,
+    /// The measure is between two clocks, which turned out not to be comparable.
+    is_withdrawn: bool,
 }
 
 /// The result of checking a limit.
@@ -96,6 +97,7 @@ impl LimitCheck {
             without: Vec::new(),
             early: BTreeMap::new(),
             next: 0,
+            is_withdrawn: false,
         })
     }
 
@@ -107,21 +109,16 @@ impl LimitCheck {
         self.without.clear();
         self.early.clear();
         self.next = 0;
+        self.is_withdrawn = false;
     }
 
     /// Drops the values if the measure is a one-way delay, because the two clocks turned out not to be comparable.
     pub fn withdraw_one_way(&mut self) {
-        use DelayOf::Stage as OfStage;
-        let stage = match self.measure {
-            Measure::Stage(stage)
-            | Measure::IpdvOf(OfStage(stage))
-            | Measure::PdvOf(OfStage(stage)) => stage,
-            _ => return,
-        };
-        if matches!(stage, Stage::ForwardPath | Stage::ReturnPath) {
+        if self.measure.is_between_clocks() {
             self.values.clear();
             self.without.clear();
             self.early.clear();
+            self.is_withdrawn = true;
         }
     }
 
@@ -194,6 +191,9 @@ impl LimitCheck {
             (Some(value), _, None) => {
                 format!("it is {}{}", shown(value), too_few(self.functional, count))
             }
+            _ if self.is_withdrawn => {
+                "it is not known: the clocks of the two ends cannot be compared".to_owned()
+            }
             (None, Err(why), _) => format!("it is not known: {}", why.0),
             (None, Ok(_), _) if count > 0 => {
                 format!("it is not known: {count} is too few values for it")
@@ -248,6 +248,7 @@ mod tests {
     use super::*;
     use delaylab_model::method::Method;
     use delaylab_model::record::Outcome;
+    use delaylab_model::trial::{ReflectorClock, Residence};
 
     /// Round trips of 1 to 100 µs, the last packet first; every tenth is lost.
     fn answer(limit: &str) -> Result<Answer, String> {
