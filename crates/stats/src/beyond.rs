@@ -24,6 +24,17 @@ impl Beyond {
         }
     }
 
+    /// The side on which the bound is of a value that is on this side of it.
+    #[must_use]
+    pub const fn turned_round(self) -> Self {
+        match self {
+            Beyond::Less => Beyond::More,
+            Beyond::AtMost => Beyond::AtLeast,
+            Beyond::More => Beyond::Less,
+            Beyond::AtLeast => Beyond::AtMost,
+        }
+    }
+
     /// The quantile beyond which this share of values lies on this side.
     pub(crate) fn outermost(self, share: f64) -> f64 {
         match self {

@@ -1,8 +1,6 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
-use super::syntax::{
-    Check, Claim, Fit, Kind, LevelSet, LevelText, Selector, Span, Statistic, Value,
-};
+use super::syntax::{Check, Claim, Fit, Kind, LevelText, Selector, Span, Statistic, Value};
 use crate::finding::measure::Measure;
 
 /// A factor, level or measure that a check names.
@@ -69,11 +67,7 @@ impl Value {
 pub(in crate::finding) fn of_selectors(selectors: &[Selector], of: Option<Measure>) -> Vec<Name> {
     let mut names = Vec::new();
     for selector in selectors {
-        let levels = match &selector.which {
-            LevelSet::In(levels) => levels.as_slice(),
-            LevelSet::Not(level) => std::slice::from_ref(level),
-            LevelSet::Is(..) => &[],
-        };
+        let levels = selector.which.named();
         push_factor(&selector.factor, levels, selector.span, of, &mut names);
     }
     names

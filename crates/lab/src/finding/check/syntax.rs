@@ -62,6 +62,17 @@ pub enum Relation {
     },
 }
 
+impl Relation {
+    /// The relation of the right value to the left one.
+    #[must_use]
+    pub fn turned_round(&self) -> Self {
+        match self {
+            Relation::Is(beyond) => Relation::Is(beyond.turned_round()),
+            Relation::About { .. } => self.clone(),
+        }
+    }
+}
+
 /// An expression with a number as its value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
@@ -194,6 +205,17 @@ pub enum LevelSet {
     Not(LevelText),
     /// Those on one side of a quantity.
     Is(Beyond, Number),
+}
+
+impl LevelSet {
+    /// The levels that it names.
+    pub fn named(&self) -> &[LevelText] {
+        match self {
+            LevelSet::In(levels) => levels,
+            LevelSet::Not(level) => std::slice::from_ref(level),
+            LevelSet::Is(..) => &[],
+        }
+    }
 }
 
 /// A level as written: a name, or a quantity, of which other spellings are equal.

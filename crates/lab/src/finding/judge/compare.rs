@@ -176,6 +176,12 @@ impl ComparisonContext<'_> {
             (compared.verdict, compared.reason) = steps::absent(none, self.relation, *claimed);
             return Ok(());
         }
+        if let (Term::Constant(claimed), Some(none)) = (a, evaluation.without_steps(b)) {
+            compared.left = finite(*claimed);
+            let turned = self.relation.turned_round();
+            (compared.verdict, compared.reason) = steps::absent(none, &turned, *claimed);
+            return Ok(());
+        }
         let ends = possible_ends(evaluation, a, b);
         let unseen: Vec<String> = [a, b]
             .iter()

@@ -77,10 +77,8 @@ impl Selection {
     pub fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
         for selector in &self.selectors {
             known_factor(&selector.factor, streams)?;
-            if let LevelSet::In(levels) = &selector.which {
-                let mut levels = levels.iter();
-                levels.try_for_each(|level| known_level(&selector.factor, level, streams))?;
-            }
+            let mut named = selector.which.named().iter();
+            named.try_for_each(|level| known_level(&selector.factor, level, streams))?;
         }
         let chosen: Vec<usize> = (0..streams.len())
             .filter(|&index| self.selectors.iter().all(|s| holds(s, &streams[index])))

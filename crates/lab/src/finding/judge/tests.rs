@@ -403,6 +403,13 @@ fn finding_000_1() {
         Verdict::False,
         "of 100 such runs",
     );
+    let turned = "for each condition: 48B ≈ steps(min(response) on size) within 2 %";
+    expect(
+        turned,
+        &sweep(&line, 20.0 * US),
+        Verdict::False,
+        "of 100 such runs",
+    );
     expect(
         CHECK,
         &sweep(&|_| 0.0, 0.0),
@@ -541,6 +548,10 @@ fn what_a_run_does_not_have_does_not_apply() {
     for (check, reason) in [
         (
             "p50(response | wait=2ms) > 0",
+            "no trial of this run has wait=2ms (it has 0ms, 1ms, 100ms)",
+        ),
+        (
+            "p50(response | wait != 2ms) > 0",
             "no trial of this run has wait=2ms (it has 0ms, 1ms, 100ms)",
         ),
         (
