@@ -42,7 +42,7 @@ mod words;
 pub use asked::ComparisonRequest;
 pub use carried::Carried;
 pub use figures::{Figures, PairFigures, Point, Silent, Tests};
-pub use outage::Outages;
+pub use outage::{Ends, Outages};
 pub use pairs::{NothingInCommon, Pair, Pairing};
 pub use values::Quantity;
 pub use verdict::{Kind, Verdict};

@@ -8,7 +8,7 @@ use delaylab_model::record::Record;
 pub use delaylab_model::unanswered::Outage;
 
 /// How likely packets that are lost independently of each other may be to be lost in so long a row.
-const RARE: f64 = 0.01;
+pub const RARE: f64 = 0.01;
 /// A row of fewer is a moment.
 const LEAST: usize = 5;
 

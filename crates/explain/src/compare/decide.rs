@@ -250,23 +250,10 @@ fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference
 /// `B loses 3.1 % of its packets and A 0.20 %: …`.
 fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
     let loss = &found.loss;
-    let [sent_a, sent_b] = found.counts.each_ref().map(|counts| counts.sent);
-    let (a, b) = (loss.a?, loss.b?);
-    match found.silent() {
-        Some(Silent::B) => {
-            let lost = format_share(a);
-            return Some(format!(
-                "B is never answered: all of its {sent_b} packets are lost, and {lost} of A's."
-            ));
-        }
-        Some(Silent::A) => {
-            let lost = format_share(b);
-            return Some(format!(
-                "A is never answered: all of its {sent_a} packets are lost, and {lost} of B's."
-            ));
-        }
-        None => {}
+    if let Some(silent) = found.silent() {
+        return Some(of_silence(found, silent));
     }
+    let (a, b) = (loss.a?, loss.b?);
     if let Some(change) = outage::change(&found.outages, [a, b]) {
         return Some(change);
     }
@@ -279,4 +266,18 @@ fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
              of all packets."
         )
     })
+}
+
+/// `B is never answered: all of its 2000 packets are lost, and 0 % of A's.`
+fn of_silence(found: &PairFigures, silent: Silent) -> String {
+    let [a, b] = found.outages.each_ref().map(|side| side.ends);
+    let (side, other, ends, lost) = match silent {
+        Silent::A => ("A", "B", a, found.loss.b),
+        Silent::B => ("B", "A", b, found.loss.a),
+    };
+    let (words, lost) = (ends.words(), format_share(lost.unwrap_or(0.0)));
+    match ends.are_lost() {
+        true => format!("{side} is never answered: {words}, and {lost} of {other}'s."),
+        false => format!("{side} is never answered: {words}; {other} loses {lost}."),
+    }
 }

@@ -101,9 +101,6 @@ pub enum Silent {
     B,
 }
 
-/// Fewer packets that are all lost may be lost by chance.
-const SILENT: u64 = 3;
-
 impl PairFigures {
     /// Of this measure.
     pub fn figures(&self, measure: Measure) -> Option<&Figures> {
@@ -113,19 +110,28 @@ impl PairFigures {
 
     /// Which side is never answered, where the other one is.
     pub fn silent(&self) -> Option<Silent> {
-        let [a, b] = &self.counts;
-        let is_silent = |counts: &Counts| counts.answered() == 0 && counts.lost >= SILENT;
-        match (is_silent(a), is_silent(b)) {
-            (true, false) if b.answered() > 0 => Some(Silent::A),
-            (false, true) if a.answered() > 0 => Some(Silent::B),
+        let [a, b] = self.outages.each_ref().map(|side| side.ends);
+        match (a.is_silent(), b.is_silent()) {
+            (true, false) if b.answered > 0 => Some(Silent::A),
+            (false, true) if a.answered > 0 => Some(Silent::B),
             _ => None,
         }
     }
 
-    /// Is one side never answered, or not any more from some time on, where the other one is?
+    /// After this separator, the stages that a shift of the response is made of; empty where they do not say.
+    pub(super) fn carried_words(&self, separator: &str, measure: Measure, shift: &Shift) -> String {
+        let at = statistic_name(shift.statistic);
+        let mut carried = self.carried.iter();
+        let carried = carried.find(|carried| carried.at == at && measure == Measure::Response);
+        let words = carried.map(|carried| carried.words(shift.difference().unwrap_or(0.0)));
+        let words = words.filter(|words| !words.is_empty());
+        words.map_or_else(String::new, |words| format!("{separator}{words}"))
+    }
+
+    /// Is one side never answered, or far less so to the end of trials than the other one?
     pub(super) fn is_outage(&self) -> bool {
-        let [a, b] = self.outages.each_ref().map(Outages::is_any);
-        self.silent().is_some() || a != b
+        let [a, b] = &self.outages;
+        self.silent().is_some() || a.is_worse_than(b) || b.is_worse_than(a)
     }
 }
 

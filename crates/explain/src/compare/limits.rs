@@ -32,6 +32,7 @@ use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{FixedLevel, Part};
 use delaylab_lab::finding::{Finding, judge};
 use delaylab_model::units::format_share;
+use silence::Silence;
 
 /// Is it as it must not be?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,15 +126,15 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> 
     let parts = judged.into_iter().flat_map(|judged| judged.parts);
     let question = Question { limit };
     let answer = |part: Part| {
-        let silence = silence::unanswered(limit, &part.levels, both);
-        let outage = silence::outage(limit, &part.levels, both);
+        let silence = Silence::new(limit, &part.levels, both);
         let tabled = shifted::bounds(limit, &part.levels, both);
         let mut held = question.answer(part, tabled.as_ref())?;
-        if held.outcome == Outcome::Undecided && !outage.is_empty() && question.is_beyond(&held) {
+        let is_undecided = held.outcome == Outcome::Undecided && question.is_beyond(&held);
+        if let Some(outage) = silence.outage.filter(|_| is_undecided) {
             held.fail_by_outage(&outage);
         }
-        if !silence.is_empty() {
-            held.fail(&silence);
+        if let Some(unanswered) = silence.unanswered {
+            held.fail(&unanswered);
         }
         Ok(held)
     };

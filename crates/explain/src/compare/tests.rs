@@ -859,6 +859,125 @@ fn an_outage_to_the_end_is_a_change_and_no_chance() {
     assert_ne!(outcome(&a, &b, "lost > 70%"), Outcome::Failed);
 }
 
+/// That A lost its last packets says nothing of the path that died in B.
+#[test]
+fn an_outage_hides_no_longer_one() {
+    let recipe = Recipe {
+        packets: 400,
+        ..PLAIN
+    };
+    let gone = |gone_from, seed| Recipe {
+        gone_from,
+        seed,
+        ..recipe
+    };
+    let (a, b) = (run(&[gone(395, 1)]), run(&[gone(153, 2)]));
+    let says = "B is not answered any more from 153 ms on (247 packets in a row): B loses 62 % of its packets and A 1.";
+    let text = compared(&a, &b).verdict.text;
+    assert!(text.starts_with(says), "{text}");
+    let back = compared(&b, &a).verdict.text;
+    assert!(back.starts_with("A is not answered any more"), "{back}");
+    assert_eq!(outcome(&a, &b, "lost > +5%"), Outcome::Failed);
+    assert_ne!(outcome(&b, &a, "lost > +5%"), Outcome::Failed);
+    // Nor does an outage under one combination say anything of another.
+    let side = |gone_from: [u64; 2], seed: u64| {
+        let mut samples = Samples::default();
+        for (trial, (wait, from)) in (0..).zip(["1ms", "100ms"].into_iter().zip(gone_from)) {
+            let records = records(gone(from, seed + u64::from(trial)));
+            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
+        }
+        samples
+    };
+    let (a, b) = (side([300, u64::MAX], 1), side([300, 0], 9));
+    let held = &limits(&a, &b, "lost > +5%")[0];
+    assert_eq!(held.outcome, Outcome::Failed, "{held:?}");
+    assert!(
+        held.reason
+            .ends_with("nothing of B was answered with wait 100ms"),
+        "{held:?}"
+    );
+    let later = side([300, 153], 9);
+    let held = &limits(&a, &later, "lost > +5%")[0];
+    assert_eq!(held.outcome, Outcome::Failed, "{held:?}");
+    let place = "from 153 ms on (247 packets in a row) with wait 100ms";
+    assert!(held.reason.ends_with(place), "{held:?}");
+}
+
+/// A run in which each packet from this one on ended so.
+fn ended(outcome: End, from: usize, packets: u64) -> Samples {
+    let mut records = records(Recipe {
+        packets,
+        seed: 2,
+        ..PLAIN
+    });
+    for record in records.iter_mut().skip(from) {
+        record.outcome = outcome;
+        if outcome == End::LocalError {
+            (record.t_send, record.t_recv) = (None, None);
+        }
+    }
+    let mut samples = Samples::default();
+    samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+    samples
+}
+
+#[test]
+fn what_could_not_be_sent_or_came_back_with_other_bytes_was_not_answered() {
+    let a = run(&[Recipe {
+        packets: 400,
+        ..PLAIN
+    }]);
+    for (end, how) in [
+        (End::LocalError, "none of its 400 packets could be sent"),
+        (
+            End::Corrupt,
+            "all of its 400 packets came back with other bytes",
+        ),
+    ] {
+        let b = ended(end, 0, 400);
+        let found = compared(&a, &b);
+        let says = format!("B is never answered: {how}; A loses 0 %.");
+        assert_eq!(
+            (found.verdict.kind, found.verdict.text),
+            (Kind::Differs, says)
+        );
+        for limit in ["p99(response) > +10%", "lost > 1%", "lost > +1%"] {
+            let held = &limits(&a, &b, limit)[0];
+            assert_eq!(held.outcome, Outcome::Failed, "{held:?}");
+            let says = format!("nothing of B was answered ({how})");
+            assert!(held.reason.starts_with(&says), "{held:?}");
+        }
+    }
+    for (end, what) in [
+        (End::LocalError, "could not be sent"),
+        (End::Corrupt, "came back with other bytes"),
+    ] {
+        let text = compared(&a, &ended(end, 153, 400)).verdict.text;
+        let says = format!(
+            "B is not answered any more from 153 ms on (247 packets in a row): B loses 0 % of its packets and A 0 %; 62 % of B's packets {what}."
+        );
+        assert!(text.starts_with(&says), "{text}");
+    }
+}
+
+/// With four packets of which two in five are lost, all of one trial in forty are.
+#[test]
+fn a_trial_of_few_packets_is_dead_by_chance() {
+    for seed in 0..20 {
+        let side = |seed: u64| {
+            let recipe = |trial| Recipe {
+                packets: 4,
+                lost: 0.4,
+                seed: seed * 100 + trial,
+                ..PLAIN
+            };
+            run(&(0..20).map(recipe).collect::<Vec<_>>())
+        };
+        let found = Outages::new(&side(seed), &(0..20).collect::<Vec<_>>());
+        assert!(!found.is_any(), "{found:?}");
+    }
+}
+
 #[test]
 fn combinations_that_lose_everything_are_no_chance() {
     let recipe = |seed| Recipe {

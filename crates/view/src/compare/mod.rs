@@ -215,4 +215,17 @@ mod tests {
             "The runs differ in a, b, c, d and 2 more: "
         );
     }
+
+    #[test]
+    fn packets_that_were_neither_answered_nor_lost_are_counted() {
+        let [(_, queue), ..] = samples::samples();
+        let mut pair = queue.comparison.pairs[0].clone();
+        let before = rows::counts(&pair);
+        (pair.counts[1].local_error, pair.counts[0].corrupt) = (3, 2);
+        assert_eq!(
+            rows::counts(&pair),
+            before
+                + "; could not be sent: 0 in A, 3 in B; came back with other bytes: 2 in A, 0 in B"
+        );
+    }
 }

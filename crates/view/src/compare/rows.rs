@@ -200,13 +200,21 @@ pub fn stages(pair: &PairFigures) -> (Vec<&'static str>, Vec<(String, Vec<String
     (heads, rows.chain([sum]).collect())
 }
 
-/// `2000 packets of 4 trials in A, 2000 of 4 in B`.
+/// `2000 packets of 4 trials in A, 2000 of 4 in B`, and how many ended in other ways than answered or lost.
 pub fn counts(pair: &PairFigures) -> String {
     let [a, b] = &pair.pair.streams;
     let [sent_a, sent_b] = pair.counts.each_ref().map(|counts| counts.sent);
     let trials = plural(a.len() as u64, "trial");
     let packets = plural(sent_a, "packet");
-    format!("{packets} of {trials} in A, {sent_b} of {} in B", b.len())
+    let sent = format!("{packets} of {trials} in A, {sent_b} of {} in B", b.len());
+    let [a, b] = &pair.counts;
+    let others = [
+        ("could not be sent", [a.local_error, b.local_error]),
+        ("came back with other bytes", [a.corrupt, b.corrupt]),
+    ];
+    let others = others.into_iter().filter(|(_, both)| *both != [0, 0]);
+    let others = others.map(|(what, [a, b])| format!("; {what}: {a} in A, {b} in B"));
+    sent + &others.collect::<String>()
 }
 
 /// The tests of the headline in a line; empty where there are none.
