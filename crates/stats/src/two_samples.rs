@@ -23,6 +23,7 @@ mod shift;
 #[cfg(test)]
 mod tests;
 
+pub use permutation::LEAST_P;
 pub use shift::{Shift, shift, shifts};
 
 use crate::functional::Functional;

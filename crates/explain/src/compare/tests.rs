@@ -978,6 +978,99 @@ fn a_trial_of_few_packets_is_dead_by_chance() {
     }
 }
 
+/// A run of one trial under each of two waits.
+fn two_waits(recipes: [Recipe; 2], late: u64) -> Samples {
+    let mut samples = Samples::default();
+    for (trial, (wait, recipe)) in (0..).zip(["1ms", "10ms"].into_iter().zip(recipes)) {
+        let mut records = records(recipe);
+        for record in &mut records {
+            let by = match (late, record.seq) {
+                (0, _) => 0,
+                (every, seq) if seq % every == 0 => 50_000_000,
+                _ => -30_000,
+            };
+            record.t_recv = record.t_recv.map(|t| t + by);
+        }
+        samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
+    }
+    samples
+}
+
+/// A p99 that is a little shorter is no news where the furthest tail is a hundred times as long.
+#[test]
+fn the_furthest_tail_is_named_where_it_goes_the_other_way() {
+    let many = |seed| Recipe {
+        packets: 6000,
+        seed,
+        ..PLAIN
+    };
+    let (a, b) = (
+        two_waits([many(1), many(2)], 0),
+        two_waits([many(3), many(4)], 250),
+    );
+    let asked = ComparisonRequest {
+        measures: vec![Measure::Response],
+        full: false,
+        ..ComparisonRequest::usual()
+    };
+    let found = compare(&a, &b, &asked).unwrap();
+    let text = &found.pairs[0].verdict.text;
+    assert!(text.starts_with("B's p"), "{text}");
+    assert!(text.contains(" shorter than A's"), "{text}");
+    assert!(text.contains(" Yet its p99.9 is "), "{text}");
+    let text = found.whole.unwrap().text;
+    assert!(
+        text.contains("rises most in wait 1") && text.contains("p99.9 from"),
+        "{text}"
+    );
+    assert!(text.contains(", and falls most in wait 1"), "{text}");
+}
+
+#[test]
+fn loss_that_rises_here_and_falls_there_is_said_of_both() {
+    let recipe = |lost, gone_from, seed| Recipe {
+        packets: 400,
+        lost,
+        gone_from,
+        seed,
+        ..PLAIN
+    };
+    let all = u64::MAX;
+    let text = |a: [Recipe; 2], b: [Recipe; 2]| {
+        let found = compare(
+            &two_waits(a, 0),
+            &two_waits(b, 0),
+            &ComparisonRequest::usual(),
+        );
+        found.unwrap().whole.unwrap().text
+    };
+    let (none, some) = (|seed| recipe(0.0, all, seed), |seed| recipe(0.2, all, seed));
+    let both = text([none(1), some(2)], [some(3), none(4)]);
+    assert!(both.starts_with("Loss rises from 0 % to "), "{both}");
+    assert!(both.contains(" in wait 1ms and falls from "), "{both}");
+    assert!(both.contains(" to 0 % in wait 10ms"), "{both}");
+    // As much in all, and at the end.
+    let mut spread = two_waits([none(1), none(2)], 0);
+    spread = {
+        let mut samples = Samples::default();
+        for at in 0..2 {
+            let info = spread.streams()[at].clone();
+            let mut records = Vec::new();
+            spread.records(at, &mut |record| records.push(*record));
+            for record in records.iter_mut().step_by(10).filter(|_| at == 0) {
+                (record.t_recv, record.outcome) = (None, End::Lost);
+            }
+            samples.push(info, records, ONE_CLOCK);
+        }
+        samples
+    };
+    let end = two_waits([recipe(0.0, 360, 3), none(4)], 0);
+    let found = compare(&spread, &end, &ComparisonRequest::usual()).unwrap();
+    let text = found.whole.unwrap().text;
+    let says = "In wait 1ms B is not answered any more from 360 ms on (40 packets in a row)";
+    assert!(text.starts_with(says), "{text}");
+}
+
 #[test]
 fn combinations_that_lose_everything_are_no_chance() {
     let recipe = |seed| Recipe {

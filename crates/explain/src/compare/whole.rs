@@ -8,11 +8,11 @@
 
 use super::figures::{PairFigures, Silent};
 use super::looks::is_clear;
+use super::outage;
 use super::pairs::varied;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
-use super::values::Quantity;
 use super::verdict::Kind;
-use super::words::{name, shown, statistic_name};
+use super::words::{change, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
 use delaylab_model::units::{format_share, format_signed_share};
@@ -105,9 +105,6 @@ const NOTICED: [Functional; 3] = [
 /// A change of a quantile without an interval is worth a word from a doubling on, as a logarithm.
 const WORTH_UNBOUNDED: f64 = std::f64::consts::LN_2;
 
-/// A nanosecond, the step of clocks: no time is a multiple of less.
-const LEAST_TIME: f64 = 1.0;
-
 /// The sentences.
 struct Words<'a> {
     pairs: &'a [PairFigures],
@@ -120,17 +117,8 @@ struct Words<'a> {
 struct Move<'a> {
     pair: &'a PairFigures,
     shift: &'a Shift,
-    /// As [`change`].
+    /// As [`change`](super::words::change).
     by: f64,
-}
-
-/// From `a` to `b`: how many times the smaller of them the larger is, as a logarithm, below 0 where it falls. Nothing is a
-/// multiple of less than `least`, and where there is no such bound 0 and what it became are as far apart as they are.
-fn change(a: f64, b: f64, least: f64) -> f64 {
-    match a.abs().min(b.abs()).max(least) {
-        0.0 => b - a,
-        smaller => ((b - a).abs() / smaller).ln_1p().copysign(b - a),
-    }
 }
 
 impl<'a> Words<'a> {
@@ -200,23 +188,25 @@ impl<'a> Words<'a> {
         let told = told.filter(|pair| pair.silent().is_none());
         let by = |pair: &&PairFigures| pair.loss.difference().unwrap_or(0.0);
         let told: Vec<_> = told.collect();
-        let most = told
-            .iter()
-            .copied()
-            .max_by(|a, b| by(a).total_cmp(&by(b)))?;
-        let least = told
-            .iter()
-            .copied()
-            .min_by(|a, b| by(a).total_cmp(&by(b)))?;
-        let (verb, pair) = match by(&most) > 0.0 {
-            true => ("rises", most),
-            false => ("falls", least),
-        };
-        let [a, b] = [pair.loss.a?, pair.loss.b?].map(format_share);
-        Some(format!(
-            "loss {verb} from {a} to {b} in {}",
-            self.label(pair)
-        ))
+        let most = told.iter().copied().max_by(|a, b| by(a).total_cmp(&by(b)));
+        let least = told.iter().copied().min_by(|a, b| by(a).total_cmp(&by(b)));
+        let rises = most.filter(|pair| by(pair) > 0.0);
+        let falls = least.filter(|pair| by(pair) < 0.0);
+        let moved = [("rises", rises), ("falls", falls)];
+        let moved = moved.into_iter().filter_map(|(verb, pair)| {
+            let pair = pair?;
+            let [a, b] = [pair.loss.a?, pair.loss.b?].map(format_share);
+            Some(format!("{verb} from {a} to {b} in {}", self.label(pair)))
+        });
+        let moved: Vec<_> = moved.collect();
+        if !moved.is_empty() {
+            return Some(format!("loss {}", moved.join(" and ")));
+        }
+        // As much is lost in all, and not in the same way.
+        let changed = told.iter();
+        let mut changed = changed.filter_map(|pair| Some((pair, outage::words(&pair.outages)?)));
+        let (pair, words) = changed.next()?;
+        Some(format!("in {} {words}", self.label(pair)))
     }
 
     /// The largest change of loss that may be chance, where it is worth a word, and what would tell.
@@ -228,7 +218,8 @@ impl<'a> Words<'a> {
         Some(unsure.words(&format!(" in {}", self.label(pair))))
     }
 
-    /// The statistic that moved most among those that people notice, else any.
+    /// Of the statistics that moved those that people notice, else any. A clear one that goes the other way than they do is
+    /// noticed, too.
     fn moves(&self, pair: &'a PairFigures, told: bool) -> Vec<Move<'a>> {
         let shifts = pair
             .figures(self.headline)
@@ -236,18 +227,19 @@ impl<'a> Words<'a> {
         let moves = shifts
             .iter()
             .filter(|shift| is_clear(shift, self.looks) == told);
-        let is_time = Quantity::Measure(self.headline).is_time();
-        let least = if is_time { LEAST_TIME } else { 0.0 };
         let moves = moves.filter_map(|shift| {
-            let by = change(shift.a?, shift.b?, least);
+            let by = change(self.headline, shift)?;
             Some(Move { pair, shift, by })
         });
-        let moves: Vec<_> = moves.collect();
-        let noticed = |moved: &Move<'_>| NOTICED.contains(&moved.shift.statistic);
-        match moves.iter().any(noticed) {
-            true => moves.into_iter().filter(noticed).collect(),
-            false => moves,
-        }
+        let (noticed, others): (Vec<_>, Vec<_>) =
+            moves.partition(|moved| NOTICED.contains(&moved.shift.statistic));
+        let is_said = |other: &Move<'_>| noticed.iter().any(|moved| moved.by * other.by > 0.0);
+        let is_all = noticed.is_empty();
+        let others: Vec<_> = others
+            .into_iter()
+            .filter(|other| is_all || told && !is_said(other))
+            .collect();
+        noticed.into_iter().chain(others).collect()
     }
 
     /// `response rises most in case FQ-CoDel, streams 4: p50 from 20.9 ms to 798 ms (+3720 %), …`.
@@ -275,17 +267,7 @@ impl<'a> Words<'a> {
 
     fn moved(&self, moved: &Move<'_>) -> String {
         let ends = self.ends(moved);
-        let at = statistic_name(moved.shift.statistic);
-        let mut carried = moved.pair.carried.iter();
-        let carried = carried.find(|carried| carried.at == at);
-        let carried = carried.filter(|_| self.headline == Measure::Response);
-        let difference = moved.shift.difference().unwrap_or(0.0);
-        let carried = carried.map_or_else(String::new, |carried| carried.words(difference));
-        let carried = if carried.is_empty() {
-            carried
-        } else {
-            format!(", {carried}")
-        };
+        let carried = moved.pair.carried_words(", ", self.headline, moved.shift);
         format!("{}: {ends}{carried}", self.label(moved.pair))
     }
 
@@ -439,19 +421,4 @@ fn mean(told: &[PairShift<'_>]) -> Option<Estimate> {
         high: value + reach(|told| told.up),
         pairs: told.len(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_change_is_a_factor_of_at_least_a_nanosecond_and_of_any_share() {
-        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
-        close(change(20e6, 40e6, LEAST_TIME), 2_f64.ln());
-        close(change(40e6, 20e6, LEAST_TIME), -2_f64.ln());
-        close(change(0.0, 2.0, LEAST_TIME), 3_f64.ln());
-        close(change(0.01, 0.05, 0.0), 5_f64.ln());
-        close(change(0.0, 0.05, 0.0), 0.05);
-    }
 }
