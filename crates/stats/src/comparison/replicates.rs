@@ -84,6 +84,24 @@ pub struct Replicates {
 impl Replicates {
     /// Computed from several numbers, resample by resample.
     pub fn combine(numbers: &[&Replicates], f: impl Fn(&[f64]) -> f64) -> Replicates {
+        Self::with_freedom(numbers, &f, Freedom::combined(numbers, &f))
+    }
+
+    /// The same of the points of a fit: what one of them varies by the others tell, too, so that each may be of few blocks.
+    pub fn fitted(points: &[&Replicates], f: impl Fn(&[f64]) -> f64) -> Replicates {
+        let sum = |pick: fn(&Freedom) -> f64| points.iter().map(|point| pick(&point.freedom)).sum();
+        let freedom = Freedom {
+            blocks: sum(|own| own.blocks),
+            variance: sum(|own| own.variance),
+        };
+        Self::with_freedom(points, &f, freedom)
+    }
+
+    fn with_freedom(
+        numbers: &[&Replicates],
+        f: &dyn Fn(&[f64]) -> f64,
+        freedom: Freedom,
+    ) -> Replicates {
         let each = |pick: &dyn Fn(&Replicates) -> f64| {
             let values: Vec<f64> = numbers.iter().map(|number| pick(number)).collect();
             f(&values)
@@ -102,7 +120,7 @@ impl Replicates {
             alone: (0..lengths(|n| n.alone.len()))
                 .map(|i| each(&|number| number.alone[i]))
                 .collect(),
-            freedom: Freedom::combined(numbers, &f),
+            freedom,
             as_drawn: numbers.iter().any(|number| number.as_drawn),
             trials: numbers
                 .iter()

@@ -205,7 +205,7 @@ fn of_fit(fit: &FitPlan, leaves: &[Option<Replicates>]) -> Option<Replicates> {
         .iter()
         .map(|&leaf| leaves[leaf].as_ref())
         .collect();
-    let fitted = Replicates::combine(&points?, |y| fit.statistic(y));
+    let fitted = Replicates::fitted(&points?, |y| fit.statistic(y));
     // Resampling adds noise to measured noise, which lowers R²: shift the resamples back, and cap them at 1.
     Some(match fit.fit {
         Fit::R2 => fitted.centred().at_most(1.0),
