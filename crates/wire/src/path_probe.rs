@@ -7,7 +7,7 @@
 //!
 //! | | number | constant |
 //! |---|---|---|
-//! | IPv4 | identification | addresses, protocol |
+//! | IPv4 | identification, which udp is known by | addresses, protocol |
 //! | udp | checksum, balanced by the payload | ports |
 //! | icmp | sequence | identifier and, balanced by the payload, checksum |
 //! | tcp | low half of the sequence number | ports, high half |
@@ -195,10 +195,11 @@ impl Flow {
                 self.number_of(get_u32(body, 4)?)?
             }
         };
-        // A translator of addresses on the way changes udp's checksum, and may not change it back.
-        let number = match self.destination {
-            IpAddr::V4(_) => header.id as u16,
-            IpAddr::V6(_) => number,
+        // A translator of addresses on the way changes udp's checksum, and may not change it back. Of the others it is the
+        // identification that changes, where a firewall writes random ones.
+        let number = match (self.transport, self.destination) {
+            (Transport::Udp { .. }, IpAddr::V4(_)) => header.id as u16,
+            _ => number,
         };
         Ok(Mark {
             number,
@@ -342,6 +343,21 @@ mod tests {
             let _ = flow.echo_reply(&bytes);
             let _ = flow.udp_reply(&bytes);
             let _ = flow.tcp_reply(&bytes);
+        }
+    }
+
+    #[test]
+    fn another_identification_hides_no_packet_that_has_its_number_elsewhere() {
+        let mark = Mark {
+            number: 7,
+            traffic_class: 0,
+            ttl: 3,
+        };
+        for (kind, number) in [(0, 0x9c41), (1, 7), (2, 7)] {
+            let flow = flow(kind, false, 5);
+            let mut quote = emitted(&flow, mark, 6);
+            put(&mut quote, 4, 0x9c41_u16.to_be_bytes());
+            assert_eq!(flow.quoted(&quote), Ok(Mark { number, ..mark }));
         }
     }
 
