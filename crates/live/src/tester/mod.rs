@@ -165,7 +165,8 @@ fn hand_over(
             strays: ledger.strays(),
             ..ProbeFacts::default()
         };
-        facts.flaws = check.map_or_else(Vec::new, |check| check.flaws(&stream.probe.name));
+        let stopped = job.stop.is_asked();
+        facts.flaws = check.map_or_else(Vec::new, |check| check.flaws(&stream.probe.name, stopped));
         all.push(facts);
     }
     if let Some(first) = all.first_mut() {

@@ -2,6 +2,7 @@
 
 use super::error::TesterError;
 use super::port::Opened;
+use crate::clocks::{Clocks, RealTime};
 use crate::joined;
 use delaylab_kernel::packet_socket::PacketSocket;
 use delaylab_kernel::wait::Watched;
@@ -42,10 +43,12 @@ pub(super) struct Received {
     pub(super) foreign: u64,
     /// Frames for which a socket here had no room, by interface.
     dropped: Vec<(String, u32)>,
+    /// How often this host's clock was set meanwhile.
+    clock_steps: u32,
 }
 
 impl Received {
-    /// What the tester itself lost is not the device's loss.
+    /// What the tester itself lost is not the device's loss, nor is a clock that was set its delay.
     pub(super) fn flaws(&self) -> Vec<String> {
         let lost = |(interface, count): &(String, u32)| {
             format!(
@@ -53,7 +56,12 @@ impl Received {
                  for this rate"
             )
         };
-        self.dropped.iter().map(lost).collect()
+        let stepped = (self.clock_steps > 0).then(|| {
+            "the clock of this host was set while frames arrived, by which the kernel stamps them: delays around that \
+             moment are not known"
+                .to_owned()
+        });
+        self.dropped.iter().map(lost).chain(stepped).collect()
     }
 }
 
@@ -107,13 +115,17 @@ fn take(
     let mut received = Received::default();
     let mut watched = Watched::new(sockets.iter().map(|(_, socket)| socket.as_fd()));
     let mut buffer = vec![0; LONGEST];
+    let mut clocks = Clocks::new(RealTime::of_kernel());
+    // What is read now arrived behind this.
+    let mut since = clock::monotonic();
     loop {
         // Read before the flag is: what came before it was set counts.
         let last = stop.load(Ordering::Relaxed);
-        let offset = clock::realtime_offset();
+        let (began, _) = clocks.now_bracketed(clock::monotonic());
+        let stamped = |real, read| clocks.to_monotonic(real, since, read);
         let (mut any, arrived) = (false, received.arrivals.len());
         for (port, (_, socket)) in sockets.iter().enumerate() {
-            any |= read((port, socket), &mut buffer, token, offset, &mut received);
+            any |= read((port, socket), &mut buffer, token, stamped, &mut received);
         }
         if received.arrivals.len() > arrived {
             last_frame.store(clock::monotonic(), Ordering::Relaxed);
@@ -124,6 +136,7 @@ fn take(
         if last {
             break;
         }
+        since = began;
         let _ = watched.until_readable(Some(clock::monotonic() + LOOK_EVERY));
     }
     for (interface, socket) in sockets {
@@ -132,6 +145,7 @@ fn take(
             _ => {}
         }
     }
+    received.clock_steps = clocks.steps();
     // Ports are read one after the other.
     received.arrivals.sort_by_key(|arrival| arrival.t_rx);
     received
@@ -142,7 +156,7 @@ fn read(
     (port, socket): (usize, &PacketSocket),
     buffer: &mut [u8],
     token: u16,
-    offset: Nanos,
+    stamped: impl Fn(Nanos, Nanos) -> Nanos,
     received: &mut Received,
 ) -> bool {
     for count in 0..BATCH {
@@ -154,7 +168,7 @@ fn read(
         let bytes = &buffer[..frame.length.min(LONGEST)];
         match ReturnedFrame::read(bytes, token) {
             Ok(seen) => received.arrivals.push(Arrival {
-                t_rx: frame.stamp.map_or(read, |real| real - offset),
+                t_rx: frame.stamp.map_or(read, |real| stamped(real, read)),
                 number: seen.number,
                 stream: seen.stream,
                 port,
@@ -164,4 +178,20 @@ fn read(
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_was_set_is_a_flaw() {
+        let quiet = Received::default();
+        assert_eq!(quiet.flaws(), Vec::<String>::new());
+        let stepped = Received {
+            clock_steps: 1,
+            ..Received::default()
+        };
+        assert!(stepped.flaws()[0].contains("clock of this host was set"));
+    }
 }

@@ -79,8 +79,8 @@ impl SelfCheck {
         (self.last - self.first) as f64
     }
 
-    /// Why the trial is not what was asked for, as sentences.
-    pub fn flaws(&self, name: &str) -> Vec<String> {
+    /// Why the trial is not what was asked for, as sentences. `stopped`: the user asked for its end.
+    pub fn flaws(&self, name: &str, stopped: bool) -> Vec<String> {
         let mut flaws = Vec::new();
         let (due, sent) = (self.due, self.sent);
         if self.asked <= due && sent < due {
@@ -91,10 +91,14 @@ impl SelfCheck {
         }
         if self.asked > due {
             let asked = self.asked;
-            flaws.push(format!(
-                "`{name}`: {sent} of {asked} frames were sent when the sender gave up: this host is too slow for \
-                 this rate"
-            ));
+            flaws.push(if stopped {
+                format!("`{name}`: {sent} of {asked} frames were sent when the trial was stopped")
+            } else {
+                format!(
+                    "`{name}`: {sent} of {asked} frames were sent when the sender gave up: this host is too slow for \
+                     this rate"
+                )
+            });
         }
         if self.stalled as f64 > MOST_STALLED * self.span() {
             let (stalls, longest) = (self.stalls, self.longest as f64 / 1e6);

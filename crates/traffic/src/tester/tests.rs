@@ -58,7 +58,7 @@ fn check(t_send: impl Fn(Nanos) -> Nanos) -> Vec<String> {
     }
     let mut check = SelfCheck::new(&probe()).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
-    check.flaws("a")
+    check.flaws("a", false)
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_burst_goes_as_fast_as_it_can() {
     }
     let mut check = SelfCheck::new(&probe).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
-    assert_eq!(check.flaws("a"), Vec::<String>::new());
+    assert_eq!(check.flaws("a", false), Vec::<String>::new());
 }
 
 #[test]
@@ -112,5 +112,25 @@ fn what_could_not_be_sent_is_not_lost() {
     assert_eq!(ledger.missing(), 1, "the one that was sent");
     let mut check = SelfCheck::new(&probe()).expect("it sends frames");
     ledger.records().for_each(|record| check.see(&record));
-    assert!(check.flaws("a")[0].contains("1 of 2 frames could not be sent"));
+    assert!(check.flaws("a", false)[0].contains("1 of 2 frames could not be sent"));
+}
+
+#[test]
+fn a_sender_that_was_stopped_is_not_too_slow() {
+    let probe = Probe {
+        count: Some(100),
+        ..probe()
+    };
+    let mut ledger = Ledger::new(0, 0, &probe);
+    for k in 0..10 {
+        ledger.sent(k * 67_200, k * 67_200);
+    }
+    let mut check = SelfCheck::new(&probe).expect("it sends frames");
+    ledger.records().for_each(|record| check.see(&record));
+    let [gave_up, stopped] = [false, true].map(|stopped| check.flaws("a", stopped));
+    assert!(gave_up[0].contains("too slow"), "{gave_up:?}");
+    assert_eq!(
+        stopped,
+        ["`a`: 10 of 100 frames were sent when the trial was stopped"]
+    );
 }
