@@ -60,6 +60,20 @@ pub fn thread_cpu_time() -> Nanos {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// CPU time that a process has used so far, by threads that have ended as well. `None` where it is gone.
+pub fn process_cpu_time(process: u32) -> Option<Nanos> {
+    let mut clock = 0;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: writes the id of a clock to a valid place.
+    let found = unsafe { libc::clock_getcpuclockid(process as libc::pid_t, &mut clock) };
+    // SAFETY: `time` is a valid timespec to write to; of a process that is gone the call fails.
+    let read = found == 0 && unsafe { libc::clock_gettime(clock, &mut time) } == 0;
+    read.then(|| from_timespec(&time))
+}
+
 #[inline]
 fn read(clock: libc::clockid_t) -> Nanos {
     let mut time = libc::timespec {

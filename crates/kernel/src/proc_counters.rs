@@ -3,6 +3,7 @@
 //!
 //! These say that something was there, not when. They need no privilege.
 
+use crate::clock;
 use delaylab_model::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,11 +22,16 @@ pub fn softirqs() -> io::Result<ByCpu> {
     Ok(table(&fs::read_to_string("/proc/softirqs")?))
 }
 
-/// Time since boot in which a CPU had work and the hypervisor ran something else.
-pub fn stolen() -> io::Result<BTreeMap<u16, Nanos>> {
+/// The unit of times in `/proc/stat` and `/proc/PID/stat`.
+fn tick() -> Nanos {
     // SAFETY: takes an integer and only reads.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    let tick = delaylab_model::SECOND / ticks.max(1);
+    delaylab_model::SECOND / ticks.max(1)
+}
+
+/// Time since boot in which a CPU had work and the hypervisor ran something else.
+pub fn stolen() -> io::Result<BTreeMap<u16, Nanos>> {
+    let tick = tick();
     Ok(stolen_ticks(&fs::read_to_string("/proc/stat")?)
         .map(|(cpu, ticks)| (cpu, ticks.saturating_mul(tick)))
         .collect())
@@ -57,14 +63,40 @@ pub fn processes() -> Vec<u32> {
         .collect()
 }
 
-/// A process's time: that of its threads together.
-pub fn process_time(process: u32) -> ThreadTime {
-    let times = threads(process).into_iter();
-    let times = times.filter_map(|thread| thread_time(process, thread));
-    times.fold(ThreadTime::default(), |sum, time| ThreadTime {
-        ran: sum.ran + time.ran,
-        waited: sum.waited + time.waited,
+/// A process's time since it started.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessTime {
+    /// The process that it is a child of.
+    pub parent: u32,
+    /// On a CPU, threads that have ended with it.
+    pub ran: Nanos,
+    /// The same of its children that have ended and were waited for, and of theirs; in ticks of the kernel.
+    pub children: Nanos,
+    /// Ready to run, and waiting for a CPU, by thread: those that live.
+    pub waited: BTreeMap<u32, Nanos>,
+}
+
+/// A process's time. `None` where it is gone.
+pub fn process_time(process: u32) -> Option<ProcessTime> {
+    let (parent, children) =
+        parent_and_children(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?)?;
+    let waited = |thread| Some((thread, thread_time(process, thread)?.waited));
+    Some(ProcessTime {
+        parent,
+        ran: clock::process_cpu_time(process)?,
+        children: children.saturating_mul(tick()),
+        waited: threads(process).into_iter().filter_map(waited).collect(),
     })
+}
+
+/// Fields 4, 16 and 17 of proc(5)'s stat: the parent, and the ticks of its children that were waited for. The name, field 2, may
+/// hold anything, so it is counted from its end.
+fn parent_and_children(stat: &str) -> Option<(u32, Nanos)> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let mut fields = behind_name.split_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    let mut ticks = fields.skip(11).map(|ticks| ticks.parse::<Nanos>().ok());
+    Some((parent, ticks.next()?? + ticks.next()??))
 }
 
 /// A process's threads. Empty where it is gone.
@@ -178,6 +210,25 @@ mod tests {
     fn stolen_time_is_each_cpus() {
         let text = "cpu  9 0 3 1 8 0 3 35 0 0\ncpu0 4 0 1 7 2 0 1 17 0 0\ncpu1 1 2\nintr 5\n";
         assert_eq!(stolen_ticks(text).collect::<Vec<_>>(), [(0, 17)]);
+    }
+
+    #[test]
+    fn a_process_has_the_time_of_its_children() {
+        let stat = "7 (a) b) (c)) S 3 7 7 0 -1 0 0 0 0 0 11 12 13 14 20 0 1 0 4242 1000 10";
+        assert_eq!(parent_and_children(stat), Some((3, 27)));
+        assert_eq!(parent_and_children("7 (a) S 3 7"), None);
+    }
+
+    #[test]
+    fn a_process_has_the_time_of_threads_that_ended() {
+        let me = std::process::id();
+        let (before, ran) = (process_time(me).unwrap(), 5_000_000);
+        let worker = std::thread::spawn(move || while clock::thread_cpu_time() < ran {});
+        worker.join().unwrap();
+        let now = process_time(me).unwrap();
+        assert!(now.ran >= before.ran + ran, "{before:?} {now:?}");
+        assert_eq!(now.parent, std::os::unix::process::parent_id());
+        assert_eq!(process_time(u32::MAX), None);
     }
 
     #[test]

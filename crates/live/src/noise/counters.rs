@@ -1,7 +1,7 @@
 //! What the kernel counted during a trial. It says that something was there, not when.
 
 use delaylab_kernel::cpu_list::Cpus;
-use delaylab_kernel::proc_counters::{self, ByCpu, ThreadTime};
+use delaylab_kernel::proc_counters::{self, ByCpu, ProcessTime, ThreadTime};
 use delaylab_model::noise::CpuUse;
 use delaylab_model::{MILLISECOND, Nanos};
 use serde::Serialize;
@@ -24,6 +24,8 @@ pub struct Counters {
 
 /// Processes that are kept, beside those that measure.
 const MOST_PROCESSES: usize = 10;
+/// Maximum number of ancestors that are looked at.
+const MOST_ABOVE: usize = 100;
 /// A process that ran for less than this in a whole trial delayed nobody.
 const LEAST_RAN: Nanos = MILLISECOND;
 
@@ -71,7 +73,7 @@ pub(super) struct Before {
     softirqs: ByCpu,
     stolen: BTreeMap<u16, Nanos>,
     threads: BTreeMap<u32, Thread>,
-    processes: BTreeMap<u32, ThreadTime>,
+    processes: BTreeMap<u32, ProcessTime>,
 }
 
 #[derive(Debug)]
@@ -128,7 +130,7 @@ impl Before {
             interrupts: self.grown(&self.interrupts, interrupts),
             softirqs: self.grown(&self.softirqs, softirqs),
             stolen: self.stolen(&proc_counters::stolen().unwrap_or_default()),
-            processes: self.processes(processes),
+            processes: self.processes(&process_times().collect(), processes),
             threads: self.threads.into_iter().filter_map(thread_row).collect(),
         }
     }
@@ -147,16 +149,20 @@ impl Before {
         now.into_iter().filter_map(grown).collect()
     }
 
-    /// What processes ran since, the first of them most.
-    fn processes(&self, measuring: &[u32]) -> Vec<CpuUse> {
-        let ran = process_times().filter_map(|(pid, now)| {
-            let before = self.processes.get(&pid).copied().unwrap_or_default();
-            let ran = now.ran.saturating_sub(before.ran);
+    /// What processes ran since, the first of them most. One that has ended is a part of its parent.
+    fn processes(&self, now: &BTreeMap<u32, ProcessTime>, measuring: &[u32]) -> Vec<CpuUse> {
+        let ran_before = self.ran_before_they_ended(now);
+        let nothing = ProcessTime::default();
+        let ran = now.iter().filter_map(|(&pid, now)| {
+            let before = self.processes.get(&pid).unwrap_or(&nothing);
+            let of_children_before = ran_before.get(&pid).copied().unwrap_or(0);
+            let children = now.children - before.children - of_children_before;
+            let ran = now.ran - before.ran + children.max(0);
             let row = |who| CpuUse {
                 who,
                 pid,
                 ran,
-                waited: now.waited.saturating_sub(before.waited).max(0),
+                waited: waited(before, now),
                 measures: measuring.contains(&pid),
             };
             (ran >= LEAST_RAN).then(|| proc_counters::thread_name(pid, pid).map(row))?
@@ -171,6 +177,23 @@ impl Before {
         ran
     }
 
+    /// What processes that have ended since ran before, by the nearest above them that lives: it has the whole of it now.
+    fn ran_before_they_ended(&self, now: &BTreeMap<u32, ProcessTime>) -> BTreeMap<u32, Nanos> {
+        let mut ran = BTreeMap::new();
+        let ended = self.processes.iter();
+        for (_, time) in ended.filter(|(pid, _)| !now.contains_key(pid)) {
+            let above = |pid: &u32| {
+                let ended = !now.contains_key(pid);
+                ended.then(|| self.processes.get(pid).map(|time| time.parent))?
+            };
+            let heirs = std::iter::successors(Some(time.parent), above);
+            if let Some(heir) = heirs.take(MOST_ABOVE).last() {
+                *ran.entry(heir).or_default() += time.ran + time.children;
+            }
+        }
+        ran
+    }
+
     fn stolen(&self, now: &BTreeMap<u16, Nanos>) -> Vec<Stolen> {
         let grown = |&cpu: &u16| {
             let length = now.get(&cpu)? - self.stolen.get(&cpu)?;
@@ -180,9 +203,17 @@ impl Before {
     }
 }
 
-fn process_times() -> impl Iterator<Item = (u32, ThreadTime)> {
+fn process_times() -> impl Iterator<Item = (u32, ProcessTime)> {
     let processes = proc_counters::processes().into_iter();
-    processes.map(|process| (process, proc_counters::process_time(process)))
+    processes.filter_map(|process| Some((process, proc_counters::process_time(process)?)))
+}
+
+/// How long threads that live waited for a CPU since.
+fn waited(before: &ProcessTime, now: &ProcessTime) -> Nanos {
+    let before = |thread: &u32| before.waited.get(thread).copied().unwrap_or(0);
+    let waited = now.waited.iter();
+    let since = waited.map(|(thread, now)| now.saturating_sub(before(thread)).max(0));
+    since.sum()
 }
 
 /// `None` for a thread that did not run.
@@ -201,6 +232,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_kernel::process;
+    use delaylab_model::SECOND;
 
     fn by_cpu(rows: &[(&str, u16, u64)]) -> ByCpu {
         let row = |&(name, cpu, count): &(&str, u16, u64)| ((name.to_owned(), cpu), count);
@@ -229,6 +261,42 @@ mod tests {
         assert_eq!(named, [("eth0", 4), ("new", 1)]);
         let stolen = before.stolen(&BTreeMap::from([(1, 30), (2, 9)]));
         assert_eq!(stolen, [Stolen { cpu: 1, length: 20 }]);
+    }
+
+    /// Their time is in ticks, and of short ones there is no other trace.
+    #[test]
+    fn what_has_ended_is_its_parents() {
+        let time = |parent, ran, children| ProcessTime {
+            parent,
+            ran,
+            children,
+            waited: BTreeMap::new(),
+        };
+        let me = std::process::id();
+        // A compiler below a shell that both ended ran for 70 s before the trial, and other compilers for 5 s in it.
+        let before = Before {
+            processes: BTreeMap::from([
+                (me, time(1, SECOND, 0)),
+                (7_000_001, time(me, SECOND, 9 * SECOND)),
+                (7_000_002, time(7_000_001, 60 * SECOND, 0)),
+            ]),
+            ..Before::default()
+        };
+        let now = BTreeMap::from([(me, time(1, 3 * SECOND, 75 * SECOND))]);
+        let [row] = &before.processes(&now, &[])[..] else {
+            panic!("one process is left");
+        };
+        assert_eq!((row.pid, row.ran), (me, 7 * SECOND));
+    }
+
+    #[test]
+    fn threads_that_ended_hide_no_wait_of_the_others() {
+        let waits = |threads: &[(u32, Nanos)]| ProcessTime {
+            waited: threads.iter().copied().collect(),
+            ..ProcessTime::default()
+        };
+        let (before, now) = (waits(&[(1, 50), (2, 7)]), waits(&[(2, 9), (3, 4)]));
+        assert_eq!(waited(&before, &now), 6);
     }
 
     #[test]
