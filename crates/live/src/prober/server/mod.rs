@@ -358,8 +358,13 @@ impl Channel for ServerChannel {
         if let Some(at) = idle.filter(|_| !self.fresh) {
             return self.connections[at].ask(seq);
         }
-        match &self.resolver {
-            Some(resolver) => resolver.ask(seq),
+        match &mut self.resolver {
+            Some(resolver) => {
+                if let Err(why) = resolver.ask(seq) {
+                    self.fail(seq, Failed::unreachable(why));
+                }
+                Ok(())
+            }
             None => self.begin(self.target, Some(seq)).map(drop),
         }
     }
