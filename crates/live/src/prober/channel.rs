@@ -36,6 +36,11 @@ pub trait Channel {
         take: &mut dyn FnMut(QueueEvent),
     ) -> io::Result<bool>;
 
+    /// Can something come while no reply is awaited, and is it to be read at once? A server ends a connection that is idle.
+    fn speaks_unasked(&self) -> bool {
+        false
+    }
+
     /// Is the queue to be read before another packet is sent, to learn how the kernel numbers them?
     fn wants_queue_read(&self) -> bool {
         false

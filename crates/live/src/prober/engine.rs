@@ -177,6 +177,12 @@ impl<'a, C: Channel> Engine<'a, C> {
         self.prober.awaiting() > 0
     }
 
+    /// Is there anything to read, or may there be at any time?
+    #[inline]
+    pub fn is_listening(&self) -> bool {
+        self.is_awaiting() || self.channel.speaks_unasked()
+    }
+
     /// Was it told to stop?
     pub const fn is_stopping(&self) -> bool {
         self.stopped_at.is_some()

@@ -86,7 +86,7 @@ impl<C: Channel> OwnThread<'_, C> {
     #[inline]
     fn spin_until(&mut self, end: Option<Nanos>) -> Result<(), RunError> {
         loop {
-            if self.engine.is_awaiting() && self.engine.receive(Blocking::No)? {
+            if self.engine.is_listening() && self.engine.receive(Blocking::No)? {
                 return Ok(());
             }
             let now = clock::monotonic();

@@ -581,6 +581,32 @@ fn answering() -> SocketAddr {
     at
 }
 
+/// A server ends a connection that is idle for long. The next request takes another, also where nothing sleeps until it is due.
+#[test]
+fn the_end_of_an_idle_connection_is_read_before_the_next_request() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let target = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            });
+        }
+    });
+    for wait_mode in [WaitMode::Spin, WaitMode::Block] {
+        let mut run = get(target, 4);
+        run.probe.wait_mode = wait_mode;
+        run.probe.pacing = Pacing::Every {
+            interval_ns: 50 * MILLISECOND,
+        };
+        let records = recorded(&run);
+        let outcomes = Vec::from_iter(records.iter().map(|record| record.outcome));
+        assert_eq!(outcomes, [Outcome::Ok; 4], "{wait_mode:?}");
+    }
+}
+
 /// A kept connection has one handshake, which may have been held up: what others to this target took bounds its server, too.
 #[test]
 fn the_server_is_bounded_by_the_shortest_round_trip_of_all_connections() {

@@ -406,6 +406,10 @@ impl Channel for ServerChannel {
         }
     }
 
+    fn speaks_unasked(&self) -> bool {
+        !self.connections.is_empty()
+    }
+
     fn decode(&mut self, _: u64) -> Option<Decoded> {
         self.replies.pop_front()
     }
