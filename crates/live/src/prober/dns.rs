@@ -73,6 +73,12 @@ impl Dns {
         }
     }
 
+    /// That one was asked again as its answer took long, and each of its copies is answered.
+    fn answers_the_first(&self, packet: &[u8]) -> bool {
+        let is_its_number = packet.first_chunk() == Some(&(FIRST as u16).to_be_bytes());
+        is_its_number && dns::answer(packet, &self.asked(FIRST)).is_some()
+    }
+
     fn asked(&self, seq: u64) -> Cow<'_, Question> {
         self.question.numbered(self.first.wrapping_add(seq))
     }
@@ -199,6 +205,9 @@ impl Format for Dns {
     }
 
     fn parse(&mut self, packet: &[u8], _: &[u8], last: u64) -> Parsed {
+        if last < FIRST && self.answers_the_first(packet) {
+            return Parsed::Ignored;
+        }
         let id = packet.first_chunk().map(|id| u16::from_be_bytes(*id));
         let Some(seq) = id.and_then(|id| widen(last, id.into(), 16)) else {
             self.rejected += 1;
@@ -285,6 +294,21 @@ mod tests {
         assert!(
             why.contains("no answer to the question (3 packets"),
             "{why}"
+        );
+    }
+
+    #[test]
+    fn a_second_answer_to_the_first_question_is_no_wrong_packet() {
+        let question: Question = "example.org".parse().unwrap();
+        let mut format = Dns::new(&question);
+        let first = answered(&dns::question(&question, FIRST as u16).unwrap());
+        assert!(matches!(format.parse(&first, &[], 3), Parsed::Ignored));
+        assert_eq!(format.warnings(), [""; 0]);
+        // Later that is a question's number.
+        let parsed = format.parse(&first, &[], FIRST + 2);
+        assert!(
+            matches!(parsed, Parsed::Reply { seq: FIRST, .. }),
+            "{parsed:?}"
         );
     }
 
