@@ -68,6 +68,18 @@ impl HostClock {
         }
     }
 
+    /// What it says of them now. What a test gives it does not change.
+    pub fn facts_now(&self) -> ClockFacts {
+        match (&self.real_time.0, Synchronisation::read()) {
+            (None, Ok(state)) => ClockFacts {
+                id: self.facts.id,
+                synchronised: state.synchronised,
+                error_bound: state.max_error.unsigned_abs(),
+            },
+            _ => self.facts,
+        }
+    }
+
     /// Watches them from now on.
     pub fn watch(&self) -> Clocks {
         Clocks::new(self.real_time.clone())

@@ -57,7 +57,7 @@ impl BindError {
 /// Open sockets, not served yet.
 #[derive(Debug)]
 pub struct Bound {
-    /// Read now: once privileges are given up, nobody may.
+    /// Read now: once privileges are given up, it cannot be found out which clock it is.
     pub(crate) clock: HostClock,
     pub(crate) datagrams: Vec<Served>,
     pub(super) streams: Vec<TcpListener>,

@@ -65,13 +65,16 @@ impl Shared<'_> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes new keys until told to stop.
-    fn renew_keys(&self, new_keys: &mut dyn FnMut() -> Option<Keys>) {
+    /// Takes new keys, and what the kernel says of its clock, until told to stop: that was synchronised later than this was
+    /// started, or has been left alone since.
+    fn keep_up(&self, mut new_keys: Option<&mut dyn FnMut() -> Option<Keys>>) {
         while !self.stopped() {
-            if let Some(keys) = new_keys() {
+            if let Some(keys) = new_keys.as_mut().and_then(|new_keys| new_keys()) {
                 self.reflector().set_keys(keys.clone());
                 self.sink().set_keys(keys);
             }
+            let facts = self.clock.facts_now();
+            self.reflector().set_clock(facts);
             std::thread::sleep(Duration::from_nanos(bind::LOOK_EVERY.unsigned_abs()));
         }
     }
@@ -116,9 +119,7 @@ pub fn serve_with_keys(
     std::thread::scope(|scope| {
         let started = start_all(bound, &shared, scope);
         shared.failed.store(started.is_err(), Ordering::Relaxed);
-        if let Some(new_keys) = new_keys {
-            shared.renew_keys(new_keys);
-        }
+        shared.keep_up(new_keys);
         started
     })?;
     let mut reflector = shared.reflector();

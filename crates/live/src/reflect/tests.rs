@@ -4,7 +4,7 @@
 use super::*;
 use delaylab_model::probe::WaitMode;
 use delaylab_traffic::reflector::Access;
-use delaylab_wire::control::{self, Control, Hello};
+use delaylab_wire::control::{self, Accept, Control, Hello};
 use delaylab_wire::echo::{Header, Mode};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -13,7 +13,11 @@ const FOREVER: Duration = Duration::from_secs(60);
 
 /// Lets `client` talk to an open reflector of this host.
 fn with_reflector(client: impl FnOnce(SocketAddr)) {
-    let mut bound = Bound::default();
+    with_bound(Bound::default(), client);
+}
+
+/// The same, with what has been read of this host.
+fn with_bound(mut bound: Bound, client: impl FnOnce(SocketAddr)) {
     let here = [IpAddr::V4(Ipv4Addr::LOCALHOST)];
     let address = bound.open_echo(&here, 0..=0).unwrap()[0];
     let stop = AtomicBool::new(false);
@@ -31,6 +35,11 @@ fn with_reflector(client: impl FnOnce(SocketAddr)) {
 
 /// A socket with a session, and how its packets begin.
 fn session(to: SocketAddr) -> (UdpSocket, u32) {
+    let (socket, accept) = accepted(to);
+    (socket, accept.token)
+}
+
+fn accepted(to: SocketAddr) -> (UdpSocket, Accept) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     socket.connect(to).unwrap();
     socket.set_read_timeout(Some(FOREVER)).unwrap();
@@ -47,7 +56,7 @@ fn session(to: SocketAddr) -> (UdpSocket, u32) {
         socket.recv(&mut packet).unwrap();
         match Control::parse(None, &packet).unwrap() {
             Control::Challenge(challenge) => hello.cookie = challenge.cookie,
-            Control::Accept(accept) => return (socket, accept.token),
+            Control::Accept(accept) => return (socket, accept),
             other => panic!("{other:?}"),
         }
     }
@@ -97,4 +106,18 @@ fn a_port_that_is_taken_is_not_shared() {
         error.to_string().contains("Another process has this port"),
         "{error}"
     );
+}
+
+/// It is started before the clock is synchronised, and runs on when nothing synchronises it any more.
+#[test]
+fn what_it_says_of_its_clock_is_what_the_kernel_says_now() {
+    let mut bound = Bound::default();
+    let now = bound.clock.facts;
+    bound.clock.facts.synchronised = !now.synchronised;
+    with_bound(bound, |address| {
+        let since = std::time::Instant::now();
+        while accepted(address).1.clock.synchronised != now.synchronised {
+            assert!(since.elapsed() < FOREVER);
+        }
+    });
 }

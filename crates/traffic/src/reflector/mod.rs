@@ -52,7 +52,7 @@ use crate::admission::Admission;
 use counters::Counters;
 use delaylab_model::Nanos;
 use delaylab_wire::auth::{Key, Transport};
-use delaylab_wire::control;
+use delaylab_wire::control::{self, ClockFacts};
 use delaylab_wire::echo::Header;
 use delaylab_wire::tcp::Frame;
 use hash::Seed;
@@ -221,6 +221,11 @@ impl Reflector {
         let sessions = &self.sessions;
         self.admission.retain(|token| sessions.contains(token));
         self.changes += 1;
+    }
+
+    /// From now on this is what it says of its clock.
+    pub const fn set_clock(&mut self, clock: ClockFacts) {
+        self.policy.clock = clock;
     }
 
     /// Would anything from this address be answered? For connections not accepted yet.
