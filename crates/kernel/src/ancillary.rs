@@ -36,8 +36,6 @@ pub struct Ancillary {
     pub traffic_class: Option<u8>,
     /// TTL or hop limit.
     pub ttl: Option<u8>,
-    /// Packets that the socket had no room for before this one, in all, modulo 2³².
-    pub dropped: u32,
     /// The address that the packet was sent to.
     pub local: Option<IpAddr>,
     /// What the error queue says.
@@ -136,7 +134,6 @@ impl Ancillary {
     fn take(&mut self, level: i32, kind: i32, payload: Payload) {
         match (level, kind) {
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) => self.take_stamps(payload),
-            (libc::SOL_SOCKET, libc::SO_RXQ_OVFL) => self.dropped = payload.read(0).unwrap_or(0),
             (libc::SOL_IP, libc::IP_TOS) => self.traffic_class = payload.read(0),
             (libc::SOL_IP, libc::IP_TTL) | (libc::SOL_IPV6, libc::IPV6_HOPLIMIT) => {
                 self.ttl = payload.read::<libc::c_int>(0).map(|n| n as u8);

@@ -35,6 +35,7 @@
 //! | [`privilege`] | capabilities, and giving all of them up |
 //! | [`host_info`] | what this host is and offers |
 //! | [`random`] | random bytes |
+//! | [`udp_errors`] | what UDP of a namespace had no room for |
 //! | [`tracefs`] | who had the CPU: the scheduler's and the interrupts' own events |
 
 pub mod ancillary;
@@ -70,4 +71,5 @@ pub mod stream;
 pub mod terminal;
 pub mod tracefs;
 pub mod tun;
+pub mod udp_errors;
 pub mod wait;

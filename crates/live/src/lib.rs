@@ -7,6 +7,7 @@
 //! | [`joined()`] | what a thread that has ended gives |
 //! | [`load`] | what competes with the probes for the path |
 //! | [`noise`] | what disturbs the host while it measures |
+//! | `overflow` | how many datagrams a socket had no room for |
 //! | [`reflect`] | the server that answers them |
 //! | [`places`] | how many connections a server has at once, and which give way |
 //! | [`path_trace`] | the path to a target, by class |
@@ -22,6 +23,7 @@ mod gather;
 mod joined;
 pub mod load;
 pub mod noise;
+mod overflow;
 pub mod path_trace;
 mod placed;
 pub mod places;

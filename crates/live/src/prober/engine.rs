@@ -8,9 +8,11 @@ use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, Reflec
 use super::error::{ConnectionEnd, RunError};
 use super::open;
 use crate::clocks::Clocks;
+use crate::overflow::Overflow;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::socket_options as options;
+use delaylab_model::method::Carrier;
 use delaylab_model::probe::WaitMode;
 use delaylab_model::record::ClockEvent;
 use delaylab_model::stop::Stop;
@@ -48,8 +50,8 @@ pub struct EngineConfig {
     pub wait_mode: WaitMode,
     /// Are kernel stamps asked for?
     pub stamped: bool,
-    /// Is what the socket dropped a reply? Of a stream it is anything but lost bytes.
-    pub counts_drops: bool,
+    /// What carries its packets.
+    pub carrier: Carrier,
     /// The probe's time-out.
     pub timeout: Nanos,
     /// Where packets go, for errors.
@@ -113,6 +115,7 @@ pub struct Engine<'a, C> {
     local_errors: LocalErrors,
     learnt_mtu: Option<u32>,
     reflector_time: ReflectorTime,
+    overflow: Option<Overflow>,
 }
 
 /// Send calls that failed one after the other.
@@ -140,7 +143,9 @@ impl<'a, C: Channel> Engine<'a, C> {
         sink: &'a mut dyn Sink,
         config: EngineConfig,
     ) -> Self {
+        let v6 = config.target.is_ipv6();
         Self {
+            overflow: Overflow::of_probe(&channel.socket(), v6, config.carrier),
             reflector_time: channel.reflector_time(),
             channel,
             prober,
@@ -219,20 +224,16 @@ impl<'a, C: Channel> Engine<'a, C> {
         )
     }
 
-    fn dropped(&self, told: &FinalReport) -> LostInHost {
+    fn dropped(&mut self, told: &FinalReport) -> LostInHost {
         let (buffer, limit) = told
             .account
             .map_or((0, 0), |account| (account.overflowed, account.refused));
-        // A kernel that cannot say has dropped nothing that is known.
-        let own = if self.config.counts_drops {
-            options::dropped(&self.channel.socket()).unwrap_or(0)
-        } else {
-            0
-        };
+        let socket = self.channel.socket();
+        let own = self.overflow.as_mut().map(|own| own.count(&socket));
         LostInHost {
             reflector_buffer: buffer.into(),
             reflector_limit: limit.into(),
-            own_buffer: own.into(),
+            own_buffer: own.unwrap_or(0).into(),
         }
     }
 

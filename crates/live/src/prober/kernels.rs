@@ -24,7 +24,7 @@ use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, Received};
 use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::stamping::Flags;
-use delaylab_model::method::Method;
+use delaylab_model::method::{Carrier, Method};
 use delaylab_model::probe::{Pacing, StampRequest, WaitMode};
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::stop::Stop;
@@ -458,7 +458,7 @@ fn run(kernel: Kernel, calls: &[Call]) -> Ran {
     let config = EngineConfig {
         wait_mode: WaitMode::Block,
         stamped: true,
-        counts_drops: false,
+        carrier: Carrier::Tcp,
         timeout: 2_000 * MILLISECOND,
         target: SocketAddr::from(([192, 0, 2, 1], 0)),
         stop: Stop::default(),

@@ -245,7 +245,7 @@ fn configured(settings: &Settings<'_>, residence: Residence) -> (Config, EngineC
     let how = EngineConfig {
         wait_mode: probe.wait_mode,
         stamped,
-        counts_drops: !probe.method.is_stream(),
+        carrier: probe.method.carrier(),
         timeout: probe.timeout,
         target: settings.target,
         stop: settings.stop.clone(),

@@ -7,12 +7,14 @@ use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::socket_options as options;
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::steering;
+use delaylab_kernel::udp_errors::UdpErrors;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::Port;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// How often a thread that sleeps looks whether it is to stop.
 pub(super) const LOOK_EVERY: Nanos = 200 * MILLISECOND;
@@ -59,6 +61,8 @@ impl BindError {
 pub struct Bound {
     /// Read now: once privileges are given up, it cannot be found out which clock it is.
     pub(crate) clock: HostClock,
+    /// Opened now, as above.
+    pub(super) udp_errors: Arc<UdpErrors>,
     pub(crate) datagrams: Vec<Served>,
     pub(super) streams: Vec<TcpListener>,
     pub(super) load_datagrams: Vec<DatagramSocket>,
@@ -80,6 +84,7 @@ impl Default for Bound {
     fn default() -> Self {
         Self {
             clock: HostClock::of_kernel(),
+            udp_errors: Arc::new(UdpErrors::open()),
             datagrams: Vec::new(),
             streams: Vec::new(),
             load_datagrams: Vec::new(),
@@ -251,7 +256,6 @@ fn datagram_socket(
     if address.ip().is_unspecified() {
         options::receive_local_address(&socket, v6)?;
     }
-    options::receive_drops(&socket)?;
     options::set_receive_buffer(&socket, BUFFER)?;
     options::set_send_buffer(&socket, BUFFER)?;
     options::set_receive_timeout(&socket, LOOK_EVERY)?;

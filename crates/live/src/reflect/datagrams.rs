@@ -6,10 +6,11 @@
 use super::departures::Departures;
 use super::{Shared, arrival, at};
 use crate::clocks::Clocks;
+use crate::overflow::Overflow;
+use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Received, SendOptions};
 use delaylab_kernel::stamping::{self, Flags};
 use delaylab_kernel::steering;
-use delaylab_kernel::{clock, socket_options};
 use delaylab_model::probe::WaitMode;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::reflector::{Port, Reply, Verdict};
@@ -37,6 +38,16 @@ pub enum Role {
     Strangers(Arc<DatagramSocket>),
 }
 
+impl Role {
+    /// Which socket packets of sessions come to, where the one with this role is `own`.
+    fn sessions<'a>(&'a self, own: &'a DatagramSocket) -> &'a DatagramSocket {
+        match self {
+            Role::Strangers(established) => established,
+            Role::All | Role::Established => own,
+        }
+    }
+}
+
 /// Serves one socket until told to stop.
 pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_>) {
     // 1 ns of slack: the default of 50 µs would add to what is measured.
@@ -44,6 +55,7 @@ pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_
     // This thread opens nothing and hands nothing on. Where it is forbidden, calls cost more.
     let _ = delaylab_kernel::process::own_descriptors();
     let is_strangers = matches!(role, Role::Strangers(_));
+    let overflow = shared.overflow(role.sessions(socket));
     let mut server = Server {
         socket,
         port,
@@ -51,6 +63,7 @@ pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_
         shared,
         clocks: shared.clock.watch(),
         departures: Departures::default(),
+        overflow,
         next_id: 0,
         reply: vec![0; LARGEST],
         steering: is_strangers.then(Steering::default),
@@ -112,6 +125,8 @@ struct Server<'a> {
     shared: &'a Shared<'a>,
     clocks: Clocks,
     departures: Departures,
+    /// Of the socket that packets of sessions come to.
+    overflow: Overflow,
     /// The id of the next stamp that is asked for.
     next_id: u32,
     reply: Vec<u8>,
@@ -135,10 +150,8 @@ impl Server<'_> {
             self.report_departures();
         }
         let mut arrival = arrival(&self.clocks, &received.beside, r_user);
-        if let Role::Strangers(established) = &self.role
-            && control::is_control(packet)
-        {
-            arrival.overflowed = socket_options::dropped(established).unwrap_or(0);
+        if control::is_control(packet) {
+            arrival.overflowed = self.overflow.count(self.role.sessions(self.socket));
         }
         let verdict = self.shared.reflector().datagram(
             now,

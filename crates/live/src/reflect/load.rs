@@ -27,8 +27,8 @@ const READ: usize = 1 << 20;
 pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
     let _ = delaylab_kernel::process::own_descriptors();
     let mut next_look = 0;
-    // The kernel's count of this socket, which wraps around.
-    let mut overflowed = socket_options::dropped(socket).unwrap_or(0);
+    let mut overflow = shared.overflow(socket);
+    let mut told = 0;
     while !shared.stopped() {
         let mut came = 0;
         let read = {
@@ -46,11 +46,10 @@ pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
         let time = clock::monotonic();
         if time >= next_look {
             next_look = time + REST * 20;
-            if let Ok(packets) = socket_options::dropped(socket) {
-                shared
-                    .sink()
-                    .overflowed(packets.wrapping_sub(overflowed).into());
-                overflowed = packets;
+            let overflowed = overflow.count(socket);
+            let more = overflowed.wrapping_sub(std::mem::replace(&mut told, overflowed));
+            if more > 0 {
+                shared.sink().overflowed(more.into());
             }
         }
         // A full batch: there is more.

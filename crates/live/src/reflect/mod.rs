@@ -22,10 +22,13 @@ mod streams;
 mod tests;
 
 use crate::clocks::{Clocks, HostClock};
+use crate::overflow::Overflow;
 use crate::places::Places;
 use bind::Bound;
 use datagrams::Role;
 use delaylab_kernel::ancillary::Ancillary;
+use delaylab_kernel::datagram::DatagramSocket;
+use delaylab_kernel::udp_errors::UdpErrors;
 use delaylab_kernel::{clock, random};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
@@ -47,6 +50,7 @@ pub(crate) struct Shared<'a> {
     places: Places,
     load_places: Places,
     clock: HostClock,
+    udp_errors: Arc<UdpErrors>,
     wait_mode: WaitMode,
     stop: &'a (dyn Fn() -> bool + Sync),
     /// A thread that must run could not be started.
@@ -63,6 +67,12 @@ impl Shared<'_> {
 
     fn sink(&self) -> MutexGuard<'_, LoadSink> {
         self.sink.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what this socket has no room for from now on.
+    fn overflow(&self, socket: &DatagramSocket) -> Overflow {
+        let v6 = socket.local_address().is_ok_and(|at| at.is_ipv6());
+        Overflow::of_udp(socket, v6, self.udp_errors.clone())
     }
 
     /// Takes new keys, and what the kernel says of its clock, until told to stop: that was synchronised later than this was
@@ -111,6 +121,7 @@ pub fn serve_with_keys(
         places: Places::new(limits),
         load_places: Places::new(limits),
         clock: bound.clock.clone(),
+        udp_errors: bound.udp_errors.clone(),
         wait_mode,
         stop,
         failed: AtomicBool::new(false),
@@ -201,6 +212,6 @@ fn arrival(clocks: &Clocks, beside: &Ancillary, r_user: Nanos) -> Arrival {
         r_user,
         traffic_class: beside.traffic_class,
         ttl: beside.ttl,
-        overflowed: beside.dropped,
+        overflowed: 0,
     }
 }
