@@ -7,8 +7,9 @@ use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Negotiated, RecordFacts, StampPoint};
 use delaylab_traffic::prober::epoch::Epoch;
+use delaylab_traffic::prober::sequence::widen_near;
 use delaylab_traffic::prober::{Refused, Reply};
-use delaylab_wire::control::Account;
+use delaylab_wire::control::Collected;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
@@ -87,8 +88,8 @@ pub trait Channel {
         None
     }
 
-    /// Asks the reflector for what it has not reported yet, and says good-bye.
-    fn finish(&mut self, _last: u64) -> FinalReport {
+    /// Asks the reflector for what it has not reported yet, and says good-bye. Replies have taken up to `_patience`.
+    fn finish(&mut self, _last: u64, _patience: Nanos) -> FinalReport {
         FinalReport::default()
     }
 }
@@ -112,10 +113,39 @@ pub struct FinalReport {
     pub follow_ups: Vec<FollowUp>,
     /// Its count of all that it received.
     pub received: Option<u64>,
-    /// What else it said.
-    pub account: Option<Account>,
+    /// Packets that reached it and were not answered because a rate limit was reached.
+    pub refused: u32,
+    /// Packets that its socket had no room for.
+    pub overflowed: u32,
+    /// Its `REALTIME − MONOTONIC`.
+    pub realtime_offset: Option<Nanos>,
     /// The last count of steps that it told, in a reply or at the end; `None` where it told none.
     pub clock_steps: Option<u8>,
+}
+
+impl FinalReport {
+    /// What the reflector of a session said last, once with each of its follow-ups. `clock_steps` is what it told in replies.
+    pub fn from_collected(
+        collected: &[Collected],
+        last: u64,
+        clock_steps: Option<u8>,
+    ) -> FinalReport {
+        let told = collected.last();
+        let account = told.and_then(|told| told.account);
+        let follow_ups = collected.iter().flat_map(|told| &told.follow_ups);
+        let follow_ups = follow_ups.map(|told| FollowUp {
+            seq: widen_near(last, told.seq),
+            r_tx: told.r_tx,
+        });
+        FinalReport {
+            follow_ups: follow_ups.collect(),
+            received: told.map(|told| widen_near(last, told.received)),
+            refused: account.map_or(0, |account| account.refused),
+            overflowed: account.map_or(0, |account| account.overflowed),
+            realtime_offset: account.map(|account| account.realtime_offset),
+            clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
+        }
+    }
 }
 
 /// When a reply left the reflector, in its clock.

@@ -59,7 +59,13 @@ pub trait Format {
     }
 
     /// See [`Channel::finish`]. `sent` is the last packet as it was sent.
-    fn finish(&mut self, _socket: &impl ProbeSocket, _sent: &[u8], _last: u64) -> FinalReport {
+    fn finish(
+        &mut self,
+        _socket: &impl ProbeSocket,
+        _sent: &[u8],
+        _last: u64,
+        _patience: Nanos,
+    ) -> FinalReport {
         FinalReport::default()
     }
 }
@@ -269,10 +275,11 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
         self.format.warnings()
     }
 
-    fn finish(&mut self, last: u64) -> FinalReport {
+    fn finish(&mut self, last: u64, patience: Nanos) -> FinalReport {
         // From here on nobody reads stamps, and unread ones would wake every wait.
         let _ = self.socket.set_stamping(Flags::NONE);
-        self.format.finish(&self.socket, &self.packet, last)
+        let (socket, sent) = (&self.socket, &self.packet);
+        self.format.finish(socket, sent, last, patience)
     }
 }
 

@@ -42,6 +42,8 @@ const LOCAL_ERRORS_COUNT: u32 = 5;
 const MOST_REPORTS: u32 = 64;
 /// After being told to stop, replies are awaited no longer than this.
 const PATIENCE_AFTER_STOP: Nanos = SECOND;
+/// The reflector's last words are waited for as long as this number of the longest round trips.
+const LAST_WORDS_TAKE: Nanos = 3;
 
 /// How a probe is run.
 #[derive(Debug, Clone)]
@@ -220,19 +222,16 @@ impl<'a, C: Channel> Engine<'a, C> {
             self.clocks.offset(),
             self.clocks.steps(),
             told.clock_steps.unwrap_or(epoch.steps),
-            told.account.map(|account| account.realtime_offset),
+            told.realtime_offset,
         )
     }
 
     fn dropped(&mut self, told: &FinalReport) -> LostInHost {
-        let (buffer, limit) = told
-            .account
-            .map_or((0, 0), |account| (account.overflowed, account.refused));
         let socket = self.channel.socket();
         let own = self.overflow.as_mut().map(|own| own.count(&socket));
         LostInHost {
-            reflector_buffer: buffer.into(),
-            reflector_limit: limit.into(),
+            reflector_buffer: told.overflowed.into(),
+            reflector_limit: told.refused.into(),
             own_buffer: own.unwrap_or(0).into(),
         }
     }
@@ -552,7 +551,9 @@ impl<'a, C: Channel> Engine<'a, C> {
             self.prober.give_up_overdue(clock::monotonic());
         }
         let last = self.prober.next_seq().saturating_sub(1);
-        let mut told = self.channel.finish(last);
+        let longest = self.prober.longest_round_trip();
+        let patience = (LAST_WORDS_TAKE * longest).min(self.config.timeout);
+        let mut told = self.channel.finish(last, patience);
         for follow_up in std::mem::take(&mut told.follow_ups) {
             self.take_follow_up(follow_up);
         }

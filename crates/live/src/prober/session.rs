@@ -213,11 +213,11 @@ pub fn nonce() -> io::Result<u64> {
     ))
 }
 
-/// Does it answer this Collect? A reflector from before there were nonces repeats none.
-pub fn answers(collected: &Collected, token: u32, nonce: u64) -> bool {
+/// Does it answer one of these Collects? A reflector from before there were nonces repeats none.
+pub fn answers(collected: &Collected, token: u32, nonces: &[u64]) -> bool {
     let same = collected
         .account
-        .is_none_or(|account| account.nonce == nonce);
+        .is_none_or(|account| nonces.contains(&account.nonce));
     collected.token == token && same
 }
 

@@ -392,7 +392,13 @@ impl Format for Stamp {
     }
 
     /// A reply's departure is told by a later reply: a few packets more bring those still open.
-    fn finish(&mut self, socket: &impl ProbeSocket, sent: &[u8], last: u64) -> FinalReport {
+    fn finish(
+        &mut self,
+        socket: &impl ProbeSocket,
+        sent: &[u8],
+        last: u64,
+        patience: Nanos,
+    ) -> FinalReport {
         let mut told = FinalReport::default();
         if self.facts.residence != Residence::ToDriver {
             return told;
@@ -402,7 +408,8 @@ impl Format for Stamp {
             self.emit(seq, &mut packet);
             let wire = (seq as u32).wrapping_add(self.first);
             let take = |packet: &[u8]| self.answer_to(wire, packet);
-            let answer = exchange(socket, &packet, &mut buffer, LAST_WORDS_FOR, take);
+            let patience = patience.max(LAST_WORDS_FOR);
+            let answer = exchange(socket, &packet, &mut buffer, patience, take);
             let Ok(Some((packet, reply))) = answer else {
                 break;
             };

@@ -4,7 +4,7 @@
 //! which is a stamp as well ([`delaylab_model::record::Record::server`]).
 
 use super::arrival::ReplyArrival;
-use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
+use super::channel::{Channel, Decoded, FinalReport, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{ConnectionEnd, OpenError};
 use super::least_payload::too_short;
@@ -449,7 +449,7 @@ impl Channel for TcpChannel {
                     .map(|keys| &keys.reply);
                 let token = self.replies.session.token;
                 if let Ok(Control::Collected(collected)) = Control::parse(key, frame)
-                    && session::answers(&collected, token, self.asked)
+                    && session::answers(&collected, token, &[self.asked])
                 {
                     self.collected = Some(collected);
                 }
@@ -508,35 +508,16 @@ impl Channel for TcpChannel {
         self.replies.session.reflector_time
     }
 
-    fn finish(&mut self, last: u64) -> FinalReport {
+    fn finish(&mut self, last: u64, patience: Nanos) -> FinalReport {
         if !self.replies.stamped() {
             return FinalReport::default();
         }
-        let collected = self.collect(last, ENDING_FOR);
+        let collected = self.collect(last, patience.max(ENDING_FOR));
         let _ = self.send_all(&self.control(&Control::Bye {
             token: self.replies.session.token,
         }));
         let clock_steps = self.replies.session.clock_steps;
-        let Some(collected) = collected else {
-            return FinalReport {
-                clock_steps,
-                ..FinalReport::default()
-            };
-        };
-        let follow_ups = collected.follow_ups.iter();
-        let follow_ups = follow_ups
-            .map(|f| FollowUp {
-                seq: widen_near(last, f.seq),
-                r_tx: f.r_tx,
-            })
-            .collect();
-        let account = collected.account;
-        FinalReport {
-            follow_ups,
-            received: Some(widen_near(last, collected.received)),
-            account,
-            clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
-        }
+        FinalReport::from_collected(collected.as_slice(), last, clock_steps)
     }
 }
 

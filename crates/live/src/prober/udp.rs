@@ -21,14 +21,11 @@ use delaylab_wire::auth::{TAG, Transport};
 use delaylab_wire::control::{Collected, Control, RESERVED_TOKEN, SIZE};
 use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 
-/// How long the reflector's last words are waited for.
-const COLLECT_FOR: Nanos = 200 * MILLISECOND;
-/// Without an answer it is asked so often: on a path that loses packets, one is easily lost.
-const COLLECT_SILENCES: u32 = 3;
+/// How long the reflector's last words are waited for before it is asked again. Without an answer it is asked so often: on a
+/// path that loses packets, one is easily lost.
+const COLLECT_FOR: [Nanos; 3] = [200 * MILLISECOND; 3];
 /// Rounds of asking: each brings up to 16 stamps.
-const COLLECT_ROUNDS: u32 = 8;
-/// How often a reflector is shown that this end has the key, until it answers.
-const PROOFS: u32 = 3;
+const COLLECT_ROUNDS: usize = 8;
 
 /// Opens a socket and sets a session up: stamped where stamps are wanted and the payload has room.
 pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError> {
@@ -52,7 +49,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     };
     // Shows the reflector that we have the key: the first data packet may come late, or not at all.
     if with_key {
-        let _ = (0..PROOFS).any(|_| format.collect(&socket).is_some());
+        let _ = format.collect(&socket, &COLLECT_FOR, 1);
     }
     let packet = settings.filled(payload);
     DatagramChannel::new(
@@ -238,43 +235,27 @@ impl Format for Echo {
         self.session.reflector_time
     }
 
-    fn finish(&mut self, socket: &impl ProbeSocket, _sent: &[u8], last: u64) -> FinalReport {
+    fn finish(
+        &mut self,
+        socket: &impl ProbeSocket,
+        _sent: &[u8],
+        last: u64,
+        patience: Nanos,
+    ) -> FinalReport {
         if !self.session.is_held() {
             return FinalReport::default();
         }
-        let mut follow_ups = Vec::new();
-        let (mut received, mut account) = (None, None);
-        let mut silences = 0;
-        for _ in 0..COLLECT_ROUNDS {
-            let Some(collected) = self.collect(socket) else {
-                silences += 1;
-                if silences == COLLECT_SILENCES {
-                    break;
-                }
-                continue;
-            };
-            received = Some(widen_near(last, collected.received));
-            account = collected.account;
-            let had = follow_ups.len();
-            follow_ups.extend(collected.follow_ups.iter().map(|follow_up| FollowUp {
-                seq: widen_near(last, follow_up.seq),
-                r_tx: follow_up.r_tx,
-            }));
-            if follow_ups.len() == had {
-                break;
-            }
+        // The answer to the first question may come after the last one was asked.
+        let mut waits = COLLECT_FOR;
+        if let Some(longest) = waits.last_mut() {
+            *longest = patience.max(*longest);
         }
+        let collected = self.collect(socket, &waits, COLLECT_ROUNDS);
         let bye = Control::Bye {
             token: self.session.token,
         };
         let _ = socket.send(&self.control(&bye));
-        let told = account.map(|account| account.clock_steps);
-        FinalReport {
-            follow_ups,
-            received,
-            account,
-            clock_steps: told.or(self.session.clock_steps),
-        }
+        FinalReport::from_collected(&collected, last, self.session.clock_steps)
     }
 }
 
@@ -286,21 +267,38 @@ impl Echo {
         frame
     }
 
-    fn collect(&self, socket: &impl ProbeSocket) -> Option<Collected> {
+    /// Asks for what the reflector has to tell until it has nothing more, `rounds` times at most, or is silent for each of
+    /// `waits`. An answer to any of the questions will do: with a long way there and back it comes when others were asked.
+    fn collect(&self, socket: &impl ProbeSocket, waits: &[Nanos], rounds: usize) -> Vec<Collected> {
         let token = self.session.token;
-        let nonce = session::nonce().ok()?;
         let key = self.session.control.as_ref().map(|keys| &keys.reply);
-        let frame = self.control(&Control::Collect { token, nonce });
-        let take = |packet: &[u8]| match Control::parse(key, packet) {
-            Ok(Control::Collected(collected)) => {
-                Some(collected).filter(|collected| session::answers(collected, token, nonce))
+        let (mut asked, mut all) = (Vec::new(), Vec::new());
+        let mut waits = waits.iter();
+        let mut wait = waits.next();
+        while let Some(&patience) = wait
+            && all.len() < rounds
+            && let Ok(nonce) = session::nonce()
+        {
+            asked.push(nonce);
+            let frame = self.control(&Control::Collect { token, nonce });
+            let take = |packet: &[u8]| match Control::parse(key, packet) {
+                Ok(Control::Collected(collected)) => {
+                    Some(collected).filter(|collected| session::answers(collected, token, &asked))
+                }
+                _ => None,
+            };
+            match exchange(socket, &frame, &mut [0; SIZE + 1], patience, take) {
+                Ok(Some(collected)) => {
+                    let is_last = collected.follow_ups.is_empty();
+                    all.push(collected);
+                    if is_last {
+                        break;
+                    }
+                }
+                _ => wait = waits.next(),
             }
-            _ => None,
-        };
-        let mut buffer = [0; SIZE + 1];
-        exchange(socket, &frame, &mut buffer, COLLECT_FOR, take)
-            .ok()
-            .flatten()
+        }
+        all
     }
 }
 
@@ -310,7 +308,9 @@ mod tests {
 
     use super::*;
     use delaylab_wire::auth::{Key, KeyPair};
-    use delaylab_wire::control::{COOKIE, Challenge};
+    use delaylab_wire::control::{Account, COOKIE, Challenge};
+    use std::collections::VecDeque;
+    use std::time::{Duration, Instant};
 
     fn challenge(key: Option<&Key>) -> Frame {
         let challenge = Control::Challenge(Challenge {
@@ -320,6 +320,67 @@ mod tests {
         let mut frame = [0; SIZE];
         challenge.emit(key, &mut frame).unwrap();
         frame
+    }
+
+    /// Answers each Collect so long after it came, until one brings no follow-up: of those there are `stamps`.
+    fn far_reflector(socket: &std::net::UdpSocket, delay: Duration, mut stamps: u32) {
+        let (mut packet, mut due) = ([0; SIZE], VecDeque::new());
+        let patience = Duration::from_millis(1);
+        socket.set_read_timeout(Some(patience)).unwrap();
+        loop {
+            if let Ok((_, from)) = socket.recv_from(&mut packet) {
+                let Ok(Control::Collect { token, nonce }) = Control::parse(None, &packet) else {
+                    return;
+                };
+                due.push_back((Instant::now() + delay, from, token, nonce));
+            }
+            while due.front().is_some_and(|&(at, ..)| at <= Instant::now())
+                && let Some((_, to, token, nonce)) = due.pop_front()
+            {
+                let follow_ups = (0..stamps.min(1)).map(|_| delaylab_wire::echo::FollowUp {
+                    seq: stamps,
+                    r_tx: 7,
+                });
+                let collected = Control::Collected(Collected {
+                    token,
+                    received: 40,
+                    follow_ups: follow_ups.collect(),
+                    account: Some(Account {
+                        nonce,
+                        refused: 3,
+                        overflowed: 2,
+                        realtime_offset: 9,
+                        clock_steps: 1,
+                    }),
+                });
+                stamps = stamps.saturating_sub(1);
+                collected.emit(None, &mut packet).unwrap();
+                socket.send_to(&packet, to).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn last_words_from_far_away_are_heard() {
+        let far = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = DatagramSocket::open(delaylab_kernel::datagram::Kind::Udp, false).unwrap();
+        socket.connect(far.local_addr().unwrap()).unwrap();
+        let echo = Echo {
+            session: Session::plain(1),
+        };
+        let told = std::thread::scope(|scope| {
+            scope.spawn(|| far_reflector(&far, Duration::from_millis(20), 2));
+            let waits = [MILLISECOND, MILLISECOND, 10_000 * MILLISECOND];
+            let collected = echo.collect(&socket, &waits, COLLECT_ROUNDS);
+            socket
+                .send(&echo.control(&Control::Bye { token: 1 }))
+                .unwrap();
+            FinalReport::from_collected(&collected, 50, None)
+        });
+        let seqs = Vec::from_iter(told.follow_ups.iter().map(|told| told.seq));
+        assert_eq!((seqs, told.received), (vec![2, 1], Some(40)));
+        assert_eq!((told.refused, told.overflowed), (3, 2));
+        assert_eq!((told.realtime_offset, told.clock_steps), (Some(9), Some(1)));
     }
 
     #[test]

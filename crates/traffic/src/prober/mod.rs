@@ -543,6 +543,11 @@ impl Prober {
         self.linger_cursor
     }
 
+    /// The longest so far.
+    pub const fn longest_round_trip(&self) -> Nanos {
+        self.longest
+    }
+
     /// How many of them are neither answered nor given up.
     pub const fn awaiting(&self) -> u64 {
         self.awaiting
