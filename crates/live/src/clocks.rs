@@ -2,15 +2,13 @@
 
 use delaylab_kernel::clock;
 use delaylab_kernel::host_info::{self, Synchronisation};
+use delaylab_model::Nanos;
 use delaylab_model::record::ClockEvent;
-use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::clock_watch::ClockWatch;
 use delaylab_wire::control::ClockFacts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// A suspend takes long: looking for one this often is enough.
-const BOOT_CHECK: Nanos = 100 * MILLISECOND;
 /// Brackets tried at the start; the narrowest decide.
 const FIRST_BRACKETS: usize = 50;
 
@@ -91,7 +89,6 @@ impl HostClock {
 pub struct Clocks {
     real_time: RealTime,
     watch: ClockWatch,
-    next_boot_check: Nanos,
 }
 
 impl Clocks {
@@ -106,35 +103,29 @@ impl Clocks {
             let real = real_time.now();
             watch.bracket(before, real, clock::monotonic());
         }
-        Self {
-            real_time,
-            watch,
-            next_boot_check: after,
-        }
+        Self { real_time, watch }
     }
 
-    /// Reads monotonic time after real time, `before` being the last read before: a bracket.
+    /// Reads monotonic time after real time, `before` being the last read before: a bracket. In a suspend real time
+    /// advances and monotonic time does not, which is no step.
     #[inline]
     pub fn now_bracketed(&mut self, before: Nanos) -> (Nanos, ClockEvent) {
         let real = self.real_time.now();
         let after = clock::monotonic();
-        (after, self.watch.bracket(before, real, after))
+        let event = match self.watch.bracket(before, real, after) {
+            ClockEvent::Step => {
+                let boot = clock::boottime();
+                self.watch.step_or_suspend(boot - clock::monotonic())
+            }
+            event => event,
+        };
+        (after, event)
     }
 
     /// Takes a bracket behind a time that has just been read.
     #[inline]
     pub fn bracket_from(&mut self, before: Nanos) -> ClockEvent {
         self.now_bracketed(before).1
-    }
-
-    /// Looks for a suspend now and then.
-    pub fn look_for_suspend(&mut self, now: Nanos) -> ClockEvent {
-        if now < self.next_boot_check {
-            return ClockEvent::None;
-        }
-        self.next_boot_check = now + BOOT_CHECK;
-        let boot = clock::boottime();
-        self.watch.boot_offset(boot - clock::monotonic())
     }
 
     /// `REALTIME − MONOTONIC`.
@@ -147,10 +138,20 @@ impl Clocks {
         self.watch.steps()
     }
 
+    /// For how long the host was suspended since then.
+    pub fn suspended(&self) -> Nanos {
+        self.watch.suspended()
+    }
+
     /// A kernel stamp, taken between these two times, as monotonic time.
     #[inline]
     pub fn to_monotonic(&self, real: Nanos, not_before: Nanos, not_after: Nanos) -> Nanos {
-        let real = self.real_time.seen(real);
+        self.real_to_monotonic(self.real_time.seen(real), not_before, not_after)
+    }
+
+    /// What this host's real time was at some moment between these two times, as monotonic time.
+    #[inline]
+    pub fn real_to_monotonic(&self, real: Nanos, not_before: Nanos, not_after: Nanos) -> Nanos {
         self.watch.to_monotonic(real, not_before, not_after)
     }
 }

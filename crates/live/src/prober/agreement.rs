@@ -83,7 +83,7 @@ fn bounded(order: &Order, moved: &Moved, error: Nanos) -> (ReflectorClock, Vec<S
         Standing::AsAgreed | Standing::MovedAlike => {
             let warning = format!(
                 "{} of {} packets reached the reflector outside the time between sending and reply, by up to {} more \
-                 than the {} that the two clocks were said to differ by: one of them was wrong or was stepped. {LEFT_OUT}",
+                 than the {} that the two clocks were said to differ by: one of them was wrong or was stepped. {LEFT_OUT} {WHEN_SYNCHRONISED}",
                 order.disordered,
                 order.answered,
                 short(order.most),
@@ -92,20 +92,26 @@ fn bounded(order: &Order, moved: &Moved, error: Nanos) -> (ReflectorClock, Vec<S
             (ReflectorClock::Unrelated, vec![warning])
         }
         Standing::Apart => {
-            let warning = format!("{}. {LEFT_OUT}", what_moved(moved));
+            let remedy = match moved.suspended {
+                0 => WHEN_SYNCHRONISED,
+                _ => "measure again, and keep this host awake",
+            };
+            let warning = format!("{}. {LEFT_OUT} {remedy}", what_moved(moved));
             (ReflectorClock::Unrelated, vec![warning])
         }
     }
 }
 
-const LEFT_OUT: &str = "One-way delays are left out; round trips are not affected. Wait until both clocks are \
-                        synchronised (`chronyc tracking`) and measure again";
+const LEFT_OUT: &str = "One-way delays are left out; round trips are not affected. To have them,";
+const WHEN_SYNCHRONISED: &str =
+    "wait until both clocks are synchronised (`chronyc tracking`) and measure again";
 
 /// `the clock of this host was stepped by -1s during the run`.
 fn what_moved(moved: &Moved) -> String {
-    let here = moved
-        .here()
-        .then(|| stepped("this host", moved.our_steps, Some(moved.ours)));
+    let here = moved.here().then(|| match moved.suspended {
+        0 => stepped("this host", moved.our_steps, Some(moved.ours)),
+        suspended => format!("this host was suspended for {}", short(suspended)),
+    });
     let steps = u32::from(moved.their_steps);
     let there = moved
         .there()
@@ -131,4 +137,25 @@ fn short(by: Nanos) -> String {
     let digits = by.checked_ilog10().unwrap_or(0);
     let scale = 10_i64.pow(digits.saturating_sub(2));
     write_duration(by.saturating_add(scale / 2) / scale * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::SECOND;
+
+    #[test]
+    fn a_suspend_is_not_told_as_a_clock_that_was_set() {
+        let bounded = ReflectorClock::Bounded { error_ns: 1_000 };
+        let moved = Moved {
+            ours: 30 * SECOND,
+            our_steps: 1,
+            suspended: 30 * SECOND,
+            ..Moved::default()
+        };
+        let (clock, warnings) = at_the_end(&Order::new(bounded), &moved);
+        assert_eq!(clock, ReflectorClock::Unrelated);
+        let begins = warnings[0].starts_with("this host was suspended for 30s during the run. ");
+        assert!(begins && !warnings[0].contains("stepped"), "{warnings:?}");
+    }
 }

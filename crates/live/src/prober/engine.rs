@@ -131,9 +131,15 @@ struct LocalErrors {
 /// A send call.
 struct Sent {
     t_send: Nanos,
-    /// What reading the clock showed.
-    event: ClockEvent,
+    clock_read: ClockRead,
     result: io::Result<()>,
+}
+
+/// How long reading the clock took.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ClockRead {
+    Quick,
+    Slow,
 }
 
 impl<'a, C: Channel> Engine<'a, C> {
@@ -212,18 +218,20 @@ impl<'a, C: Channel> Engine<'a, C> {
         (ran, outcome.and(sunk))
     }
 
-    fn moved(&mut self, told: &FinalReport) -> Moved {
+    fn moved(&self, told: &FinalReport) -> Moved {
         let ReflectorTime::Agreed(epoch) = self.reflector_time else {
             return Moved::default();
         };
-        // A step since the last packet counts too.
-        let _ = self.clocks.bracket_from(clock::monotonic());
-        epoch.moved(
+        let moved = epoch.moved(
             self.clocks.offset(),
             self.clocks.steps(),
             told.clock_steps.unwrap_or(epoch.steps),
             told.realtime_offset,
-        )
+        );
+        Moved {
+            suspended: self.clocks.suspended(),
+            ..moved
+        }
     }
 
     fn dropped(&mut self, told: &FinalReport) -> LostInHost {
@@ -236,20 +244,25 @@ impl<'a, C: Channel> Engine<'a, C> {
         }
     }
 
-    /// A stamp of the reflector on the record's clock; `None` where a stamp from outside is beyond it.
+    /// A stamp of the reflector, taken between these two times, on the record's clock; `None` where a stamp from outside is
+    /// beyond it.
     #[inline]
-    fn reflector_stamp(&self, stamp: Nanos) -> Option<Nanos> {
-        let shift = match self.reflector_time {
-            ReflectorTime::AsItCame => 0,
-            ReflectorTime::Agreed(epoch) => epoch.shift()?,
-            ReflectorTime::OurRealTime => -self.clocks.offset(),
-        };
-        stamp.checked_add(shift)
+    fn reflector_stamp(&self, stamp: Nanos, not_before: Nanos, not_after: Nanos) -> Option<Nanos> {
+        match self.reflector_time {
+            ReflectorTime::AsItCame => Some(stamp),
+            ReflectorTime::Agreed(epoch) => stamp.checked_add(epoch.shift()?),
+            ReflectorTime::OurRealTime => {
+                Some(self.clocks.real_to_monotonic(stamp, not_before, not_after))
+            }
+        }
     }
 
-    fn take_follow_up(&mut self, follow_up: FollowUp) {
-        if let Some(r_tx) = self.reflector_stamp(follow_up.r_tx) {
-            self.prober.follow_up(follow_up.seq, r_tx);
+    /// It was read at this time.
+    fn take_follow_up(&mut self, follow_up: FollowUp, at: Nanos) {
+        let FollowUp { seq, r_tx } = follow_up;
+        let t_send = self.prober.t_send(seq).unwrap_or(0);
+        if let Some(r_tx) = self.reflector_stamp(r_tx, t_send, at) {
+            self.prober.follow_up(seq, r_tx);
         }
     }
 
@@ -301,7 +314,11 @@ impl<'a, C: Channel> Engine<'a, C> {
         if sent.result.as_ref().is_err_and(is_pending) {
             // The call reported an earlier packet's refusal and sent nothing: say whose, try again.
             self.drain_queue()?;
+            let first = sent.clock_read;
             sent = self.transmit();
+            if first == ClockRead::Slow {
+                sent.clock_read = first;
+            }
         }
         match sent.result {
             Ok(()) => {
@@ -315,7 +332,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             Err(error) => self.send_failed(t_intended, sent.t_send, &error)?,
         }
         // There is a record to be marked only now.
-        self.note(sent.event, seq);
+        self.note(sent.clock_read, seq);
         self.pending_stamps += 2;
         self.since_housekeeping += 1;
         if self.since_housekeeping >= HOUSEKEEPING_EVERY {
@@ -328,23 +345,35 @@ impl<'a, C: Channel> Engine<'a, C> {
 
     #[inline]
     fn transmit(&mut self) -> Sent {
-        let (t_send, event) = if self.config.stamped {
-            self.clocks.now_bracketed(clock::monotonic())
-        } else {
-            (clock::monotonic(), ClockEvent::None)
-        };
+        let (t_send, clock_read) = self.read_clock(clock::monotonic());
         Sent {
             t_send,
-            event,
+            clock_read,
             result: self.channel.transmit(),
         }
     }
 
-    fn note(&mut self, event: ClockEvent, seq: u64) {
-        match event {
-            ClockEvent::None => {}
-            ClockEvent::SlowClockRead => self.prober.slow_clock_read(seq),
-            ClockEvent::Step | ClockEvent::Suspend => self.prober.clock_event(event),
+    /// Reads the clock, `before` being its last reading. Whatever is under way is marked where the clocks have moved.
+    #[inline]
+    fn read_clock(&mut self, before: Nanos) -> (Nanos, ClockRead) {
+        let (now, event) = self.clocks.now_bracketed(before);
+        if matches!(event, ClockEvent::Step | ClockEvent::Suspend) {
+            self.prober.clock_event(event);
+        }
+        let slow = event == ClockEvent::SlowClockRead;
+        (
+            now,
+            if slow {
+                ClockRead::Slow
+            } else {
+                ClockRead::Quick
+            },
+        )
+    }
+
+    fn note(&mut self, clock_read: ClockRead, seq: u64) {
+        if clock_read == ClockRead::Slow {
+            self.prober.slow_clock_read(seq);
         }
     }
 
@@ -442,20 +471,17 @@ impl<'a, C: Channel> Engine<'a, C> {
             }
         }
         let t_recv = clock::monotonic();
-        let event = if self.config.stamped {
-            self.clocks.bracket_from(t_recv)
-        } else {
-            ClockEvent::None
-        };
+        // Before any reply is taken: all that was under way until now is marked where the clocks have moved.
+        let (_, clock_read) = self.read_clock(t_recv);
         let last = self.prober.next_seq().saturating_sub(1);
         while let Some(decoded) = self.channel.decode(last) {
             match decoded {
                 Decoded::Reply(reply, follow_up) => {
                     let seq = reply.seq;
                     self.take_reply(reply, t_recv);
-                    self.note(event, seq);
+                    self.note(clock_read, seq);
                     if let Some(follow_up) = follow_up {
-                        self.take_follow_up(follow_up);
+                        self.take_follow_up(follow_up, t_recv);
                     }
                 }
                 Decoded::Rejected => self.rejected += 1,
@@ -477,8 +503,9 @@ impl<'a, C: Channel> Engine<'a, C> {
                 .t_first
                 .map(|real| self.clocks.to_monotonic(real, t_send, t_recv));
         }
-        reply.r_rx = reply.r_rx.and_then(|r| self.reflector_stamp(r));
-        reply.r_user = reply.r_user.and_then(|r| self.reflector_stamp(r));
+        let there = |stamp: Nanos| self.reflector_stamp(stamp, t_send, t_recv);
+        reply.r_rx = reply.r_rx.and_then(there);
+        reply.r_user = reply.r_user.and_then(there);
         self.prober.reply(&reply);
     }
 
@@ -533,10 +560,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         if self.pending_stamps > 0 {
             self.drain_queue()?;
         }
-        let event = self.clocks.look_for_suspend(now);
-        if event != ClockEvent::None {
-            self.prober.clock_event(event);
-        }
+        // A packet whose reply never comes is marked as well.
+        self.read_clock(clock::monotonic());
         let (sink, error) = (&mut *self.sink, &mut self.sink_error);
         self.prober
             .take_whole(now, |record| keep_first(error, || sink.record(record)));
@@ -554,8 +579,9 @@ impl<'a, C: Channel> Engine<'a, C> {
         let longest = self.prober.longest_round_trip();
         let patience = (LAST_WORDS_TAKE * longest).min(self.config.timeout);
         let mut told = self.channel.finish(last, patience);
+        let (now, _) = self.read_clock(clock::monotonic());
         for follow_up in std::mem::take(&mut told.follow_ups) {
-            self.take_follow_up(follow_up);
+            self.take_follow_up(follow_up, now);
         }
         self.prober.set_final_count(told.received);
         let (sink, error) = (&mut *self.sink, &mut self.sink_error);

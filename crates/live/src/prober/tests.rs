@@ -7,7 +7,7 @@ use crate::clocks::RealTime;
 use crate::reflect::{self, bind::Bound};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::probe::{Pacing, WaitMode};
-use delaylab_model::record::Outcome;
+use delaylab_model::record::{ClockEvent, Outcome};
 use delaylab_model::request::{Close, HttpRequest, HttpVersion, Request, Trust, Verb};
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::ReflectorClock;
@@ -261,6 +261,63 @@ fn stamp_has_no_one_way_delays_once_a_clock_was_stepped() {
     let clock = facts.records.reflector_clock;
     assert!(matches!(clock, ReflectorClock::Bounded { .. }));
     assert_eq!(facts.warnings, Vec::<String>::new());
+}
+
+/// Both read one clock, which is set in the midst: what was stamped before and what was stamped behind it is put on monotonic time.
+#[test]
+fn stamps_of_one_host_hold_over_a_step_of_its_clock() {
+    for (by, stamps) in [
+        (-SECOND, StampRequest::Software),
+        (SECOND, StampRequest::Software),
+        (-SECOND, StampRequest::None),
+    ] {
+        let added = Arc::<AtomicI64>::default();
+        let here = host(1, &added);
+        let mut reflector = Running::new(Method::Stamp);
+        reflector.bound.clock = here.clone();
+        let mut run = probe_run(Method::Stamp, reflector.target, PACKETS);
+        run.probe.stamps = stamps;
+        let mut kept = Kept::default();
+        let step = || {
+            added.fetch_add(by, Ordering::Relaxed);
+        };
+        let facts = reflector.carries_out(&here, &run, &mut kept, step);
+        assert_eq!(facts.records.reflector_clock, ReflectorClock::Same);
+        assert_eq!(kept.0.len() as u64, PACKETS);
+        for record in &kept.0 {
+            let there = [record.r_rx, record.r_user, record.r_tx];
+            let (t_send, t_recv) = (record.t_send.unwrap(), record.t_recv.unwrap());
+            let between = t_send - MILLISECOND..=t_recv + MILLISECOND;
+            let known = there.into_iter().flatten();
+            assert!(
+                { known }.all(|at| between.contains(&at)),
+                "{by} {stamps:?} {record:?}"
+            );
+        }
+    }
+}
+
+/// The read that shows it brings a part of a reply.
+#[test]
+fn a_clock_that_is_set_while_a_reply_comes_marks_its_record() {
+    let added = Arc::<AtomicI64>::default();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let target = listener.local_addr().unwrap();
+    let step = added.clone();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        step.fetch_add(SECOND, Ordering::Relaxed);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        let _ = stream.write_all(b"llo");
+        let _ = stream.read(&mut [0; 4096]);
+    });
+    let probing = Probing::new(None, Stop::default());
+    let mut kept = Kept::default();
+    let run = get(target, 1);
+    probing.run_by(&host(1, &added), &run, &mut kept).unwrap();
+    assert_eq!(kept.0[0].clock_event, ClockEvent::Step, "{:?}", kept.0);
 }
 
 #[test]

@@ -21,6 +21,7 @@ pub struct ClockWatch {
     high: Nanos,
     before_step: Option<Nanos>,
     boot_offset: Nanos,
+    suspended: Nanos,
     steps: u32,
 }
 
@@ -32,6 +33,7 @@ impl ClockWatch {
             high: real - before,
             before_step: None,
             boot_offset,
+            suspended: 0,
             steps: 0,
         }
     }
@@ -66,19 +68,25 @@ impl ClockWatch {
         }
     }
 
-    /// Takes a fresh `BOOTTIME − MONOTONIC`.
-    pub fn boot_offset(&mut self, offset: Nanos) -> ClockEvent {
-        let grown = offset - self.boot_offset;
+    /// What a bracket that contradicts the ones before shows, by `BOOTTIME − MONOTONIC` as it is now.
+    pub fn step_or_suspend(&mut self, boot_offset: Nanos) -> ClockEvent {
+        let grown = boot_offset - self.boot_offset;
         if grown < SUSPEND {
-            return ClockEvent::None;
+            return ClockEvent::Step;
         }
-        self.boot_offset = offset;
+        self.boot_offset = boot_offset;
+        self.suspended += grown;
         ClockEvent::Suspend
     }
 
-    /// How often the two have moved against each other so far.
+    /// How often the two have moved against each other so far, by a step or a suspend.
     pub const fn steps(&self) -> u32 {
         self.steps
+    }
+
+    /// For how long the host was suspended so far.
+    pub const fn suspended(&self) -> Nanos {
+        self.suspended
     }
 
     /// `REALTIME − MONOTONIC`.
@@ -120,14 +128,19 @@ mod tests {
 
     #[test]
     fn a_slow_read_and_a_suspend_are_seen() {
+        const LONG: Nanos = 5 * MILLISECOND;
         let mut watch = ClockWatch::new(0, 500, 30, 7);
         assert_eq!(
             watch.bracket(1_000, 1_500, 21_000),
             ClockEvent::SlowClockRead
         );
-        assert_eq!(watch.boot_offset(8), ClockEvent::None);
-        assert_eq!(watch.boot_offset(7 + 5 * MILLISECOND), ClockEvent::Suspend);
-        assert_eq!(watch.boot_offset(7 + 5 * MILLISECOND), ClockEvent::None);
+        // Real time advances in a suspend: by itself that is like a step.
+        let real = 30_500 + LONG;
+        assert_eq!(watch.bracket(30_000, real, 30_030), ClockEvent::Step);
+        assert_eq!(watch.step_or_suspend(7 + LONG), ClockEvent::Suspend);
+        assert_eq!((watch.steps(), watch.suspended()), (1, LONG));
+        assert_eq!(watch.step_or_suspend(8 + LONG), ClockEvent::Step);
+        assert_eq!(watch.suspended(), LONG);
     }
 
     proptest! {

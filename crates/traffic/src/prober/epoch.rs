@@ -31,6 +31,7 @@ impl Epoch {
     /// count of steps that it told last, and `theirs` its offset now, if it told that.
     pub fn moved(&self, ours: Nanos, our_steps: u32, told: u8, theirs: Option<Nanos>) -> Moved {
         Moved {
+            suspended: 0,
             ours: ours.saturating_sub(self.ours),
             our_steps,
             theirs: theirs.map(|theirs| theirs.saturating_sub(self.theirs)),
@@ -46,6 +47,8 @@ pub struct Moved {
     pub ours: Nanos,
     /// How often.
     pub our_steps: u32,
+    /// For how long the prober was suspended, which moves its offset as a step does.
+    pub suspended: Nanos,
     /// The reflector's; `None` where it has not told.
     pub theirs: Option<Nanos>,
     /// How often.

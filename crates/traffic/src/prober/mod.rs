@@ -481,13 +481,11 @@ impl Prober {
         }
     }
 
-    /// Something happened to the clocks: every packet under way is marked.
+    /// Something happened to the clocks: every packet whose reply has not been read is marked. Of the others nothing is
+    /// under way but stamps that were taken before.
     pub fn clock_event(&mut self, event: ClockEvent) {
-        for slot in self
-            .slots
-            .iter_mut()
-            .filter(|slot| slot.state != State::Released)
-        {
+        let slots = self.slots.iter_mut();
+        for slot in slots.filter(|slot| matches!(slot.state, State::Sent | State::TimedOut)) {
             slot.record.clock_event = event;
         }
     }

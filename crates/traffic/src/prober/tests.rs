@@ -102,6 +102,23 @@ fn what_is_answered_long_after_its_time_out_is_not_lost_on_the_way() {
     assert_eq!(loss.answered_later, 2);
 }
 
+/// A record stays open for copies and stamps, which a clock that is set later does not touch.
+#[test]
+fn what_was_answered_before_the_clock_was_set_is_not_marked() {
+    let mut prober = Prober::new(config(EVERY, 3));
+    for seq in 0..3 {
+        send(&mut prober, seq * MILLISECOND);
+    }
+    reply(&mut prober, 0, 3 * MILLISECOND);
+    prober.clock_event(ClockEvent::Step);
+    reply(&mut prober, 1, 4 * MILLISECOND);
+    let events: Vec<_> = close(&mut prober).iter().map(|r| r.clock_event).collect();
+    assert_eq!(
+        events,
+        [ClockEvent::None, ClockEvent::Step, ClockEvent::Step]
+    );
+}
+
 #[test]
 fn copies_and_reordering_are_counted() {
     let mut prober = Prober::new(config(EVERY, 3));
