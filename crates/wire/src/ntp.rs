@@ -82,15 +82,18 @@ impl ErrorEstimate {
         }
     }
 
-    /// The error in nanoseconds, rounded up; `u64::MAX` where it is more than that.
-    pub const fn bound(self) -> u64 {
+    /// The error in nanoseconds, rounded up; `u64::MAX` where it is more than that. `None`: nothing is known of it.
+    pub const fn bound(self) -> Option<u64> {
+        if self.multiplier == 0 {
+            return None;
+        }
         let units = (self.multiplier as u128) << self.scale;
         let nanos = (units * SECOND as u128).div_ceil(1 << 32);
-        if nanos > u64::MAX as u128 {
+        Some(if nanos > u64::MAX as u128 {
             u64::MAX
         } else {
             nanos as u64
-        }
+        })
     }
 
     /// The field on the wire.
@@ -137,10 +140,18 @@ mod tests {
     fn an_estimate_is_not_below_its_bound() {
         for bound in [0, 1, 59, 60, 1000, 500_000_000, 16_000_000_000, u64::MAX] {
             let estimate = ErrorEstimate::at_most(bound, true, Format::Ntp);
-            assert!(estimate.bound() >= bound, "{bound}: {estimate:?}");
+            let told = estimate.bound().unwrap_or_default();
+            assert!(told >= bound, "{bound}: {estimate:?}");
             assert!(estimate.multiplier > 0 && estimate.scale < 64);
-            assert!(estimate.bound() <= bound.saturating_add(bound / 64 + 1));
+            assert!(told <= bound.saturating_add(bound / 64 + 1));
         }
+    }
+
+    /// RFC 4656 §4.1.2: it is no promise of a clock without error.
+    #[test]
+    fn a_multiplier_of_zero_bounds_nothing() {
+        assert_eq!(ErrorEstimate::from_bits(0x8000).bound(), None);
+        assert_eq!(ErrorEstimate::from_bits(0x8001).bound(), Some(1));
     }
 
     proptest! {

@@ -279,7 +279,7 @@ impl Stamp {
         let identity = identity.and_then(|value| parse_clock_identity(value).ok());
         let ours = &self.clock.facts;
         let same = identity.is_some_and(|id| id != 0 && ours.id == id);
-        let claimed = reply.error.synchronised.then(|| reply.error.bound());
+        let claimed = reply.error.bound().filter(|_| reply.error.synchronised);
         let follows_up = understood(packet, tlvs, kind::FOLLOW_UP_TELEMETRY).is_some();
         RecordFacts {
             reflector_clock: if same {

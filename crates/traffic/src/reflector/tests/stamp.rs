@@ -80,7 +80,7 @@ fn the_base_packet_is_answered_as_the_rfc_says() {
         assert_eq!((said.seq, said.ssid), (0, 5));
         assert_eq!(said.sent(), bench.now.real);
         assert_eq!(said.received(), REALTIME_OFFSET + 900);
-        assert!(said.error.synchronised && said.error.bound() >= 1_000_000);
+        assert!(said.error.synchronised && said.error.bound() >= Some(1_000_000));
         assert_eq!(said.sender.seq, 9);
         assert_eq!(said.sender.timestamp, sender(9).timestamp);
         assert_eq!(said.sender.error, sender(9).error);
