@@ -112,8 +112,8 @@ impl Method {
                 carrier: Carrier::Udp,
                 responder: Some(Responder::Stamp),
                 // A base packet with every extension that tells more of the delay.
-                payload: 84,
-                with_key: Some(172),
+                payload: 100,
+                with_key: Some(188),
             },
             Method::Frame => Facts {
                 name: "frame",

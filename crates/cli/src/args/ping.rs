@@ -63,7 +63,7 @@ pub struct PingArgs {
     #[arg(short = '6', help_heading = "What to send")]
     pub v6: bool,
 
-    /// Payload, behind the ICMP or UDP header [default: 56B; stamp: 84B, with a key 172B]
+    /// Payload, behind the ICMP or UDP header [default: 56B; stamp: 100B, with a key 188B]
     #[arg(short, long, value_name = "SIZE", value_parser = values::size, help_heading = "What to send")]
     pub size: Option<u32>,
 

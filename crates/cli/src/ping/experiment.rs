@@ -431,7 +431,7 @@ mod tests {
     #[test]
     fn what_is_not_typed_is_usual() {
         let methods = [Method::Icmp, Method::Udp, Method::Tcp, Method::Stamp];
-        for (method, payload) in methods.into_iter().zip([56, 56, 56, 84]) {
+        for (method, payload) in methods.into_iter().zip([56, 56, 56, 100]) {
             let mut usual = Probe::new(PROBE, method);
             usual.payload = payload;
             assert_eq!(probe_of(&format!("::1 --method {method}")), usual);

@@ -111,6 +111,8 @@ pub enum ReflectorTime {
 pub struct FinalReport {
     /// Departures not reported before.
     pub follow_ups: Vec<FollowUp>,
+    /// Are the counts in its replies its own, and no copies of our numbers?
+    pub counts: bool,
     /// Its count of all that it received.
     pub received: Option<u64>,
     /// Packets that reached it and were not answered because a rate limit was reached.
@@ -139,6 +141,7 @@ impl FinalReport {
         });
         FinalReport {
             follow_ups: follow_ups.collect(),
+            counts: true,
             received: told.map(|told| widen_near(last, told.received)),
             refused: account.map_or(0, |account| account.refused),
             overflowed: account.map_or(0, |account| account.overflowed),

@@ -583,6 +583,9 @@ impl<'a, C: Channel> Engine<'a, C> {
         for follow_up in std::mem::take(&mut told.follow_ups) {
             self.take_follow_up(follow_up, now);
         }
+        if told.counts {
+            self.prober.reflector_counts();
+        }
         self.prober.set_final_count(told.received);
         let (sink, error) = (&mut *self.sink, &mut self.sink_error);
         self.prober

@@ -20,15 +20,16 @@ use delaylab_model::method::Method;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::prober::epoch::Epoch;
-use delaylab_traffic::prober::sequence::widen;
+use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::Key;
 use delaylab_wire::ntp::{ErrorEstimate, Format as TimeFormat};
 use delaylab_wire::stamp::{self, Form, Reflector, Sender};
 use delaylab_wire::stamp_tlv::{
-    CLOCK_IDENTITY_LEN, ClassOfService, FollowUpTelemetry, HEADER, Writer, is_authentic, kind,
-    parse_clock_identity, understood,
+    CLOCK_IDENTITY_LEN, ClassOfService, DirectMeasurement, FollowUpTelemetry, HEADER, Writer,
+    is_authentic, kind, parse_clock_identity, understood,
 };
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Bytes of an HMAC TLV.
 const HMAC_TLV: usize = HEADER + delaylab_wire::auth::TAG;
@@ -70,6 +71,7 @@ struct Layout {
     follow_up: bool,
     class: bool,
     clock: bool,
+    counts: bool,
     /// Bytes of padding, TLV header included.
     padding: usize,
 }
@@ -101,7 +103,8 @@ impl Layout {
         let follow_up = take(HEADER + FollowUpTelemetry::LEN);
         let clock = take(HEADER + CLOCK_IDENTITY_LEN);
         let class = take(HEADER + ClassOfService::LEN);
-        let any = follow_up || clock || class;
+        let counts = take(HEADER + DirectMeasurement::LEN);
+        let any = follow_up || clock || class || counts;
         let padding = if any { left } else { room };
         if !fits_padding(padding) {
             let next = base + HEADER;
@@ -115,12 +118,13 @@ impl Layout {
             follow_up,
             class,
             clock,
+            counts,
             padding,
         })
     }
 
     const fn any_tlv(&self) -> bool {
-        self.follow_up || self.class || self.clock
+        self.follow_up || self.class || self.clock || self.counts
     }
 }
 
@@ -136,6 +140,15 @@ fn too_small(reason: String) -> OpenError {
     }
 }
 
+/// What a reflector has counted of a session's packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    /// Those that reached it. Where it does not tell them apart: those that it answered (RFC 8762 §4.3).
+    arrived: u32,
+    /// Those of them that it did not answer.
+    refused: u32,
+}
+
 /// A STAMP Session-Sender's packets.
 #[derive(Debug)]
 pub struct Stamp {
@@ -147,8 +160,16 @@ pub struct Stamp {
     /// the next one below, by which a testbed's switch knows it. It is random, as a packet of ours that comes back unchanged
     /// would else pass for the answer to packet 0: where a reflector repeats our number, our own packets have zeros.
     first: u32,
-    /// The reflector's count before our packet 0.
-    counted: u32,
+    /// How many of ours tried the reflector.
+    tries: u32,
+    /// The reflector's counts before our packet 0.
+    before: Counts,
+    /// Packets that reached it and were not answered, as of the last reply.
+    refused: u32,
+    /// Does it tell counts of its own?
+    counting: bool,
+    /// Has a reply to a packet of the run been read?
+    begun: bool,
     facts: RecordFacts,
     clock: HostClock,
     reflector_time: ReflectorTime,
@@ -169,7 +190,11 @@ impl Stamp {
             ssid,
             error: ErrorEstimate::at_most(bound, synchronised, TimeFormat::Ntp),
             first: 0,
-            counted: 0,
+            tries: 0,
+            before: Counts::default(),
+            refused: 0,
+            counting: false,
+            begun: false,
             facts: RecordFacts::default(),
             clock: clock.clone(),
             reflector_time: ReflectorTime::AsItCame,
@@ -203,6 +228,13 @@ impl Stamp {
             };
             tlvs.push(kind::CLASS_OF_SERVICE, &class.to_bytes())?;
         }
+        if self.layout.counts {
+            let counts = DirectMeasurement {
+                sender_sent: self.sent_with(wire),
+                ..DirectMeasurement::default()
+            };
+            tlvs.push(kind::DIRECT_MEASUREMENT, &counts.to_bytes())?;
+        }
         match &self.key {
             Some(key) if self.layout.any_tlv() => tlvs.seal(key)?,
             _ => {}
@@ -214,6 +246,15 @@ impl Stamp {
             stamp::seal(key, packet);
         }
         Ok(())
+    }
+
+    /// How many packets we have sent with the one of this number. Those that tried the reflector have falling numbers.
+    fn sent_with(&self, wire: u32) -> u32 {
+        let before = self.first.wrapping_sub(wire);
+        match (1..=self.tries).contains(&before) {
+            true => before,
+            false => (self.tries + 1).wrapping_sub(before),
+        }
     }
 
     /// A reply whose seals hold.
@@ -237,11 +278,13 @@ impl Stamp {
         let mut echoed = false;
         let mut wire = self.first.wrapping_sub(1);
         for (attempt, patience) in (0..).zip(PATIENCE) {
+            self.tries = attempt + 1;
             let written = self.write(wire, &mut packet);
             written.map_err(|error| too_small(error.to_string()))?;
             let answer = exchange(socket, &packet, &mut buffer, patience, |answer| {
                 echoed |= answer == packet;
-                self.answer_to(wire, answer)
+                // Any of them: with a long way there and back the answer to the first comes when others were sent.
+                self.answer_to(wire..self.first, answer)
             });
             let answer = match answer {
                 // The path's MTU has just been learnt: now the kernel fragments.
@@ -250,7 +293,8 @@ impl Stamp {
             };
             match answer {
                 Some((packet, reply)) => {
-                    self.counted = reply.seq.wrapping_add(1);
+                    self.before = self.counts_before_the_run(&packet, &reply);
+                    self.counting = self.told(&packet).is_some();
                     self.facts = self.facts_of(&packet, &reply);
                     self.reflector_time = self.agreed();
                     return Ok(());
@@ -267,10 +311,48 @@ impl Stamp {
         Err(session::no_answer(settings, since))
     }
 
-    /// The reply to the packet of this number on the wire, and its bytes.
-    fn answer_to(&self, wire: u32, packet: &[u8]) -> Option<(Vec<u8>, Reflector)> {
+    /// The reply to a packet of one of these numbers on the wire, and its bytes.
+    fn answer_to(&self, wire: Range<u32>, packet: &[u8]) -> Option<(Vec<u8>, Reflector)> {
         let reply = self.read(packet)?;
-        (reply.sender.seq == wire).then(|| (packet.to_vec(), reply))
+        let wanted = reply.sender.seq.wrapping_sub(wire.start);
+        (wanted < wire.end.wrapping_sub(wire.start)).then(|| (packet.to_vec(), reply))
+    }
+
+    /// The counts that it tells. One that keeps no session counts nothing.
+    fn told(&self, packet: &[u8]) -> Option<DirectMeasurement> {
+        let value = understood(packet, self.layout.form.size(), kind::DIRECT_MEASUREMENT)?;
+        let told = DirectMeasurement::parse(value).ok();
+        told.filter(|told| told.reflector_received > 0)
+    }
+
+    /// What the reflector has counted with the packet that this answers.
+    fn counts(&self, packet: &[u8], reply: &Reflector) -> Counts {
+        let told = self.told(packet);
+        let answered = reply.seq.wrapping_add(1);
+        Counts {
+            arrived: told.map_or(answered, |told| told.reflector_received),
+            refused: told.map_or(0, |told| {
+                told.reflector_received.wrapping_sub(told.reflector_sent)
+            }),
+        }
+    }
+
+    /// What it will have counted before our packet 0, by its reply to one of those that tried it: with all of those that were
+    /// sent behind that one. A reflector that repeats our number counts nothing.
+    fn counts_before_the_run(&self, packet: &[u8], reply: &Reflector) -> Counts {
+        let counts = self.counts(packet, reply);
+        let behind = self.tries - self.nth_try(reply).unwrap_or(self.tries);
+        let arrived = match reply.seq == reply.sender.seq {
+            true => self.first,
+            false => counts.arrived.wrapping_add(behind),
+        };
+        Counts { arrived, ..counts }
+    }
+
+    /// Which of those that tried the reflector it answers, from 1.
+    fn nth_try(&self, reply: &Reflector) -> Option<u32> {
+        let nth = self.first.wrapping_sub(reply.sender.seq);
+        (1..=self.tries).contains(&nth).then_some(nth)
     }
 
     fn facts_of(&self, packet: &[u8], reply: &Reflector) -> RecordFacts {
@@ -359,17 +441,33 @@ impl Format for Stamp {
         let Some(reply) = self.read(packet) else {
             return Parsed::Rejected;
         };
+        if self.nth_try(&reply).is_some() {
+            if !self.begun {
+                self.before = self.counts_before_the_run(packet, &reply);
+            }
+            return Parsed::Ignored;
+        }
         let wire = reply.sender.seq.wrapping_sub(self.first);
         let Some(seq) = widen(last, wire, 32) else {
             return Parsed::Rejected;
         };
+        let counts = self.counts(packet, &reply);
+        let here = counts.arrived.wrapping_sub(1);
+        if !std::mem::replace(&mut self.begun, true) {
+            // Of those that tried it, one that was sent behind the one that it answered may never have got there.
+            let missed = self.before.arrived.wrapping_sub(here);
+            if missed <= self.tries {
+                self.before.arrived = here;
+            }
+        }
+        self.refused = counts.refused.wrapping_sub(self.before.refused);
         let follow_up = self.follow_up(packet, &reply);
         self.remember(reply.seq, seq);
         let reflector = FromReflector {
             r_rx: Some(reply.received()),
             r_user: Some(reply.sent()),
             r_dscp: self.class_there(packet),
-            reflector_seq: Some(reply.seq.wrapping_sub(self.counted)),
+            reflector_seq: Some(here.wrapping_sub(self.before.arrived)),
             server: None,
         };
         // A TWAMP-Light reflector may leave padding away; that is no corruption.
@@ -399,7 +497,11 @@ impl Format for Stamp {
         last: u64,
         patience: Nanos,
     ) -> FinalReport {
-        let mut told = FinalReport::default();
+        let mut told = FinalReport {
+            refused: self.refused,
+            counts: self.counting,
+            ..FinalReport::default()
+        };
         if self.facts.residence != Residence::ToDriver {
             return told;
         }
@@ -407,12 +509,22 @@ impl Format for Stamp {
         for seq in last + 1..=last + LAST_WORDS {
             self.emit(seq, &mut packet);
             let wire = (seq as u32).wrapping_add(self.first);
-            let take = |packet: &[u8]| self.answer_to(wire, packet);
+            let take = |packet: &[u8]| self.answer_to(wire..wire.wrapping_add(1), packet);
             let patience = patience.max(LAST_WORDS_FOR);
             let answer = exchange(socket, &packet, &mut buffer, patience, take);
             let Ok(Some((packet, reply))) = answer else {
                 break;
             };
+            if self.counting && seq == last + 1 {
+                // All that arrived before it are the run's.
+                let counts = self.counts(&packet, &reply);
+                let arrived = counts
+                    .arrived
+                    .wrapping_sub(self.before.arrived)
+                    .wrapping_sub(1);
+                told.received = Some(widen_near(last, arrived));
+                told.refused = counts.refused.wrapping_sub(self.before.refused);
+            }
             match self.follow_up(&packet, &reply) {
                 Some(follow_up) => told.follow_ups.push(follow_up),
                 None => break,
@@ -430,6 +542,7 @@ impl Format for Stamp {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_traffic::reflector as traffic;
     use delaylab_wire::stamp_tlv::{Item, spans};
     use proptest::prelude::*;
 
@@ -448,6 +561,123 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    /// A sender whose first packet has number 1000, and a reflector.
+    struct Pair {
+        stamp: Stamp,
+        reflector: traffic::Reflector,
+        now: Nanos,
+        size: usize,
+    }
+
+    impl Pair {
+        fn new(size: usize, policy: traffic::Policy) -> Self {
+            let layout = Layout::new(size, false, 0).unwrap();
+            let mut stamp = Stamp::new(layout, None, 9, &HostClock::of_kernel());
+            stamp.first = 1000;
+            Self {
+                stamp,
+                reflector: traffic::Reflector::new(policy, [1; 32]),
+                now: SECOND,
+                size,
+            }
+        }
+
+        fn reflected(&mut self, wire: u32) -> Option<Vec<u8>> {
+            self.now += MILLISECOND;
+            let mut packet = vec![0; self.size];
+            self.stamp.write(wire, &mut packet).unwrap();
+            let now = traffic::Now {
+                mono: self.now,
+                real: self.now,
+                clock_steps: 0,
+            };
+            let arrival = traffic::Arrival {
+                r_rx: None,
+                r_user: self.now,
+                traffic_class: None,
+                ttl: None,
+                overflowed: 0,
+            };
+            let from = "127.0.0.1:40000".parse().unwrap();
+            let mut reply = packet.clone();
+            let port = traffic::Port::Stamp;
+            match { &mut self.reflector }.datagram(now, from, port, &arrival, &packet, &mut reply) {
+                traffic::Verdict::Reply(_) => Some(reply),
+                _ => None,
+            }
+        }
+
+        /// Sends this packet of the run; the reflector's count of it, from 0, if it answers.
+        fn counted(&mut self, seq: u32) -> Option<u32> {
+            let reply = self.reflected(1000 + seq)?;
+            match self.stamp.parse(&reply, &reply, seq.into()) {
+                Parsed::Reply { reflector, .. } => reflector.reflector_seq,
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn open() -> traffic::Policy {
+        traffic::Policy::new(traffic::Access::Open { allow: Vec::new() })
+    }
+
+    /// With and without the reflector's own counts.
+    const SIZES: [usize; 2] = [100, 44];
+
+    /// The way there and back takes longer than the first packet is waited for.
+    #[test]
+    fn the_first_answer_that_comes_will_do() {
+        for (size, lost) in SIZES.into_iter().flat_map(|size| [(size, 0), (size, 1)]) {
+            let mut pair = Pair::new(size, open());
+            pair.stamp.tries = 3;
+            let answers =
+                Vec::from_iter((1..=3 - lost).map(|nth| pair.reflected(1000 - nth).unwrap()));
+            let (packet, reply) = pair.stamp.answer_to(997..1000, &answers[0]).unwrap();
+            assert_eq!(
+                pair.stamp.answer_to(997..999, &answers[0]).map(|_| ()),
+                None
+            );
+            pair.stamp.before = pair.stamp.counts_before_the_run(&packet, &reply);
+            assert_eq!(pair.stamp.before.arrived, 3);
+            for late in &answers[1..] {
+                assert!(matches!(pair.stamp.parse(late, late, 0), Parsed::Ignored));
+            }
+            let counted = [0, 1, 2].map(|seq| pair.counted(seq));
+            assert_eq!(counted, [Some(0), Some(1), Some(2)], "{size} {lost}");
+        }
+    }
+
+    #[test]
+    fn a_reflector_that_repeats_our_number_counts_as_we_do() {
+        let policy = traffic::Policy {
+            max_sessions: 0,
+            ..open()
+        };
+        let mut pair = Pair::new(44, policy);
+        pair.stamp.tries = 2;
+        let reply = pair.reflected(998).unwrap();
+        let reply = pair.stamp.read(&reply).unwrap();
+        pair.stamp.before = pair.stamp.counts_before_the_run(&[], &reply);
+        assert_eq!([0, 1, 5].map(|seq| pair.counted(seq)), [0, 1, 5].map(Some));
+    }
+
+    #[test]
+    fn what_was_not_answered_has_arrived_all_the_same() {
+        let mut policy = open();
+        policy.limits.loopback = true;
+        policy.limits.each.packets = 10;
+        policy.limits.each.burst = SECOND;
+        let mut pair = Pair::new(100, policy);
+        pair.stamp.tries = 1;
+        let first = pair.reflected(999).unwrap();
+        let reply = pair.stamp.read(&first).unwrap();
+        pair.stamp.before = pair.stamp.counts_before_the_run(&first, &reply);
+        let counted = Vec::from_iter((0..300).filter_map(|seq| Some((seq, pair.counted(seq)?))));
+        assert!(counted.len() < 50 && counted.iter().all(|&(seq, counted)| seq == counted));
+        let &(last, _) = counted.last().unwrap();
+        assert_eq!(pair.stamp.refused + counted.len() as u32, last + 1);
     }
 
     proptest! {

@@ -17,6 +17,8 @@ pub struct ReflectorCount {
     /// Did every count equal our own number? Then it may be a stateless copy of it (RFC 8762 §4.1).
     always_equal: bool,
     any: bool,
+    /// It is known to be a count.
+    known: bool,
 }
 
 impl ReflectorCount {
@@ -32,6 +34,11 @@ impl ReflectorCount {
     pub fn copied(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
         self.copies += 1;
         self.note(seq, sent_before, count);
+    }
+
+    /// The reflector counts, also where its count has been our own number so far.
+    pub const fn is_known(&mut self) {
+        self.known = true;
     }
 
     /// A reply came to a packet that had been given up as lost.
@@ -82,7 +89,7 @@ impl ReflectorCount {
     fn on_the_way(&self, sent: u64, final_count: Option<u64>) -> Option<LossDirection> {
         let (sent_up_to, counted) = match final_count {
             Some(received) => (sent, received),
-            None if self.always_equal && self.read() < sent => return None,
+            None if self.always_equal && !self.known && self.read() < sent => return None,
             None => self.highest?,
         };
         // The count has every copy. Of those that were not read it is not known whether they were copies.
@@ -184,6 +191,13 @@ mod tests {
     #[test]
     fn a_count_that_only_repeats_ours_says_nothing_about_loss() {
         assert_eq!(direction(&[(0, 0), (2, 2)], 3, None), None);
+        let mut count = ReflectorCount::default();
+        count.is_known();
+        [0, 2]
+            .into_iter()
+            .for_each(|seq| count.replied(seq, seq, Some(seq as u32)));
+        let found = count.direction(3, 0, None, LostInHost::default()).unwrap();
+        assert_eq!((found.forward, found.back, found.unknown), (0, 1, 0));
         assert_eq!(
             direction(&[(0, 0), (1, 1)], 2, None),
             Some(LossDirection::default())

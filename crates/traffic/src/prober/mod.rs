@@ -571,6 +571,11 @@ impl Prober {
         self.final_count = received;
     }
 
+    /// What the reflector's replies tell is a count of its own, and no copy of our numbers.
+    pub const fn reflector_counts(&mut self) {
+        self.reflector.is_known();
+    }
+
     /// What hosts say that they dropped of this probe's packets, the whole of their sockets counted.
     pub const fn set_dropped(&mut self, dropped: LostInHost) {
         self.dropped = dropped;
