@@ -40,8 +40,9 @@ impl Voice {
         let round_trip = summary.round_trip.as_ref()?.mean;
         let variation = summary.variation.ipdv_abs_mean? / SQRT_2;
         let counts = &summary.counts;
-        let sent = counts.sent.max(counts.received);
-        let lost = Lost::new(sent, sent - counts.received, loss);
+        // What was still under way when the probe was stopped is not known to be lost.
+        let ended = counts.ended().max(counts.received);
+        let lost = Lost::new(ended, ended - counts.received, loss);
         let delay = |way: &Option<Distribution>| way.as_ref().map(|delays| delays.mean);
         let delays = [delay(&summary.forward), delay(&summary.back)];
         let score = |way: usize| {
@@ -207,6 +208,19 @@ mod tests {
         let voice = Voice::new(&summary(19, false), None).unwrap();
         assert!((voice.score - mean_opinion_score(20e6, 0.0, 0.1)).abs() < 1e-12);
         assert_eq!((voice.worse, voice.loss_alike), (None, true));
+    }
+
+    #[test]
+    fn what_was_under_way_when_the_probe_was_stopped_is_not_lost() {
+        let mut summary = summary(10, false);
+        let score = |summary: &Summary| Voice::new(summary, None).unwrap();
+        let (lost, under_way) = (score(&summary), {
+            summary.counts.under_way = std::mem::take(&mut summary.counts.lost);
+            score(&summary)
+        });
+        assert!(lost.loss_alike && lost.score < under_way.score);
+        assert!(!under_way.loss_alike, "nothing is lost");
+        assert!((under_way.score - mean_opinion_score(20e6, 0.0, 0.0)).abs() < 1e-12);
     }
 
     /// Each way varies by itself: the variation of round trips gives that of one way.
