@@ -77,6 +77,15 @@ pub fn any_time(text: &str, unit: Nanos) -> Option<Time> {
     float_time(text.parse().ok()?, unit)
 }
 
+/// A time of which three digits count, as `%.3g` prints them.
+pub const fn of_three_digits(time: Time) -> Time {
+    let mut step = time.step;
+    while time.nanos.abs() / 1_000 >= step {
+        step *= 10;
+    }
+    Time { step, ..time }
+}
+
 /// A time from a number that was not printed as a decimal.
 pub fn float_time(value: f64, unit: Nanos) -> Option<Time> {
     let nanos = value * unit as f64;
@@ -154,6 +163,16 @@ mod tests {
         }
         assert_eq!(time("9223372036", SECOND), None);
         assert_eq!(time("999999999999999999.999999999999999999", SECOND), None);
+    }
+
+    #[test]
+    fn three_digits_count() {
+        let step = |text| any_time(text, MILLISECOND).map(|time| of_three_digits(time).step);
+        assert_eq!(step("0.411"), Some(1_000));
+        assert_eq!(step("1"), Some(MILLISECOND));
+        assert_eq!(step("-1.98"), Some(10_000));
+        assert_eq!(step("1.23e+03"), Some(10 * MILLISECOND));
+        assert_eq!(step("0"), Some(MILLISECOND));
     }
 
     #[test]

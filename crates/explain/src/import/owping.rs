@@ -11,18 +11,20 @@
 //! reflector processing time min/max = 0.00429/0.0329 ms
 //! seq_no=0 delay=0.411 ms (sync, err=0.628 ms)                                 -v
 //! seq_no=1 *LOST*
+//! seq_no=0 fwd_delay=-0.874 ms bck_delay=1.98 ms delay=1.11 ms proc_delay=0.02 ms (err=0.6 ms)
 //! 0 16172305034298462208 1 5.5e-05 16172305034300000000 1 6.1e-05 255          -R
 //! ```
 //!
 //! Source: owamp 4 and 5, owping.c, twping.c and stats.c. A raw packet is its number, when it was sent, is that clock
 //! synchronised, its error, the same of the receiver, and the TTL; times are seconds since 1900 in 2⁻³²
-//! s, and 0 as that of the receiver is a packet that was lost. Medians are of owping's buckets, 0.1 ms wide.
+//! s, and 0 as that of the receiver is a packet that was lost. Other times have the unit of `-n`, and none where
+//! that is seconds. Medians are of owping's buckets, 0.1 ms wide.
 
 use super::by_line::by_line;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{head, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
@@ -197,8 +199,9 @@ impl Session {
             self.packets.unanswered(seq);
             return true;
         }
-        let delay =
-            word_after(line, "delay=").and_then(|word| decimal::any_time(word, MILLISECOND));
+        // twping has delays of each direction before that of both.
+        let delay = after(line, " delay=").and_then(|rest| rest.split_once(' '));
+        let delay = delay.and_then(|(value, behind)| time(value, unit_of(behind)));
         let Some(delay) = delay else { return false };
         self.packets.reply(seq, delay.into());
         true
@@ -248,20 +251,13 @@ impl Session {
         let Some((values, unit)) = values.split_once(' ') else {
             return false;
         };
-        let unit = match unit.split(',').next() {
-            Some("s") => SECOND,
-            Some("us") => MICROSECOND,
-            Some("ns") => 1,
-            _ => MILLISECOND,
-        };
+        let unit = unit_of(unit);
         let names = [Statistic::Min, Statistic::Median, Statistic::Max];
         for (statistic, value) in names.into_iter().zip(values.split('/')) {
             // `nan` where nothing arrived.
-            let Some(mut time) = decimal::any_time(value, unit) else {
+            let Some(mut time) = time(value, unit) else {
                 continue;
             };
-            // Three digits that count.
-            time.step = time.step.max(time.nanos.abs() / 100);
             if statistic == Statistic::Median {
                 time.step = time.step.max(MILLISECOND / 10);
             }
@@ -317,9 +313,48 @@ impl Session {
     }
 }
 
+/// The unit with which a text begins.
+fn unit_of(text: &str) -> Nanos {
+    let units = [("ns", 1), ("us", MICROSECOND), ("ms", MILLISECOND)];
+    let named = units.into_iter().find(|(name, _)| text.starts_with(name));
+    named.map_or(SECOND, |(_, unit)| unit)
+}
+
+fn time(value: &str, unit: Nanos) -> Option<Time> {
+    decimal::any_time(value, unit).map(decimal::of_three_digits)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn round_trips(text: &str) -> Vec<Option<Nanos>> {
+        let imported = super::super::read(text.as_bytes(), None).unwrap();
+        let records = imported.streams[0].records.iter();
+        records.map(|record| record.round_trip()).collect()
+    }
+
+    /// Its delays of one direction are by two clocks.
+    #[test]
+    fn a_round_trip_of_twping_is_that_of_both_directions() {
+        let packets = "seq_no=0          fwd_delay=-0.874 ms bck_delay=1.98 ms delay=1.11 ms proc_delay=0.02 ms\t(err=0.6 ms)\n\
+                       seq_no=1          *LOST*\n";
+        assert_eq!(round_trips(packets), [Some(1_110_000), None]);
+    }
+
+    #[test]
+    fn delays_have_the_unit_of_their_line() {
+        let lines = "seq_no=0          delay=411 us\t(sync, err=628 us)\n\
+                     seq_no=1          delay=1.23e+03 ms\t(unsync)\n\
+                     seq_no=2          delay=0.000411 \t(unsync)\n\
+                     seq_no=3          delay=4.11e+05 ns\t(unsync)\n";
+        let delay = Some(411 * MICROSECOND);
+        assert_eq!(
+            round_trips(lines),
+            [delay, Some(1_230 * MILLISECOND), delay, delay]
+        );
+    }
 
     #[test]
     fn a_broken_line_that_begins_a_session_is_said_to_be_broken() {
