@@ -95,6 +95,7 @@ fn recomputed(imported: &Imported, stream: &Stream, said: &PrintedFigure) -> Opt
             let count = stream.records.len() as f64;
             Some(exactly((count - received(stream)) / count))
         }
+        Figure::Copies if !imported.format.rules.copies_in_records => None,
         Figure::Copies => Some(exactly(stream.records.counts().copies as f64)),
         _ => None,
     }

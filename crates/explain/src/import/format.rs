@@ -31,6 +31,8 @@ pub struct Rules {
     pub deviation_by_n: bool,
     /// Its records are its packets; else samples of something, which its counts are not of.
     pub counts_records: bool,
+    /// Its files have copies of replies, and not only how many there were.
+    pub copies_in_records: bool,
     /// Its delays were taken where the times that it prints were; else it has them from elsewhere, and they need not
     /// agree.
     pub times_of_records: bool,
@@ -45,6 +47,7 @@ impl Rules {
     pub const USUAL: Rules = Rules {
         deviation_by_n: false,
         counts_records: true,
+        copies_in_records: true,
         times_of_records: true,
         open_ended: false,
         at_interface: false,

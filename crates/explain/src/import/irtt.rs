@@ -22,7 +22,10 @@ pub static FORMAT: Format = Format {
     command: "irtt client -o FILE TARGET",
     looks: "keys `round_trips` and `stats`",
     signs: &[r#""round_trips""#, "irtt"],
-    rules: Rules::USUAL,
+    rules: Rules {
+        copies_in_records: false,
+        ..Rules::USUAL
+    },
     is,
     read,
 };
@@ -227,9 +230,15 @@ fn record(trip: &RoundTrip, size: Option<u32>, dscp: Dscp) -> Record {
 }
 
 fn said(imported: &mut Imported, stats: &Stats) {
+    // It counts copies as received, and its file does not say whose they are (result.go).
+    let received = stats.packets_received.saturating_sub(stats.duplicates);
+    let word = match stats.duplicates {
+        0 => "packets_received",
+        _ => "packets_received less duplicates",
+    };
     let counts = [
         (Figure::Sent, "packets_sent", stats.packets_sent),
-        (Figure::Received, "packets_received", stats.packets_received),
+        (Figure::Received, word, received),
         (Figure::Copies, "duplicates", stats.duplicates),
     ];
     for (what, word, value) in counts {
@@ -279,5 +288,26 @@ fn said(imported: &mut Imported, stats: &Stats) {
                 );
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::{self, check};
+
+    #[test]
+    fn copies_are_no_disagreement() {
+        let sample = include_str!("../../tests/data/import/irtt.json");
+        let with_a_copy = sample
+            .replace(r#""packets_received": 8"#, r#""packets_received": 9"#)
+            .replace(r#""duplicates": 0"#, r#""duplicates": 1"#);
+        assert_ne!(with_a_copy, sample);
+        let imported = import::read(with_a_copy.as_bytes(), None).unwrap();
+        assert_eq!(check(&imported), []);
+        // Its delays are still held against those of its packets.
+        let wrong = with_a_copy.replace(r#""mean": 23881008"#, r#""mean": 23881010"#);
+        let imported = import::read(wrong.as_bytes(), None).unwrap();
+        assert_eq!(check(&imported).len(), 1);
     }
 }

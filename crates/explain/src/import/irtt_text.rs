@@ -3,17 +3,19 @@
 //! ```text
 //! [10.0.0.1:2112] [Connected] connection established
 //! seq=0 rtt=23.84ms rd=74.9µs sd=23.77ms ipdv=n/a
+//! DUP! seq=0                                                         the same reply again
 //!                          Min     Mean   Median      Max  Stddev
 //!                 RTT  23.73ms  23.88ms  23.86ms  24.04ms  95.9µs
 //!    packets sent/received: 12/8 (33.33% loss)
 //! ```
 //!
-//! Packets that have no line were lost. A round trip is without the server's time, if it stamped.
+//! Packets that have no line were lost. A round trip is without the server's time, if it stamped. What irtt says it
+//! received has the copies in it (result.go).
 
-use super::by_line::by_line;
+use super::by_line::by_call;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Statistic};
-use super::packets::{Frame, Packets};
+use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, icmp_or_udp_headers, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::method::Method;
@@ -37,12 +39,11 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let line = |heard: &mut Heard, line: &str, _: &mut Imported| heard.line(line);
-    Ok(by_line(
+    Ok(by_call(
         input,
         &FORMAT,
-        Heard::default(),
-        line,
+        Heard::begun_by,
+        Heard::line,
         Heard::finish,
     ))
 }
@@ -53,6 +54,8 @@ struct Heard {
     version: Option<String>,
     packets: Option<Packets>,
     counts: Option<(u64, u64)>,
+    /// Replies beyond the first, which are among those received.
+    copies: u64,
     loss: Option<decimal::Number>,
     length: Option<u32>,
     took: Option<Nanos>,
@@ -61,11 +64,23 @@ struct Heard {
 }
 
 impl Heard {
+    /// `[Connecting] connecting to 10.77.2.1`
+    fn begun_by(line: &str) -> Option<Self> {
+        line.starts_with("[Connecting] ").then(Self::default)
+    }
+
     /// Takes a line; false where it says nothing that is known.
     fn line(&mut self, line: &str) -> bool {
         let trimmed = line.trim();
         if trimmed.starts_with("seq=") {
             return self.packet(trimmed);
+        }
+        if let Some(seq) = trimmed.strip_prefix("DUP! seq=") {
+            // With -q copies have lines and first replies have none.
+            if let (Some(seq), Some(packets)) = (leading_number(seq), &mut self.packets) {
+                packets.reply(seq, Reply::default());
+            }
+            return true;
         }
         if let Some(target) = line
             .strip_prefix('[')
@@ -76,6 +91,8 @@ impl Heard {
             self.version = Some(version.to_owned());
         } else if let Some(counts) = trimmed.strip_prefix("packets sent/received: ") {
             return self.read_counts(counts);
+        } else if let Some(copies) = trimmed.strip_prefix("*** DUPLICATES: ") {
+            self.copies = leading_number(copies).unwrap_or(0);
         } else if let Some(length) = trimmed.strip_prefix("packet length: ") {
             self.length = leading_number(length).and_then(|length| u32::try_from(length).ok());
         } else if let Some(took) = trimmed.strip_prefix("duration: ") {
@@ -149,23 +166,25 @@ impl Heard {
     }
 
     fn finish(self, imported: &mut Imported) {
-        imported.version = self.version;
+        imported.version = self.version.or(imported.version.take());
         let packets = self.packets.unwrap_or_default();
         let (answered, _) = packets.answered();
-        let complete = self.counts.is_none_or(|(_, received)| received == answered);
-        if self.counts.is_none() || !self.ended {
+        let counts = self.counts;
+        let counts = counts.map(|(sent, received)| (sent, received.saturating_sub(self.copies)));
+        let complete = counts.is_none_or(|(_, received)| received == answered);
+        if counts.is_none() || !self.ended {
             imported.warn("irtt's summary is missing or not whole: the file ends before irtt did");
         }
         if !complete {
             imported.warn(format!(
                 "irtt says that {} replies came and the file has lines for {answered} (-q prints none): packets without a line were left out, not counted as lost",
-                self.counts.map_or(0, |(_, received)| received)
+                counts.map_or(0, |(_, received)| received)
             ));
         }
         if answered > 0 {
             imported.warn("irtt's text has no times of day: absolute times are made up from sequence numbers; `irtt client -o FILE` writes every stamp");
         }
-        let sent = self.counts.map(|(sent, _)| sent);
+        let sent = counts.map(|(sent, _)| sent);
         let gaps = Nanos::try_from(sent.unwrap_or(0).saturating_sub(1)).unwrap_or(0);
         let period = self
             .took
@@ -182,18 +201,22 @@ impl Heard {
             period: period.unwrap_or(SECOND),
             ..Frame::of_target(self.target, Method::Udp)
         };
-        packets.add(frame, imported);
-        if let Some((sent, received)) = self.counts {
+        let stream = packets.add(frame, imported);
+        if let Some((sent, received)) = counts {
             for (what, value) in [(Figure::Sent, sent), (Figure::Received, received)] {
-                imported.say_count(0, what, value, format!("packets {what} {value}"));
+                imported.say_count(stream, what, value, format!("packets {what} {value}"));
             }
+        }
+        if self.copies > 0 {
+            let printed = format!("DUPLICATES: {}", self.copies);
+            imported.say_count(stream, Figure::Copies, self.copies, printed);
         }
         if let Some(loss) = self.loss {
             let printed = format!("{}% loss", loss.value);
-            imported.say_percent(0, Figure::LossShare, loss, printed);
+            imported.say_percent(stream, Figure::LossShare, loss, printed);
         }
         for (what, time, printed) in self.spreads {
-            imported.say_time(0, what, time, printed);
+            imported.say_time(stream, what, time, printed);
         }
     }
 }
@@ -230,7 +253,7 @@ fn spread(line: &str) -> Option<(&'static str, Delay)> {
 }
 
 fn no_matter(line: &str) -> bool {
-    const KNOWN: [&str; 12] = [
+    const KNOWN: [&str; 13] = [
         "Min",
         "---",
         "send IPDV",
@@ -239,10 +262,66 @@ fn no_matter(line: &str) -> bool {
         "timer error",
         "server packets received",
         "bytes sent/received",
+        "late (out-of-order) pkts",
         "send/receive rate",
         "protocol version",
         "json format version",
         "go version",
     ];
     line.is_empty() || KNOWN.iter().any(|known| line.starts_with(known))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::{self, Imported, check};
+    use delaylab_model::record::{Outcome, Record};
+
+    fn text(text: &str) -> Imported {
+        import::read(text.as_bytes(), None).unwrap()
+    }
+
+    fn outcomes(imported: &Imported, stream: usize) -> Vec<Outcome> {
+        let records = imported.streams[stream].records.iter();
+        records.map(|record| record.outcome).collect()
+    }
+
+    /// Of four packets two are answered, one of them twice.
+    const WITH_A_COPY: &str = "[Connecting] connecting to 10.0.0.1\n\
+        [10.0.0.1:2112] [Connected] connection established\n\
+        seq=0 rtt=23.84ms rd=74.9µs sd=23.77ms ipdv=n/a\n\
+        seq=2 rtt=23.84ms rd=74.9µs sd=23.77ms ipdv=n/a\n\
+        DUP! seq=2\n\
+        packets sent/received: 4/3 (50.00% loss)\n\
+        *** DUPLICATES: 1 (33.33%)\n\
+        timer stats: 0/4 (0.00%) missed, 0.29% error\n";
+
+    #[test]
+    fn a_copy_hides_no_loss() {
+        let imported = text(WITH_A_COPY);
+        assert_eq!(
+            outcomes(&imported, 0),
+            [Outcome::Ok, Outcome::Lost, Outcome::Ok, Outcome::Lost]
+        );
+        let copies = imported.streams[0].records.iter();
+        assert_eq!(
+            copies.map(|it: Record| it.copies).collect::<Vec<_>>(),
+            [0, 0, 1, 0]
+        );
+        assert_eq!(check(&imported), []);
+        assert_eq!(imported.warnings.len(), 1, "{:?}", imported.warnings);
+    }
+
+    #[test]
+    fn two_calls_in_one_file_are_two_streams() {
+        let lost = WITH_A_COPY
+            .replace("seq=2 rtt", "seq=1 rtt")
+            .replace("DUP! seq=2", "DUP! seq=1");
+        let imported = text(&format!("{WITH_A_COPY}{lost}"));
+        assert_eq!(
+            outcomes(&imported, 1),
+            [Outcome::Ok, Outcome::Ok, Outcome::Lost, Outcome::Lost]
+        );
+        assert_eq!((imported.streams.len(), check(&imported)), (2, Vec::new()));
+    }
 }

@@ -30,7 +30,10 @@ pub static FORMAT: Format = Format {
     command: "sockperf ping-pong -i TARGET --full-log FILE",
     looks: "lines such as `sockperf: Summary: Latency is 95.268 usec`",
     signs: &["sockperf"],
-    rules: Rules::USUAL,
+    rules: Rules {
+        copies_in_records: false,
+        ..Rules::USUAL
+    },
     is,
     read,
 };
