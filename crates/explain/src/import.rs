@@ -8,7 +8,7 @@
 //! | `format` | what a format is |
 //! | `input` | a file as it comes: unpacked, line by line |
 //! | `records`, `rows` | the packets of a stream, a few bytes each |
-//! | `text`, `icmp_words`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr` | what several formats need |
+//! | `text`, `icmp_words`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr`, `fping_targets` | what several formats need |
 //! | each other | one format |
 //!
 //! A format is a file with a `FORMAT`, and its line in `FORMATS` below: help, messages and tests
@@ -33,6 +33,7 @@ mod flowmon;
 mod format;
 mod fping;
 mod fping_json;
+mod fping_targets;
 mod hping3;
 mod icmp_words;
 mod imported;

@@ -12,16 +12,23 @@ pub fn iso(text: &str) -> Option<Nanos> {
 }
 
 /// A date and a time of day; without a zone, of UTC. `2026-11-23 12:32 UTC`, `2026-11-23T12:32:05.123 +0100`,
-/// `23.11.2026 12:32:05`. `None` where there are two ways to read it: `11/12/2026`, or a zone by its letters, such as `CST`.
+/// `23.11.2026 12:32:05`, `Mon Nov 23 12:32:05 2026`. `None` where there are two ways to read it: `11/12/2026`, or a zone by its letters, such as `CST`.
 pub fn local(text: &str) -> Option<Nanos> {
     let text = text.trim();
     if let Some(time) = iso(text) {
         return Some(time);
     }
     let (civil, zone) = text.split_at(end_of_time(text));
-    let time: DateTime = year_first(civil).parse().ok()?;
-    let time = bounded(time.to_zoned(TimeZone::UTC).ok()?.timestamp())?;
-    Some(time - east_of_utc(zone.trim())?)
+    let Ok(time) = year_first(civil).parse() else {
+        // As of ctime(3).
+        let time = DateTime::strptime("%a %b %d %H:%M:%S %Y", text).ok()?;
+        return of_utc(time);
+    };
+    Some(of_utc(time)? - east_of_utc(zone.trim())?)
+}
+
+fn of_utc(time: DateTime) -> Option<Nanos> {
+    bounded(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 /// Is it a date without a time of day?
@@ -136,10 +143,15 @@ mod tests {
             "2026/11/23 13:32:05 GMT+0100",
             "23.11.2026 12:32:05",
             "23.11.2026, 13:32:05 +01:00",
+            "Mon Nov 23 12:32:05 2026",
         ] {
             assert_eq!(local(offset), Some(noon), "{offset}");
         }
         assert_eq!(local("1.2.2026 00:00"), local("2026-02-01"));
+        assert_eq!(
+            local("Mon Feb  2 00:00:00 2026"),
+            local("2026-02-02 00:00:00")
+        );
         for none in [
             "",
             "noon",

@@ -13,12 +13,12 @@
 //! them. With `-D` a line begins with the real time at which fping read the reply.
 
 use super::by_line::by_line;
-use super::decimal::{self, Number};
-use super::figure::{Figure, Statistic, min_avg_max};
-use super::packets::{Frame, Packets, Reply};
+use super::decimal;
+use super::figure::{Delay, Figure, PrintedFigure, min_avg_max};
+use super::fping_targets::{Said, Targets};
+use super::packets::Reply;
 use super::text::{after, head, leading_number, stamp};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
-use delaylab_model::method::Method;
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream};
 use delaylab_model::{MILLISECOND, Nanos};
 
 pub static FORMAT: Format = Format {
@@ -34,10 +34,8 @@ pub static FORMAT: Format = Format {
 fn is(bytes: &[u8]) -> bool {
     head(bytes).lines().any(|line| {
         let (_, line) = stamp(line);
-        match split(line) {
-            Some((_, rest)) => Line::read(rest).is_some(),
-            None => alive(line).is_some(),
-        }
+        let said = split(line).and_then(|(name, rest)| Some((name, said(rest, None)?)));
+        said.or_else(|| alive(line, None)).is_some()
     })
 }
 
@@ -48,7 +46,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
 
 #[derive(Default)]
 struct Call {
-    targets: Vec<Target>,
+    targets: Targets,
     /// ICMP errors, which name no packet.
     errors: u64,
 }
@@ -56,12 +54,9 @@ struct Call {
 impl Call {
     fn line(&mut self, line: &str) -> bool {
         let (read_at, line) = stamp(line);
-        if let Some((name, what)) =
-            split(line).and_then(|(name, rest)| Some((name, Line::read(rest)?)))
-        {
-            Target::named(&mut self.targets, name).take(what, read_at);
-        } else if let Some((name, reply)) = alive(line) {
-            Target::named(&mut self.targets, name).take(reply, read_at);
+        let said = split(line).and_then(|(name, rest)| Some((name, said(rest, read_at)?)));
+        if let Some((name, said)) = said.or_else(|| alive(line, read_at)) {
+            self.targets.take(name, said);
         } else if line.starts_with("ICMP ") && line.contains(" for ICMP Echo sent to ") {
             self.errors += 1;
         } else {
@@ -77,165 +72,72 @@ impl Call {
                 self.errors
             ));
         }
-        for target in self.targets {
-            target.finish(imported);
-        }
-    }
-}
-
-/// What a line says of its target.
-enum Line<'a> {
-    Reply(u64, &'a str),
-    Lost(u64),
-    /// `20/15/25%, min/avg/max = 22.5/24.3/46.2`
-    Totals(Totals),
-    /// `22.9 - 23.0`
-    List(Vec<Option<decimal::Time>>),
-}
-
-struct Totals {
-    sent: u64,
-    received: u64,
-    loss: Option<Number>,
-    times: Vec<(Statistic, decimal::Time, String)>,
-}
-
-impl<'a> Line<'a> {
-    fn read(rest: &'a str) -> Option<Self> {
-        if let Some(rest) = rest
-            .strip_prefix('[')
-            .or_else(|| rest.strip_prefix("duplicate for ["))
-        {
-            let seq = leading_number(rest)?;
-            let behind = after(rest, "], ")?;
-            if behind.starts_with("timed out") {
-                return Some(Line::Lost(seq));
-            }
-            let time = after(behind, " bytes, ")?.split(' ').next()?;
-            return Some(Line::Reply(seq, time));
-        }
-        if let Some(rest) = rest.strip_prefix("xmt/rcv/%") {
-            let (percent_of, totals) = rest.split_once(" = ")?;
-            return Some(Line::Totals(Totals::read(percent_of, totals)?));
-        }
-        let times = rest.split(' ').map(|word| match word {
-            "-" => Some(None),
-            word => decimal::time(word, MILLISECOND).map(Some),
-        });
-        Some(Line::List(times.collect::<Option<Vec<_>>>()?))
-    }
-}
-
-impl Totals {
-    /// `20/15/25%, outage(ms) = 500, min/avg/max = 22.5/24.3/46.2`. With copies fping has more replies than
-    /// packets, and says the share that returned.
-    fn read(percent_of: &str, text: &str) -> Option<Self> {
-        let mut parts = text.split(", ");
-        let mut counts = parts.next()?.split('/');
-        let mut totals = Totals {
-            sent: counts.next()?.parse().ok()?,
-            received: counts.next()?.parse().ok()?,
-            loss: (counts.next())
-                .filter(|_| percent_of == "loss")
-                .and_then(|loss| decimal::number(loss.trim_end_matches('%'))),
-            times: Vec::new(),
-        };
-        if let Some(values) = parts.find_map(|part| part.strip_prefix("min/avg/max = ")) {
-            totals.times = min_avg_max(values)?;
-        }
-        Some(totals)
-    }
-}
-
-/// What is known of one target.
-struct Target {
-    name: String,
-    packets: Packets,
-    totals: Option<Totals>,
-    list: Option<Vec<Option<decimal::Time>>>,
-}
-
-impl Target {
-    fn named<'a>(targets: &'a mut Vec<Target>, name: &str) -> &'a mut Target {
-        let known = targets.iter().position(|target| target.name == name);
-        let index = known.unwrap_or_else(|| {
-            targets.push(Target {
-                name: name.to_owned(),
-                packets: Packets::new(),
-                totals: None,
-                list: None,
-            });
-            targets.len() - 1
-        });
-        &mut targets[index]
-    }
-
-    fn take(&mut self, line: Line, read_at: Option<Nanos>) {
-        match line {
-            Line::Reply(seq, time) => {
-                let round_trip = decimal::time(time, MILLISECOND);
-                let reply = Reply {
-                    round_trip,
-                    read_at,
-                    ..Reply::default()
-                };
-                self.packets.reply(seq, reply);
-            }
-            Line::Lost(seq) => self.packets.unanswered(seq),
-            // -Q prints totals again and again: the last ones are of all.
-            Line::Totals(totals) => self.totals = Some(totals),
-            Line::List(list) => self.list = Some(list),
-        }
-    }
-
-    fn finish(mut self, imported: &mut Imported) {
-        // The lines say more than the list at the end; with -q there are no lines.
-        let listed = self.list.is_some();
-        if let Some(list) = self.list.take().filter(|_| self.packets.is_empty()) {
-            for (seq, round_trip) in (0..).zip(list) {
-                self.packets.answered_or_not(seq, round_trip);
-            }
-        }
-        let silent = self.packets.is_empty();
-        if self.totals.is_none() && !listed {
-            imported.warn("fping's summary is missing: it goes to standard error (`2>&1` keeps it), and without it nobody can say whether the file is whole");
-        } else if silent {
-            imported.warn(
-                "the file has only fping's summary and no line for any packet (-q prints none)",
-            );
-        }
-        let frame = Frame {
-            first: (!silent).then_some(0),
-            fill: !silent,
-            ..Frame::of_target(self.name, Method::Icmp)
-        };
-        let stream = imported.streams.len();
-        let packets = self.packets.finish(frame, imported);
-        if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
+        let advice = ", which goes to standard error (`2>&1` keeps it)";
+        self.targets.finish(advice, imported);
+        let undated = |it: &Stream| it.clock == Clock::MadeUp && !it.records.is_empty();
+        if imported.streams.iter().any(undated) {
             imported.warn("the file has no time stamps (`fping -D` prints them): absolute times are made up from sequence numbers, a second apart");
         }
-        imported.streams.push(packets);
-        if let Some(totals) = self.totals {
-            totals_said(imported, stream, totals);
-        }
     }
 }
 
-fn totals_said(imported: &mut Imported, stream: usize, totals: Totals) {
-    for (what, word, value) in [
-        (Figure::Sent, "xmt", totals.sent),
-        (Figure::Received, "rcv", totals.received),
-    ] {
+/// What the rest of a line says of its target.
+fn said(rest: &str, read_at: Option<Nanos>) -> Option<Said> {
+    let copy = rest.strip_prefix("duplicate for [");
+    if let Some(numbered) = copy.or_else(|| rest.strip_prefix('[')) {
+        let seq = leading_number(numbered)?;
+        let behind = after(numbered, "], ")?;
+        if behind.starts_with("timed out") {
+            return Some(Said::TimedOut(seq));
+        }
+        let reply = reply(after(behind, " bytes, ")?.split(' ').next()?, read_at);
+        return Some(match copy {
+            Some(_) => Said::Copy(seq, reply),
+            None => Said::Reply(seq, reply),
+        });
+    }
+    if let Some(rest) = rest.strip_prefix("xmt/rcv/%") {
+        let (percent_of, totals) = rest.split_once(" = ")?;
+        return Some(Said::Summary(totals_said(percent_of, totals)?));
+    }
+    let times = rest.split(' ').map(|word| match word {
+        "-" => Some(None),
+        word => decimal::time(word, MILLISECOND).map(Some),
+    });
+    Some(Said::List(times.collect::<Option<Vec<_>>>()?))
+}
+
+fn reply(time: &str, read_at: Option<Nanos>) -> Reply {
+    Reply {
+        round_trip: decimal::time(time, MILLISECOND),
+        read_at,
+        ..Reply::default()
+    }
+}
+
+/// `20/15/25%, outage(ms) = 500, min/avg/max = 22.5/24.3/46.2`. With copies fping has more replies than
+/// packets, and says the share that returned.
+fn totals_said(percent_of: &str, text: &str) -> Option<Vec<PrintedFigure>> {
+    let mut parts = text.split(", ");
+    let mut counts = parts.next()?.split('/');
+    let mut said = Vec::new();
+    for (what, word) in [(Figure::Sent, "xmt"), (Figure::Received, "rcv")] {
+        let value = counts.next()?.parse().ok()?;
         let printed = format!("{word} {value}");
-        imported.say_count(stream, what, value, printed);
+        said.push(PrintedFigure::count(0, what, value, printed));
     }
-    if let Some(loss) = totals.loss {
+    let loss = counts.next().filter(|_| percent_of == "loss");
+    if let Some(loss) = loss.and_then(|loss| decimal::number(loss.trim_end_matches('%'))) {
         let printed = format!("{}% loss", loss.value);
-        imported.say_percent(stream, Figure::LossShare, loss, printed);
+        said.push(PrintedFigure::percent(0, Figure::LossShare, loss, printed));
     }
-    for (statistic, time, printed) in totals.times {
-        imported.say_round_trip(stream, statistic, time, printed);
+    if let Some(values) = parts.find_map(|part| part.strip_prefix("min/avg/max = ")) {
+        let times = min_avg_max(values)?.into_iter();
+        said.extend(times.map(|(statistic, time, printed)| {
+            PrintedFigure::time(0, Figure::Of(Delay::RoundTrip, statistic), time, printed)
+        }));
     }
+    Some(said)
 }
 
 /// `name : rest`; names are padded to the same width.
@@ -245,11 +147,98 @@ fn split(line: &str) -> Option<(&str, &str)> {
 }
 
 /// `10.0.0.1 is alive (0.082 ms)`
-fn alive(line: &str) -> Option<(&str, Line<'_>)> {
+fn alive(line: &str, read_at: Option<Nanos>) -> Option<(&str, Said)> {
     if let Some(name) = line.strip_suffix(" is unreachable") {
-        return Some((name, Line::Lost(0)));
+        return Some((name, Said::Alive(None)));
     }
     let (name, time) = line.split_once(" is alive (")?;
     let time = time.strip_suffix(" ms)")?;
-    Some((name, Line::Reply(0, time)))
+    Some((name, Said::Alive(Some(reply(time, read_at)))))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::{self, Imported, check};
+    use delaylab_model::record::{Outcome, Record};
+    use delaylab_model::{MILLISECOND, SECOND};
+
+    fn text(text: &str) -> Imported {
+        import::read(text.as_bytes(), None).unwrap()
+    }
+
+    /// Of each stream how many were answered, how many lost, and how many copies there are.
+    fn counts(imported: &Imported) -> Vec<(usize, usize, u64)> {
+        let streams = imported.streams.iter();
+        let counts = streams.map(|stream| {
+            let is = |outcome| move |record: &Record| record.outcome == outcome;
+            let number = |outcome| stream.records.iter().filter(is(outcome)).count();
+            let copies = stream.records.counts().copies;
+            (number(Outcome::Ok), number(Outcome::Lost), copies)
+        });
+        counts.collect()
+    }
+
+    #[test]
+    fn a_date_in_front_of_a_line_is_no_name() {
+        for stamps in [
+            ["2026-11-23 12:32:05", "2026-11-23 12:32:06"],
+            ["2026-11-23T13:32:05+0100", "2026-11-23T13:32:06+0100"],
+            ["Mon Nov 23 12:32:05 2026", "Mon Nov 23 12:32:06 2026"],
+        ] {
+            let lines = [0, 1].map(|seq| {
+                let stamp = stamps[seq];
+                format!("[{stamp}] 10.0.0.1 : [{seq}], 64 bytes, 0.09 ms (0.09 avg, 0% loss)\n")
+            });
+            let imported = text(&lines.concat());
+            assert_eq!(imported.streams[0].name, "10.0.0.1");
+            assert_eq!(counts(&imported), [(2, 0, 0)]);
+            let first = imported.streams[0].records.get(0).unwrap();
+            assert_eq!(first.t_recv, Some(1_795_437_125 * SECOND));
+        }
+        let unknown = text("[noon] 10.0.0.1 : [0], 64 bytes, 0.09 ms (0.09 avg, 0% loss)\n");
+        assert_eq!(unknown.streams[0].name, "10.0.0.1");
+        let first = unknown.streams[0].records.get(0).unwrap();
+        assert_eq!(first.round_trip(), Some(9 * MILLISECOND / 100));
+    }
+
+    const ANSWERED: &str = "10.0.0.1 : [0], 64 bytes, 0.10 ms (0.10 avg, 0% loss)\n\
+        10.0.0.1 : [1], 64 bytes, 0.10 ms (0.10 avg, 0% loss)\n";
+    const ALL_CAME: &str = "10.0.0.1 : xmt/rcv/%loss = 2/2/0%, min/avg/max = 0.10/0.10/0.10\n";
+    const TIMED_OUT: &str = "10.0.0.1 : [0], timed out (NaN avg, 100% loss)\n\
+        10.0.0.1 : [1], timed out (NaN avg, 100% loss)\n";
+    const NONE_CAME: &str = "10.0.0.1 : xmt/rcv/%loss = 2/0/100%\n";
+
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let (came, lost) = ((2, 0, 0), (0, 2, 0));
+        for (lines, expected) in [
+            ([ANSWERED, ALL_CAME, TIMED_OUT, NONE_CAME], [came, lost]),
+            ([TIMED_OUT, NONE_CAME, ANSWERED, ALL_CAME], [lost, came]),
+            ([ALL_CAME, ANSWERED, ALL_CAME, ANSWERED], [came, came]),
+            ([NONE_CAME, TIMED_OUT, NONE_CAME, TIMED_OUT], [lost, lost]),
+            ([ANSWERED, "", ANSWERED, ""], [came, came]),
+        ] {
+            let imported = text(&lines.concat());
+            assert_eq!(counts(&imported), expected, "{lines:?}");
+            assert_eq!(check(&imported), [], "{lines:?}");
+        }
+        let alive = "10.0.0.1 is alive (0.08 ms)\n";
+        assert_eq!(counts(&text(&alive.repeat(2))), [(1, 0, 0); 2]);
+        let list = "10.0.0.1 : 22.9 - 22.7\n";
+        assert_eq!(counts(&text(&list.repeat(2))), [(2, 1, 0); 2]);
+    }
+
+    /// Without -q a copy has a line as its reply has.
+    #[test]
+    fn a_copy_begins_no_call() {
+        let copy = ANSWERED.lines().nth(1).unwrap();
+        let imported = text(&format!("{ANSWERED}{copy}\n{ALL_CAME}"));
+        assert_eq!(counts(&imported), [(2, 0, 1)]);
+        let late = format!(
+            "{}{ANSWERED}",
+            TIMED_OUT.lines().next().unwrap().to_owned() + "\n"
+        );
+        assert_eq!(counts(&text(&late)), [(2, 0, 0)]);
+    }
 }

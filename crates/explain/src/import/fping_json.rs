@@ -10,12 +10,11 @@
 //! Source: fping 5.5, doc/fping-json.md. What it does not name is to be ignored.
 
 use super::decimal;
-use super::figure::{Figure, Statistic};
-use super::order::Unwrap;
-use super::packets::{Frame, Packets, Reply};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::fping_targets::{Said, Targets};
+use super::packets::Reply;
 use super::{Format, ImportError, Imported, Input, Options, Rules, json};
 use delaylab_model::MILLISECOND;
-use delaylab_model::method::Method;
 use serde_json::Value;
 
 pub static FORMAT: Format = Format {
@@ -35,112 +34,79 @@ fn is(bytes: &[u8]) -> bool {
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
-    let mut targets: Vec<Target> = Vec::new();
+    let mut targets = Targets::default();
     json::each(input, &mut imported, |_, document| {
         for (kind, event) in document.as_object().into_iter().flatten() {
-            if let Some(host) = json::text(event, "host") {
-                Target::named(&mut targets, host).take(kind, event);
+            if let (Some(host), Some(said)) = (json::text(event, "host"), said(kind, event)) {
+                targets.take(host, said);
             }
         }
     })?;
-    if !targets.is_empty() {
+    targets.finish("", &mut imported);
+    if !imported.streams.is_empty() {
         imported.warn("fping --json has no times of day: absolute times are made up from sequence numbers, a second apart");
-    }
-    for target in targets {
-        target.finish(&mut imported);
     }
     Ok(imported)
 }
 
-struct Target {
-    name: String,
-    packets: Packets,
-    numbers: Unwrap,
-    list: Vec<Value>,
-    summary: Option<Value>,
+/// What an event says of its host.
+fn said(kind: &str, event: &Value) -> Option<Said> {
+    let seq = || json::whole_number(event, "seq");
+    Some(match kind {
+        "resp" => {
+            let reply = Reply {
+                round_trip: json::time(event, "rtt", MILLISECOND),
+                ttl: json::whole_number(event, "ttl"),
+                ..Reply::default()
+            };
+            Said::Reply(seq()?, reply)
+        }
+        "timeout" => Said::TimedOut(seq()?),
+        "vSum" => {
+            let values = event.get("values").and_then(Value::as_array)?.iter();
+            let times = values.map(|value| decimal::any_time(&value.to_string(), MILLISECOND));
+            Said::List(times.collect())
+        }
+        "summary" => Said::Summary(figures(event)),
+        _ => return None,
+    })
 }
 
-impl Target {
-    fn named<'a>(targets: &'a mut Vec<Target>, name: &str) -> &'a mut Target {
-        let known = targets.iter().position(|target| target.name == name);
-        let at = known.unwrap_or_else(|| {
-            targets.push(Target {
-                name: name.to_owned(),
-                packets: Packets::new(),
-                numbers: Unwrap::default(),
-                list: Vec::new(),
-                summary: None,
-            });
-            targets.len() - 1
-        });
-        &mut targets[at]
-    }
-
-    fn take(&mut self, kind: &str, event: &Value) {
-        let seq = json::whole_number(event, "seq");
-        match (kind, seq) {
-            ("resp", Some(seq)) => {
-                let reply = Reply {
-                    round_trip: json::time(event, "rtt", MILLISECOND),
-                    ttl: json::whole_number(event, "ttl"),
-                    ..Reply::default()
-                };
-                self.packets.reply(self.numbers.whole(seq), reply);
-            }
-            ("timeout", Some(seq)) => self.packets.unanswered(self.numbers.whole(seq)),
-            ("vSum", _) => {
-                let values = event.get("values").and_then(Value::as_array);
-                self.list = values.cloned().unwrap_or_default();
-            }
-            ("summary", _) => self.summary = Some(event.clone()),
-            _ => {}
-        }
-    }
-
-    fn finish(mut self, imported: &mut Imported) {
-        // The lines say more than the list at the end; with -q there are no lines.
-        let listed = !self.list.is_empty();
-        if self.packets.is_empty() {
-            for (seq, value) in (0..).zip(&self.list) {
-                let round_trip = decimal::any_time(&value.to_string(), MILLISECOND);
-                self.packets.answered_or_not(seq, round_trip);
-            }
-        }
-        if self.summary.is_none() && !listed {
-            imported.warn(
-                "fping's summary is missing: without it nobody can say whether the file is whole",
-            );
-        }
-        let frame = Frame {
-            first: (!self.packets.is_empty()).then_some(0),
-            fill: true,
-            ..Frame::of_target(self.name, Method::Icmp)
-        };
-        let stream = self.packets.add(frame, imported);
-        if let Some(summary) = self.summary {
-            said(imported, stream, &summary);
-        }
-    }
-}
-
-fn said(imported: &mut Imported, stream: usize, summary: &Value) {
-    for (what, key) in [(Figure::Sent, "xmt"), (Figure::Received, "rcv")] {
-        if let Some(value) = json::whole_number(summary, key) {
-            let printed = format!("{key} {value}");
-            imported.say_count(stream, what, value, printed);
-        }
-    }
+fn figures(summary: &Value) -> Vec<PrintedFigure> {
+    let counts = [(Figure::Sent, "xmt"), (Figure::Received, "rcv")];
+    let counts = counts.into_iter().filter_map(|(what, key)| {
+        let value = json::whole_number(summary, key)?;
+        let printed = format!("{key} {value}");
+        Some(PrintedFigure::count(0, what, value, printed))
+    });
     let times = [
         (Statistic::Min, "rttMin"),
         (Statistic::Mean, "rttAvg"),
         (Statistic::Max, "rttMax"),
     ];
-    for (statistic, key) in times {
-        if let Some(mut time) = json::time(summary, key, MILLISECOND) {
-            // It prints three digits that count, and no zeros behind them.
-            time.step = time.step.max(time.nanos / 100);
-            let printed = format!("{key} {}", json::digits(summary, key).unwrap_or_default());
-            imported.say_round_trip(stream, statistic, time, printed);
-        }
+    let times = times.into_iter().filter_map(|(statistic, key)| {
+        // It leaves zeros at the end out.
+        let time = decimal::of_three_digits(json::time(summary, key, MILLISECOND)?);
+        let printed = format!("{key} {}", json::digits(summary, key).unwrap_or_default());
+        let what = Figure::Of(Delay::RoundTrip, statistic);
+        Some(PrintedFigure::time(0, what, time, printed))
+    });
+    counts.chain(times).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let sample = include_str!("../../tests/data/import/fping.json");
+        let twice = import::read(sample.repeat(2).as_bytes(), None).unwrap();
+        let once = import::read(sample.as_bytes(), None).unwrap();
+        let lengths = twice.streams.iter().map(|it| it.records.len());
+        assert_eq!(lengths.collect::<Vec<_>>(), [4, 4]);
+        assert_eq!(twice.streams[0].records, once.streams[0].records);
+        assert_eq!(import::check(&twice), []);
     }
 }

@@ -60,8 +60,12 @@ impl Newest {
         self.0.back().map(|&(last, _)| last)
     }
 
+    fn place(&self, seq: u64) -> Option<usize> {
+        self.0.binary_search_by_key(&seq, |&(it, _)| it).ok()
+    }
+
     fn get_mut(&mut self, seq: u64) -> Option<&mut Packet> {
-        let at = self.0.binary_search_by_key(&seq, |&(it, _)| it).ok()?;
+        let at = self.place(seq)?;
         Some(&mut self.0[at].1)
     }
 
@@ -192,6 +196,21 @@ impl Packets {
         self.newest.last().or(self.settled_to)
     }
 
+    /// Was anything said of this packet? Of those before the newest, it is taken to be so.
+    pub fn knows(&self, seq: u64) -> bool {
+        self.is_settled(seq) || self.newest.place(seq).is_some()
+    }
+
+    /// Was it answered? Of those before the newest, it is taken to be so.
+    pub fn is_answered(&self, seq: u64) -> bool {
+        let at = self.newest.place(seq);
+        self.is_settled(seq) || at.is_some_and(|at| self.newest.0[at].1.replied())
+    }
+
+    fn is_settled(&self, seq: u64) -> bool {
+        self.settled_to.is_some_and(|to| seq <= to)
+    }
+
     /// Did any line have a round trip?
     pub const fn timed(&self) -> bool {
         self.timed
@@ -200,7 +219,7 @@ impl Packets {
     /// What is known of a packet. What is known of one that was settled is put together at the end.
     fn packet(&mut self, seq: u64) -> &mut Packet {
         self.first = Some(self.first.map_or(seq, |first| first.min(seq)));
-        if self.settled_to.is_some_and(|to| seq <= to) {
+        if self.is_settled(seq) {
             return self.later.entry(seq).or_default();
         }
         if self.newest.0.len() > NEWEST

@@ -1,6 +1,6 @@
 //! The few ways in which readers pick lines apart.
 
-use super::{Imported, decimal};
+use super::{Imported, date, decimal};
 use delaylab_model::{Nanos, SECOND};
 use memchr::memmem;
 
@@ -40,16 +40,17 @@ pub const fn icmp_or_udp_headers(is_ipv6: bool) -> u32 {
     if is_ipv6 { 48 } else { 28 }
 }
 
-/// The real time with which ping and fping begin a line after `-D`: `[1795306027.232112] rest`.
+/// The real time with which ping and fping begin a line after `-D`: `[1795306027.232112] rest`, or a date, as of
+/// `--timestamp-format`. What is in the brackets belongs to no name, whatever it is.
 pub fn stamp(line: &str) -> (Option<Nanos>, &str) {
     let parts = line
         .strip_prefix('[')
         .and_then(|line| line.split_once("] "));
-    let read = |(stamp, rest)| Some((decimal::time(stamp, SECOND)?.nanos, rest));
-    match parts.and_then(read) {
-        Some((time, rest)) => (Some(time), rest),
-        None => (None, line),
-    }
+    let Some((stamp, rest)) = parts else {
+        return (None, line);
+    };
+    let time = decimal::time(stamp, SECOND).map(|time| time.nanos);
+    (time.or_else(|| date::local(stamp)), rest)
 }
 
 /// Lines that a reader could not make anything of.
