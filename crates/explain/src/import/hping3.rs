@@ -43,7 +43,12 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let line = |call: &mut Call, line: &str, _: &mut Imported| call.line(line);
+    let line = |call: &mut Call, line: &str, imported: &mut Imported| {
+        if call.ends_before(line) {
+            std::mem::take(call).finish(imported);
+        }
+        call.line(line)
+    };
     Ok(by_line(input, &FORMAT, Call::default(), line, Call::finish))
 }
 
@@ -63,6 +68,12 @@ struct Call {
 }
 
 impl Call {
+    /// Does the line begin another call? Of one there is one head and one summary, in whatever order.
+    fn ends_before(&self, line: &str) -> bool {
+        let has_head = !self.target.is_empty() && line.starts_with("HPING ");
+        has_head || self.sent.is_some() && line.contains(" packets transmitted, ")
+    }
+
     /// Takes a line; false where it says nothing that is known.
     fn line(&mut self, line: &str) -> bool {
         let line = line.trim();
@@ -181,6 +192,7 @@ impl Call {
             fill: true,
             ..Frame::of_target(self.target, self.method)
         };
+        let place = imported.streams.len();
         let stream = self.packets.finish(frame, imported);
         if stream.clock == Clock::MadeUp && !stream.records.is_empty() {
             imported.warn("hping3 prints no times of day: absolute times are made up from sequence numbers, a second apart");
@@ -188,13 +200,33 @@ impl Call {
         imported.streams.push(stream);
         if let Some(sent) = self.sent {
             let printed = format!("{sent} packets transmitted");
-            imported.say_count(0, Figure::Sent, sent, printed);
+            imported.say_count(place, Figure::Sent, sent, printed);
         }
         for (statistic, time, printed) in self.times {
             // Without a reply it prints zeros.
             if answered > 0 {
-                imported.say_round_trip(0, statistic, time, printed);
+                imported.say_round_trip(place, statistic, time, printed);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let sample = include_str!("../../tests/data/import/hping3-icmp.txt");
+        let once = import::read(sample.as_bytes(), None).unwrap();
+        let (summary, lines) = sample.split_at(sample.find("HPING").unwrap());
+        for twice in [sample.repeat(2), format!("{lines}{summary}").repeat(2)] {
+            let twice = import::read(twice.as_bytes(), None).unwrap();
+            let lengths = twice.streams.iter().map(|it| it.records.len());
+            assert_eq!(lengths.collect::<Vec<_>>(), [10, 10]);
+            assert_eq!(twice.streams[0].records, once.streams[0].records);
+            assert_eq!(import::check(&twice), []);
         }
     }
 }

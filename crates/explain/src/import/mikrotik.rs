@@ -9,8 +9,8 @@
 //!     sent=4 received=2 packet-loss=50% min-rtt=4ms avg-rtt=4ms270us max-rtt=4ms541us
 //! ```
 //!
-//! Source: help.mikrotik.com, *Ping*. The table's head is printed anew every twenty lines. Version 5
-//! has no SEQ.
+//! Source: help.mikrotik.com, *Ping*. The table's head is printed anew every twenty lines, with a summary so far. Version 5
+//! has no SEQ. A call begins behind a prompt, or where SEQ is 0 again.
 
 use super::by_line::by_line;
 use super::decimal::Time;
@@ -47,7 +47,16 @@ fn is_heading(line: &str) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let line = |call: &mut Call, line: &str, _: &mut Imported| call.line(line);
+    let line = |call: &mut Call, line: &str, imported: &mut Imported| {
+        if call.ends_before(line) {
+            let next = Call {
+                numbered: call.numbered,
+                ..Call::default()
+            };
+            std::mem::replace(call, next).finish(imported);
+        }
+        call.line(line)
+    };
     Ok(by_line(input, &FORMAT, Call::default(), line, Call::finish))
 }
 
@@ -62,6 +71,15 @@ struct Call {
 }
 
 impl Call {
+    /// Does the line begin another call?
+    fn ends_before(&self, line: &str) -> bool {
+        let line = line.trim_start();
+        let is_first = self.numbered && line.starts_with("0 ");
+        let over = self.packets.next() > 1 || !self.summary.is_empty();
+        let begins_anew = is_first && over && !self.numbers.is_at_a_turn();
+        !self.packets.is_empty() && (is_prompt(line) || begins_anew)
+    }
+
     fn line(&mut self, line: &str) -> bool {
         if is_heading(line) {
             self.numbered |= line.contains("SEQ");
@@ -78,8 +96,7 @@ impl Call {
                     .collect();
                 true
             }
-            // The prompt and the command.
-            [first, ..] if first.starts_with('[') || first.starts_with('>') => true,
+            _ if is_prompt(line.trim_start()) => true,
             words => self.packet(words).is_some(),
         }
     }
@@ -127,6 +144,9 @@ impl Call {
     }
 
     fn finish(self, imported: &mut Imported) {
+        if self.packets.is_empty() && self.summary.is_empty() {
+            return;
+        }
         if self.summary.is_empty() {
             imported.warn("ping's summary is missing: the file ends before ping did");
         }
@@ -135,12 +155,12 @@ impl Call {
             size: self.size,
             ..Frame::of_target(self.target, Method::Icmp)
         };
-        self.packets.add(frame, imported);
+        let stream = self.packets.add(frame, imported);
         for (key, value) in self.summary {
             let printed = format!("{key}={value}");
             let count = |what| {
                 Some(PrintedFigure::count(
-                    0,
+                    stream,
                     what,
                     leading_number(&value)?,
                     printed.clone(),
@@ -149,7 +169,7 @@ impl Call {
             let time = |statistic| {
                 let what = Figure::Of(Delay::RoundTrip, statistic);
                 Some(PrintedFigure::time(
-                    0,
+                    stream,
                     what,
                     duration(&value)?,
                     printed.clone(),
@@ -158,7 +178,7 @@ impl Call {
             let share = || {
                 let number = decimal::number(value.trim_end_matches('%'))?;
                 Some(PrintedFigure::percent(
-                    0,
+                    stream,
                     Figure::LossShare,
                     number,
                     printed.clone(),
@@ -178,6 +198,11 @@ impl Call {
     }
 }
 
+/// The prompt, and the command behind it.
+fn is_prompt(line: &str) -> bool {
+    line.starts_with(['[', '>'])
+}
+
 /// `4ms`, `4ms541us`, `1s200ms`: what the last part counts is the step.
 fn duration(word: &str) -> Option<Time> {
     let nanos = decimal::go_duration(word)?;
@@ -189,4 +214,29 @@ fn duration(word: &str) -> Option<Time> {
         SECOND
     };
     Some(Time { nanos, step })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let sample = include_str!("../../tests/data/import/mikrotik.txt");
+        let once = import::read(sample.as_bytes(), None).unwrap();
+        let unnumbered = "[admin@MikroTik] > ping 192.0.2.7 count=1\n\
+            HOST                                     SIZE TTL TIME  STATUS\n\
+            192.0.2.7                                  56 117 4ms\n\
+            sent=1 received=1 packet-loss=0% min-rtt=4ms avg-rtt=4ms max-rtt=4ms\n";
+        for (call, length) in [(sample, 5), (unnumbered, 1)] {
+            let twice = import::read(call.repeat(2).as_bytes(), None).unwrap();
+            let lengths = twice.streams.iter().map(|it| it.records.len());
+            assert_eq!(lengths.collect::<Vec<_>>(), [length, length]);
+            assert_eq!(import::check(&twice), []);
+        }
+        let (head, lines) = sample.split_once('\n').unwrap();
+        let again = import::read(format!("{head}\n{head}\n{lines}").as_bytes(), None).unwrap();
+        assert_eq!(again.streams, once.streams);
+    }
 }

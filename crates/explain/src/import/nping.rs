@@ -16,14 +16,14 @@
 //! belongs to the last request of the same number, which nping may use twice or leave out, or where
 //! there are no numbers to the last request.
 
-use super::by_line::by_line;
+use super::by_line::by_call;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::collections::HashMap;
 
 pub static FORMAT: Format = Format {
@@ -46,10 +46,10 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_line(
+    Ok(by_call(
         input,
         &FORMAT,
-        Call::default(),
+        Call::begun_by,
         Call::line,
         Call::finish,
     ))
@@ -97,6 +97,9 @@ impl<'a> Event<'a> {
 
 #[derive(Default)]
 struct Call {
+    version: Option<String>,
+    /// When it began, as it says that.
+    began: Option<String>,
     target: String,
     method: Method,
     size: Option<u32>,
@@ -111,22 +114,22 @@ struct Call {
 }
 
 impl Call {
-    fn line(&mut self, line: &str, imported: &mut Imported) -> bool {
+    /// `Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-23 12:32 UTC`
+    fn begun_by(line: &str) -> Option<Self> {
+        let rest = line.strip_prefix("Starting Nping ")?;
+        Some(Self {
+            version: rest.split(' ').next().map(str::to_owned),
+            began: rest.split_once(" at ").map(|(_, at)| at.to_owned()),
+            ..Self::default()
+        })
+    }
+
+    fn line(&mut self, line: &str) -> bool {
         if let Some(event) = Event::read(line) {
             if event.sent {
                 self.request(&event);
             } else {
                 self.reply(&event);
-            }
-            return true;
-        }
-        if let Some(rest) = line.strip_prefix("Starting Nping ") {
-            imported.version = rest.split(' ').next().map(str::to_owned);
-            if let Some((_, at)) = rest.split_once(" at ") {
-                imported.began = date::local(at);
-                if imported.began.is_none() {
-                    imported.warn(format!("when nping began is not understood: {at}"));
-                }
             }
             return true;
         }
@@ -224,9 +227,16 @@ impl Call {
             size: self.size,
             ..Frame::of_target(self.target, self.method)
         };
+        let began: Option<Nanos> = self.began.as_deref().and_then(date::local);
+        if let (Some(at), None) = (self.began, began) {
+            imported.warn(format!("when nping began is not understood: {at}"));
+        }
+        imported.version = self.version.or(imported.version.take());
+        imported.began = imported.began.or(began);
+        let place = imported.streams.len();
         let mut stream = self.packets.finish(frame, imported);
         stream.clock = Clock::Own {
-            realtime_offset: imported.began,
+            realtime_offset: began,
         };
         imported.streams.push(stream);
         imported.warn("nping prints times to 0.1 ms, and its start to the minute");
@@ -237,6 +247,10 @@ impl Call {
         let counts_errors = self.errors > 0;
         let said = self.said.into_iter();
         let kept = said.filter(|said| !counts_errors || said.what == Figure::Sent);
+        let kept = kept.map(|said| PrintedFigure {
+            stream: place,
+            ..said
+        });
         imported.said.extend(kept);
     }
 }
@@ -245,6 +259,24 @@ impl Call {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
+
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let sample = include_str!("../../tests/data/import/nping-icmp.txt");
+        let once = import::read(sample.as_bytes(), None).unwrap();
+        let later = sample.replacen(" UTC", " -0100", 1);
+        let twice = import::read(format!("{sample}{later}").as_bytes(), None).unwrap();
+        let [first, second] = twice.streams.as_slice() else {
+            panic!("{:?}", twice.streams);
+        };
+        assert_eq!(first, &once.streams[0]);
+        assert_eq!(second.records.len(), first.records.len());
+        assert_ne!(second.clock, first.clock);
+        assert_eq!(
+            (twice.began, import::check(&twice)),
+            (once.began, Vec::new())
+        );
+    }
 
     #[test]
     fn a_zone_by_its_letters_is_not_guessed() {

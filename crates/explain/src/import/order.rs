@@ -13,6 +13,11 @@ pub struct Unwrap {
 impl Unwrap {
     const TURN: u64 = 1 << 16;
 
+    /// Is the next number 0 because numbers of 16 bits end here?
+    pub fn is_at_a_turn(&self) -> bool {
+        self.last.is_some_and(|last| nearest(last, 0) > 0)
+    }
+
     /// The whole number. One that has more than 16 bits is whole already.
     pub fn whole(&mut self, number: u64) -> u64 {
         let whole = match self.last {
