@@ -52,20 +52,7 @@ fn nearest(last: u64, low: u64) -> u64 {
     }
 }
 
-/// RFC 4737 §4.2.1 for packets in the order in which they arrived: for each, how many arrived since
-/// the first that was sent after it; 0 is in order.
-pub fn extents(arrived: &[u64]) -> Vec<u32> {
-    let mut largest = Vec::with_capacity(arrived.len());
-    let mut extents = Vec::with_capacity(arrived.len());
-    for (index, &seq) in arrived.iter().enumerate() {
-        let overtaken_at = largest.partition_point(|&before| before <= seq);
-        extents.push(u32::try_from(index - overtaken_at).unwrap_or(u32::MAX));
-        largest.push(largest.last().map_or(seq, |&before: &u64| before.max(seq)));
-    }
-    extents
-}
-
-/// As [`extents`], of packets with the times at which they arrived, in the order of these. Of two that arrived within
+/// As [`Extents`], of packets with the times at which they arrived, in the order of these. Of two that arrived within
 /// `tolerance`, neither overtook the other.
 pub fn extents_at(arrived: &[(Nanos, u64)], tolerance: Nanos) -> Vec<u32> {
     let mut largest: Vec<u64> = Vec::with_capacity(arrived.len());
@@ -86,7 +73,8 @@ pub fn extents_at(arrived: &[(Nanos, u64)], tolerance: Nanos) -> Vec<u32> {
     extents
 }
 
-/// As [`extents`], one after the other: of packets that came more than some ten thousand replies late, the
+/// RFC 4737 §4.2.1 for packets in the order in which they arrived: for each, how many arrived since
+/// the first that was sent after it; 0 is in order. Of packets that came more than some ten thousand replies late, the
 /// extent is at least that.
 pub struct Extents {
     /// Each that was larger than all before it, and how many had arrived.
@@ -134,9 +122,9 @@ pub fn mark(records: &mut [Record]) {
         .filter(|&at| when(&records[at]).is_some())
         .collect();
     arrived.sort_by_key(|&at| when(&records[at]));
-    let seqs: Vec<u64> = arrived.iter().map(|&at| records[at].seq).collect();
-    for (at, extent) in arrived.into_iter().zip(extents(&seqs)) {
-        records[at].reorder_extent = extent;
+    let mut extents = Extents::new();
+    for at in arrived {
+        records[at].reorder_extent = extents.next(records[at].seq);
     }
 }
 
@@ -164,14 +152,11 @@ mod tests {
 
     #[test]
     fn a_packet_that_was_overtaken_by_two_has_extent_two() {
-        assert_eq!(extents(&[1, 2, 4, 5, 3, 6]), [0, 0, 0, 0, 2, 0]);
-        assert_eq!(extents(&[3, 2, 1]), [0, 1, 2]);
-        assert!(extents(&[]).is_empty());
-        let mut one_by_one = Extents::new();
-        assert_eq!(
-            [1, 2, 4, 5, 3, 6].map(|seq| one_by_one.next(seq)),
-            [0, 0, 0, 0, 2, 0]
-        );
+        let mut extents = Extents::new();
+        let of_one = [1, 2, 4, 5, 3, 6].map(|seq| extents.next(seq));
+        assert_eq!(of_one, [0, 0, 0, 0, 2, 0]);
+        let mut extents = Extents::new();
+        assert_eq!([3, 2, 1].map(|seq| extents.next(seq)), [0, 1, 2]);
     }
 
     #[test]
