@@ -160,7 +160,7 @@ const SAMPLES: &[Sample] = &[
     ("omnet.vec", "OMNeT++ vectors", &[(3, 3)], 0),
     ("owping-raw.txt", "owping", &[(4, 3)], 0),
     ("owping.txt", "owping", &[(4, 3)], 5),
-    ("ping-fr.txt", "ping", &[(4, 3)], 7),
+    ("ping-fr.txt", "ping", &[(4, 3)], 8),
     ("ping-ns3.txt", "ping", &[(4, 3)], 8),
     ("pscheduler-histogram.json", "pscheduler", &[(4, 3)], 3),
     ("pscheduler-latency.json", "pscheduler", &[(4, 3)], 3),

@@ -12,6 +12,9 @@
 //! round-trip min/avg/max/stddev = 0.121/11.892/23.664/1.234 ms
 //! ```
 //!
+//! Words are translated, numbers and their order are not: `64 バイト応答 送信元 10.0.0.1: icmp_seq=1 ttl=63 時間=23.8ミリ秒`,
+//! `已发送 4 个包， 已接收 4 个包, 0% packet loss, time 3014ms`.
+//!
 //! With `-D` a line begins with the real time at which ping read the reply (iputils, ping_common.c).
 
 use super::by_line::by_call;
@@ -74,6 +77,8 @@ struct Run {
     packets: Packets,
     numbers: Unwrap,
     last: Option<u64>,
+    /// Replies that iputils does not count as received (ping_common.c, `gather_statistics`).
+    bad_checksums: u64,
     /// Errors that name no packet.
     nameless: u64,
     totals: Option<Totals>,
@@ -96,7 +101,9 @@ struct Totals {
 impl Run {
     /// The first line of a call says whom it asks, and with how many bytes.
     fn begun_by(line: &str) -> Option<Self> {
-        if let Some(sizes) = line.strip_prefix("PING6(") {
+        let (_, line) = stamp(line);
+        let by_ipv6 = line.strip_prefix("PING6(");
+        if let Some(sizes) = by_ipv6.or_else(|| line.strip_prefix("PING(")) {
             let target = line.rsplit("--> ").next().unwrap_or_default();
             return Some(Self {
                 target: target.to_owned(),
@@ -117,12 +124,26 @@ impl Run {
                 ..Self::default()
             });
         }
+        // An address of IPv6 by its name: `PING localhost(localhost (::1)) 56 data bytes`.
         let (target, behind) = rest.split_once('(')?;
-        let (address, sizes) = behind.split_once(')')?;
-        // `PING ::1(::1) 56 data bytes` is iputils, with a colon behind the bracket it is not.
-        let counts_from_one = !sizes.starts_with(':');
+        let (address, behind) = behind.split_once(')')?;
+        let address = address.rsplit('(').next().unwrap_or_default();
+        let behind = behind.trim_start_matches(')');
+        // With -I: ` from 10.0.0.2 eth0: 56(84) bytes`.
+        let from = behind.strip_prefix(" from ");
+        let (from, sizes) = match from.and_then(|from| from.split_once(": ")) {
+            Some((from, sizes)) => (Some(from), sizes),
+            None => (None, behind),
+        };
+        // `PING ::1(::1) 56 data bytes` is iputils, which has an interface in front of a colon, or a blank; others have
+        // the bracket or the address.
+        let counts_from_one = match from {
+            Some(from) => from.contains(' '),
+            None => !sizes.starts_with(':'),
+        };
         let payload = leading_number(sizes.trim_start_matches([':', ' ']));
-        let headers = icmp_or_udp_headers(address.parse::<Ipv6Addr>().is_ok());
+        let scoped = address.split('%').next().unwrap_or_default();
+        let headers = icmp_or_udp_headers(scoped.parse::<Ipv6Addr>().is_ok());
         Some(Self {
             target: target.trim().to_owned(),
             size: payload
@@ -157,7 +178,7 @@ impl Run {
         } else if has(line, " packets transmitted, ") || is_totals(line) {
             self.totals = Totals::read(line);
             self.totals.is_some()
-        } else if has(line, "min/avg/max") {
+        } else if has(line, "min/avg/max") || times_by_place(line).is_some() {
             self.read_times(line)
         } else {
             no_matter(line)
@@ -187,6 +208,7 @@ impl Run {
         );
         if line.ends_with(')') && has(line, "(BAD CHECKSUM!)") {
             self.packets.corrupt(seq);
+            self.bad_checksums += 1;
         }
         self.last = Some(seq);
         true
@@ -200,7 +222,7 @@ impl Run {
         // A redirect is advice, and the packet goes on.
         if !has(line, "Redirect") {
             // What is in brackets behind the number says more of the error.
-            let from = line.split(" icmp_seq").next().unwrap_or_default();
+            let from = line.split(" icmp_").next().unwrap_or_default();
             let name = from.split(' ').next().unwrap_or_default();
             let address = word_after(from, "(").unwrap_or(name);
             let by: Option<IpAddr> = address.trim_end_matches(':').parse().ok();
@@ -218,31 +240,21 @@ impl Run {
             return true;
         }
         self.times_said = true;
-        let Some((words, values)) = line.split_once(" = ") else {
+        let Some(times) = times_by_place(line) else {
             return false;
         };
-        let Some(values) = values.split(' ').next() else {
-            return false;
-        };
-        let words = words.rsplit(' ').next().unwrap_or_default();
-        for (word, value) in words.split('/').zip(values.split('/')) {
-            let known = STATISTICS.iter().find(|(known, _)| *known == word);
-            let (Some(&(word, statistic)), Some(time)) = (known, decimal::time(value, MILLISECOND))
-            else {
-                return false;
-            };
-            self.times.push((word, statistic, time));
-        }
+        self.times.extend(times);
         true
     }
 
     /// Adds its stream and what it said.
     fn finish(self, imported: &mut Imported) {
         let stream = imported.streams.len();
-        let (answered, _) = self.packets.answered();
+        let answered = self.counted();
         self.warn(imported);
-        let totals = self.totals.unwrap_or_default();
+        let mut totals = self.totals.unwrap_or_default();
         let complete = totals.sent == 0 || totals.received == answered;
+        totals.count_too(self.bad_checksums);
         let gaps = totals.sent.saturating_sub(1).max(1);
         let period = totals.took.map_or(SECOND, |took| {
             took.nanos / Nanos::try_from(gaps).unwrap_or(1)
@@ -270,8 +282,14 @@ impl Run {
         }
     }
 
-    fn warn(&self, imported: &mut Imported) {
+    /// Answers that its summary counts.
+    fn counted(&self) -> u64 {
         let (answered, _) = self.packets.answered();
+        answered.saturating_sub(self.bad_checksums)
+    }
+
+    fn warn(&self, imported: &mut Imported) {
+        let answered = self.counted();
         match &self.totals {
             None => imported.warn("ping's summary is missing: the file ends before ping did, and packets after the last line are unknown"),
             Some(totals) if totals.received != answered && answered == 0 => imported.warn(format!(
@@ -299,13 +317,32 @@ impl Run {
     }
 }
 
-const STATISTICS: [(&str, Statistic); 5] = [
+/// In the order in which they stand, and with their other names.
+const STATISTICS: [(&str, Statistic); 6] = [
     ("min", Statistic::Min),
     ("avg", Statistic::Mean),
     ("max", Statistic::Max),
     ("mdev", Statistic::Deviation),
     ("stddev", Statistic::Deviation),
+    ("std-dev", Statistic::Deviation),
 ];
+
+/// `rtt min/avg/max/mdev = a/b/c/d ms`, in whatever language: three words or four, and as many values.
+fn times_by_place(line: &str) -> Option<Vec<(&'static str, Statistic, Time)>> {
+    let (words, values) = line.split_once(" = ")?;
+    let words: Vec<&str> = words.rsplit(' ').next()?.split('/').collect();
+    let values: Vec<&str> = values.split(' ').next()?.split('/').collect();
+    if words.len() != values.len() || !matches!(words.len(), 3 | 4) {
+        return None;
+    }
+    let each = STATISTICS.into_iter().zip(words).zip(values);
+    let each = each.map(|((at_place, word), value)| {
+        let named = STATISTICS.into_iter().find(|(known, _)| *known == word);
+        let (word, statistic) = named.unwrap_or(at_place);
+        Some((word, statistic, decimal::time(value, MILLISECOND)?))
+    });
+    each.collect()
+}
 
 fn totals_said(imported: &mut Imported, stream: usize, totals: &Totals) {
     let mut say = |said| imported.said.push(said);
@@ -362,29 +399,43 @@ impl Totals {
             }
             totals.said.push((what, count, part.to_owned()));
         }
-        if received.is_none() {
-            return Self::by_place(line);
-        }
-        totals.received = received?;
+        let Some(received) = received else {
+            return Self::by_place(line, totals.took);
+        };
+        totals.received = received;
         Some(totals)
     }
 
     /// In a language that is not known: sent, received, what may be between, and the share that was lost.
-    fn by_place(line: &str) -> Option<Self> {
-        let mut parts = line.split(", ");
+    fn by_place(line: &str, took: Option<Time>) -> Option<Self> {
+        let mut parts = line.split([',', '，']).map(str::trim);
         let (sent, received) = (parts.next()?, parts.next()?);
         let counts = [(Figure::Sent, sent), (Figure::Received, received)];
-        let said = counts.map(|(what, part)| Some((what, leading_number(part)?, part.to_owned())));
+        let said = counts.map(|(what, part)| Some((what, only_number(part)?, part.to_owned())));
         let loss = parts.find(|part| part.contains('%'))?;
         let number = |c: char| c.is_ascii_digit() || c == '.';
         let loss = loss.split(|c| !number(c)).find(|text| !text.is_empty())?;
         Some(Self {
-            sent: leading_number(sent)?,
-            received: leading_number(received)?,
+            sent: only_number(sent)?,
+            received: only_number(received)?,
             said: said.into_iter().collect::<Option<_>>()?,
             loss: decimal::number(loss),
-            took: None,
+            took,
         })
+    }
+
+    /// Replies that came with a bad checksum are replies here, and its share of lost packets has them in it.
+    fn count_too(&mut self, bad_checksums: u64) {
+        if bad_checksums == 0 {
+            return;
+        }
+        self.received += bad_checksums;
+        self.loss = None;
+        for (what, value, _) in &mut self.said {
+            if *what == Figure::Received {
+                *value = self.received;
+            }
+        }
     }
 }
 
@@ -402,28 +453,45 @@ fn is_reply(line: &str) -> bool {
         && (has(line, " bytes from ") || has(line, "ttl=") || has(line, "hlim="))
 }
 
-/// The round trip of a reply: what is behind the `=` before `ms`.
+/// The round trip of a reply: the number behind the last `=`, where letters in whatever alphabet stand behind it.
 fn trip(line: &str) -> Option<Cow<'_, str>> {
-    let before = line.rsplit_once(" ms").map_or(line, |(before, _)| before);
-    let digits = before.trim_end().rsplit('=').next()?;
-    let number = digits.starts_with(|c: char| c.is_ascii_digit()) && before.len() < line.len();
-    let with_point = || match digits.find(',') {
+    let (before, behind) = line.rsplit_once('=')?;
+    let end = behind.find(|c: char| c.is_whitespace() || c.is_alphabetic())?;
+    let (digits, unit) = behind.split_at(end);
+    let is_other = ["ttl", "hlim", "seq", "req"]
+        .iter()
+        .any(|key| before.ends_with(key));
+    if is_other
+        || !digits.starts_with(|c: char| c.is_ascii_digit())
+        || !unit.trim_start().starts_with(char::is_alphabetic)
+    {
+        return None;
+    }
+    Some(match digits.find(',') {
         Some(_) => Cow::Owned(digits.replace(',', ".")),
         None => Cow::Borrowed(digits),
-    };
-    number.then(with_point)
+    })
 }
 
 /// `4 paquets transmis, 4 reçus, 0 % perte de paquets, temps 3004 ms`
 fn is_totals(line: &str) -> bool {
-    let mut parts = line.split(", ");
-    let count = |part: Option<&str>| part.and_then(leading_number).is_some();
+    let mut parts = line.split([',', '，']);
+    let count = |part: Option<&str>| part.and_then(only_number).is_some();
     count(parts.next()) && count(parts.next()) && parts.any(|part| part.contains('%'))
 }
 
-/// `icmp_seq=7`, `icmp_seq 7`, `seq=7`
+/// The whole number of a text that has no other.
+fn only_number(text: &str) -> Option<u64> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    let number = numbers.find(|digits| !digits.is_empty())?;
+    let is_only = numbers.all(str::is_empty);
+    number.parse().ok().filter(|_| is_only)
+}
+
+/// `icmp_seq=7`, `icmp_seq 7`, `icmp_req=7` of old iputils, `seq=7`
 fn sequence(line: &str) -> Option<u64> {
     let rest = after(line, "icmp_seq")
+        .or_else(|| after(line, "icmp_req"))
         .and_then(|rest| rest.strip_prefix(['=', ' ']))
         .or_else(|| after(line, " seq="))?;
     leading_number(rest)
@@ -438,4 +506,151 @@ fn no_matter(line: &str) -> bool {
         || line.starts_with("Vr HL TOS")
         || line.starts_with(" 4  5  ")
         || line.chars().all(|c| matches!(c, '.' | ' ' | '\u{8}' | 'E'))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::import::{self, check};
+    use delaylab_model::record::Outcome;
+
+    fn text(text: &str) -> Imported {
+        import::read(text.as_bytes(), None).unwrap()
+    }
+
+    fn round_trips(imported: &Imported) -> Vec<Option<Nanos>> {
+        let records = imported.streams[0].records.iter();
+        records.map(|record| record.round_trip()).collect()
+    }
+
+    #[test]
+    fn words_of_any_alphabet() {
+        let japanese = text(
+            "PING 8.8.8.8 (8.8.8.8) 56(84) バイトのデータ\n\
+             64 バイト応答 送信元 8.8.8.8: icmp_seq=1 ttl=116 時間=7.72ミリ秒\n\
+             64 バイト応答 送信元 8.8.8.8: icmp_seq=2 ttl=116 時間=7.92ミリ秒\n\
+             \n\
+             --- 8.8.8.8 ping 統計 ---\n\
+             送信パケット数 3, 受信パケット数 2, 33% packet loss, time 2004ms\n\
+             rtt 最小/平均/最大/mdev = 7.720/7.820/7.920/0.100 ms\n",
+        );
+        let chinese = text(
+            "PING 1.1.1.1 (1.1.1.1) 56(84) 字节的数据。\n\
+             64 字节，来自 1.1.1.1: icmp_seq=1 ttl=52 时间=7.72 毫秒\n\
+             64 字节，来自 1.1.1.1: icmp_seq=2 ttl=52 时间=7.92 毫秒\n\
+             \n\
+             --- 1.1.1.1 ping 统计 ---\n\
+             已发送 3 个包， 已接收 2 个包, 33.3333% packet loss, time 2004ms\n\
+             rtt min/avg/max/mdev = 7.720/7.820/7.920/0.100 ms\n",
+        );
+        for imported in [japanese, chinese] {
+            let trips = round_trips(&imported);
+            assert_eq!(trips, [Some(7_720_000), Some(7_920_000), None]);
+            assert_eq!(
+                (imported.said.len(), imported.streams[0].size),
+                (8, Some(84))
+            );
+            assert_eq!(imported.strange, None);
+            assert!(
+                check(&imported)
+                    .iter()
+                    .all(|it| it.what == Figure::LossShare)
+            );
+            let whole = |it: &String| !it.contains("summary is missing");
+            assert!(
+                imported.warnings.iter().all(whole),
+                "{:?}",
+                imported.warnings
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_behind_the_ttl_is_no_round_trip() {
+        assert_eq!(trip("64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 tim"), None);
+        assert_eq!(
+            trip("64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 (DUP!)"),
+            None
+        );
+        let copy = "64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 time=23,8 ms (DUP!)";
+        assert_eq!(trip(copy).as_deref(), Some("23.8"));
+    }
+
+    #[test]
+    fn a_head_says_the_size_and_the_first_number() {
+        for (head, size, first) in [
+            ("10.0.0.1 (10.0.0.1) 56(84) bytes of data.", 84, 1),
+            (
+                "10.0.0.1 (10.0.0.1) from 10.0.0.2 eth0: 56(84) bytes of data.",
+                84,
+                1,
+            ),
+            (
+                "10.0.0.1 (10.0.0.1) from 10.0.0.2 : 56(84) bytes of data.",
+                84,
+                1,
+            ),
+            ("::1(::1) 56 data bytes", 104, 1),
+            ("localhost(localhost (::1)) 56 data bytes", 104, 1),
+            (
+                "fe80::1%eth0(fe80::1%eth0) from fe80::2%eth0 eth0: 56 data bytes",
+                104,
+                1,
+            ),
+            ("a (10.0.0.1): 56 data bytes", 84, 0),
+            ("a (10.0.0.1) from 10.0.0.2: 56 data bytes", 84, 0),
+            ("a (::1) from ::2: 56 data bytes", 104, 0),
+        ] {
+            let run = Run::begun_by(&format!("PING {head}")).unwrap();
+            assert_eq!((run.size, run.first), (Some(size), Some(first)), "{head}");
+        }
+    }
+
+    #[test]
+    fn a_date_in_front_of_the_head_is_no_part_of_it() {
+        let imported = text(
+            "[2026-11-23 12:32:05] PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n\
+             [2026-11-23 12:32:05] 64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 time=1.00 ms\n",
+        );
+        let stream = &imported.streams[0];
+        assert_eq!(
+            (stream.target.as_str(), stream.size),
+            ("10.0.0.1", Some(84))
+        );
+        let read = stream.records.get(0).unwrap().t_recv;
+        assert_eq!(read, Some(1_795_437_125 * SECOND));
+    }
+
+    #[test]
+    fn deviations_have_several_names() {
+        let imported = text(
+            "PING6(56=40+8+8 bytes) ::1 --> ::1\n\
+             16 bytes from ::1, icmp_req=0 hlim=64 time=0.120 ms\n\
+             1 packets transmitted, 1 packets received, 0.0% packet loss\n\
+             round-trip min/avg/max/std-dev = 0.120/0.120/0.120/0.000 ms\n",
+        );
+        assert_eq!((imported.said.len(), imported.strange.clone()), (7, None));
+        assert_eq!(round_trips(&imported), [Some(120_000)]);
+    }
+
+    /// iputils does not count it as received.
+    #[test]
+    fn a_bad_checksum_hides_no_loss() {
+        let imported = text(
+            "PING 10.0.0.1 (10.0.0.1) 56(84) bytes of data.\n\
+             64 bytes from 10.0.0.1: icmp_seq=1 ttl=63 time=1.00 ms\n\
+             64 bytes from 10.0.0.1: icmp_seq=2 ttl=63 time=1.00 ms (BAD CHECKSUM!)\n\
+             \n\
+             --- 10.0.0.1 ping statistics ---\n\
+             3 packets transmitted, 1 received, +1 corrupted, 66.6667% packet loss, time 2000ms\n\
+             rtt min/avg/max/mdev = 1.000/1.000/1.000/0.000 ms\n",
+        );
+        let outcomes = imported.streams[0].records.iter().map(|it| it.outcome);
+        assert_eq!(
+            outcomes.collect::<Vec<_>>(),
+            [Outcome::Ok, Outcome::Corrupt, Outcome::Lost]
+        );
+        assert_eq!(check(&imported), []);
+    }
 }
