@@ -17,7 +17,8 @@
 //! each line up to the next blank one is a packet. What is behind the last `=` or `<` before `TTL=` is
 //! its round trip in whole milliseconds. A line with an address and no round trip is an error that came
 //! back; any other is a packet that was not answered. The summary's numbers stand in one order:
-//! sent, received, lost; minimum, maximum, mean.
+//! sent, received, lost; minimum, maximum, mean. Errors that came back are among those received. With -t
+//! Control-Break prints a summary, and packets go on behind it.
 
 use super::by_line::by_call;
 use super::decimal::Time;
@@ -28,6 +29,7 @@ use super::text::{head, icmp_or_udp_headers, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 pub static FORMAT: Format = Format {
@@ -67,6 +69,9 @@ struct Call {
     /// The blank line behind the packets has come.
     ended: bool,
     below: bool,
+    /// Lines of packets without a round trip.
+    unanswered: BTreeSet<String>,
+    refused: u64,
     /// `… = 4, … = 3, … = 1 (25% …)`: sent, received and lost.
     counts: Option<[u64; 3]>,
     times: Vec<u64>,
@@ -97,6 +102,10 @@ impl Call {
             self.ended |= self.sent > 0;
             return true;
         }
+        if self.ended && self.goes_on_with(line) {
+            (self.ended, self.counts) = (false, None);
+            self.times.clear();
+        }
         if let Some(values) = three(line) {
             // `Sent = 4, Received = 3, Lost = 1` stands before the times, whose unit may be in any alphabet.
             if self.counts.is_none() && !line.contains("ms") {
@@ -117,6 +126,11 @@ impl Call {
         true
     }
 
+    /// Is this the line of a packet, behind a summary?
+    fn goes_on_with(&self, line: &str) -> bool {
+        trip(line).is_some() || self.unanswered.contains(line.trim_end())
+    }
+
     fn packet(&mut self, line: &str) {
         let seq = self.sent;
         self.sent += 1;
@@ -134,7 +148,14 @@ impl Call {
             if self.target.is_empty() {
                 self.target = address(line).map_or_else(String::new, |it| it.to_string());
             }
-        } else if let Some(by) = address(line) {
+            return;
+        }
+        // There are few kinds of them.
+        if self.unanswered.len() < 16 {
+            self.unanswered.insert(line.trim_end().to_owned());
+        }
+        if let Some(by) = address(line) {
+            self.refused += 1;
             let (icmp, path_mtu) = (icmp_words::reason(line), icmp_words::path_mtu(line));
             self.packets.refused_because(seq, Some(by), icmp, path_mtu);
         } else {
@@ -157,8 +178,14 @@ impl Call {
             first: Some(0),
             ..Frame::of_target(self.target, Method::Icmp)
         };
+        let (answered, _) = self.packets.answered();
         let stream = self.packets.add(frame, imported);
-        if let Some(counts) = self.counts {
+        if let Some([sent, received, lost]) = self.counts {
+            let errors = match received == answered + self.refused {
+                true => self.refused,
+                false => 0,
+            };
+            let counts = [sent, received - errors, lost.saturating_add(errors)];
             let said = [
                 (Figure::Sent, "sent"),
                 (Figure::Received, "received"),
@@ -244,4 +271,47 @@ fn address(line: &str) -> Option<IpAddr> {
         let address: IpAddr = word.parse().or_else(|_| bare.parse()).ok()?;
         Some(address)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::{self, Figure, check};
+
+    const HEAD: &str = "\nPinging 192.0.2.7 with 32 bytes of data:\n";
+    const REPLY: &str = "Reply from 192.0.2.7: bytes=32 time=12ms TTL=117\n";
+    const LOST: &str = "Request timed out.\n";
+
+    fn summary(sent: u64, received: u64, lost: u64) -> String {
+        format!(
+            "\nPing statistics for 192.0.2.7:\n\
+             \x20   Packets: Sent = {sent}, Received = {received}, Lost = {lost} (0% loss),\n\
+             Approximate round trip times in milli-seconds:\n\
+             \x20   Minimum = 12ms, Maximum = 12ms, Average = 12ms\n"
+        )
+    }
+
+    #[test]
+    fn packets_go_on_behind_a_summary() {
+        let break_off = format!("{}Control-Break\n", summary(3, 2, 1));
+        let lines = format!("{HEAD}{REPLY}{LOST}{REPLY}{break_off}{LOST}{REPLY}");
+        for (end, said) in [(summary(5, 3, 2), 6), (String::new(), 0)] {
+            let imported = import::read(format!("{lines}{end}").as_bytes(), None).unwrap();
+            let counts = imported.streams[0].records.counts();
+            assert_eq!((counts.answered, counts.lost), (3, 2));
+            assert_eq!((imported.said.len(), check(&imported)), (said, Vec::new()));
+            assert_eq!(imported.strange, None);
+        }
+    }
+
+    /// Windows counts them as received.
+    #[test]
+    fn errors_that_came_back_are_no_disagreement() {
+        let error = "Reply from 192.0.2.1: Destination host unreachable.\n";
+        let text = format!("{HEAD}{REPLY}{error}{LOST}{}", summary(3, 2, 1));
+        let imported = import::read(text.as_bytes(), None).unwrap();
+        assert_eq!(check(&imported), []);
+        let received = imported.said.iter().find(|it| it.what == Figure::Received);
+        assert_eq!(received.unwrap().value, 1.0);
+    }
 }
