@@ -135,6 +135,8 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         .timestamp
         .as_ref()
         .map_or(0, |time| i64::from(time.timesecs) * SECOND);
+    // Its time begins again behind the intervals that it leaves out.
+    let began = at(began, omitted(&document));
     for connection in &document.start.connected {
         let stream = stream(&document, connection, method, began, imported.streams.len());
         if !stream.records.is_empty() {
@@ -150,7 +152,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         imported.streams.push(stream);
     }
     for ended in &document.end.streams {
-        said(&mut imported, ended, &document.start.connected);
+        said(&mut imported, ended, &document);
     }
     if imported
         .streams
@@ -172,6 +174,13 @@ fn parts<'a>(document: &'a Document, connection: &Connection) -> impl Iterator<I
         .iter()
         .flat_map(|interval| &interval.streams);
     all.filter(move |part| part.socket == socket && !part.omitted)
+}
+
+/// Seconds that it left out (`-O`).
+fn omitted(document: &Document) -> f64 {
+    let parts = document.intervals.iter().flat_map(|it| &it.streams);
+    let omitted = parts.filter(|part| part.omitted).map(|part| part.end);
+    omitted.fold(0.0, f64::max)
 }
 
 fn stream(
@@ -261,7 +270,7 @@ fn series(
     }
 }
 
-fn said(imported: &mut Imported, ended: &EndedStream, connections: &[Connection]) {
+fn said(imported: &mut Imported, ended: &EndedStream, document: &Document) {
     let Some(part) = ended
         .udp
         .as_ref()
@@ -270,7 +279,9 @@ fn said(imported: &mut Imported, ended: &EndedStream, connections: &[Connection]
     else {
         return;
     };
-    let Some(stream) = connections
+    let Some(stream) = document
+        .start
+        .connected
         .iter()
         .position(|connection| connection.socket == part.socket)
     else {
@@ -278,7 +289,12 @@ fn said(imported: &mut Imported, ended: &EndedStream, connections: &[Connection]
     };
     imported.said.extend(said_counts(stream, part));
     imported.said.extend(said_numbers(stream, part));
-    imported.said.extend(said_times(stream, part));
+    // What it adds up of round trips begins before those intervals end (iperf_api.c, `iperf_reset_stats`).
+    if omitted(document) > 0.0 {
+        imported.warn("iperf3's own figures of round trips are of the seconds that it left out (-O) as well: they are not shown");
+    } else {
+        imported.said.extend(said_times(stream, part));
+    }
 }
 
 fn said_counts(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure> {
@@ -363,4 +379,41 @@ fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure>
                 format!("{word} {value}"),
             ))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::{self, check};
+    use delaylab_model::{MILLISECOND, SECOND};
+
+    #[test]
+    fn seconds_that_were_left_out_are_neither_counted_nor_forgotten() {
+        let part = |start: u32, rtt: u32, omitted: bool| {
+            let end = start + 1;
+            format!(
+                r#"{{"streams": [{{"socket": 5, "start": {start}, "end": {end}, "rtt": {rtt}, "omitted": {omitted}}}]}}"#
+            )
+        };
+        let intervals = [
+            part(0, 10_000, true),
+            part(1, 12_000, true),
+            part(0, 30_000, false),
+            part(1, 30_000, false),
+        ];
+        let text = format!(
+            r#"{{"start": {{"connected": [{{"socket": 5, "remote_host": "10.0.0.1", "remote_port": 5201}}],
+                "timestamp": {{"timesecs": 1795437125}}}},
+                "intervals": [{}],
+                "end": {{"streams": [{{"sender": {{"socket": 5, "start": 0, "end": 2,
+                    "min_rtt": 10000, "mean_rtt": 20500, "max_rtt": 30000}}}}]}}}}"#,
+            intervals.join(", ")
+        );
+        let imported = import::read(text.as_bytes(), None).unwrap();
+        assert_eq!(check(&imported), []);
+        let first = imported.streams[0].records.get(0).unwrap();
+        assert_eq!(first.t_recv, Some((1_795_437_125 + 2 + 1) * SECOND));
+        assert_eq!(first.round_trip(), Some(30 * MILLISECOND));
+        assert_eq!(imported.series[0].t, (1_795_437_125 + 2) * SECOND);
+    }
 }

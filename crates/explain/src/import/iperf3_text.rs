@@ -6,9 +6,12 @@
 //! [ ID] Interval           Transfer     Bitrate         Retr  Cwnd
 //! [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes
 //! [  5]   0.00-3.00   sec  63.6 KBytes   174 Kbits/sec  0.008 ms  6/51 (12%)  receiver
+//! [  5][TX-C]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes          --bidir
+//! [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes (omitted)      -O
 //! ```
 //!
-//! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others.
+//! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others. A server
+//! gives the same number to the connection of each test.
 
 use super::decimal;
 use super::figure::{Figure, PrintedFigure};
@@ -35,7 +38,12 @@ pub static FORMAT: Format = Format {
 fn is(bytes: &[u8]) -> bool {
     head(bytes)
         .lines()
-        .any(|line| Part::read(line).is_some() || line.starts_with("[ ID] Interval"))
+        .any(|line| Part::read(line).is_some() || is_heading(line))
+}
+
+/// `[ ID] Interval …`, `[ ID][Role] Interval …`
+fn is_heading(line: &str) -> bool {
+    line.starts_with("[ ID]")
 }
 
 /// A line of an interval, or of all of it.
@@ -51,6 +59,8 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
+        let role = rest.strip_prefix('[').and_then(|role| role.split_once(']'));
+        let rest = role.map_or(rest, |(_, rest)| rest);
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [between, "sec", bytes, unit, rate, per, rest @ ..] = words.as_slice() else {
             return None;
@@ -95,7 +105,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         }
     }
     imported.warn("iperf3's text has no packet and no round trip: there are no records; `iperf3 -J` of tcp has the kernel's round trips");
-    if !test.done {
+    if !test.is_done() {
         imported.warn("iperf3's summary is missing: the file ends before iperf3 did");
     }
     text.warn_if_cut(&mut imported);
@@ -105,13 +115,16 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
 
 #[derive(Default)]
 struct Test {
-    /// Of each stream its number in the file.
-    ids: Vec<String>,
+    /// Of each stream its number in the file, and whether it has ended.
+    ids: Vec<(String, bool)>,
     udp: bool,
-    done: bool,
 }
 
 impl Test {
+    fn is_done(&self) -> bool {
+        !self.ids.is_empty() && self.ids.iter().all(|&(_, done)| done)
+    }
+
     fn line(&mut self, line: &str, imported: &mut Imported) -> bool {
         if let Some(part) = Part::read(line) {
             if part.id != "SUM" {
@@ -119,7 +132,7 @@ impl Test {
             }
             return true;
         }
-        if line.starts_with("[ ID]") {
+        if is_heading(line) {
             self.udp |= line.contains("Datagrams");
             return true;
         }
@@ -128,7 +141,7 @@ impl Test {
         {
             let id = rest.split(']').next().unwrap_or_default().trim().to_owned();
             let port = line.rsplit(' ').next().unwrap_or_default();
-            self.stream(&id, &format!("{target}:{port}"), imported);
+            self.begin(&id, &format!("{target}:{port}"), imported);
             return true;
         }
         if let Some(version) = line.strip_prefix("iperf ") {
@@ -162,33 +175,45 @@ impl Test {
             || line.starts_with("iperf3: ")
     }
 
-    fn stream(&mut self, id: &str, target: &str, imported: &mut Imported) -> usize {
-        if let Some(at) = self.ids.iter().position(|known| known == id) {
+    /// The latest stream of this number.
+    fn latest(&self, id: &str) -> Option<usize> {
+        self.ids.iter().rposition(|(known, _)| known == id)
+    }
+
+    fn begin(&mut self, id: &str, target: &str, imported: &mut Imported) -> usize {
+        let under_way = self.latest(id).filter(|&at| !self.ids[at].1);
+        if let Some(at) = under_way {
             return at;
         }
         let name = format!("{target} socket {id}");
         let made = Stream::new(name, target, Method::Tcp);
         imported.streams.push(made);
-        self.ids.push(id.to_owned());
+        self.ids.push((id.to_owned(), false));
         self.ids.len() - 1
     }
 
     fn part(&mut self, part: &Part<'_>, imported: &mut Imported) {
-        let at = self.stream(part.id, "", imported);
+        let known = self.latest(part.id);
+        let at = known.unwrap_or_else(|| self.begin(part.id, "", imported));
         if self.udp {
             imported.streams[at].method = Method::Udp;
         }
         let side = part.rest.last().copied();
+        if side == Some("(omitted)") {
+            return;
+        }
         if !matches!(side, Some("sender" | "receiver")) {
             point(part, at, imported);
             return;
         }
-        self.done = true;
-        // The receiver's figures of udp are what arrived; of tcp the sender's have the retransmissions.
-        if (side == Some("receiver")) != self.udp {
-            return;
+        self.ids[at].1 = true;
+        // The receiver's figures of udp are what arrived; of tcp the sender's have the retransmissions, and a server
+        // that receives prints no others.
+        let is_receiver = side == Some("receiver");
+        let is_first = || !imported.said.iter().any(|it| it.stream == at);
+        if is_receiver == self.udp || (is_receiver && is_first()) {
+            self.said(part, at, imported);
         }
-        self.said(part, at, imported);
     }
 
     fn said(&self, part: &Part<'_>, stream: usize, imported: &mut Imported) {
@@ -257,4 +282,74 @@ fn point(part: &Part<'_>, stream: usize, imported: &mut Imported) {
         mean: part.rate,
         max: part.rate,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::{self, Figure, Imported};
+
+    fn text(text: &str) -> Imported {
+        import::read(text.as_bytes(), None).unwrap()
+    }
+
+    fn is_whole(imported: &Imported) -> bool {
+        let mut warnings = imported.warnings.iter();
+        imported.strange.is_none() && !warnings.any(|it| it.contains("summary is missing"))
+    }
+
+    #[test]
+    fn both_directions_at_once_are_two_streams() {
+        let imported = text(
+            "[  5] local 10.0.0.1 port 37074 connected to 10.0.0.2 port 5201\n\
+             [  7] local 10.0.0.1 port 37076 connected to 10.0.0.2 port 5201\n\
+             [ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd\n\
+             [  5][TX-C]   0.00-1.01   sec  15.2 MBytes   127 Mbits/sec    0    786 KBytes\n\
+             [  7][RX-C]   0.00-1.01   sec  10.2 MBytes   85 Mbits/sec\n\
+             [  5][TX-C]   0.00-1.01   sec  15.2 MBytes   127 Mbits/sec    3             sender\n\
+             [  7][RX-C]   0.00-1.01   sec  10.2 MBytes   85 Mbits/sec    4             sender\n",
+        );
+        assert!(is_whole(&imported), "{:?}", imported.warnings);
+        assert_eq!((imported.streams.len(), imported.series.len()), (2, 2));
+        let again = imported
+            .said
+            .iter()
+            .filter(|it| it.what == Figure::Retransmits);
+        let again: Vec<_> = again.map(|it| (it.stream, it.value)).collect();
+        assert_eq!(again, [(0, 3.0), (1, 4.0)]);
+    }
+
+    #[test]
+    fn what_it_leaves_out_is_no_point() {
+        let imported = text(
+            "[  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes       (omitted)\n\
+             [  5]   0.00-1.00   sec   256 KBytes  2.10 Mbits/sec   16    122 KBytes\n\
+             [  5]   0.00-1.00   sec   256 KBytes  2.10 Mbits/sec   16             sender\n",
+        );
+        assert_eq!(imported.series.len(), 1);
+        assert_eq!((imported.series[0].mean, imported.strange), (2.1e6, None));
+    }
+
+    #[test]
+    fn each_test_of_a_server_is_a_stream_of_its_own() {
+        let test = |port: u16| {
+            format!(
+                "Accepted connection from 10.0.0.1, port {port}\n\
+                 [  5] local 10.0.0.2 port 5201 connected to 10.0.0.1 port {port}\n\
+                 [ ID] Interval           Transfer     Bitrate\n\
+                 [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec\n\
+                 [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec                  receiver\n"
+            )
+        };
+        let imported = text(&format!("{}{}", test(1001), test(1002)));
+        let targets = imported.streams.iter().map(|it| it.target.as_str());
+        assert_eq!(
+            targets.collect::<Vec<_>>(),
+            ["10.0.0.1:1001", "10.0.0.1:1002"]
+        );
+        let names = imported.series.iter().map(|it| it.of.as_ref());
+        let named = ["10.0.0.1:1001 socket 5", "10.0.0.1:1002 socket 5"];
+        assert_eq!(names.collect::<Vec<_>>(), named);
+        assert!(is_whole(&imported), "{:?}", imported.warnings);
+    }
 }
