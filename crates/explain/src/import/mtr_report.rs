@@ -3,6 +3,7 @@
 //! ```text
 //! HOST: prober                      Loss%   Snt   Last   Avg  Best  Wrst StDev
 //!   1.|-- 10.0.0.254                30.0%    10    0.1   0.1   0.1   0.1   0.0
+//!   1. AS???    10.0.0.254          30.0%    10    0.1   0.1   0.1   0.1   0.0      -z
 //! ```
 //!
 //! Which columns there are is the user's choice (`-o`); the head of the table names them.
@@ -45,27 +46,59 @@ fn columns(line: &str) -> Option<Vec<&str>> {
 /// Takes a hop's line; false where it is none. The values are its last words, because a host may be
 /// more than one.
 fn hop(line: &str, header: &[String], imported: &mut Imported) -> bool {
-    let Some((number, rest)) = line.split_once(".|-- ") else {
+    let line = line.trim_start();
+    let Some(number) = leading_number(line).filter(|_| !header.is_empty()) else {
         return false;
     };
-    let words: Vec<_> = rest.split_whitespace().collect();
-    let Some(number) = leading_number(number.trim()) else {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let Some(rest) = rest.trim_start().strip_prefix('.') else {
         return false;
     };
+    let words: Vec<_> = rest.trim_start_matches("|--").split_whitespace().collect();
     let Some(values_at) = words.len().checked_sub(header.len()).filter(|&at| at > 0) else {
         return false;
     };
-    imported
-        .streams
-        .push(mtr::hop(number, &words[..values_at].join(" ")));
+    let last = values_at - 1;
+    let systems = words[..last].iter().take_while(|it| is_system(it)).count();
+    let host = words[systems..values_at].join(" ");
+    imported.streams.push(mtr::hop(number, &host));
     for (column, value) in header.iter().zip(&words[values_at..]) {
         mtr::say(imported, column, value);
     }
     true
 }
 
+/// The number of an autonomous system, `AS64496`, or that there is none, `AS???`.
+fn is_system(word: &str) -> bool {
+    let number = word.strip_prefix("AS");
+    number.is_some_and(|number| number == "???" || number.parse::<u32>().is_ok())
+}
+
 /// The date above, and the other hosts or labels of a hop below it.
 fn no_matter(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("Start:") || line.starts_with('|') || line.starts_with("[MPLS")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    #[test]
+    fn hops_with_the_number_of_their_system() {
+        let imported = import::read(
+            b"Start: 2026-11-22T00:05:27+0000\n\
+              HOST: prober                      Loss%   Snt   Last   Avg  Best  Wrst StDev\n\
+              \x20 1. AS???    10.1.1.1             30.0%    10    0.1   0.1   0.1   0.1   0.0\n\
+              \x20 2 . AS64496  gateway (10.2.2.2)  0.0%    10   10.4  10.4  10.4  10.4   0.0\n\
+              \x20 3.|-- 10.3.3.3              0.0%    10   10.4  10.4  10.4  10.4   0.0\n",
+            None,
+        )
+        .unwrap();
+        let targets = imported.streams.iter().map(|it| it.target.as_str());
+        let expected = ["10.1.1.1", "gateway (10.2.2.2)", "10.3.3.3"];
+        assert_eq!(targets.collect::<Vec<_>>(), expected);
+        assert_eq!((imported.said.len(), imported.strange), (21, None));
+    }
 }
