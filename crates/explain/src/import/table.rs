@@ -3,7 +3,7 @@
 //! ```text
 //! time,host,rtt_ms          names in the first line, or in `--columns`
 //! 2026-11-23T12:32:05Z,a,12.3
-//! 1795437125.5;12,3         decimal comma, where the separator is another
+//! 1795437125.5;12,3         decimal comma, where the separator is another or quotes stand around it
 //! 0.0123                    one number a line, with `--unit s`
 //! ```
 //!
@@ -127,7 +127,7 @@ fn is_newest_first(shape: &Shape, columns: &[Column], start: &str) -> bool {
 fn is_one_way_below_zero(shape: &Shape, columns: &[Column], start: &str) -> bool {
     let is_below = |(column, cell): (&Column, &str)| match column.role {
         Role::Delay(unit, Method::Frame) => {
-            let delay = delay(cell, unit, shape);
+            let delay = delay(cell, unit);
             delay.is_some_and(|delay| delay.nanos < 0) && !is_minus_one(cell)
         }
         _ => false,
@@ -227,7 +227,7 @@ impl<'a> Table<'a> {
             };
             let name = if self.several { &column.name } else { "" };
             let at = self.stream(row.stream, name, method);
-            taken &= self.packet(at, &row, cell, unit, shape);
+            taken &= self.packet(at, &row, cell, unit);
         }
         taken
     }
@@ -243,13 +243,15 @@ impl<'a> Table<'a> {
                 Role::Sent(Unit::Day) => day = cell,
                 Role::Sent(Unit::TimeOfDay) => time_of_day = Some((at, cell)),
                 Role::Sent(unit) => {
-                    let time = row.time(at, cell, moment(cell, unit, shape));
+                    let time = row.time(at, cell, moment(cell, unit));
                     row.sent_at = time.or(row.sent_at);
                 }
                 Role::Read(unit) => {
-                    row.read_at = row.time(at, cell, moment(cell, unit, shape));
+                    row.read_at = row.time(at, cell, moment(cell, unit));
                 }
-                Role::Seq => row.seq = Some(cell.parse().ok()?),
+                // One without a number stands behind those before it.
+                Role::Seq if line::stands_for_none(cell) => {}
+                Role::Seq => row.seq = Some(whole_number(cell)?),
                 Role::Stream => row.stream = cell,
                 Role::Ttl => row.ttl = cell.parse().ok(),
                 Role::Size => row.size = cell.parse().ok(),
@@ -263,7 +265,7 @@ impl<'a> Table<'a> {
         }
         if let Some((at, time)) = time_of_day.filter(|(_, time)| !line::stands_for_none(time)) {
             let whole = format!("{day} {time}");
-            let time = row.time(at, &whole, moment(&whole, Unit::Date, shape));
+            let time = row.time(at, &whole, moment(&whole, Unit::Date));
             row.sent_at = time.or(row.sent_at);
         }
         (count == self.columns.len()).then_some(row)
@@ -300,7 +302,7 @@ impl<'a> Table<'a> {
         self.streams.len() - 1
     }
 
-    fn packet(&mut self, at: usize, row: &Row<'_>, cell: &str, unit: Unit, shape: &Shape) -> bool {
+    fn packet(&mut self, at: usize, row: &Row<'_>, cell: &str, unit: Unit) -> bool {
         let rows = &mut self.streams[at];
         let seq = match row.seq {
             Some(seq) => rows.numbers.whole(seq),
@@ -329,7 +331,7 @@ impl<'a> Table<'a> {
             lost(packets);
             return true;
         }
-        let Some(round_trip) = delay(cell, unit, shape) else {
+        let Some(round_trip) = delay(cell, unit) else {
             return false;
         };
         // Tools have -1 for what was lost. Only one-way delays are less than 0 otherwise, by clocks that differ.
@@ -436,9 +438,9 @@ impl<'a> Table<'a> {
 }
 
 /// A date, or a number since 1970 or since some start.
-fn moment(cell: &str, unit: Unit, shape: &Shape) -> Option<Time> {
+fn moment(cell: &str, unit: Unit) -> Option<Time> {
     match unit {
-        Unit::Is(unit) | Unit::Epoch(unit) => number(cell, unit, shape),
+        Unit::Is(unit) | Unit::Epoch(unit) => number(cell, unit),
         Unit::Date => Some(Time {
             nanos: date::local(cell)?,
             step: date::step(cell),
@@ -449,23 +451,27 @@ fn moment(cell: &str, unit: Unit, shape: &Shape) -> Option<Time> {
 }
 
 /// A delay, in the unit that stands behind it or else in that of its column.
-fn delay(cell: &str, unit: Unit, shape: &Shape) -> Option<Time> {
+fn delay(cell: &str, unit: Unit) -> Option<Time> {
     let (Unit::Is(unit) | Unit::Epoch(unit)) = unit else {
         return None;
     };
-    if let Some(time) = number(cell, unit, shape) {
+    if let Some(time) = number(cell, unit) {
         return Some(time);
     }
     let end = cell.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
     let own = unit::by_name(cell[end..].trim())?;
-    number(cell[..end].trim_start_matches('<'), own, shape)
+    number(cell[..end].trim_start_matches('<'), own)
 }
 
-fn number(cell: &str, unit: Nanos, shape: &Shape) -> Option<Time> {
-    if shape.decimal_comma && cell.contains(',') {
-        return decimal::any_time(&cell.replace(',', "."), unit);
-    }
-    decimal::any_time(cell, unit)
+fn number(cell: &str, unit: Nanos) -> Option<Time> {
+    decimal::any_time(&line::with_point(cell), unit)
+}
+
+/// `7`, or `7.0` of tables in which some number of the column was missing.
+fn whole_number(cell: &str) -> Option<u64> {
+    let (whole, behind) = cell.split_once('.').unwrap_or((cell, ""));
+    let is_whole = behind.bytes().all(|byte| byte == b'0');
+    whole.parse().ok().filter(|_| is_whole)
 }
 
 /// What stands for a packet that was lost, with whatever unit: `-1`, `-1.0`, `-1 ms`.
@@ -474,6 +480,6 @@ fn is_minus_one(cell: &str) -> bool {
         return false;
     }
     let end = cell.rfind(|c: char| c.is_ascii_digit());
-    let digits = cell[..end.map_or(0, |end| end + 1)].replace(',', ".");
+    let digits = line::with_point(&cell[..end.map_or(0, |end| end + 1)]);
     digits.parse().is_ok_and(|number: f64| number == -1.0)
 }

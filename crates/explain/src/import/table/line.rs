@@ -3,6 +3,7 @@
 use super::unit;
 use crate::import::{date, decimal};
 use delaylab_model::SECOND;
+use std::borrow::Cow;
 
 /// So many rows are looked at.
 const LOOKED_AT: usize = 50;
@@ -17,8 +18,6 @@ pub struct Shape {
     pub names: Vec<String>,
     /// The cells of the first row.
     pub first: Vec<String>,
-    /// May a comma stand within a number?
-    pub decimal_comma: bool,
 }
 
 impl Shape {
@@ -61,7 +60,6 @@ impl Shape {
         }
         Some(Self {
             separator,
-            decimal_comma: separator != Some(','),
             names: if has_heading {
                 first.clone()
             } else {
@@ -85,13 +83,35 @@ fn begins_as_comment(line: &str) -> bool {
 
 /// A number, alone or with a unit, or a date.
 fn is_value(cell: &str) -> bool {
-    let number = cell.replace(',', ".");
+    let number = with_point(cell);
     let end = number.rfind(|c: char| c.is_ascii_digit() || c == '.');
     let (digits, behind) = number.split_at(end.map_or(0, |end| end + 1));
     let behind = behind.trim();
     (decimal::any_time(digits.trim_start_matches('<'), SECOND).is_some()
         && (behind.is_empty() || unit::by_name(behind).is_some()))
         || date::local(cell).is_some()
+}
+
+/// A number with a point in front of its decimals, and nothing between thousands. A cell has a comma only where its
+/// table is separated by something else, or quotes stand around it: one alone is a decimal one, and of two kinds of marks the
+/// last.
+pub fn with_point(cell: &str) -> Cow<'_, str> {
+    let Some(comma) = cell.rfind(',') else {
+        return Cow::Borrowed(cell);
+    };
+    Cow::Owned(match cell.rfind('.') {
+        Some(point) if comma < point && is_grouped(&cell[..point]) => cell.replace(',', ""),
+        Some(point) if point < comma => {
+            let (whole, behind) = cell.split_at(comma);
+            whole.replace('.', "") + &behind.replace(',', ".")
+        }
+        _ => cell.replace(',', "."),
+    })
+}
+
+/// Do three digits stand behind each of its commas?
+fn is_grouped(whole: &str) -> bool {
+    whole.split(',').skip(1).all(|group| group.len() == 3)
 }
 
 /// What tools write of a packet that has no delay.

@@ -198,3 +198,36 @@ fn replies_are_in_the_order_of_their_times_however_rows_are_sorted() {
     let coarse: Vec<(i64, String)> = (0..300).map(coarse).collect();
     assert_eq!(extents(&coarse), [0; 300]);
 }
+
+/// pandas writes whole numbers so where one of them was missing.
+#[test]
+fn numbers_may_have_a_point_or_be_missing() {
+    let imported = text("seq,rtt_ms\n1.0,10\n2.0,11\n,-\n4.0,12\n");
+    let delays = [10, 11].map(|ms| Some(ms * SECOND / 1_000));
+    assert_eq!(round_trips(&imported.streams[0])[..2], delays);
+    let records = imported.streams[0].records.iter();
+    let outcomes: Vec<_> = records
+        .map(|record| (record.seq, record.answered()))
+        .collect();
+    assert_eq!(outcomes, [(0, true), (1, true), (2, false), (3, true)]);
+    assert_eq!(imported.strange, None);
+    let broken = text("seq,rtt_ms\n1.0,10\n2.5,11\n3.0,12\n");
+    assert_eq!(broken.strange.map(|(line, _)| line), Some(3));
+}
+
+#[test]
+fn decimals_and_thousands_are_told_apart_by_the_marks_of_a_number() {
+    for (table, expected) in [
+        ("\"time_s\",\"rtt_ms\"\n1,\"12,3\"\n", 12_300_000),
+        ("time_s;rtt_ms\n1;12,3\n", 12_300_000),
+        ("time_s\trtt_ms\n1\t1,234.5\n", 1_234_500_000),
+        ("time_s;rtt_ms\n1;1.234,5\n", 1_234_500_000),
+    ] {
+        let imported = text(table);
+        assert_eq!(
+            round_trips(&imported.streams[0]),
+            [Some(expected)],
+            "{table}"
+        );
+    }
+}
