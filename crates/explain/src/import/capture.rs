@@ -20,7 +20,7 @@ mod tcp;
 mod udp;
 
 use super::{Format, ImportError, Imported, Input, Options, Rules};
-use packet::{Packet, Transport};
+use packet::{About, Packet, Transport};
 
 pub static FORMAT: Format = Format {
     name: "capture",
@@ -56,7 +56,11 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             continue;
         };
         match &packet.transport {
-            Transport::Icmp(message) => icmp.take(&packet, message),
+            Transport::Icmp(message) => match message.about() {
+                Some(About::Echo(echo)) => icmp.refuse(&packet, message, &echo),
+                Some(About::Udp(datagram)) => udp.refuse(&packet, message, &datagram),
+                None => icmp.take(&packet, message),
+            },
             Transport::Udp(datagram) => udp.take(&packet, datagram),
             Transport::Tcp(segment) => tcp.take(&packet, segment),
         }

@@ -1,10 +1,12 @@
 //! A request in a capture and its answer, and streams of such exchanges.
 
-use super::packet::Packet;
+use super::packet::{Icmp, Packet};
 use crate::import::{Clock, Imported, Stream, order};
-use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use std::net::IpAddr;
 
 /// A request and its answer.
 #[derive(Debug, Clone)]
@@ -17,8 +19,20 @@ pub struct Exchange {
     pub answered: Option<Nanos>,
     pub reply: Reply,
     pub copies: u16,
+    /// How many times the request is in the capture: on a bridge `-i any` sees each packet at several interfaces.
+    pub seen: u16,
     pub retransmits: Option<u32>,
-    pub refused_by: Option<std::net::IpAddr>,
+    pub refused_by: Option<IpAddr>,
+    pub error: Option<Error>,
+}
+
+/// What an ICMP error says.
+#[derive(Debug, Clone, Copy)]
+pub struct Error {
+    reason: IcmpReason,
+    icmp_type: u8,
+    icmp_code: u8,
+    path_mtu: Option<u32>,
 }
 
 /// What is read from a reply's IP header.
@@ -49,9 +63,41 @@ impl Exchange {
             answered: None,
             reply: Reply::default(),
             copies: 0,
+            seen: 1,
             retransmits: None,
             refused_by: None,
+            error: None,
         }
+    }
+
+    /// Is a request with the same number the same one, seen at another interface? It is another where it comes long
+    /// after this one, or after this one's reply.
+    pub fn is_seen_again(&mut self, time: Nanos) -> bool {
+        let answered = |at: Nanos| time > at + 10 * MILLISECOND;
+        let is_other = time > self.sent + SECOND || self.answered.is_some_and(answered);
+        self.seen = self.seen.saturating_add(u16::from(!is_other));
+        !is_other
+    }
+
+    /// An error came back, if no reply did.
+    pub fn refuse(&mut self, packet: &Packet, message: &Icmp) {
+        if self.outcome != Outcome::Lost {
+            return;
+        }
+        self.outcome = Outcome::Refused;
+        self.refused_by = Some(packet.from);
+        self.error = Some(Error {
+            reason: message.reason,
+            icmp_type: message.icmp_type,
+            icmp_code: message.icmp_code,
+            path_mtu: message.path_mtu,
+        });
+    }
+
+    /// Replies beyond the first. Each is in the capture as often as its request.
+    fn own_copies(&self) -> u16 {
+        let replies = self.copies.saturating_add(1);
+        replies.div_ceil(self.seen) - 1
     }
 
     /// A reply; a second one is a copy.
@@ -74,10 +120,14 @@ impl Exchange {
             reply_dscp: self.reply.dscp,
             reply_ecn: self.reply.ecn,
             reply_ttl: self.reply.ttl,
-            copies: self.copies,
+            copies: self.own_copies(),
             retransmits: self.retransmits,
             outcome: self.outcome,
             refused_by: self.refused_by,
+            icmp: self.error.map(|error| error.reason),
+            icmp_type: self.error.map(|error| error.icmp_type),
+            icmp_code: self.error.map(|error| error.icmp_code),
+            path_mtu: self.error.and_then(|error| error.path_mtu),
             ..Record::due(0, stream, seq, method, self.sent)
         }
     }

@@ -5,6 +5,7 @@
 
 use super::frames::Frame;
 use delaylab_model::Nanos;
+use delaylab_model::icmp::IcmpReason;
 use etherparse::{IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSlice};
 use std::net::{IpAddr, SocketAddr};
 
@@ -33,8 +34,35 @@ pub struct Icmp<'a> {
     /// Identifier and sequence number, of an echo.
     pub id: u16,
     pub seq: u16,
+    /// Its numbers, and of an error what they mean.
+    pub icmp_type: u8,
+    pub icmp_code: u8,
+    pub reason: IcmpReason,
+    /// What would have fit, of one that was too big.
+    pub path_mtu: Option<u32>,
     /// Of an error: the packet that it is about.
-    pub about: &'a [u8],
+    about: &'a [u8],
+}
+
+/// What an error is about.
+pub enum About<'a> {
+    /// An echo request.
+    Echo(Echo),
+    Udp(Datagram<'a>),
+}
+
+/// An echo request: to whom, and its numbers.
+pub struct Echo {
+    pub to: IpAddr,
+    pub id: u16,
+    pub seq: u16,
+}
+
+/// A datagram, as much of it as the error has.
+pub struct Datagram<'a> {
+    pub from: SocketAddr,
+    pub to: SocketAddr,
+    pub payload: &'a [u8],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,27 +219,100 @@ impl<'a> Icmp<'a> {
             (IpNumber::ICMP, 3 | 11 | 12) | (IpNumber::IPV6_ICMP, 1..=4) => Kind::Error,
             _ => return None,
         };
+        let path_mtu = match (number, head[0], head[1]) {
+            (IpNumber::ICMP, 3, 4) => u32::from(u16::from_be_bytes([head[6], head[7]])),
+            (IpNumber::IPV6_ICMP, 2, _) => u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
+            _ => 0,
+        };
         Some(Self {
             kind,
+            icmp_type: head[0],
+            icmp_code: head[1],
+            reason: IcmpReason::from_code(head[0], head[1], number == IpNumber::IPV6_ICMP),
+            path_mtu: Some(path_mtu).filter(|&mtu| mtu > 0),
             id: u16::from_be_bytes([head[4], head[5]]),
             seq: u16::from_be_bytes([head[6], head[7]]),
             about,
         })
     }
 
-    /// Of an error: the echo request that it is about, and whom that was sent to.
-    pub fn about_request(&self) -> Option<(IpAddr, u16, u16)> {
+    /// Of an error: what it is about, if that is a probe.
+    pub fn about(&self) -> Option<About<'a>> {
+        if self.kind != Kind::Error {
+            return None;
+        }
         let sliced = LaxSlicedPacket::from_ip(self.about).ok()?;
-        let (to, payload) = match &sliced.net {
-            Some(LaxNetSlice::Ipv4(ip)) => {
-                (IpAddr::from(ip.header().destination_addr()), ip.payload())
-            }
-            Some(LaxNetSlice::Ipv6(ip)) => {
-                (IpAddr::from(ip.header().destination_addr()), ip.payload())
-            }
+        let (from, to, payload) = match &sliced.net {
+            Some(LaxNetSlice::Ipv4(ip)) => (
+                IpAddr::from(ip.header().source_addr()),
+                IpAddr::from(ip.header().destination_addr()),
+                ip.payload(),
+            ),
+            Some(LaxNetSlice::Ipv6(ip)) => (
+                IpAddr::from(ip.header().source_addr()),
+                IpAddr::from(ip.header().destination_addr()),
+                ip.payload(),
+            ),
             _ => return None,
         };
+        if payload.ip_number == IpNumber::UDP {
+            let (head, payload) = payload.payload.split_at_checked(8)?;
+            let port = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+            return Some(About::Udp(Datagram {
+                from: SocketAddr::new(from, port(0)),
+                to: SocketAddr::new(to, port(2)),
+                payload,
+            }));
+        }
         let inner = Icmp::read(payload.payload, payload.ip_number)?;
-        (inner.kind == Kind::Request).then_some((to, inner.id, inner.seq))
+        (inner.kind == Kind::Request).then_some(About::Echo(Echo {
+            to,
+            id: inner.id,
+            seq: inner.seq,
+        }))
+    }
+}
+
+#[cfg(test)]
+pub mod testing {
+    use super::*;
+
+    /// A packet from host to host, at so many milliseconds.
+    pub fn packet(ms: i64, from: u8, to: u8, transport: Transport<'_>) -> Packet<'_> {
+        Packet {
+            time: ms * delaylab_model::MILLISECOND,
+            from: IpAddr::from([10, 0, 0, from]),
+            to: IpAddr::from([10, 0, 0, to]),
+            size: 100,
+            dscp: 0,
+            ecn: 0,
+            ttl: 64,
+            transport,
+        }
+    }
+
+    /// An ICMP message of these bytes.
+    pub fn icmp(message: &[u8]) -> Icmp<'_> {
+        Icmp::read(message, IpNumber::ICMP).expect("a message")
+    }
+
+    /// Hands a packet to what takes packets with their ICMP message.
+    pub fn with_icmp(message: &[u8], ms: i64, from: u8, to: u8, take: impl FnOnce(&Packet, &Icmp)) {
+        take(
+            &packet(ms, from, to, Transport::Icmp(icmp(message))),
+            &icmp(message),
+        );
+    }
+
+    /// Port unreachable, about a datagram from port 1000 of host 1 to port 2000 of host 2.
+    pub fn unreachable(payload: &[u8]) -> Vec<u8> {
+        let length = 28 + payload.len() as u8;
+        let mut message = vec![3, 3, 0, 0, 0, 0, 0, 0];
+        message.extend([0x45, 0, 0, length, 0, 0, 0, 0, 64, 17, 0, 0]);
+        message.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        message.extend([1000_u16.to_be_bytes(), 2000_u16.to_be_bytes()].concat());
+        message.extend([0, length - 20, 0, 0]);
+        message.extend(payload);
+        message
     }
 }

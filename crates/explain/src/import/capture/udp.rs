@@ -2,15 +2,21 @@
 //!
 //! Which request it answers is told, in this order,
 //! - by irtt's sequence number, where both begin with irtt's magic (irtt packet.go);
-//! - by its first eight bytes, where every request has others and every reply has those of a request:
+//! - by its first eight bytes, where requests have others each and most replies have those of a request:
 //!   delaylab's token and sequence number, sockperf's sequence number, any RFC 862 echo;
 //! - by order: the oldest open request where all were answered, else the newest one.
+//!
+//! A capture may begin with a reply. irtt's say that they are, and those of an echo repeat what the other side sent
+//! before them; else the endpoint that is seen first is the one that asks.
 
 use super::exchange::{Exchange, Reply, push};
-use super::packet::{Packet, Udp};
+use super::packet::{self, Icmp, Packet, Udp};
 use crate::import::Imported;
+use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use delaylab_model::record::Outcome;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
 /// The endpoint that sent first, and the other.
@@ -27,8 +33,12 @@ struct Flow {
     datagrams: Vec<Datagram>,
 }
 
+/// Among so many of the latest datagrams is the one that an error is about.
+const LOOKED_BACK: usize = 4096;
+
 /// What is needed of a datagram when all have been seen.
 struct Datagram {
+    /// Does it ask? Until all have been seen: is it from the endpoint that sent first?
     forward: bool,
     exchange: Exchange,
     reply: Reply,
@@ -42,12 +52,14 @@ struct Datagram {
 struct Irtt {
     /// Opens or closes, and is no probe.
     control: bool,
+    reply: bool,
     seq: u32,
 }
 
 impl Irtt {
     fn read(payload: &[u8]) -> Option<Self> {
         const MAGIC: [u8; 3] = [0x14, 0xa7, 0x5b];
+        const REPLY: u8 = 2;
         const TAGGED: u8 = 8;
         const CONTROL: u8 = 1 | 4;
         let flags = *payload.strip_prefix(&MAGIC)?.first()?;
@@ -60,7 +72,11 @@ impl Irtt {
         let seq = seq.map_or(control.then_some(0), |bytes| {
             Some(u32::from_le_bytes(bytes))
         })?;
-        Some(Self { control, seq })
+        Some(Self {
+            control,
+            reply: flags & REPLY != 0,
+            seq,
+        })
     }
 }
 
@@ -81,15 +97,36 @@ impl Flows {
         });
     }
 
+    /// An error about a datagram.
+    pub fn refuse(&mut self, packet: &Packet, message: &Icmp, about: &packet::Datagram<'_>) {
+        let forward = self.flows.contains_key(&(about.from, about.to));
+        let key = match forward {
+            true => (about.from, about.to),
+            false => (about.to, about.from),
+        };
+        if let Some(datagram) = self
+            .flows
+            .get_mut(&key)
+            .and_then(|flow| flow.latest_like(forward, about.payload))
+        {
+            datagram.exchange.refuse(packet, message);
+        }
+    }
+
     pub fn finish(self, imported: &mut Imported) {
         let (mut one_way, mut by_order, mut strays) = (0_u64, 0_u64, 0_u64);
-        for ((from, to), flow) in self.flows {
-            // What nobody answers is no request: a stream of media, a broadcast.
-            if flow.datagrams.iter().all(|datagram| datagram.forward) {
+        for ((mut from, mut to), mut flow) in self.flows {
+            if flow.begins_with_a_reply() {
+                flow.turn();
+                (from, to) = (to, from);
+            }
+            let is_answered = flow.goes(false);
+            // What nobody answers or refuses is no request: a stream of media, a broadcast.
+            if !flow.goes(true) || !(is_answered || flow.is_refused()) {
                 one_way += 1;
                 continue;
             }
-            by_order += u64::from(flow.by_order());
+            by_order += u64::from(is_answered && flow.by_order());
             let (exchanges, unasked) = flow.exchanges();
             strays += unasked;
             let name = format!("{from} to {to}");
@@ -118,18 +155,75 @@ impl Flow {
             .all(|datagram| datagram.irtt.is_some())
     }
 
-    /// Does every request begin with bytes of its own, and every reply with those of a request?
-    fn is_echo(&self) -> bool {
-        let mut requests = BTreeSet::new();
-        self.datagrams.iter().all(|datagram| match datagram.begins {
-            Some(begins) if datagram.forward => requests.insert(begins),
-            Some(begins) => requests.contains(&begins),
-            None => false,
+    /// Is there a datagram in this direction?
+    fn goes(&self, forward: bool) -> bool {
+        self.datagrams.iter().any(|it| it.forward == forward)
+    }
+
+    fn is_refused(&self) -> bool {
+        let mut requests = self.datagrams.iter().filter(|it| it.forward);
+        requests.any(|it| it.exchange.outcome == Outcome::Refused)
+    }
+
+    fn begins_with_a_reply(&self) -> bool {
+        if self.is_irtt() {
+            let first = self.datagrams.first().and_then(|it| it.irtt);
+            return first.is_some_and(|irtt| irtt.reply);
+        }
+        !self.is_echo(true) && self.is_echo(false)
+    }
+
+    fn turn(&mut self) {
+        for datagram in &mut self.datagrams {
+            datagram.forward = !datagram.forward;
+        }
+    }
+
+    /// The latest datagram in this direction that begins as this payload does, as far as that is known, and about
+    /// which no error has come.
+    fn latest_like(&mut self, forward: bool, payload: &[u8]) -> Option<&mut Datagram> {
+        let begins: Option<[u8; 8]> = payload.first_chunk().copied();
+        let seq = |irtt: Option<Irtt>| irtt.map(|irtt| irtt.seq);
+        let irtt = seq(Irtt::read(payload));
+        let latest = self.datagrams.iter_mut().rev().take(LOOKED_BACK);
+        let mut open =
+            latest.filter(|it| it.forward == forward && it.exchange.outcome == Outcome::Lost);
+        open.find(|it| {
+            begins.is_none_or(|begins| it.begins.is_none_or(|own| own == begins))
+                && irtt.is_none_or(|_| irtt == seq(it.irtt))
         })
     }
 
+    /// Do requests, which go in this direction, begin with bytes of their own, but for a few, and at least half of the replies
+    /// with those of a request before them?
+    fn is_echo(&self, forward: bool) -> bool {
+        let mut known = BTreeMap::new();
+        let (mut requests, mut again, mut replies, mut echoes) = (0, 0, 0, 0);
+        for datagram in &self.datagrams {
+            let Some(begins) = datagram.begins else {
+                return false;
+            };
+            if datagram.forward != forward {
+                replies += 1;
+                echoes += usize::from(known.contains_key(&begins));
+                continue;
+            }
+            requests += 1;
+            let time = datagram.exchange.sent;
+            match known.entry(begins) {
+                Entry::Vacant(place) => {
+                    place.insert(time);
+                }
+                // Other than at the next interface.
+                Entry::Occupied(first) if time > first.get() + MILLISECOND => again += 1,
+                Entry::Occupied(_) => {}
+            }
+        }
+        again * 10 <= requests && echoes * 2 >= replies
+    }
+
     fn by_order(&self) -> bool {
-        !self.is_irtt() && !self.is_echo()
+        !self.is_irtt() && !self.is_echo(true)
     }
 
     /// The requests with what came of them, and how many replies had none.
@@ -141,7 +235,7 @@ impl Flow {
                 .filter(|datagram| datagram.irtt.is_some_and(|irtt| !irtt.control));
             return by_key(probes, |datagram| datagram.irtt.map(|irtt| irtt.seq));
         }
-        if self.is_echo() {
+        if self.is_echo(true) {
             return by_key(self.datagrams.iter(), |datagram| datagram.begins);
         }
         self.in_order()
@@ -151,15 +245,18 @@ impl Flow {
         let requests = self
             .datagrams
             .iter()
-            .filter(|datagram| datagram.forward)
+            .filter(|it| it.forward && it.exchange.outcome == Outcome::Lost)
             .count();
-        let all_answered = requests * 2 == self.datagrams.len();
+        let replies = self.datagrams.iter().filter(|it| !it.forward).count();
+        let all_answered = requests == replies;
         let mut exchanges: Vec<Exchange> = Vec::with_capacity(requests);
         let mut open: VecDeque<usize> = VecDeque::new();
         let mut strays = 0;
         for datagram in &self.datagrams {
             if datagram.forward {
-                open.push_back(exchanges.len());
+                if datagram.exchange.outcome == Outcome::Lost {
+                    open.push_back(exchanges.len());
+                }
                 exchanges.push(datagram.exchange.clone());
                 continue;
             }
@@ -193,11 +290,11 @@ fn by_key<'a, K: Ord>(
     for datagram in datagrams {
         let Some(key) = key(datagram) else { continue };
         if datagram.forward {
-            // The same request twice was seen on two interfaces: the first counts.
-            places.entry(key).or_insert_with(|| {
+            let known = places.get(&key).map(|&at| &mut exchanges[at]);
+            if !known.is_some_and(|known| known.is_seen_again(datagram.exchange.sent)) {
+                places.insert(key, exchanges.len());
                 exchanges.push(datagram.exchange.clone());
-                exchanges.len() - 1
-            });
+            }
         } else {
             match places.get(&key) {
                 Some(&index) => datagram.answer(&mut exchanges[index]),
@@ -206,4 +303,146 @@ fn by_key<'a, K: Ord>(
         }
     }
     (exchanges, strays)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::import::capture::packet::testing::{packet, unreachable, with_icmp};
+    use crate::import::capture::packet::{About, Transport};
+    use crate::import::ping;
+    use delaylab_model::icmp::IcmpReason;
+
+    /// Host 1 asks from port 1000 and host 2 answers.
+    fn take(flows: &mut Flows, ms: i64, is_reply: bool, payload: &[u8]) {
+        let ((from, to), ports) = match is_reply {
+            false => ((1, 2), (1000, 2000)),
+            true => ((2, 1), (2000, 1000)),
+        };
+        let udp = || Udp {
+            from: ports.0,
+            to: ports.1,
+            payload,
+        };
+        flows.take(&packet(ms, from, to, Transport::Udp(udp())), &udp());
+    }
+
+    fn finished(flows: Flows) -> Imported {
+        let mut imported = Imported::new(&ping::FORMAT);
+        flows.finish(&mut imported);
+        imported
+    }
+
+    /// In ms.
+    fn trips(imported: &Imported) -> Vec<Option<i64>> {
+        let records = imported.streams[0].records.iter();
+        let trips = records.map(|it| Some((it.t_rx? - it.t_tx?) / MILLISECOND));
+        trips.collect()
+    }
+
+    fn irtt(seq: i64, is_reply: bool) -> Vec<u8> {
+        let mut payload = vec![0x14, 0xa7, 0x5b, if is_reply { 2 } else { 0 }];
+        payload.extend([7; 8]);
+        payload.extend((seq as u32).to_le_bytes());
+        payload
+    }
+
+    fn echo(seq: i64, _: bool) -> Vec<u8> {
+        seq.to_be_bytes().to_vec()
+    }
+
+    /// Requests every 100 ms, replies 20 ms behind; the first and the last request are not in the capture, nor is the last
+    /// reply.
+    #[test]
+    fn a_capture_may_begin_with_a_reply() {
+        for payload in [irtt, echo] {
+            let mut flows = Flows::default();
+            take(&mut flows, 20, true, &payload(0, true));
+            for seq in 1..10 {
+                take(&mut flows, 100 * seq, false, &payload(seq, false));
+                if seq < 9 {
+                    take(&mut flows, 100 * seq + 20, true, &payload(seq, true));
+                }
+            }
+            let imported = finished(flows);
+            assert_eq!(imported.streams[0].target, "10.0.0.2:2000");
+            let mut expected = vec![Some(20); 8];
+            expected.push(None);
+            assert_eq!(trips(&imported), expected);
+        }
+    }
+
+    /// Each is sent before the reply to the one before it comes.
+    #[test]
+    fn what_is_under_way_at_the_ends_spoils_no_match() {
+        let mut flows = Flows::default();
+        for seq in 0..12 {
+            if seq < 10 {
+                take(&mut flows, 10 * seq, false, &echo(seq, false));
+            }
+            take(&mut flows, 10 * seq + 5, true, &echo(seq - 2, true));
+        }
+        let imported = finished(flows);
+        assert_eq!(trips(&imported), [Some(25); 10]);
+        assert_eq!(
+            imported.warnings,
+            ["2 UDP replies answer no request in the capture"]
+        );
+    }
+
+    #[test]
+    fn what_is_seen_at_two_interfaces_is_one_request() {
+        let mut flows = Flows::default();
+        for seq in 0..5 {
+            for is_reply in [false, false, true, true] {
+                let ms = 10 * seq + if is_reply { 4 } else { 0 };
+                take(&mut flows, ms, is_reply, &echo(seq, is_reply));
+            }
+        }
+        let imported = finished(flows);
+        assert_eq!(trips(&imported), [Some(4); 5]);
+        assert_eq!(imported.streams[0].records.counts().copies, 0);
+    }
+
+    #[test]
+    fn requests_that_are_alike_are_matched_by_order() {
+        let mut flows = Flows::default();
+        for at in 0..5 {
+            take(&mut flows, 10 * at, false, &[0; 8]);
+            take(&mut flows, 10 * at + 4, true, &[0; 8]);
+        }
+        let imported = finished(flows);
+        assert_eq!(trips(&imported), [Some(4); 5]);
+        assert!(imported.warnings[0].contains("by order"));
+    }
+
+    #[test]
+    fn what_is_refused_goes_no_one_way_only() {
+        let mut flows = Flows::default();
+        for seq in 0..3 {
+            take(&mut flows, 10 * seq, false, &echo(seq, false));
+        }
+        for seq in [2, 0] {
+            let message = unreachable(&echo(seq, false));
+            with_icmp(&message, 25, 2, 1, |packet, icmp| {
+                let Some(About::Udp(datagram)) = icmp.about() else {
+                    panic!("it is about a datagram");
+                };
+                flows.refuse(packet, icmp, &datagram);
+            });
+        }
+        let imported = finished(flows);
+        let records = imported.streams[0].records.iter();
+        let said = records.map(|it| (it.outcome, it.icmp, it.icmp_type, it.icmp_code));
+        let refused = (
+            Outcome::Refused,
+            Some(IcmpReason::PortUnreachable),
+            Some(3),
+            Some(3),
+        );
+        let lost = (Outcome::Lost, None, None, None);
+        assert_eq!(said.collect::<Vec<_>>(), [refused, lost, refused]);
+        assert_eq!(imported.warnings, [] as [String; 0]);
+    }
 }
