@@ -23,6 +23,8 @@ pub struct Connections {
 
 #[derive(Default)]
 struct Connection {
+    /// With which number it began.
+    syn: Option<u32>,
     /// What the client will send next, and the server: set by the first data seen.
     client_next: Option<u32>,
     server_next: Option<u32>,
@@ -48,7 +50,10 @@ impl Connections {
         let backward = known || (segment.accepts && !self.connections.contains_key(&(from, to)));
         let key = if backward { (to, from) } else { (from, to) };
         if segment.opens {
-            self.connections.entry(key).or_default();
+            let connection = self.connections.entry(key).or_default();
+            if !segment.accepts {
+                connection.open(segment.seq);
+            }
             return;
         }
         if segment.data == 0 && !segment.resets {
@@ -66,8 +71,7 @@ impl Connections {
     pub fn finish(self, imported: &mut Imported) {
         let (mut joined, mut retransmitted) = (0, 0);
         for ((client, server), mut connection) in self.connections {
-            let open = connection.open.drain(..).map(|(_, exchange)| exchange);
-            connection.exchanges.extend(open);
+            connection.close();
             joined += connection.joined;
             retransmitted += connection.retransmitted_replies;
             push(
@@ -90,6 +94,22 @@ impl Connections {
 }
 
 impl Connection {
+    /// Numbers begin anew where ports are used again.
+    fn open(&mut self, syn: u32) {
+        if self.syn != Some(syn) {
+            self.close();
+            (self.client_next, self.server_next) = (None, None);
+            self.again = 0;
+            self.syn = Some(syn);
+        }
+    }
+
+    /// What is open is not answered any more.
+    fn close(&mut self) {
+        let open = self.open.drain(..).map(|(_, exchange)| exchange);
+        self.exchanges.extend(open);
+    }
+
     fn ask(&mut self, packet: &Packet, segment: &Tcp) {
         let end = segment.seq.wrapping_add(segment.data);
         if self.client_next.is_some_and(|next| !behind(end, next)) {
@@ -141,5 +161,60 @@ impl Connection {
             exchange.outcome = Outcome::Refused;
             exchange.refused_by = Some(packet.from);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::import::capture::packet::Transport;
+    use crate::import::capture::packet::testing::packet;
+    use crate::import::ping;
+
+    fn segment(from: u16, to: u16, seq: u32, ack: u32, data: u32) -> Tcp {
+        Tcp {
+            from,
+            to,
+            seq,
+            ack,
+            data,
+            opens: data == 0,
+            accepts: false,
+            resets: false,
+        }
+    }
+
+    #[test]
+    fn ports_that_are_used_again_have_numbers_of_their_own() {
+        let mut connections = Connections::default();
+        for (ms, begin) in [(0, 3_000_000_000_u32), (1_000, 1_000_000_000)] {
+            let asked = begin.wrapping_add(11);
+            for (ms, is_reply, segment) in [
+                (ms, false, segment(1000, 80, begin, 0, 0)),
+                // The SYN again.
+                (ms + 1, false, segment(1000, 80, begin, 0, 0)),
+                (
+                    ms + 2,
+                    false,
+                    segment(1000, 80, begin.wrapping_add(1), 0, 10),
+                ),
+                (ms + 22, true, segment(80, 1000, begin / 2, asked, 10)),
+            ] {
+                let (from, to) = if is_reply { (2, 1) } else { (1, 2) };
+                let packet = packet(ms, from, to, Transport::Tcp(segment));
+                let Transport::Tcp(segment) = &packet.transport else {
+                    unreachable!();
+                };
+                connections.take(&packet, segment);
+            }
+        }
+        let mut imported = Imported::new(&ping::FORMAT);
+        connections.finish(&mut imported);
+        let records = imported.streams[0].records.iter();
+        let trips = records.map(|record| Some(record.t_rx? - record.t_tx?));
+        let trip = Some(20 * delaylab_model::MILLISECOND);
+        assert_eq!(trips.collect::<Vec<_>>(), [trip, trip]);
+        assert_eq!(imported.warnings, [] as [String; 0]);
     }
 }
