@@ -43,9 +43,9 @@ pub fn latest(last: u64, low: u16) -> Option<u64> {
 fn nearest(last: u64, low: u64) -> u64 {
     let here = (last & !(Unwrap::TURN - 1)) | low;
     let half = Unwrap::TURN / 2;
-    if here + half < last {
-        here + Unwrap::TURN
-    } else if here > last + half && here >= Unwrap::TURN {
+    if here.saturating_add(half) < last {
+        here.saturating_add(Unwrap::TURN)
+    } else if here > last.saturating_add(half) && here >= Unwrap::TURN {
         here - Unwrap::TURN
     } else {
         here
@@ -140,6 +140,9 @@ mod tests {
             .to_vec();
         assert_eq!(whole, [65_534, 65_535, 65_536, 65_533, 65_538, 65_537]);
         assert_eq!(Unwrap::default().whole(70_000), 70_000);
+        let mut largest = Unwrap::default();
+        let last = [u64::MAX, 65_535, 0].map(|number| largest.whole(number));
+        assert_eq!(last, [u64::MAX; 3]);
     }
 
     #[test]
