@@ -20,10 +20,12 @@
 
 mod batches;
 mod blocks;
+mod independent;
 
 pub use batches::BatchMeans;
 pub(crate) use blocks::block_length;
 pub use blocks::of_quantile;
+pub use independent::{of_difference, of_share};
 
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.

@@ -4,8 +4,9 @@ use crate::ping::Ping;
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
-use delaylab_model::units::{format_duration, format_duration_f64};
-use delaylab_stats::anatomy::{Stage, StageSet};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part};
+use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
+use delaylab_stats::interval::{of_difference, of_share};
 use delaylab_stats::quantile::trimmed_mean;
 use delaylab_stats::summary::{AnatomyAt, Distribution, Interval, Summary};
 
@@ -31,6 +32,12 @@ pub struct Growth {
     pub idle_ns: f64,
     /// The same under load.
     pub loaded_ns: f64,
+}
+
+impl Growth {
+    fn ns(&self) -> f64 {
+        self.loaded_ns - self.idle_ns
+    }
 }
 
 /// What became of the median response under load.
@@ -77,29 +84,18 @@ impl Working<'_> {
         Some(self.on_the_loads().map_or(own, |loads| (own + loads) / 2.0))
     }
 
-    /// By how much the median response grew. The interval is that of a difference of two independent estimates with
-    /// intervals of their own (MOVER: Zou & Donner, Statistics in Medicine 27 (2008) 1693).
+    /// By how much the median response grew.
     pub fn median_growth(&self) -> Option<MedianGrowth> {
         let idle = self.idle.summary.response.as_ref()?;
         let loaded = self.loaded.summary.response.as_ref()?;
-        let interval = match (&idle.p50_interval, &loaded.p50_interval) {
-            (
-                &Interval::Known { low, high },
-                &Interval::Known {
-                    low: loaded_low,
-                    high: loaded_high,
-                },
-            ) => {
-                let (from, to) = (idle.p50 as f64, loaded.p50 as f64);
-                let below = (to - loaded_low).hypot(high - from);
-                let above = (loaded_high - to).hypot(from - low);
-                Some([to - from - below, to - from + above])
-            }
-            _ => None,
+        let estimate = |of: &Distribution| match of.p50_interval {
+            Interval::Known { low, high } => Some((of.p50 as f64, [low, high])),
+            Interval::Refused { .. } => None,
         };
+        let interval = estimate(idle).zip(estimate(loaded));
         Some(MedianGrowth {
             ns: loaded.p50 - idle.p50,
-            interval,
+            interval: interval.map(|(idle, loaded)| of_difference(idle, loaded)),
             is_longer: is_longer(idle, loaded),
         })
     }
@@ -115,8 +111,7 @@ impl Working<'_> {
     /// The stage that grew most at the median, where the median response grew.
     pub fn growth(&self) -> Option<Growth> {
         let all = self.grown()?;
-        let by = |growth: &Growth| growth.loaded_ns - growth.idle_ns;
-        all.into_iter().max_by(|a, b| by(a).total_cmp(&by(b)))
+        all.into_iter().max_by(|a, b| a.ns().total_cmp(&b.ns()))
     }
 
     /// Each stage at the median, idle and under load, where the median response grew by more than chance.
@@ -127,27 +122,32 @@ impl Working<'_> {
             return None;
         }
         let (idle, loaded) = (median(self.idle.summary)?, median(self.loaded.summary)?);
-        let both = loaded.parts.iter().filter_map(|part| {
-            let before = idle
-                .parts
-                .iter()
-                .find(|before| before.stages == part.stages)?;
-            Some(Growth {
-                stages: part.stages,
-                idle_ns: before.ns,
-                loaded_ns: part.ns,
-            })
-        });
-        Some(both.collect())
+        // Stamps may be there in one of the two only.
+        let both = in_common(&idle.parts, &loaded.parts).into_iter();
+        let growth = |[idle, loaded]: [Part; 2]| Growth {
+            stages: idle.stages,
+            idle_ns: idle.ns,
+            loaded_ns: loaded.ns,
+        };
+        Some(both.map(growth).collect())
     }
 
-    /// By how much the median response grew, and where: in the hosts or in which queue.
+    /// By how much the median response grew, and where: in the hosts or in which queue; and what is lost more.
     pub fn verdict(&self) -> String {
         let medians = |ping: &Ping<'_>| ping.summary.response.as_ref().map(|response| response.p50);
-        let (Some(idle), Some(loaded)) = (medians(&self.idle), medians(&self.loaded)) else {
-            return "Nothing was answered in one of the two parts: they cannot be compared."
-                .to_owned();
-        };
+        match (medians(&self.idle), medians(&self.loaded)) {
+            (Some(idle), Some(loaded)) => self.of_medians(idle, loaded),
+            (Some(_), None) => format!(
+                "Nothing was answered under load: {} of the packets are lost ({} idle).",
+                lost(self.loaded.summary),
+                lost(self.idle.summary)
+            ),
+            (None, _) => "Nothing was answered idle: what load does cannot be told.".to_owned(),
+        }
+    }
+
+    /// The verdict on these medians, which both parts have.
+    fn of_medians(&self, idle: Nanos, loaded: Nanos) -> String {
         let [before, after] = [idle, loaded].map(format_duration);
         let Some(growth) = self.growth() else {
             let longer = match loaded > idle {
@@ -155,13 +155,14 @@ impl Working<'_> {
                 false => "",
             };
             return format!(
-                "No queue grew: the median response is {before} idle and {after} under load{longer}.{}",
-                self.tail()
+                "No queue grew: the median response is {before} idle and {after} under load{longer}.{}{}",
+                self.tail(),
+                self.losses(" But")
             );
         };
         let grows = grows(loaded as f64 / (idle as f64).max(1.0));
         let grown = (loaded - idle) as f64;
-        let share = (growth.loaded_ns - growth.idle_ns) / grown;
+        let share = growth.ns() / grown;
         let where_ = match self.hosts_share() {
             Some(hosts) if hosts >= ALL && !is_on_path(growth.stages) => format!(
                 "all of that is in the hosts ({}): no queue on the path grew",
@@ -179,7 +180,28 @@ impl Working<'_> {
                 self.second(growth.stages, grown)
             ),
         };
-        format!("Under load the median response {grows}, from {before} to {after}; {where_}.")
+        format!(
+            "Under load the median response {grows}, from {before} to {after}; {where_}.{}",
+            self.losses("")
+        )
+    }
+
+    /// ` 30 % of the packets are lost under load (0 % idle).`, where that is more by more than chance: a short queue that
+    /// is full delays little.
+    fn losses(&self, begin: &str) -> String {
+        let [idle, loaded] = [self.idle, self.loaded].map(|ping| {
+            let counts = &ping.summary.counts;
+            of_share(counts.lost, counts.ended())
+        });
+        let more = idle.zip(loaded);
+        match more.is_some_and(|(idle, loaded)| of_difference(idle, loaded)[0] > 0.0) {
+            true => format!(
+                "{begin} {} of the packets are lost under load ({} idle).",
+                lost(self.loaded.summary),
+                lost(self.idle.summary)
+            ),
+            false => String::new(),
+        }
     }
 
     /// How much of what the median response grew by is in the hosts at both ends, without the queue of this host's own
@@ -188,15 +210,14 @@ impl Working<'_> {
     fn hosts_share(&self) -> Option<f64> {
         let (idle, loaded) = (median(self.idle.summary)?, median(self.loaded.summary)?);
         let grown = loaded.response_ns - idle.response_ns;
-        let mut queues = vec![StageSet::only(Stage::LocalQueue)];
-        queues.extend(self.comes_down().then(|| StageSet::only(Stage::Reflector)));
-        let queue = |at: &AnatomyAt| {
-            let parts = at.parts.iter();
-            let queues = parts.filter(|part| queues.contains(&part.stages));
-            queues.map(|part| part.ns).sum::<f64>()
+        let is_queue = |stages: StageSet| {
+            let is_reflector = self.comes_down() && stages.contains(Stage::Reflector);
+            !is_between(stages) && (stages.contains(Stage::LocalQueue) || is_reflector)
         };
-        let hosts = |at: &AnatomyAt| Some(at.host_ns? - queue(at));
-        (grown > 0.0).then_some((hosts(loaded)? - hosts(idle)?) / grown)
+        let all = self.grown()?.into_iter();
+        let queues = all.filter(|growth| is_queue(growth.stages));
+        let queues: f64 = queues.map(|growth| growth.ns()).sum();
+        (grown > 0.0).then_some((loaded.host_ns? - idle.host_ns? - queues) / grown)
     }
 
     /// Is there load that the reflector's host sends?
@@ -220,10 +241,7 @@ impl Working<'_> {
     fn second(&self, first: StageSet, grown: f64) -> String {
         let all = self.grown().unwrap_or_default().into_iter();
         let others = all.filter(|growth| growth.stages != first);
-        let shares = others.map(|growth| {
-            let by = growth.loaded_ns - growth.idle_ns;
-            (growth.stages, by / grown)
-        });
+        let shares = others.map(|growth| (growth.stages, growth.ns() / grown));
         let largest = shares.max_by(|a, b| a.1.total_cmp(&b.1));
         let much = largest.filter(|&(_, share)| share >= MUCH);
         much.map_or_else(String::new, |(stages, share)| {
@@ -235,7 +253,7 @@ impl Working<'_> {
     /// `reflector +32.1 µs, receive wake-up +20.0 µs`: the stages that grew most, to four fifths of all.
     fn largest(&self) -> String {
         let mut grown: Vec<_> = (self.grown().unwrap_or_default().into_iter())
-            .map(|growth| (growth.stages, growth.loaded_ns - growth.idle_ns))
+            .map(|growth| (growth.stages, growth.ns()))
             .filter(|(_, by)| *by > 0.0)
             .collect();
         grown.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -297,11 +315,19 @@ fn is_longer(idle: &Distribution, loaded: &Distribution) -> bool {
     (loaded.p50 - idle.p50) as f64 > 3.0 * error
 }
 
-/// Is it a stage between the hosts?
+/// Has it a stage between the hosts, or the queue of this host's own interface?
 fn is_on_path(stages: StageSet) -> bool {
-    [Stage::LocalQueue, Stage::ForwardPath, Stage::ReturnPath]
-        .into_iter()
-        .any(|stage| stages.contains(stage))
+    stages.contains(Stage::LocalQueue) || is_between(stages)
+}
+
+/// Has it a stage between the hosts?
+fn is_between(stages: StageSet) -> bool {
+    stages.contains(Stage::ForwardPath) || stages.contains(Stage::ReturnPath)
+}
+
+/// What share of the packets was lost.
+fn lost(summary: &Summary) -> String {
+    format_part(summary.counts.lost, summary.counts.ended())
 }
 
 fn median(summary: &Summary) -> Option<&AnatomyAt> {
@@ -325,6 +351,8 @@ fn place(stages: StageSet) -> String {
          are told apart)"
     } else if path {
         "somewhere between the two processes: without stamps the place is unknown"
+    } else if is_on_path(stages) {
+        return format!("the {stages}: one of these, which the stamps do not tell apart");
     } else {
         return format!("this host, which is busy: {stages}");
     };
@@ -335,7 +363,7 @@ fn place(stages: StageSet) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::samples::{Sample, changed, delayed, full, one, put_off, streams};
+    use crate::samples::{Sample, changed, delayed, full, lose, one, put_off, streams};
 
     #[test]
     fn the_queue_that_grew_is_named() {
@@ -364,6 +392,63 @@ mod tests {
         };
         assert_eq!(still.growth(), None);
         assert!(still.verdict().contains("No queue grew"));
+    }
+
+    /// The error queue overflows under load, and takes the stamps of some packets with it.
+    #[test]
+    fn stages_that_only_the_idle_part_tells_apart_grow_together() {
+        let (idle, streams) = (full(), streams());
+        let loaded = changed(&delayed(&idle, 20_000_000), |record| {
+            record.t_tx = record.t_tx.filter(|_| record.seq % 5 > 0);
+        });
+        let working = Working {
+            idle: idle.ping(),
+            loaded: loaded.ping(),
+            load: "tcp",
+            streams: &streams,
+        };
+        let growth = working.growth().unwrap();
+        assert_eq!(growth.stages.name(), "local queue + forward path");
+        assert!((growth.ns() - 2e7).abs() < 1e6, "{growth:?}");
+        let verdict = working.verdict();
+        let place = "% of that is in the local queue + forward path: one of these";
+        assert!(verdict.contains(place), "{verdict}");
+    }
+
+    /// A buffer of a few packets delays little and loses much.
+    #[test]
+    fn what_load_loses_is_said_whether_or_not_a_queue_grew() {
+        let (idle, streams) = (full(), streams());
+        let verdict = |loaded: &Sample| {
+            let working = Working {
+                idle: idle.ping(),
+                loaded: loaded.ping(),
+                load: "tcp",
+                streams: &streams,
+            };
+            working.verdict()
+        };
+        let lossy = |sample: &Sample, every: u64| {
+            changed(sample, |record| {
+                if record.seq % every == 0 {
+                    lose(record);
+                }
+            })
+        };
+        let short = verdict(&lossy(&full(), 3));
+        assert!(short.starts_with("No queue grew"), "{short}");
+        let lost = " But 34 % of the packets are lost under load (0.40 % idle).";
+        assert!(short.ends_with(lost), "{short}");
+        let long = verdict(&lossy(&delayed(&full(), 20_000_000), 3));
+        let lost = ". 34 % of the packets are lost under load (0.40 % idle).";
+        assert!(long.ends_with(lost), "{long}");
+        let few = verdict(&lossy(&full(), 200));
+        assert!(!few.contains("lost"), "{few}");
+        let none = verdict(&lossy(&full(), 1));
+        assert_eq!(
+            none,
+            "Nothing was answered under load: 100 % of the packets are lost (0.40 % idle)."
+        );
     }
 
     /// A machine that wakes up under load answers faster: that is no growth within chance.
