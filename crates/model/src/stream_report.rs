@@ -89,11 +89,12 @@ impl StreamReport {
         }
     }
 
-    /// Bits of payload a second, as the end that they go to counted them; as sent, where it did not.
+    /// Bits of payload a second, as the end that they go to counted them; tcp: what it acknowledged, where it did not.
     pub fn goodput(&self) -> Option<f64> {
         let lasted = self.lasted.filter(|&lasted| lasted > 0)?;
         let received = self.received.map(|received| received.amount.bytes);
-        let bytes = received.unwrap_or(self.sent.bytes);
+        let acknowledged = (self.kind == LoadKind::Tcp).then_some(self.sent.bytes);
+        let bytes = received.or(acknowledged)?;
         Some(bytes as f64 * 8e9 / lasted as f64)
     }
 
@@ -260,6 +261,17 @@ mod tests {
         short.received = None;
         assert_eq!((short.lost(), lost(&[short])), (None, None));
         assert_eq!(lost(&[]), None);
+    }
+
+    #[test]
+    fn what_was_sent_is_not_what_arrived() {
+        let mut stream = report(1000, 1000);
+        assert_eq!(stream.goodput(), Some(8e6));
+        stream.received = None;
+        assert_eq!(stream.goodput(), None);
+        // What TCP sent was acknowledged.
+        stream.kind = LoadKind::Tcp;
+        assert_eq!(stream.goodput(), Some(8e6));
     }
 
     proptest! {

@@ -100,12 +100,15 @@ impl Working<'_> {
         })
     }
 
-    /// Bits of payload a second that arrived, of all streams that go this way; `None` without any.
+    /// Bits of payload a second that arrived, of all streams that go this way; `None` where none began, or where it is
+    /// not known of one.
     pub fn goodput(&self, direction: Direction) -> Option<f64> {
         let these = self.streams.iter();
-        let these = these.filter(|stream| stream.direction == direction);
-        let goodput: Vec<f64> = these.filter_map(StreamReport::goodput).collect();
-        (!goodput.is_empty()).then(|| goodput.iter().sum())
+        let these = these.filter(|stream| stream.direction == direction && stream.lasted.is_some());
+        let goodput: Option<Vec<f64>> = these.map(StreamReport::goodput).collect();
+        goodput
+            .filter(|all| !all.is_empty())
+            .map(|all| all.iter().sum())
     }
 
     /// The stage that grew most at the median, where the median response grew.
@@ -601,6 +604,27 @@ mod tests {
         assert_eq!(none.interval, Some([-5e3, 5e3]));
         assert_eq!(working(loaded.ping()).goodput(Direction::Up), Some(1e7));
         assert_eq!(working(loaded.ping()).goodput(Direction::Down), None);
+    }
+
+    #[test]
+    fn goodput_of_all_streams_is_not_known_without_that_of_one() {
+        let sample = full();
+        let [mut two, mut never] = [[streams(), streams()].concat(), streams()];
+        never[0].lasted = None;
+        two.extend(never);
+        let goodput = |streams: &[StreamReport]| {
+            let working = Working {
+                idle: sample.ping(),
+                loaded: sample.ping(),
+                load: "cbr",
+                streams,
+            };
+            working.goodput(Direction::Up)
+        };
+        assert_eq!(goodput(&two), Some(2e7));
+        assert_eq!(goodput(&two[2..]), None);
+        (two[0].kind, two[0].received) = (delaylab_model::load::LoadKind::Cbr, None);
+        assert_eq!(goodput(&two), None);
     }
 
     #[test]

@@ -53,26 +53,32 @@ fn section(working: &Working<'_>, style: &Style) -> String {
 
 /// `bulk 1 (cubic): goodput up 94.1 Mbit/s over 10.0 s, 12 segments retransmitted`.
 fn sentence(stream: &StreamReport) -> String {
-    let goodput = stream.goodput().map(format_rate).unwrap_or_default();
-    let lasted = format_duration(stream.lasted.unwrap_or(0));
     let name = &stream.name;
+    let Some(lasted) = stream.lasted else {
+        return format!("{name}: never began");
+    };
+    let over = format_duration(lasted);
+    let goodput = stream.goodput().map(format_rate);
     if stream.kind == LoadKind::Tcp {
         let algorithm = stream.congestion_control.as_deref().unwrap_or("tcp");
-        let again = plural(stream.retransmits.unwrap_or(0), "segment");
-        let way = stream.direction.name();
+        let again = stream.retransmits;
+        let again = again.map(|count| format!(", {} retransmitted", plural(count, "segment")));
         return format!(
-            "{name} ({algorithm}): goodput {way} {goodput} over {lasted}, {again} retransmitted"
+            "{name} ({algorithm}): goodput {} {} over {over}{}",
+            stream.direction.name(),
+            goodput.unwrap_or_default(),
+            again.unwrap_or_default()
         );
     }
-    let sent = stream.sent.bytes as f64 * 8e9 / stream.lasted.unwrap_or(0).max(1) as f64;
-    let lost = stream.lost().map_or_else(
-        || "loss not counted".to_owned(),
-        |lost| format!("{} lost", format_part(lost, stream.sent.packets)),
+    let sent = stream.sent.bytes as f64 * 8e9 / lasted.max(1) as f64;
+    let arrived = goodput.zip(stream.lost()).map_or_else(
+        || "what arrived is not known".to_owned(),
+        |(goodput, lost)| {
+            let lost = format_part(lost, stream.sent.packets);
+            format!("{goodput} arrived, {lost} lost")
+        },
     );
-    format!(
-        "{name}: {} sent in {lasted}, {goodput} arrived, {lost}",
-        format_rate(sent)
-    )
+    format!("{name}: {} sent in {over}, {arrived}", format_rate(sent))
 }
 
 fn table(working: &Working<'_>) -> Table {
@@ -174,6 +180,19 @@ mod tests {
         for said in ["the connection was lost", "the other end closed it"] {
             assert_eq!(text.matches(said).count(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_stream_is_not_said() {
+        let mut stream = streams().remove(0);
+        stream.retransmits = None;
+        let tcp = "tcp (cubic): goodput up 10.0 Mbit/s over 10.0 s";
+        assert_eq!(sentence(&stream), tcp);
+        (stream.kind, stream.received) = (LoadKind::Cbr, None);
+        let cbr = "tcp: 10.0 Mbit/s sent in 10.0 s, what arrived is not known";
+        assert_eq!(sentence(&stream), cbr);
+        stream.lasted = None;
+        assert_eq!(sentence(&stream), "tcp: never began");
     }
 
     /// Up fills a queue, down none; both at once fill the same one.

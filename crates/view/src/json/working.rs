@@ -23,7 +23,8 @@ pub struct UnderLoad<'a> {
     pub responsiveness: Responsiveness,
     /// By how much the median response is longer than idle; null where nothing was answered in one of the two.
     pub growth: Option<Growth>,
-    /// Bits of payload a second that arrived, of all streams each way; null without streams that way.
+    /// Bits of payload a second that arrived, of all streams each way; null without streams that way, and where what
+    /// arrived of one of them is not known.
     pub goodput_bps: Goodput,
     /// The stage that grew most at the median response; null where the median did not grow by more than chance.
     pub grew: Option<Grew>,
@@ -118,7 +119,7 @@ pub struct Stream {
     pub lost: Option<u64>,
     /// Packets that came after a later one; null for tcp.
     pub reordered: Option<u64>,
-    /// Bits of payload a second that arrived.
+    /// Bits of payload a second that arrived; null where that is not known.
     pub goodput_bps: Option<f64>,
     /// Why it is not what was asked for.
     pub flaws: Vec<String>,
