@@ -3,7 +3,7 @@
 use super::digest::{Digest, DigestRow};
 use super::{RunData, Ways};
 use delaylab_lab::EXACT_LIMIT;
-use delaylab_model::distinct::originals;
+use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::level_of;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::summary::SummaryBuilder;
@@ -30,12 +30,12 @@ struct Row<'a> {
 
 impl RunData {
     /// A row for each combination of levels of these factors, or of `probe`; what else was varied is taken together. All
-    /// records of the run are read. Simulations that repeat another one exactly count once.
+    /// records of the run are read. Simulations that repeat another one of their row exactly count once.
     ///
     /// # Errors
     /// The run has no such factor.
     pub fn digest_by(&self, run: &Run, by: &[String]) -> Result<Digest, NoFactor> {
-        let rows = self.rows_by(run, by)?;
+        let rows = self.rows_by(run.trials(), by)?;
         let delay = self.shown_delay();
         let row_of: BTreeMap<(u32, u16), usize> = (0..)
             .zip(&rows)
@@ -67,39 +67,39 @@ impl RunData {
         })
     }
 
-    fn rows_by<'a>(&'a self, run: &'a Run, by: &[String]) -> Result<Vec<Row<'a>>, NoFactor> {
+    fn rows_by<'a>(
+        &'a self,
+        trials: &'a [TrialRow],
+        by: &[String],
+    ) -> Result<Vec<Row<'a>>, NoFactor> {
         let probes = self.probes();
-        let trials = run.trials().iter();
-        let originals = originals(trials.map(|row| (row.trial, row.facts.trace_hash)));
-        let mut rows = BTreeMap::<Vec<usize>, Row<'a>>::new();
-        let counting = run.trials().iter();
-        for stream in counting.filter(|row| originals.get(&row.trial) == Some(&row.trial)) {
-            let mut levels = Vec::new();
-            let mut place = Vec::new();
-            for name in by {
-                let (level, at) = self.level_of(stream, name, &probes)?;
-                levels.push(level);
-                place.push(at);
-            }
-            let row = rows.entry(place).or_insert_with(|| Row {
-                levels,
-                streams: Vec::new(),
-            });
-            row.streams.push(stream);
+        let mut rows = BTreeMap::<Vec<(usize, &str)>, Vec<&TrialRow>>::new();
+        let mut distinct = Distinct::new();
+        for stream in trials {
+            let levels = by.iter().map(|name| self.level_of(stream, name, &probes));
+            let levels = levels.collect::<Result<Vec<_>, _>>()?;
+            let of = (levels.clone(), stream.probe);
+            let counts = distinct.counts(stream.facts.trace_hash, of);
+            let streams = rows.entry(levels).or_default();
+            streams.extend(counts.then_some(stream));
         }
-        Ok(rows.into_values().collect())
+        let row = |(levels, streams): (Vec<(usize, &'a str)>, _)| Row {
+            levels: levels.into_iter().map(|(_, level)| level).collect(),
+            streams,
+        };
+        Ok(rows.into_iter().map(row).collect())
     }
 
-    /// Its level of this factor, and where that stands in the order of the design.
+    /// Where its level of this factor stands in the order of the design, and the level.
     fn level_of<'a>(
-        &self,
+        &'a self,
         stream: &'a TrialRow,
         name: &str,
         probes: &[&str],
-    ) -> Result<(&'a str, usize), NoFactor> {
+    ) -> Result<(usize, &'a str), NoFactor> {
         if name == PROBE {
             let at = probes.iter().position(|probe| *probe == stream.probe_name);
-            return Ok((&stream.probe_name, at.unwrap_or(usize::MAX)));
+            return Ok((at.unwrap_or(usize::MAX), &stream.probe_name));
         }
         let level = level_of(&stream.factors, name).ok_or_else(|| NoFactor {
             asked: name.to_owned(),
@@ -108,7 +108,69 @@ impl RunData {
                 .collect(),
         })?;
         let levels = self.levels.iter().find(|(factor, _)| factor == name);
-        let at = levels.and_then(|(_, levels)| levels.iter().position(|it| it.is_same(level)));
-        Ok((&level.label, at.unwrap_or(usize::MAX)))
+        let mut levels = (0..).zip(levels.into_iter().flat_map(|(_, levels)| levels));
+        let known = levels.find(|(_, it)| it.is_same(level));
+        let (at, level) = known.unwrap_or((usize::MAX, level));
+        Ok((at, &level.label))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::plan::Level;
+    use delaylab_model::probe::HostCondition;
+    use delaylab_model::trial::ProbeFacts;
+
+    fn row(trial: u32, factors: [(&str, &str); 2], trace_hash: u64) -> TrialRow {
+        TrialRow {
+            trial,
+            probe: 0,
+            probe_name: "echo".to_owned(),
+            method: Method::Udp,
+            repeat: 0,
+            position: trial,
+            started_utc: None,
+            duration: 0,
+            host: HostCondition::Normal,
+            seed: 0,
+            valid: true,
+            warmup: 0,
+            facts: ProbeFacts {
+                trace_hash: Some(trace_hash),
+                ..ProbeFacts::default()
+            },
+            factors: factors
+                .map(|(name, level)| (name.to_owned(), Level::named(level)))
+                .to_vec(),
+            figures: Vec::new(),
+        }
+    }
+
+    /// The wait changes nothing that happens, and neither does the third condition.
+    #[test]
+    fn a_level_that_changes_nothing_has_its_row() {
+        let conditions = [("quiet", 1), ("busy", 2), ("also quiet", 1)];
+        let combinations = ["1ms", "4ms"]
+            .into_iter()
+            .flat_map(|wait| conditions.map(|(condition, hash)| (wait, condition, hash)));
+        let trials: Vec<TrialRow> = (0..)
+            .zip(combinations)
+            .map(|(trial, (wait, condition, hash))| {
+                row(trial, [("wait", wait), ("condition", condition)], hash)
+            })
+            .collect();
+        let run = RunData::default();
+        let rows = run.rows_by(&trials, &["condition".to_owned(), "wait".to_owned()]);
+        assert_eq!(rows.unwrap().len(), 6);
+        let by_wait = run.rows_by(&trials, &["wait".to_owned()]).unwrap();
+        let trials = by_wait.iter().map(|row| {
+            let trials = row.streams.iter().map(|stream| stream.trial);
+            (row.levels[0], trials.collect::<Vec<_>>())
+        });
+        let expected = [("1ms", vec![0, 1]), ("4ms", vec![3, 4])];
+        assert_eq!(trials.collect::<Vec<_>>(), expected);
     }
 }
