@@ -45,14 +45,14 @@ impl Figure for Distribution {
             Some(Bins::Apart) => "far beyond the median".to_owned(),
         };
         let pooled = pooled_note(run);
-        let same = same_note(run);
+        let left_out = left_out_note(run);
         let beyond = match has_overflow(&self.table(run)) {
             true => format!(
                 " The bin at the right, set apart, holds all round trips {beyond}, with their number and the largest."
             ),
             false => String::new(),
         };
-        format!("Share of the answered packets in each bin.{beyond}{same}{pooled}")
+        format!("Share of the answered packets in each bin.{beyond}{left_out}{pooled}")
     }
 
     fn table(&self, run: &RunData) -> Table {
@@ -126,20 +126,24 @@ fn varied(run: &RunData) -> Vec<&Panel> {
     run.panels.iter().filter(|panel| is_varied(panel)).collect()
 }
 
-/// The numbers of panels that are left out.
-fn same_note(run: &RunData) -> String {
-    let others = run.panels.iter().filter(|panel| !is_varied(panel));
-    let numbers = others.filter_map(|panel| {
-        let delays = panel.summary.round_trip.as_ref()?;
-        Some(format!("{} ({})", panel.label, format_duration(delays.min)))
-    });
-    let numbers: Vec<_> = numbers.collect();
-    let named = match numbers.len() {
-        0 => return String::new(),
-        1..=NAMED => numbers.join("; "),
-        count => format!("{count} panels"),
+/// Which panels are left out, and why.
+fn left_out_note(run: &RunData) -> String {
+    let (mut same, mut silent) = (Vec::new(), Vec::new());
+    for panel in run.panels.iter().filter(|panel| !is_varied(panel)) {
+        match &panel.summary.round_trip {
+            Some(delays) => same.push(format!("{} ({})", panel.label, format_duration(delays.min))),
+            None => silent.push(panel.label.clone()),
+        }
+    }
+    let note = |why: &str, panels: Vec<String>| {
+        let named = match panels.len() {
+            0 => return String::new(),
+            1..=NAMED => panels.join("; "),
+            count => format!("{count} panels"),
+        };
+        format!(" Not drawn, as {why}: {named}.")
     };
-    format!(" Not drawn, as every round trip takes the same: {named}.")
+    note("every round trip takes the same", same) + &note("nothing was answered", silent)
 }
 
 /// Panels share their bins so that they compare; but not where one of them would fill only a few of them.
@@ -283,6 +287,25 @@ mod tests {
         }
         assert!(!has_overflow(&Distribution.table(&run)));
         assert!(!Distribution.about(&run).contains("set apart"));
+    }
+
+    #[test]
+    fn panels_that_are_left_out_are_named() {
+        let mut run = waits();
+        run.panels[0].summary.round_trip = None;
+        let same = run.panels[1].summary.round_trip.as_mut().unwrap();
+        (same.min, same.max) = (7_000, 7_000);
+        let about = Distribution.about(&run);
+        for (why, label) in [
+            ("nothing was answered", run.panels[0].label.clone()),
+            (
+                "every round trip takes the same",
+                format!("{} (7.00 µs)", run.panels[1].label),
+            ),
+        ] {
+            let note = format!(" Not drawn, as {why}: {label}.");
+            assert!(about.contains(&note), "{about}");
+        }
     }
 
     #[test]

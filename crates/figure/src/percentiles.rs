@@ -21,7 +21,7 @@ const STRETCHES: usize = 360;
 const MOST: usize = 96;
 /// Fewer packets than this have no p5 and no p95.
 const PACKETS: u64 = 20;
-/// Fewer stretches than this are no course of time.
+/// A figure needs a panel with this number of stretches: fewer are no course of time.
 const LEAST: usize = 3;
 /// Pixels of a panel from top to bottom: of many, and of one or two.
 const HEIGHTS: [u32; 2] = [90, 200];
@@ -48,15 +48,18 @@ impl Figure for Percentiles {
     fn table(&self, run: &RunData) -> Table {
         let mut table = Table::new(&COLUMNS);
         let time = TimeAxis::new(run);
-        for (at, panel) in run.panels.iter().enumerate() {
-            let stretches = stretches(run, panel);
-            if stretches.len() >= LEAST && stretches.iter().any(|one| one.delays.is_some()) {
-                for one in &stretches {
-                    row(&mut table, panel, one, |t| time.place(at, t));
-                }
-                for t in time.breaks(run, panel) {
-                    break_row(&mut table, panel, time.place(at, t));
-                }
+        let of_panels = run.panels.iter().map(|panel| stretches(run, panel));
+        let of_panels: Vec<_> = of_panels.collect();
+        if !of_panels.iter().any(|stretches| is_course(stretches)) {
+            return table;
+        }
+        // Beside a course a panel that lost everything, or is short, is no less to be seen.
+        for (at, (panel, stretches)) in run.panels.iter().zip(&of_panels).enumerate() {
+            for one in stretches {
+                row(&mut table, panel, one, |t| time.place(at, t));
+            }
+            for t in time.breaks(run, panel) {
+                break_row(&mut table, panel, time.place(at, t));
             }
         }
         table
@@ -91,6 +94,10 @@ impl Figure for Percentiles {
 fn stretches(run: &RunData, panel: &Panel) -> Vec<Quantiles> {
     let most = (STRETCHES / run.panels.len().max(1)).min(MOST);
     panel.sketch.over_time.quantiles(most, PACKETS)
+}
+
+fn is_course(stretches: &[Quantiles]) -> bool {
+    stretches.len() >= LEAST && stretches.iter().any(|one| one.delays.is_some())
 }
 
 fn row(table: &mut Table, panel: &Panel, one: &Quantiles, seconds: impl Fn(Nanos) -> Value) {
@@ -130,7 +137,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::svg::Artist;
+    use delaylab_model::method::Method;
+    use delaylab_model::plan::Level;
     use delaylab_view::run::samples::{runs, waits};
+    use delaylab_view::run::{Disturbance, RunDataBuilder, Stream};
+    use delaylab_view::samples::{answered, lose};
     use std::ops::RangeInclusive;
 
     /// From where to where the marks of this fill or stroke reach, across and down: of each of them.
@@ -203,6 +214,36 @@ mod tests {
         let bands = marks.iter().map(|[across, _]| *across.end());
         assert_eq!(bands.collect::<Vec<_>>(), [600.0, 600.0]);
         assert_eq!(*line[0].end(), 600.0);
+    }
+
+    #[test]
+    fn a_panel_that_lost_everything_is_drawn_beside_the_others() {
+        let streams = ["quiet", "broken"].into_iter().zip(0..);
+        let streams = streams.map(|(condition, trial)| Stream {
+            trial,
+            factors: vec![("condition".to_owned(), Level::named(condition))],
+            ..waits().trials[0].stream.clone()
+        });
+        let mut run = RunDataBuilder::new(streams.collect(), &[], 1_000);
+        for (trial, seq) in (0..2).flat_map(|trial| (0..200).map(move |seq| (trial, seq))) {
+            let mut record = answered(Method::Udp, seq);
+            record.trial = trial;
+            if trial == 1 {
+                lose(&mut record);
+            }
+            run.push(&record, Disturbance::default());
+        }
+        let mut run = run.finish(RunData::default());
+        let drawing = crate::Drawing::draw(&Percentiles, &run).unwrap();
+        let rows = drawing.spec["data"]["values"].as_array().unwrap();
+        let of = |label: &str| rows.iter().filter(|row| row["panel"] == label).count();
+        assert_eq!(of("condition quiet"), of("condition broken"));
+        let svg = Artist::new().unwrap();
+        let svg = svg.draw(&drawing.standalone()).unwrap();
+        assert!(svg.contains("condition broken"), "{svg}");
+        // Alone it has no axis of delays.
+        run.panels.remove(0);
+        assert_eq!(crate::Drawing::draw(&Percentiles, &run), None);
     }
 
     #[test]
