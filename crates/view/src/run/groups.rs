@@ -228,15 +228,16 @@ fn worst(groups: &[Group], delay: ShownDelay) -> Vec<&Group> {
 }
 
 /// Places of `most` at most: half of them by loss, the others by the p99 of this delay. What has too few packets for one
-/// is placed by its largest, as it may be the worst of all.
+/// is placed by its largest, as it may be the worst of all; what was never answered took the longest.
 pub(super) fn worst_of(summaries: &[&Summary], delay: ShownDelay, most: usize) -> Vec<usize> {
     let loss = |place: &usize| {
         let counts = &summaries[*place].counts;
         counts.lost as f64 / counts.ended().max(1) as f64
     };
-    let p99 = |place: &usize| {
-        let delays = delay.distribution(summaries[*place]);
-        delays.map(|delays| delays.carried_p99().unwrap_or(delays.max))
+    let p99 = |place: &usize| match delay.distribution(summaries[*place]) {
+        Some(delays) => delays.carried_p99().unwrap_or(delays.max),
+        None if summaries[*place].counts.ended() > 0 => Nanos::MAX,
+        None => Nanos::MIN,
     };
     let mut places: Vec<usize> = (0..summaries.len()).collect();
     places.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
@@ -420,6 +421,23 @@ mod tests {
         let places = |delay| worst_of(&summaries.iter().collect::<Vec<_>>(), delay, 2);
         assert_eq!(places(ShownDelay::RoundTrip), [2, 3]);
         assert_eq!(places(ShownDelay::Response), [0, 2]);
+    }
+
+    /// One loses some packets, four lose all of them, and the last had none to lose.
+    #[test]
+    fn what_was_never_answered_took_the_longest() {
+        let cases = (0..8).map(|trial| stream(trial, 0, &format!("case {trial}")));
+        let mut builder = RunDataBuilder::new(cases.collect(), &[], 1_000);
+        for (trial, seq) in (0..7).flat_map(|trial| (0..200).map(move |seq| (trial, seq))) {
+            let answered = trial < 2 || (trial == 2 && seq > 9);
+            let record = record(trial, 0, seq, answered.then_some(1_000));
+            builder.push(&record, Disturbance::default());
+        }
+        let run = builder.finish(RunData::default());
+        let summaries: Vec<_> = run.groups.iter().map(|group| &group.summary).collect();
+        let places = |most| worst_of(&summaries, ShownDelay::RoundTrip, most);
+        assert_eq!(places(4), [3, 4, 5, 6]);
+        assert_eq!(places(5), [2, 3, 4, 5, 6]);
     }
 
     proptest! {
