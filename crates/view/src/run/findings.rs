@@ -35,7 +35,8 @@ pub struct Decided {
     pub low: Option<f64>,
     /// Upper end.
     pub high: Option<f64>,
-    /// The claim is true above this; `None` where nothing is too small for it.
+    /// The claim is true above this; `None` where nothing is too small for it. More than `below` where the claim denies
+    /// what lies between: it is true on either side.
     pub above: Option<f64>,
     /// The claim is true below this; `None` where nothing is too large for it.
     pub below: Option<f64>,
@@ -62,8 +63,6 @@ impl Decided {
         let [above, below] = ends(compared.above, compared.below);
         let [above, below] = match claimed.denied {
             false => [above, below],
-            // What is denied to lie between two bounds is true on either side, which no two bounds say.
-            true if above.is_some() && below.is_some() => [None, None],
             true => [below, above],
         };
         Some(Self {
@@ -471,6 +470,17 @@ mod tests {
         let decided = decisive(&one).and_then(|(_, claimed)| Decided::new(claimed));
         let decided = decided.unwrap();
         assert_eq!((decided.above, decided.below), (None, Some(0.0)));
+        let near = compared(Verdict::True, 1.0, 0.01, [-0.01, 0.03]);
+        let near = Claimed {
+            compared: &Compared {
+                above: Some(-0.05),
+                below: Some(0.05),
+                ..near
+            },
+            denied: true,
+        };
+        let decided = Decided::new(near).unwrap();
+        assert_eq!((decided.above, decided.below), (Some(0.05), Some(-0.05)));
         let both = "not (max(response) > 5ms or p99(response) > 5ms)";
         let both = line(&judged(vec![over, nearer], both));
         assert!(both.starts_with("not p99(response) > 5ms"), "{both}");

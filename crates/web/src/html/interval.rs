@@ -13,10 +13,16 @@ pub(super) fn drawn(decided: &Decided, label: &str) -> Markup {
     let Some(axis) = Axis::new(decided) else {
         return html! {};
     };
-    let (claimed_from, claimed_to) = (
-        decided.above.map_or(0.0, |bound| axis.place(bound)),
-        decided.below.map_or(WIDTH, |bound| axis.place(bound)),
-    );
+    let claimed = match (decided.above, decided.below) {
+        // It denies what lies between.
+        (Some(above), Some(below)) if above > below => {
+            vec![[0.0, axis.place(below)], [axis.place(above), WIDTH]]
+        }
+        (above, below) => vec![[
+            above.map_or(0.0, |bound| axis.place(bound)),
+            below.map_or(WIDTH, |bound| axis.place(bound)),
+        ]],
+    };
     let bounds = [decided.above, decided.below].into_iter().flatten();
     let has_interval = decided.low.is_some() || decided.high.is_some();
     let (low, high) = (
@@ -25,8 +31,9 @@ pub(super) fn drawn(decided: &Decided, label: &str) -> Markup {
     );
     html! {
         svg class="interval" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(label) {
-            rect class="claimed" x=(tenth(claimed_from)) y="2" height="18"
-                width=(tenth((claimed_to - claimed_from).max(0.0))) {}
+            @for [from, to] in claimed {
+                rect class="claimed" x=(tenth(from)) y="2" height="18" width=(tenth((to - from).max(0.0))) {}
+            }
             @for bound in bounds {
                 @let x = tenth(axis.place(bound));
                 line class="bound" x1=(x) x2=(x) y1="1" y2="21" {}
@@ -111,6 +118,34 @@ mod tests {
         let [half, one, two] = [0.5, 1.0, 2.0].map(|value| axis.place(value));
         assert!((one - half - (two - one)).abs() < 1e-9);
         assert_eq!(half, MARGIN);
+    }
+
+    #[test]
+    fn what_is_denied_between_two_bounds_is_claimed_on_either_side() {
+        let denied = Decided {
+            below: Some(0.95),
+            above: Some(1.05),
+            ..decided(1.01, Some(0.99), Some(1.03))
+        };
+        let drawing = drawn(&denied, "").into_string();
+        let [left, right] = [
+            r#"x="0" y="2" height="18" width="12""#,
+            r#"x="148" y="2" height="18" width="12""#,
+        ];
+        assert!(
+            drawing.contains(left) && drawing.contains(right),
+            "{drawing}"
+        );
+        let between = Decided {
+            below: denied.above,
+            above: denied.below,
+            ..denied
+        };
+        let drawing = drawn(&between, "").into_string();
+        assert!(
+            drawing.contains(r#"x="12" y="2" height="18" width="136""#),
+            "{drawing}"
+        );
     }
 
     #[test]
