@@ -7,6 +7,7 @@
 use super::WIDTH;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 use delaylab_view::run::{Begin, Panel, RunData};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// Pieces at most: each is part of an expression.
@@ -102,7 +103,7 @@ impl TimeAxis {
         });
         let pieces: Vec<Piece> = pieces.collect();
         Self {
-            day: is_one_day(&pieces, length).then(|| run.head.started.chars().take(10).collect()),
+            day: only_day(&pieces, length),
             pieces: Some(pieces),
             origins,
         }
@@ -204,12 +205,14 @@ fn ticks(pieces: &[Piece]) -> Vec<f64> {
     ticks.map(|at| at as f64 / 1e6).collect()
 }
 
-/// Is all of it on one day?
-fn is_one_day(pieces: &[Piece], length: Nanos) -> bool {
+/// The day on which all of it is: `2026-11-25`.
+fn only_day(pieces: &[Piece], length: Nanos) -> Option<String> {
     let utc = |piece: &Piece| (piece.from_us + piece.to_utc_us) / 1_000_000;
-    let first = pieces.iter().map(utc).min().unwrap_or(0);
-    let last = pieces.iter().map(utc).max().unwrap_or(0) + length / SECOND;
-    first.div_euclid(DAY) == last.div_euclid(DAY)
+    let first = pieces.iter().map(utc).min()?;
+    let last = pieces.iter().map(utc).max()? + length / SECOND;
+    let is_one = first.div_euclid(DAY) == last.div_euclid(DAY);
+    let day = Timestamp::from_second(first).ok().filter(|_| is_one)?;
+    Some(day.to_string().chars().take(10).collect())
 }
 
 /// An expression of what is to be added to this place, in seconds: the halves of the pieces are told apart first.
@@ -241,7 +244,8 @@ mod tests {
         for (trial, minute) in run.trials.iter_mut().zip(1..) {
             trial.stream.to_utc = Some(midnight + minute * 60 * SECOND);
         }
-        run.head.started = "2026-11-25T00:01:00Z".to_owned();
+        // What is drawn may be a part of the run.
+        run.head.started = "2026-11-24T23:59:50Z".to_owned();
         run
     }
 
