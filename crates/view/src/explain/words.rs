@@ -103,7 +103,8 @@ pub fn clocks(way: &OneWay) -> String {
 
 /// By how much a level shifts the response.
 pub fn difference(shift: &Shift) -> String {
-    or_unknown(shift.difference_ns, format_signed_duration)
+    let finite = shift.difference_ns.filter(|ns| ns.is_finite());
+    or_unknown(finite, format_signed_duration)
 }
 
 /// Between which two differences that lies, with 95 % confidence.

@@ -12,7 +12,7 @@ pub const POINTS: &str = "points";
 
 /// A value with its unit: `1.25 ms`, `9188 B`, `337 kB`, `883 Mbit/s`, `4.2 ns/B`, `0.999`, `5.25 %`, `−2.15 points`.
 pub fn quantity(value: f64, unit: &str) -> String {
-    if !value.is_finite() && unit != "ns" {
+    if !value.is_finite() {
         return UNKNOWN.to_owned();
     }
     let scale = Scale::fitting(value, unit);
@@ -49,7 +49,8 @@ impl<'a> Scale<'a> {
     fn number(&self, value: f64) -> String {
         match self.unit {
             "ns" => format_in_unit(value, self.size),
-            SHARE | POINTS => with_minus(hundredths(value)),
+            SHARE => with_minus(hundredths(value, value < 1.0)),
+            POINTS => with_minus(hundredths(value, false)),
             _ => format_number(value / self.size),
         }
     }
@@ -69,11 +70,21 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Of a share, with three significant digits and no more than four decimals: what is less is 0.
-fn hundredths(share: f64) -> String {
+/// Of a share, with three significant digits and no more than four decimals: what is less is 0. What is below one has
+/// the decimals that tell it from 100.
+fn hundredths(share: f64, is_below_one: bool) -> String {
+    let decimals = |percent: f64, digits: i32| {
+        let before = percent.abs().max(1e-9).log10().floor() as i32;
+        (digits - 1 - before).clamp(0, 4) as usize
+    };
     let percent = share * 100.0;
-    let before = percent.abs().max(1e-9).log10().floor() as i32;
-    let digits = (2 - before).clamp(0, 4) as usize;
+    let (percent, digits) = match is_below_one {
+        true => {
+            let digits = decimals(percent, 3).max(decimals(100.0 - percent, 1));
+            (percent.min(99.9999), digits)
+        }
+        false => (percent, decimals(percent, 3)),
+    };
     let text = format!("{percent:.digits$}");
     let text = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),
@@ -164,11 +175,17 @@ mod tests {
             (0.0, "1", "0"),
             (0.031_01, SHARE, "3.1 %"),
             (1.0, SHARE, "100 %"),
+            (0.9876, SHARE, "98.8 %"),
+            (0.9996, SHARE, "99.96 %"),
+            (0.999_990_04, SHARE, "99.999 %"),
+            (0.999_999_99, SHARE, "99.9999 %"),
             (0.0, SHARE, "0 %"),
             (-0.021_49, POINTS, "−2.15 points"),
             (-9.531e-5, POINTS, "−0.0095 points"),
             (-1e-9, POINTS, "0 points"),
             (f64::NAN, "1", "–"),
+            (f64::NAN, "ns", "–"),
+            (f64::INFINITY, "ns", "–"),
         ] {
             assert_eq!(quantity(value, unit), text);
         }
