@@ -82,7 +82,10 @@ impl Measured {
             host: anatomy::host(record, &self.facts),
             network: anatomy::network(record, &self.facts),
         });
-        self.strip.push(due, took);
+        // A slot in which nothing was sent lacks no answer.
+        if record.ended() {
+            self.strip.push(due, took);
+        }
         let Some(response) = response else {
             return;
         };
@@ -140,5 +143,29 @@ impl Measured {
             max,
             bins,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Outcome;
+
+    #[test]
+    fn only_what_was_sent_and_waited_for_may_be_unanswered() {
+        let mut measured = Measured::new(&Probe::new("ping", Method::Udp));
+        for (seq, sent, outcome) in [
+            (0, None, Outcome::Skipped),
+            (1, Some(1), Outcome::Skipped),
+            (2, Some(2), Outcome::Lost),
+        ] {
+            let mut record = Record::due(0, 0, seq, Method::Udp, 0);
+            (record.t_send, record.outcome) = (sent, outcome);
+            measured.take(&record);
+        }
+        let columns = measured.strip.columns();
+        let unanswered: u64 = columns.iter().map(|column| column.unanswered).sum();
+        assert_eq!((unanswered, measured.seen().counts.lost), (1, 1));
     }
 }
