@@ -4,7 +4,6 @@
 use super::section;
 use delaylab_view::run::{RunData, Ways};
 use maud::{Markup, html};
-use std::collections::BTreeMap;
 
 /// Where the server has this run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +41,7 @@ pub(super) fn live(served: &Served) -> Markup {
 
 /// Round trips over time. The server answers with what fits the window.
 pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
-    let streams = run.trials.iter().map(|trial| &trial.stream);
-    let probes: BTreeMap<u16, &str> = streams
-        .map(|stream| (stream.probe, stream.name.as_str()))
-        .collect();
+    let probes = run.probes();
     if run.ways() == Ways::OneWay || probes.is_empty() || !served.tables.contains(&"records") {
         return html! {};
     }
@@ -54,7 +50,7 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
             p {
                 label {
                     "Probe "
-                    select { @for (probe, name) in &probes { option value=(probe) { (name) } } }
+                    select { @for name in &probes { option value=(name) { (name) } } }
                 }
             }
             div class="plot" role="group"

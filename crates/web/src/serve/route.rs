@@ -409,7 +409,7 @@ fn window(opened: &Opened, query: &Query) -> Result<Value, Trouble> {
     let nanos = |seconds: f64| (seconds * 1e9) as Nanos;
     let range = number("from")?.zip(number("to")?);
     let window = Window {
-        probe: number("probe")?.unwrap_or(0.0) as u16,
+        probe: query.first("probe"),
         range: range.map(|(from, to)| [nanos(from), nanos(to)]),
         cells: number("cells")?.map_or(CELLS, |cells| cells as usize),
     };

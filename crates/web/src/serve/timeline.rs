@@ -41,7 +41,10 @@ const COLUMNS: [&str; 9] = [
 /// The round trips of every probe over time, trials end to end.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    probes: BTreeMap<u16, Probe>,
+    /// By their names: what one combination of levels calls its first probe, another may have as its second.
+    probes: BTreeMap<String, Probe>,
+    /// The name of each probe of each trial.
+    names: BTreeMap<(u32, u16), String>,
     /// Noise that is marked, whatever the probe.
     noise: Vec<NoiseEvent>,
 }
@@ -98,8 +101,9 @@ impl Counts {
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Window {
-    pub(super) probe: u16,
+pub(super) struct Window<'a> {
+    /// The name of a probe; `None`: the first.
+    pub(super) probe: Option<&'a str>,
     /// From and to, in nanoseconds of the timeline; `None` is all.
     pub(super) range: Option<[Nanos; 2]>,
     pub(super) cells: usize,
@@ -210,7 +214,12 @@ fn seconds(t: Nanos) -> f64 {
 impl Timeline {
     /// Of every record of the run, in one pass.
     pub(super) fn read(run: &Run) -> Self {
-        let mut timeline = Self::default();
+        let names = run.trials().iter();
+        let names = names.map(|row| ((row.trial, row.probe), row.probe_name.clone()));
+        let mut timeline = Self {
+            names: names.collect(),
+            ..Self::default()
+        };
         let mut row = 0;
         run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
             timeline.push(row, record);
@@ -225,12 +234,15 @@ impl Timeline {
     }
 
     fn push(&mut self, row: u64, record: &Record) {
-        let probe = self.probes.entry(record.probe).or_insert_with(|| Probe {
-            chunks: Vec::new(),
-            size: CHUNK,
-            time: EndToEnd::default(),
-            clock: Vec::new(),
-        });
+        let Some(name) = self.names.get(&(record.trial, record.probe)) else {
+            return;
+        };
+        if !self.probes.contains_key(name) {
+            self.probes.insert(name.clone(), Probe::default());
+        }
+        let Some(probe) = self.probes.get_mut(name) else {
+            return;
+        };
         let t = probe.time.due(record);
         probe.clock.extend(Mark::from_record(record, t));
         if record.ended() {
@@ -239,8 +251,10 @@ impl Timeline {
     }
 
     /// What is shown of this window. Of a probe that there is not, nothing.
-    pub(super) fn shown(&self, run: &Run, window: Window) -> Stretch {
-        let Some(probe) = self.probes.get(&window.probe) else {
+    pub(super) fn shown(&self, run: &Run, window: Window<'_>) -> Stretch {
+        let first = self.names.values().next().map(String::as_str);
+        let name = window.probe.or(first).unwrap_or_default();
+        let Some(probe) = self.probes.get(name) else {
             return Stretch::default();
         };
         let end = probe
@@ -256,8 +270,9 @@ impl Timeline {
         let mut grid = Grid::new(from, (to - from) / cells as Nanos + 1);
         let inside = probe.inside(from, to);
         if inside.len() < cells * CHUNKS_A_CELL {
-            records(run, window.probe, inside, |t, record| {
-                if (from..=to).contains(&t) {
+            records(run, inside, |t, record| {
+                let own = self.names.get(&(record.trial, record.probe));
+                if own.is_some_and(|own| own == name) && (from..=to).contains(&t) {
                     grid.push(t, record);
                 }
             });
@@ -295,6 +310,17 @@ impl Timeline {
             count: mark.count,
         };
         marks.iter().map(marked).collect()
+    }
+}
+
+impl Default for Probe {
+    fn default() -> Self {
+        Self {
+            chunks: Vec::new(),
+            size: CHUNK,
+            time: EndToEnd::default(),
+            clock: Vec::new(),
+        }
     }
 }
 
@@ -354,12 +380,12 @@ impl Chunk {
     }
 }
 
-/// Hands over the records of these chunks, each with its time.
-fn records(run: &Run, probe: u16, chunks: &[Chunk], mut take: impl FnMut(Nanos, &Record)) {
+/// Hands over the records of these chunks, and those between them, each with its time.
+fn records(run: &Run, chunks: &[Chunk], mut take: impl FnMut(Nanos, &Record)) {
     let places = places(chunks);
     for rows in stretches(chunks) {
         run.for_each_record_in(rows, &COLUMNS, |record| {
-            if let Some(place) = places.get(&record.trial).filter(|_| record.probe == probe) {
+            if let Some(place) = places.get(&record.trial) {
                 take(record.t_intended + place.shift, record);
             }
         });
@@ -415,5 +441,41 @@ fn trials(chunks: &[Chunk]) -> String {
         (Some(first), Some(last)) if first.trial == last.trial => format!("trial {}", first.trial),
         (Some(first), Some(last)) => format!("trials {} to {}", first.trial, last.trial),
         _ => "no packet was sent".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::method::Method;
+
+    /// The second probe of two cases is not the same.
+    #[test]
+    fn probes_are_told_apart_by_their_names() {
+        let probes = [
+            (0, 0, "echo"),
+            (0, 1, "icmp"),
+            (1, 0, "echo"),
+            (1, 1, "udp"),
+        ];
+        let names = probes.map(|(trial, probe, name)| ((trial, probe), name.to_owned()));
+        let mut timeline = Timeline {
+            names: names.into(),
+            ..Timeline::default()
+        };
+        for (row, (trial, probe, _)) in (0..).zip(probes) {
+            let mut record = Record::due(trial, probe, 0, Method::Udp, 0);
+            record.t_send = Some(0);
+            timeline.push(row, &record);
+        }
+        let trials = |name: &str| {
+            let chunks = timeline.probes[name].chunks.iter();
+            chunks.map(|chunk| chunk.trial).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            [trials("echo"), trials("icmp"), trials("udp")],
+            [vec![0, 1], vec![0], vec![1]]
+        );
     }
 }
