@@ -31,9 +31,13 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
 
 fn table_of(run: &RunData, of: Of, style: &Style) -> String {
     let all = combinations(run);
+    let groups = shown(run, of, style);
     let (table, left_out) = match side_by_side(run, &all, of, style) {
         Some(table) => (table, 0),
-        None => below_each_other(run, of, style),
+        None => (
+            below_each_other(run, &groups, of, style),
+            run.groups.len() - groups.len(),
+        ),
     };
     let drawn = table.render(style);
     let mut heads = drawn.lines().take(2).flat_map(str::split_whitespace);
@@ -48,14 +52,18 @@ fn table_of(run: &RunData, of: Of, style: &Style) -> String {
     );
     let more = match left_out {
         0 => String::new(),
-        more => format!("and {more} more in the report\n"),
+        more => format!(
+            "of {} rows the {} with the largest sd: -v shows all; ",
+            groups.len() + more,
+            groups.len()
+        ),
     };
-    drawn + &more + &paragraph(&note, Paint::Dim, style)
+    drawn + &paragraph(&(more + &note), Paint::Dim, style)
 }
 
 /// `None` where one combination is all there is, or no block of columns is narrow enough.
 fn side_by_side(run: &RunData, all: &[Combination<'_>], of: Of, style: &Style) -> Option<Table> {
-    if !(2..=MOST_GROUPS).contains(&all.len()) {
+    if all.len() < 2 || (all.len() > MOST_GROUPS && !style.verbose) {
         return None;
     }
     let names = [run.varied(), run.probes()];
@@ -112,14 +120,26 @@ fn cell(group: Option<&Group>, of: Of, head: &str) -> String {
     }
 }
 
-/// A row for each probe of each combination, and how many there was no room for.
-fn below_each_other(run: &RunData, of: Of, style: &Style) -> (Table, usize) {
-    let narrower = (0..=EXPENDABLE.len()).map(|left_out| plain(run, of, &EXPENDABLE[..left_out]));
-    let table = Table::first_that_fits(narrower, style);
-    (table, run.groups.len().saturating_sub(MOST_GROUPS))
+/// The groups that are shown where each has a row: of very many those that vary most, in their order.
+fn shown<'a>(run: &'a RunData, of: Of, style: &Style) -> Vec<&'a Group> {
+    let sd = |group: &Group| of.ipdv(group).and_then(|ipdv| ipdv.sd).unwrap_or(-1.0);
+    let mut groups: Vec<_> = run.groups.iter().enumerate().collect();
+    if !style.verbose && groups.len() > MOST_GROUPS {
+        groups.sort_by(|(_, a), (_, b)| sd(b).total_cmp(&sd(a)));
+        groups.truncate(MOST_GROUPS);
+        groups.sort_by_key(|(at, _)| *at);
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
-fn plain(run: &RunData, of: Of, left_out: &[&str]) -> Table {
+/// A row for each of these groups.
+fn below_each_other(run: &RunData, groups: &[&Group], of: Of, style: &Style) -> Table {
+    let narrower = 0..=EXPENDABLE.len();
+    let narrower = narrower.map(|left_out| plain(run, groups, of, &EXPENDABLE[..left_out]));
+    Table::first_that_fits(narrower, style)
+}
+
+fn plain(run: &RunData, groups: &[&Group], of: Of, left_out: &[&str]) -> Table {
     let mut table = Table::default();
     let factors = run.varied();
     let kept = |head: &&str| !left_out.contains(head);
@@ -129,7 +149,7 @@ fn plain(run: &RunData, of: Of, left_out: &[&str]) -> Table {
         .map(|head| Cell::new(run.ways().words(head)));
     let lead = factors.iter().copied().chain(["probe"]).map(Cell::left);
     table.row(lead.chain(heads).map(Cell::dim));
-    for group in run.groups.iter().take(MOST_GROUPS) {
+    for group in groups {
         let lead = factors.iter().map(|name| Cell::left(group.level(name)));
         let lead = lead.chain([Cell::left(&group.probe)]);
         let cells = HEADS.iter().zip(figures(group, of));
@@ -236,8 +256,21 @@ mod tests {
                 group
             }));
         }
+        // The last varies most.
+        let last = run.groups.last_mut().unwrap();
+        last.summary.variation.ipdv_sd = Some(7e9);
         let text = of_width(&run, 100);
-        assert!(text.contains("and 90 more in the report"), "{text}");
+        assert!(
+            text.contains("of 150 rows the 60 with the largest sd: -v"),
+            "{text}"
+        );
+        assert!(text.contains("7.00 s"), "{text}");
         assert!(text.lines().all(|line| width(line) <= 100));
+        let all = Style {
+            verbose: true,
+            width: 100,
+            ..Style::PLAIN
+        };
+        assert!(section(&run, &all).lines().count() > 150);
     }
 }
