@@ -2,8 +2,7 @@
 
 use crate::style::{Paint, Style};
 use crate::table::{Cell, Table};
-use delaylab_model::units::format_duration;
-use delaylab_view::run::RunData;
+use delaylab_view::run::{NoiseTotal, RunData};
 
 /// Names that are shown unless all are asked for.
 const NAMES: usize = 5;
@@ -13,18 +12,8 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         return String::new();
     }
     let mut table = Table::default();
-    let on = match run.head.world.as_str() {
-        "sim" => "On the simulated CPU",
-        _ => "On the prober's CPU",
-    };
-    let heads = [
-        on,
-        "kind",
-        "runs",
-        "CPU time",
-        "maximum",
-        "packets overlapped",
-    ];
+    let on = format!("On {}", run.noisy_cpu());
+    let heads = [on.as_str()].into_iter().chain(NoiseTotal::HEADS);
     table.row(heads.map(|head| Cell::painted(head, Paint::Dim)));
     let shown = if style.verbose {
         run.noise.len()
@@ -32,14 +21,13 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         NAMES
     };
     for total in run.noise.iter().take(shown) {
-        table.row([
-            Cell::new(&total.who),
-            Cell::left(total.kind.name().replace('_', " ")),
-            Cell::new(total.events.to_string()),
-            Cell::new(format_duration(total.total)),
-            Cell::new(format_duration(total.longest)),
-            Cell::new(total.packets.to_string()),
-        ]);
+        let [who, kind, figures @ ..] = total.cells();
+        let figures = figures.map(Cell::new);
+        table.row(
+            [Cell::new(who), Cell::left(kind)]
+                .into_iter()
+                .chain(figures),
+        );
     }
     table.render(style)
 }

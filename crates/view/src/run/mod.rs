@@ -85,6 +85,7 @@ use delaylab_model::plan::{Factor, Level};
 use delaylab_stats::excursion;
 use delaylab_stats::summary::Summary;
 use delaylab_stats::variation::Ipdv;
+use std::collections::BTreeSet;
 
 /// Everything that is known of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -142,6 +143,20 @@ impl RunData {
     pub fn any_answered(&self) -> bool {
         let answered = |trial: &TrialData| trial.summary.counts.answered();
         self.trials.iter().any(|trial| answered(trial) > 0)
+    }
+
+    /// How many trials it has: each may have several probes.
+    pub fn count_trials(&self) -> usize {
+        let trials = self.trials.iter().map(|trial| trial.stream.trial);
+        trials.collect::<BTreeSet<u32>>().len()
+    }
+
+    /// On which CPU what else ran was seen.
+    pub fn noisy_cpu(&self) -> &'static str {
+        match self.head.world.as_str() {
+            "sim" => "the simulated CPU",
+            _ => "the prober's CPU",
+        }
     }
 
     /// Where the packets of its probes go.

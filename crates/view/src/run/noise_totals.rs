@@ -2,7 +2,25 @@
 
 use super::NoiseTotal;
 use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::units::format_duration;
 use std::collections::BTreeMap;
+
+impl NoiseTotal {
+    /// What [`NoiseTotal::cells`] are, but for the first, which says where.
+    pub const HEADS: [&str; 5] = ["kind", "runs", "CPU time", "maximum", "packets overlapped"];
+
+    /// As a row of a table.
+    pub fn cells(&self) -> [String; 6] {
+        [
+            self.who.clone(),
+            self.kind.name().replace('_', " "),
+            self.events.to_string(),
+            format_duration(self.total),
+            format_duration(self.longest),
+            self.packets.to_string(),
+        ]
+    }
+}
 
 /// Sums of the events so far.
 #[derive(Default)]

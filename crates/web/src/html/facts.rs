@@ -2,34 +2,31 @@
 
 use super::section;
 use super::table::{Column, Table};
-use delaylab_model::units::format_duration;
-use delaylab_view::run::RunData;
+use delaylab_view::run::{NoiseTotal, RunData};
 use maud::{Markup, html};
 
-/// Names that are worth a row; the rest took next to nothing.
+/// Names that are worth a row.
 const NAMES: usize = 30;
 
 pub(super) fn noise(run: &RunData) -> Markup {
     use Column::{Figures, Words};
-    let mut table = Table::new([
-        ("who", Words),
-        ("seen as", Words),
-        ("times", Figures),
-        ("total", Figures),
-        ("maximum", Figures),
-        ("packets delayed most by it", Figures),
-    ]);
-    for total in run.noise.iter().take(NAMES) {
-        table.row(vec![
-            total.who.clone(),
-            total.kind.name().replace('_', " "),
-            total.events.to_string(),
-            format_duration(total.total),
-            format_duration(total.longest),
-            total.packets.to_string(),
-        ]);
-    }
-    section("noise", "What else ran on the prober’s CPU", table.render())
+    let [kind, figures @ ..] = NoiseTotal::HEADS;
+    let figures = figures.map(|head| (head, Figures));
+    let mut table = Table::new([("who", Words), (kind, Words)].into_iter().chain(figures));
+    let shown = run.noise.iter().take(NAMES);
+    shown.for_each(|total| table.row(total.cells().into()));
+    let more = run.noise.len().saturating_sub(NAMES);
+    let body = html! {
+        (table.render())
+        @if more > 0 {
+            p { "The " (NAMES) " that had the CPU longest; " (more) " more." }
+        }
+    };
+    section(
+        "noise",
+        &format!("What else ran on {}", run.noisy_cpu()),
+        body,
+    )
 }
 
 pub(super) fn environment(run: &RunData) -> Markup {
@@ -51,4 +48,28 @@ pub(super) fn repeat(run: &RunData) -> Markup {
         }
     };
     section("repeat", "Repeat this run", body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::waits;
+
+    #[test]
+    fn what_else_ran_is_said_as_on_the_terminal() {
+        let mut run = waits();
+        let one = run.noise[0].clone();
+        run.noise.resize(NAMES, one.clone());
+        let page = noise(&run).into_string();
+        for part in ["What else ran on the prober's CPU", ">packets overlapped<"] {
+            assert!(page.contains(part), "{page}");
+        }
+        assert!(!page.contains(" more."), "{page}");
+        run.noise.extend([one.clone(), one]);
+        run.head.world = "sim".to_owned();
+        let page = noise(&run).into_string();
+        for part in ["What else ran on the simulated CPU", "CPU longest; 2 more."] {
+            assert!(page.contains(part), "{page}");
+        }
+    }
 }

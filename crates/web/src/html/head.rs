@@ -53,15 +53,12 @@ fn meta(run: &RunData) -> Markup {
     let counting =
         trials.filter(|trial| distinct.counts(trial.stream.trace_hash, trial.stream.probe));
     let packets: u64 = counting.map(|trial| trial.summary.counts.sent).sum();
-    let mut trials: Vec<_> = run.trials.iter().map(|t| t.stream.trial).collect();
-    trials.sort_unstable();
-    trials.dedup();
     let words = [
         format!("{} world", run.head.world),
         utc(&run.head.started),
         format!(
             "{}, {}",
-            plural(trials.len() as u64, "trial"),
+            plural(run.count_trials() as u64, "trial"),
             plural(packets, "packet")
         ),
     ];

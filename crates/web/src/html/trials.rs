@@ -2,9 +2,11 @@
 
 use super::section as titled;
 use super::table::{Column, Table};
+use delaylab_model::shell::quoted;
 use delaylab_view::run::columns::Columns;
 use delaylab_view::run::groups::{Apart, WORST};
 use delaylab_view::run::{RunData, TrialData};
+use delaylab_view::words::plural;
 use maud::{Markup, html};
 
 /// Trials one by one at most: a page of thousands is slow, and nobody reads it.
@@ -24,12 +26,21 @@ pub(super) fn section(run: &RunData) -> Markup {
         }
         @if count > shown {
             details {
-                summary { "All " (count) " trials one by one" }
+                summary { "All " (one_by_one(count, run.count_trials())) " one by one" }
                 (trials(run, columns))
             }
         }
     };
     titled("trials", "Trials", body)
+}
+
+/// `18 trials`, or `36 probes of 18 trials`: a row is a probe of a trial.
+fn one_by_one(rows: usize, trials: usize) -> String {
+    let trials_in_words = plural(trials as u64, "trial");
+    match rows == trials {
+        true => trials_in_words,
+        false => format!("{rows} probes of {trials_in_words}"),
+    }
 }
 
 fn together(apart: &Apart<'_>, columns: Columns) -> Markup {
@@ -66,7 +77,7 @@ fn trials(run: &RunData, columns: Columns) -> Markup {
         @if run.trials.len() > ROWS {
             p {
                 "The first " (ROWS) "; all of them: " code {
-                    "delaylab report " (run.head.folder) " --table trials -o trials.csv"
+                    "delaylab report " (quoted(&run.head.folder)) " --table trials -o trials.csv"
                 } "."
             }
         }
@@ -87,4 +98,31 @@ fn table<'a>(
         .chain(heads.iter().map(String::as_str));
     let figures = figures.map(|head| (head, Column::Figures));
     Table::new(factors.chain(figures))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::classes;
+
+    #[test]
+    fn rows_are_counted_as_what_they_are() {
+        assert_eq!(one_by_one(18, 18), "18 trials");
+        assert_eq!(one_by_one(36, 18), "36 probes of 18 trials");
+    }
+
+    #[test]
+    fn the_command_that_has_them_all_can_be_pasted() {
+        let mut run = classes();
+        run.head.folder = "runs/of two".to_owned();
+        let again = run.trials.clone();
+        while run.trials.len() <= ROWS {
+            run.trials.extend(again.iter().cloned());
+        }
+        let page = section(&run).into_string();
+        assert!(
+            page.contains("delaylab report 'runs/of two' --table"),
+            "{page}"
+        );
+    }
 }
