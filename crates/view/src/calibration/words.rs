@@ -1,5 +1,6 @@
 //! What was found, as rows of words.
 
+use crate::run::words::quantity;
 use crate::words::or_unknown;
 use delaylab_explain::calibrate::Calibration;
 use delaylab_explain::calibrate::buffer::Buffer;
@@ -9,7 +10,7 @@ use delaylab_explain::calibrate::overlay::{Group, Measure};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::Expected;
 use delaylab_model::plan::{compare_combinations, level_of};
-use delaylab_model::units::{format_duration_f64, format_share};
+use delaylab_model::units::{format_duration_f64, format_share, rate_unit};
 use delaylab_model::words::plural;
 
 /// Something that was found.
@@ -52,13 +53,13 @@ fn rate(found: &Calibration) -> Option<Fact> {
     let Estimate { value, interval } = rate.bits_per_second();
     Some(Fact {
         what: "rate",
-        value: mbit(value),
+        value: rate_near(value, value),
         between: half(interval)
-            .map(|half| format!("± {}", mbit(half)))
+            .map(|half| format!("± {}", rate_near(half, value)))
             .unwrap_or_default(),
         from: format!(
-            "{:.1} MB in {} without a rest",
-            rate.bytes / 1e6,
+            "{} in {} without a rest",
+            quantity(rate.bytes, "B"),
             format_duration_f64(rate.busy)
         ),
     })
@@ -104,14 +105,16 @@ fn ceiling(found: &Calibration) -> Option<Fact> {
     let ceiling = found.bucket()?.ceiling?;
     Some(Fact {
         what: "ceiling",
-        value: mbit(ceiling.bits_per_second()),
+        value: rate_near(ceiling.bits_per_second(), ceiling.bits_per_second()),
         between: String::new(),
         from: format!("for the burst; {:.0} B at once", ceiling.burst),
     })
 }
 
-fn mbit(bits: f64) -> String {
-    format!("{:.3} Mbit/s", bits / 1e6)
+/// In the unit in which a rate near it is written, which is Mbit/s at most: three decimals of those are told apart.
+fn rate_near(bits: f64, near: f64) -> String {
+    let (scale, unit) = rate_unit(near.min(1e6));
+    format!("{:.3} {unit}", bits / scale)
 }
 
 /// Half of an interval's length.
@@ -275,4 +278,22 @@ pub fn in_order<T>(all: &[T], group: impl Fn(&T) -> &Group) -> Vec<&T> {
     let mut shown: Vec<&T> = all.iter().filter(|one| is_shown(group(one))).collect();
     shown.sort_by(|a, b| compare_combinations(&group(a).factors, &group(b).factors, &[]));
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slow_rates_have_their_digits() {
+        for (value, half, text) in [
+            (94.1234e6, 0.0123e6, "94.123 Mbit/s ± 0.012 Mbit/s"),
+            (1.2e9, 1e4, "1200.000 Mbit/s ± 0.010 Mbit/s"),
+            (64e3, 300.0, "64.000 kbit/s ± 0.300 kbit/s"),
+            (9600.0, 40.0, "9.600 kbit/s ± 0.040 kbit/s"),
+        ] {
+            let said = format!("{} ± {}", rate_near(value, value), rate_near(half, value));
+            assert_eq!(said, text);
+        }
+    }
 }
