@@ -87,9 +87,10 @@ fn ascii(c: char) -> char {
         _ if c.is_ascii() => c,
         'µ' => 'u',
         '█' => '#',
-        '░' => '.',
+        '░' => '-',
         '▓' => '%',
         '▒' => ':',
+        '▚' => '=',
         '▁' => '_',
         '▂' | '▃' => '.',
         '▄' | '▅' => ':',
@@ -98,6 +99,8 @@ fn ascii(c: char) -> char {
         '–' | '−' | '—' | '─' => '-',
         '¹' => '*',
         '²' => '+',
+        '³' => '^',
+        '§' => 'S',
         '±' => '~',
         '→' => '>',
         '×' | '✘' => 'x',
@@ -117,6 +120,16 @@ mod tests {
     #[test]
     fn ascii_keeps_every_column() {
         let text = "µ█░–¹漢".to_owned();
-        assert_eq!(Style::PLAIN.glyphs(text), "u#.-*?");
+        assert_eq!(Style::PLAIN.glyphs(text), "u#--*?");
+    }
+
+    #[test]
+    fn what_stands_together_is_told_apart_in_ascii_too() {
+        for together in ["█░▚·", "█▓░▒▚", "¹²³"] {
+            let ascii = Style::PLAIN.glyphs(together.to_owned());
+            assert!(!ascii.contains('?'), "{ascii}");
+            let apart: std::collections::BTreeSet<char> = ascii.chars().collect();
+            assert_eq!(apart.len(), together.chars().count(), "{ascii}");
+        }
     }
 }
