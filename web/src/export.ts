@@ -81,7 +81,9 @@ function latex(rows: string[][], numbers: boolean[]): string {
   const cell = (value: string) =>
     value.replace(/[\\~^<>\u00a0→×≈≤≥±…µ−–&%$#_{}]/g, (letter) => LATEX[letter] ?? `\\${letter}`);
   const columns = numbers.map((isNumber) => (isNumber ? "r" : "l")).join("");
-  const lines = rows.map((row) => `${row.map(cell).join(" & ")} \\\\`);
+  // The end of the row before would take these for its own.
+  const guarded = (cells: string) => (/^[[*]/.test(cells) ? `{}${cells}` : cells);
+  const lines = rows.map((row) => `${guarded(row.map(cell).join(" & "))} \\\\`);
   const [heads, ...others] = lines;
   return [
     "% \\usepackage{booktabs}",

@@ -22,7 +22,12 @@ pub fn booktabs(columns: &[Align], rows: impl IntoIterator<Item = Vec<String>>) 
         format!("% \\usepackage{{booktabs}}\n\\begin{{tabular}}{{{letters}}}\n\\toprule\n");
     for (k, row) in rows.into_iter().enumerate() {
         let cells: Vec<_> = row.iter().map(|cell| escaped(cell)).collect();
-        text += &cells.join(" & ");
+        let cells = cells.join(" & ");
+        // The end of the row before would take these for its own.
+        if cells.starts_with(['[', '*']) {
+            text += "{}";
+        }
+        text += &cells;
         text += " \\\\\n";
         if k == 0 {
             text += "\\midrule\n";
@@ -105,6 +110,12 @@ mod tests {
             escaped("10 (≈ 9.6), ≤ 3 ≥ 2 ± 1 …"),
             "10 ($\\approx$ 9.6), $\\le$ 3 $\\ge$ 2 $\\pm$ 1 \\dots{}"
         );
+        let addresses = [["[bytes]", "[2001:db8::1]:443"], ["* [a]", "1"]];
+        let addresses = addresses.map(|row| row.map(str::to_owned).to_vec());
+        let table = booktabs(&[Align::Left, Align::Right], addresses);
+        for row in ["{}[bytes] & [2001:db8::1]:443 \\\\\n", "{}* [a] & 1 \\\\\n"] {
+            assert!(table.contains(row), "{table}");
+        }
         let rows = [["case", "p50"], ["100 % of a_b & c\\d → e", "−56.2 µs"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(
