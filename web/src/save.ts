@@ -2,7 +2,6 @@
 import { view, type Spec } from "./draw";
 import { printAlone } from "./print";
 
-const TITLE = 64; // letters of a title above the panels
 const SAVED = 10_000; // milliseconds after which a browser has surely taken what it saves
 
 export function downloads(page: Document, name: string, spec: () => Spec): HTMLElement[] {
@@ -28,22 +27,8 @@ function button(page: Document, label: string, action: () => Promise<void>): HTM
 
 // Saved figures stand alone: on white, whatever the page's colours, and they say what they are, and of which run.
 function alone(spec: Spec): Spec {
-  const { title, run } = (spec.usermeta ?? {}) as { title?: string; run?: string };
-  return { ...spec, background: "white", title: { text: lines(title ?? ""), subtitle: run ?? "" } };
-}
-
-// A title in lines that are no longer than the drawing below, as in files that are written without a browser.
-function lines(title: string): string[] {
-  const found: string[] = [];
-  for (const word of title.split(" ")) {
-    const last = found.at(-1);
-    if (last !== undefined && last.length + word.length < TITLE) {
-      found[found.length - 1] = `${last} ${word}`;
-    } else {
-      found.push(word);
-    }
-  }
-  return found;
+  const { title, run } = (spec.usermeta ?? {}) as { title?: string[]; run?: string };
+  return { ...spec, background: "white", title: { text: title ?? "", subtitle: run ?? "" } };
 }
 
 const asJson = (spec: Spec): Blob => new Blob([JSON.stringify(alone(spec), null, 1)], { type: "application/json" });

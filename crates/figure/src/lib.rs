@@ -197,34 +197,44 @@ impl Drawing {
         let source = source.map_or_else(String::new, |shows| {
             format!("In the source: {shows} Here: ")
         });
+        let about = source + &drawing.about;
         Some(Self {
             name: format!("part-{}", asked.id),
-            title: asked.title.clone(),
-            about: source + &drawing.about,
-            ..drawing
+            ..drawing.described(&asked.title, about)
         })
     }
 
     /// Of a table and a specification without data or theme.
     fn new([name, title]: [&str; 2], about: String, table: &Table, mut spec: Value) -> Self {
         spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
-        spec["usermeta"] = json!({ "title": title });
-        spec["description"] = json!(format!("{title}. {about}"));
         spec["config"] = parse(include_str!("specs/theme.json"));
         spec["data"] = json!({ "values": table.objects() });
-        Self {
+        let drawing = Self {
             kind: name.to_owned(),
             name: name.to_owned(),
+            title: String::new(),
+            about: String::new(),
+            spec,
+        };
+        drawing.described(title, about)
+    }
+
+    /// With this heading, in lines for a file of its own, and this description.
+    fn described(mut self, title: &str, about: String) -> Self {
+        self.spec["usermeta"]["title"] = json!(lines(title));
+        self.spec["description"] = json!(format!("{title}. {about}"));
+        Self {
             title: title.to_owned(),
             about,
-            spec,
+            ..self
         }
     }
 
     /// The specification with its heading and the name of its run in the drawing, on white: for a file of its own.
     pub fn standalone(&self) -> Value {
         let mut spec = self.spec.clone();
-        spec["title"] = json!({ "text": lines(&self.title), "subtitle": spec["usermeta"]["run"] });
+        let words = &spec["usermeta"];
+        spec["title"] = json!({ "text": words["title"], "subtitle": words["run"] });
         spec["background"] = json!("white");
         spec
     }
@@ -233,7 +243,7 @@ impl Drawing {
 /// Letters of a title above the panels.
 const TITLE: usize = 64;
 
-/// A title in lines that are no longer than the drawing below (`web/src/save.ts` does the same).
+/// A title in lines that are no longer than the drawing below.
 fn lines(title: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in title.split(' ') {
