@@ -260,17 +260,18 @@ fn is_zero(shown: &SeriesShown) -> bool {
     shown.stretches.iter().all(|point| point.max == 0.0)
 }
 
-/// The levels that tell a combination from the others, and which port is drawn where it is not the usual one.
+/// The levels that tell a combination from the others, and which port is drawn where it is not the usual one: behind a
+/// comma, as a page finds levels between those (`web/src/filter.ts`).
 fn label(varied: &[&str], shown: &SeriesShown) -> String {
     let told_apart = shown
         .factors
         .iter()
         .filter(|(name, _)| varied.contains(&name.as_str()));
     let label = levels_in_words(told_apart, None);
-    match shown.is_exception {
-        true => format!("{label}: {}", shown.of),
-        false => label,
-    }
+    let port = shown.is_exception.then(|| shown.of.clone());
+    let parts = [label].into_iter().chain(port);
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(", ")
 }
 
 /// Of those of this kind that are drawn, in order.
@@ -493,6 +494,23 @@ mod tests {
             largest("backlog (KiB)")
         );
         assert!(largest("backlog (cells)") > 500.0);
+    }
+
+    /// A page's filter looks for a level between commas.
+    #[test]
+    fn a_port_that_is_an_exception_hides_no_level() {
+        let mut shown = of_two_units().series[0].clone();
+        shown.factors = ["wait", "condition"]
+            .map(|name| (name.to_owned(), delaylab_model::plan::Level::named("low")))
+            .to_vec();
+        shown.is_exception = true;
+        let port = shown.of.clone();
+        let of = |varied: &[&str]| label(varied, &shown);
+        assert_eq!(
+            of(&["wait", "condition"]),
+            format!("wait low, condition low, {port}")
+        );
+        assert_eq!(of(&[]), port);
     }
 
     #[test]
