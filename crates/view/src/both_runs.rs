@@ -67,10 +67,20 @@ impl BothRuns {
         Self {
             names: names(first, second),
             rows: pairs.iter().map(row).collect(),
-            alone: [first, second].map(|run| run.groups.len() - pairs.len()),
+            // Two of the first may be the same as one of the second, and two of the second as one of the first.
+            alone: [
+                alone(first, |a| second.groups.iter().any(|b| same(a, b))),
+                alone(second, |b| first.groups.iter().any(|a| same(a, b))),
+            ],
             heads,
         }
     }
+}
+
+/// How many of its groups the other run does not have.
+fn alone(run: &RunData, is_in_both: impl Fn(&Group) -> bool) -> usize {
+    let groups = run.groups.iter();
+    groups.filter(|group| !is_in_both(group)).count()
 }
 
 impl Row {
@@ -175,6 +185,18 @@ mod tests {
             assert_eq!(difference.stages.name(), "receive wake-up");
             assert!((difference.ns - 5_000.0).abs() < 1e-6);
         }
+    }
+
+    /// A run that was joined may write the same level in two ways.
+    #[test]
+    fn two_groups_may_be_the_same_as_one() {
+        let (mut first, second) = (waits(), elsewhere(waits()));
+        let twice = first.groups.clone();
+        first.groups.extend(twice);
+        let both = BothRuns::new(&first, &second);
+        assert_eq!((both.rows.len(), both.alone), (18, [0, 0]));
+        let both = BothRuns::new(&second, &first);
+        assert_eq!((both.rows.len(), both.alone), (9, [0, 0]));
     }
 
     #[test]
