@@ -232,7 +232,7 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
     let heads = heads.chain(each.map(Cell::new));
     let headline = compared.comparison.headline;
     let looks = compared.comparison.looks;
-    let mainly = |pair: &PairFigures| largest(pair, headline, looks);
+    let mainly = |pair: &PairFigures| rows::mostly_in(pair, headline, looks);
     let any_stage = compared
         .comparison
         .pairs
@@ -270,17 +270,6 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
 fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> [Cell; 3] {
     let row = rows::of_quantile(pair, headline, q);
     [row.a, row.b, row.share].map(Cell::new)
-}
-
-/// The stage with the largest share of the shift that is told; of p99, if that is one.
-fn largest(pair: &PairFigures, headline: Measure, looks: usize) -> String {
-    let at = rows::clear_statistic(pair, headline, looks);
-    let carried = at.and_then(|at| pair.carried.iter().find(|carried| carried.at == at));
-    let shares = carried.map(|carried| carried.shares()).unwrap_or_default();
-    let first = shares.first();
-    first.map_or_else(String::new, |(stage, _)| {
-        delaylab_view::words::short_name(*stage)
-    })
 }
 
 fn notes(compared: &Compared, style: &Style) -> String {

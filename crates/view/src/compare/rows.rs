@@ -90,6 +90,15 @@ pub fn clear_statistic(pair: &PairFigures, headline: Measure, looks: usize) -> O
     Some(statistic_name(found.statistic))
 }
 
+/// The stage with the largest share of what [`clear_statistic`] moved by; empty where none is told.
+pub fn mostly_in(pair: &PairFigures, headline: Measure, looks: usize) -> String {
+    let at = clear_statistic(pair, headline, looks);
+    let carried = at.and_then(|at| pair.carried.iter().find(|carried| carried.at == at));
+    let shares = carried.map(|carried| carried.shares()).unwrap_or_default();
+    let first = shares.first();
+    first.map_or_else(String::new, |(stage, _)| short_name(*stage))
+}
+
 /// What was lost, every statistic of the first quantity, and of the other measures median and p99.
 pub fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let measures = pair.figures.iter();

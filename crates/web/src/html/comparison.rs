@@ -116,7 +116,13 @@ fn overview(compared: &Compared, varied: &[String]) -> Markup {
     if comparison.pairs.len() < 2 {
         return html! {};
     }
-    let mut table = Table::new([
+    let (headline, looks) = (comparison.headline, comparison.looks);
+    let mostly_in = |pair: &PairFigures| rows::mostly_in(pair, headline, looks);
+    let any_stage = comparison
+        .pairs
+        .iter()
+        .any(|pair| !mostly_in(pair).is_empty());
+    let heads = [
         ("pair", Words),
         ("lost A", Figures),
         ("lost B", Figures),
@@ -126,16 +132,19 @@ fn overview(compared: &Compared, varied: &[String]) -> Markup {
         ("p99 A", Figures),
         ("p99 B", Figures),
         ("change", Figures),
-        ("differs", Words),
-    ]);
+        ("verdict", Words),
+    ];
+    let stage = any_stage.then_some(("mostly in", Words));
+    let mut table = Table::new(heads.into_iter().chain(stage));
     for pair in &comparison.pairs {
-        let lost = rows::loss(pair, comparison.looks);
-        let quantiles = [0.5, 0.99].map(|q| rows::of_quantile(pair, comparison.headline, q));
+        let lost = rows::loss(pair, looks);
+        let quantiles = [0.5, 0.99].map(|q| rows::of_quantile(pair, headline, q));
         let quantiles = quantiles.map(|row| [row.a, row.b, row.share]);
-        let cells = [pair.pair.label(varied), lost.a, lost.b];
-        let outcome = [pair.verdict.kind.words().to_owned()];
-        let cells = cells.into_iter().chain(quantiles.into_iter().flatten());
-        table.row(cells.chain(outcome).collect());
+        let cells = [pair.pair.label(varied), lost.a, lost.b].into_iter();
+        let cells = cells.chain(quantiles.into_iter().flatten());
+        let verdict = [pair.verdict.kind.words().to_owned()];
+        let stage = any_stage.then(|| mostly_in(pair));
+        table.row(cells.chain(verdict).chain(stage).collect());
     }
     table.render()
 }
