@@ -21,9 +21,11 @@ pub fn rank(count: usize, q: f64) -> Option<usize> {
 }
 
 /// Do so many values carry the quantile `q`? One of them at least must lie beyond it on average, which takes
-/// 1/(1 − q) values; with fewer it would be their largest one under another name. A median is one of any number.
+/// 1/(1 − q) values, or 1/q below the median; with fewer it would be their largest or smallest one under another name. A
+/// median is one of any number, and so is the smallest.
 pub fn carries(count: u64, q: f64) -> bool {
-    count as f64 * (1.0 - q.max(0.5)) >= 1.0 - 1e-9 || (q <= 0.5 && count > 0)
+    let is_of_any = q <= 0.0 || q == 0.5;
+    count as f64 * q.min(1.0 - q) >= 1.0 - 1e-9 || (is_of_any && count > 0)
 }
 
 /// The mean of the smallest `share` of the values: a one-sided trimmed mean. `None` where that is none of them.
@@ -109,10 +111,10 @@ mod tests {
 
     #[test]
     fn a_quantile_is_carried_by_one_value_beyond_it() {
-        for (q, least) in [(0.9, 10), (0.99, 100), (0.999, 1000)] {
+        for (q, least) in [(0.05, 20), (0.25, 4), (0.9, 10), (0.99, 100), (0.999, 1000)] {
             assert!(!carries(least - 1, q) && carries(least, q), "{q}");
         }
-        assert!(carries(1, 0.5) && !carries(0, 0.5));
+        assert!(carries(1, 0.5) && carries(1, 0.0) && !carries(0, 0.5) && !carries(0, 0.0));
     }
 
     #[test]

@@ -29,9 +29,11 @@ pub use shift::{Shift, shift, shifts};
 use crate::functional::Functional;
 use distances::Pooled;
 
-/// Statistics whose shifts say most: mean, p50, p90, p99 and p99.9.
-pub const SHIFTS: [Functional; 5] = [
+/// Statistics whose shifts say most: mean, p5, p50, p90, p99 and p99.9. What a path takes without any queue shows at p5,
+/// whatever the queues do to the others.
+pub const SHIFTS: [Functional; 6] = [
     Functional::Mean,
+    Functional::Quantile(0.05),
     Functional::Quantile(0.5),
     Functional::Quantile(0.9),
     Functional::Quantile(0.99),

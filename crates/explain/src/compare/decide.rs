@@ -50,13 +50,15 @@ fn unknown(found: &PairFigures, headline: Measure) -> Verdict {
     }
 }
 
-/// Tails first: they are what users notice, and what a mean hides.
-const ORDER: [Functional; 5] = [
+/// Tails first: they are what users notice, and what a mean hides. What the path takes without a queue where nothing else can
+/// be told.
+const ORDER: [Functional; 6] = [
     Functional::Quantile(0.99),
     Functional::Quantile(0.5),
     Functional::Mean,
     Functional::Quantile(0.9),
     Functional::Quantile(0.999),
+    Functional::Quantile(0.05),
 ];
 
 fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: usize) -> Verdict {

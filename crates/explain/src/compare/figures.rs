@@ -52,7 +52,7 @@ pub struct Figures {
     pub quantity: Quantity,
     /// Values in A and in B.
     pub counts: (u64, u64),
-    /// Of mean, p50, p90, p99 and p99.9.
+    /// Of mean, p5, p50, p90, p99 and p99.9.
     pub shifts: Vec<Shift>,
 }
 
@@ -118,9 +118,13 @@ impl PairFigures {
         }
     }
 
-    /// After this separator, the stages that a shift of the response is made of; empty where they do not say.
+    /// After this separator, the stages that a shift of the response is made of; empty where they do not say. Those of p5 are
+    /// kept nowhere: if the median moved as far, it is of the same stages.
     pub(super) fn carried_words(&self, separator: &str, measure: Measure, shift: &Shift) -> String {
-        let at = statistic_name(shift.statistic);
+        let at = match shift.statistic {
+            Functional::Quantile(q) if q < 0.5 => "p50".to_owned(),
+            statistic => statistic_name(statistic),
+        };
         let mut carried = self.carried.iter();
         let carried = carried.find(|carried| carried.at == at && measure == Measure::Response);
         let words = carried.map(|carried| carried.words(shift.difference().unwrap_or(0.0)));

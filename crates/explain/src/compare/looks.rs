@@ -12,7 +12,7 @@ use delaylab_lab::finding::Measure;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::two_samples::Shift;
 
-/// Figures of each pair that are looked at: loss, and five shifts of the headline, which are of the same packets and
+/// Figures of each pair that are looked at: loss, and six shifts of the headline, which are of the same packets and
 /// together tell a difference by chance no more often than three that are independent would (by simulation,
 /// `delaylab-stats`, `examples/false_alarms.rs`).
 pub const LOOKS: usize = 4;

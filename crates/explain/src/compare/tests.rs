@@ -122,9 +122,10 @@ fn a_quantile_that_so_few_packets_do_not_carry_has_no_value() {
         .iter()
         .map(|shift| (shift.a.is_some(), shift.b.is_some()))
         .collect();
-    // Mean, p50, p90, p99 and p99.9.
+    // Mean, p5, p50, p90, p99 and p99.9.
     let expected = [
         (true, true),
+        (false, true),
         (true, true),
         (false, true),
         (false, true),
@@ -242,7 +243,7 @@ fn a_longer_queue_is_found_where_it_is() {
         .figures
         .iter()
         .find(|f| f.quantity.key() == "local_queue");
-    let median = &queue.unwrap().shifts[1];
+    let median = &queue.unwrap().shifts[2];
     assert!((median.difference().unwrap() - 50_000.0).abs() < 500.0);
     let carried = found
         .carried
@@ -276,15 +277,26 @@ fn a_tail_alone_leaves_the_median() {
 
 #[test]
 fn a_shape_that_no_quantile_shows_is_hinted_at() {
-    // The lowest 15 % are as much earlier as those from 55 % to 70 % are later: mean, p50, p90 and p99 stay.
+    // Between p5 and the median half are earlier, and between the median and p90 as much later: each quantile that is looked at
+    // stays, and so does the mean.
     let mut moved = records(Recipe { seed: 2, ..PLAIN });
-    moved.sort_by_key(|record| record.t_recv.unwrap() - record.t_intended);
-    for (at, record) in moved.iter_mut().enumerate() {
-        let by = match at {
-            0..300 => -15_000,
-            1100..1400 => 15_000,
-            _ => 0,
-        };
+    let response = |record: &Record| record.t_recv.unwrap() - record.t_intended;
+    moved.sort_by_key(response);
+    let (low, high) = (response(&moved[140]), response(&moved[1760]));
+    let earlier = |record: &Record| (response(record) - low) / 2;
+    let all_earlier: i64 = moved[140..900].iter().map(earlier).sum();
+    let room: i64 = moved[1100..1760]
+        .iter()
+        .map(|record| high - response(record))
+        .sum();
+    let share = all_earlier as f64 / room as f64;
+    assert!(share < 1.0, "{share}");
+    for record in &mut moved[140..900] {
+        let by = earlier(record);
+        record.t_recv = record.t_recv.map(|t| t - by);
+    }
+    for record in &mut moved[1100..1760] {
+        let by = ((high - response(record)) as f64 * share) as i64;
         record.t_recv = record.t_recv.map(|t| t + by);
     }
     moved.sort_by_key(|record| record.seq);
@@ -329,7 +341,7 @@ fn where_nothing_was_answered_it_says_so() {
     );
     // What A has stays, and what B has not says why.
     assert!(
-        found.figures(Measure::Response).unwrap().shifts[1]
+        found.figures(Measure::Response).unwrap().shifts[2]
             .a
             .is_some()
     );
@@ -471,7 +483,7 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     let whole = found.whole.unwrap();
     assert_eq!((whole.pairs, whole.differ), (4, 4));
     // 0.2 of both ways; the residence and the host are as they were.
-    let median = whole.shifts[1].relative.unwrap();
+    let median = whole.shifts[2].relative.unwrap();
     assert!(
         median.low < 0.19 && 0.17 < median.high && median.low > 0.15,
         "{median:?}"

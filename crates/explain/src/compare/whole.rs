@@ -31,7 +31,7 @@ pub struct Whole {
     pub unknown: usize,
     /// In how many only B was ever answered, and only A.
     pub silent: [usize; 2],
-    /// Mean, p50, p90, p99 and p99.9 of the headline.
+    /// Mean, p5, p50, p90, p99 and p99.9 of the headline.
     pub shifts: Vec<MeanShift>,
     /// In a sentence.
     pub text: String,

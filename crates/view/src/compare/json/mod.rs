@@ -128,7 +128,7 @@ pub struct Together<'a> {
 /// The shift of a statistic over pairs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Average {
-    /// `mean`, `p50`, `p90`, `p99`, `p99.9`.
+    /// `mean`, `p5`, `p50`, `p90`, `p99`, `p99.9`.
     pub statistic: String,
     /// Mean of B − A, in the headline's unit; null unless every pair has an interval of it.
     pub difference: Option<Averaged>,

@@ -61,7 +61,7 @@ pub struct Packets {
 /// A statistic in both runs, and how far it moved.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Moved {
-    /// `mean`, `p50`, `p90`, `p99`, `p99.9`; `share` of the lost.
+    /// `mean`, `p5`, `p50`, `p90`, `p99`, `p99.9`; `share` of the lost.
     pub statistic: String,
     /// In A; null without values.
     pub a: Option<f64>,
