@@ -210,10 +210,15 @@ fn a_clock_that_is_set_in_the_middle_is_named() {
     under_way.clock_event = ClockEvent::Step;
     let text = told_of(&records);
     assert!(
-        text.contains("the clock was set or the host suspended under way"),
+        text.contains("1 packet (0.05 %) under way when the clock was set or the host suspended"),
         "{text}"
     );
-    assert!(text.contains("21 of 2000 packets were late"), "{text}");
+    assert!(
+        text.contains("20 of 2000 packets were late (1.0 %), by 3.00 ms on average"),
+        "{text}"
+    );
+    // Nor is the second by which it was set in the stages of late packets.
+    assert!(text.contains("reflector 26.2 us 3.00 ms 100%"), "{text}");
 }
 
 #[test]

@@ -468,7 +468,8 @@ impl<'a> Gathering<'a> {
         let join = Join::new(&noise);
         for (&at, excursions) in &trial.excursions {
             let row = self.gathered.streams[at].row;
-            let (mut excess, mut lost_ns) = (Anatomies::default(), 0.0);
+            // Of delays: what the clock was set by is none, and would be the largest of them.
+            let (mut excess, mut delays, mut lost_ns) = (Anatomies::default(), 0, 0.0);
             let late: Vec<Excursion> = excursions.beside(self.usual(at, excursions)).collect();
             let facts = self.blamed_by(row);
             let host = HostView::new(facts, &join, self.trains, late.iter().cloned());
@@ -477,7 +478,8 @@ impl<'a> Gathering<'a> {
             for late in &late {
                 let held = trial.held.get(&(at, late.seq));
                 let held = held.and_then(|held| Held::longest(held, late));
-                let (what, event) = if trial.clock.contains(&(at, late.seq)) {
+                let is_delay = !trial.clock.contains(&(at, late.seq));
+                let (what, event) = if !is_delay {
                     (LateCause::Clock, None)
                 } else if losses.explain(late) {
                     (LateCause::SentAgain, None)
@@ -489,16 +491,18 @@ impl<'a> Gathering<'a> {
                     None => what,
                 };
                 self.add(trial, at, late, (what, event));
+                if !is_delay {
+                    continue;
+                }
                 let parts = late.parts.iter().map(|part| Part {
                     stages: part.stages,
                     ns: part.ns,
                 });
                 excess.add(&parts.collect::<Vec<_>>(), 1.0);
-                lost_ns += late.excess;
+                (delays, lost_ns) = (delays + 1, lost_ns + late.excess);
             }
             if self.counts[at] {
-                let packets = late.len() as u64;
-                self.gathered.stages.late(row, &excess, packets, lost_ns);
+                self.gathered.stages.late(row, &excess, delays, lost_ns);
             }
         }
         let under_way = std::mem::take(&mut self.under_way);
