@@ -58,7 +58,9 @@ impl Figure for Percentiles {
             for one in stretches {
                 row(&mut table, panel, one, |t| time.place(at, t));
             }
-            for t in time.breaks(run, panel) {
+            // A row of a break alone would be a panel of its own.
+            let breaks = time.breaks(run, panel).into_iter();
+            for t in breaks.filter(|_| !stretches.is_empty()) {
                 break_row(&mut table, panel, time.place(at, t));
             }
         }

@@ -66,7 +66,7 @@ impl HostClock {
         }
     }
 
-    /// What it says of them now. What a test gives it does not change.
+    /// What it says of them now, and that it is not known where it does not say. What a test gives it does not change.
     pub fn facts_now(&self) -> ClockFacts {
         match (&self.real_time.0, Synchronisation::read()) {
             (None, Ok(state)) => ClockFacts {
@@ -74,7 +74,12 @@ impl HostClock {
                 synchronised: state.synchronised,
                 error_bound: state.max_error.unsigned_abs(),
             },
-            _ => self.facts,
+            (None, Err(_)) => ClockFacts {
+                synchronised: false,
+                error_bound: u64::MAX,
+                ..self.facts
+            },
+            (Some(_), _) => self.facts,
         }
     }
 

@@ -11,6 +11,8 @@ use delaylab_model::{MILLISECOND, PICOS_PER_NANO, SECOND};
 const MOST_PACKETS_A_SECOND: u64 = 1000;
 /// 1 % of a gigabit.
 const MOST_BITS_A_SECOND: u64 = 10_000_000;
+/// Three probes of 333.3 packets a second are no more than 1000.
+const ROUNDING: f64 = 1e-9;
 
 /// Refuses what other hosts would take for an attack, unless the user says that it is wanted: all that the probes of one trial
 /// send at once.
@@ -21,23 +23,28 @@ pub fn check(probes: impl IntoIterator<Item = ProbeRun>, allowed: bool) -> Resul
     if allowed {
         return Ok(());
     }
-    let (mut rate, mut bits) = (0_u64, 0_u64);
+    let (mut rate, mut bits) = (0.0, 0.0);
     let probes = probes.into_iter();
     for run in probes.filter(|run| !target::is_this_host(run.target.ip())) {
         let packets = packets_a_second(run.probe.pacing);
         let method = run.probe.method;
         let size = method.ip_size(run.target.is_ipv6(), run.probe.payload);
-        let size = u64::from(size.unwrap_or(run.probe.payload));
-        rate = rate.saturating_add(packets);
-        bits = bits.saturating_add(packets.saturating_mul(size * 8));
+        let size = f64::from(size.unwrap_or(run.probe.payload));
+        rate += packets;
+        bits += packets * size * 8.0;
     }
-    if rate <= MOST_PACKETS_A_SECOND && bits <= MOST_BITS_A_SECOND {
+    let is_within = |sum: f64, most: u64| sum <= most as f64 * (1.0 + ROUNDING);
+    if is_within(rate, MOST_PACKETS_A_SECOND) && is_within(bits, MOST_BITS_A_SECOND) {
         return Ok(());
     }
-    let sends = if rate == u64::MAX {
+    let sends = if rate.is_infinite() {
         "without a rate limit".to_owned()
     } else {
-        format!("{rate} packets a second ({bits} bit/s)")
+        format!(
+            "{:.0} packets a second ({:.0} bit/s)",
+            rate.ceil(),
+            bits.ceil()
+        )
     };
     Err(RunnerError::usage(format!(
         "these settings send {sends} to another host. Without --allow-load, at most {MOST_PACKETS_A_SECOND} packets and \
@@ -63,26 +70,21 @@ pub fn check_load(loads: &[Load], target: LoadTarget, allowed: bool) -> Result<(
     )))
 }
 
-/// At most, rounded up.
-fn packets_a_second(pacing: Pacing) -> u64 {
-    let per_second = |gap: i64| {
-        if gap <= 0 {
-            u64::MAX
-        } else {
-            (SECOND as u64).div_ceil(gap as u64)
-        }
+/// At most.
+fn packets_a_second(pacing: Pacing) -> f64 {
+    let per_second = |gap: i64| match gap {
+        ..=0 => f64::INFINITY,
+        gap => SECOND as f64 / gap as f64,
     };
     match pacing {
         Pacing::Every { interval_ns } => per_second(interval_ns),
         Pacing::Poisson { mean_ns } => per_second(mean_ns),
-        Pacing::Burst { burst, interval_ns } => {
-            per_second(interval_ns).saturating_mul(burst.into())
-        }
+        Pacing::Burst { burst, interval_ns } => per_second(interval_ns) * f64::from(burst),
         // A reply takes time too, but its least time is unknown.
-        Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => u64::MAX,
+        Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => f64::INFINITY,
         Pacing::Wait { wait_ns } => per_second(wait_ns),
         Pacing::Frames { interval_ps } => {
-            (SECOND as u64 * PICOS_PER_NANO).div_ceil(interval_ps.max(1))
+            SECOND as f64 * PICOS_PER_NANO as f64 / interval_ps.max(1) as f64
         }
     }
 }
@@ -120,6 +122,9 @@ mod tests {
         assert!(probes(10, "192.0.2.1", 10 * MILLISECOND, 1400).is_err());
         assert!(probes(5, "127.0.0.1", MILLISECOND, 56).is_ok());
         assert!(probes(2, "192.0.2.1", 0, 56).is_err());
+        // 1000 packets a second, and no more.
+        assert!(probes(3, "192.0.2.1", 3 * MILLISECOND, 56).is_ok());
+        assert!(probes(7, "192.0.2.1", 7 * MILLISECOND, 56).is_ok());
     }
 
     #[test]

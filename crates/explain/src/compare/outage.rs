@@ -188,7 +188,7 @@ impl Outages {
             self.packets * other.ends.all(),
             other.packets * self.ends.all(),
         );
-        self.packets > 0 && own >= TIMES * its
+        self.packets > 0 && other.ends.all() > 0 && own >= TIMES * its
     }
 
     /// `B is not answered any more from 900 ms on (247 packets in a row)`; empty where there was none.

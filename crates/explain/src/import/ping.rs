@@ -408,18 +408,20 @@ impl Totals {
 
     /// In a language that is not known: sent, received, what may be between, and the share that was lost.
     fn by_place(line: &str, took: Option<Time>) -> Option<Self> {
-        let mut parts = line.split([',', '，']).map(str::trim);
+        // A comma without a space is a decimal one.
+        let parts = line.split('，').flat_map(|part| part.split(", "));
+        let mut parts = parts.map(str::trim);
         let (sent, received) = (parts.next()?, parts.next()?);
         let counts = [(Figure::Sent, sent), (Figure::Received, received)];
         let said = counts.map(|(what, part)| Some((what, only_number(part)?, part.to_owned())));
         let loss = parts.find(|part| part.contains('%'))?;
-        let number = |c: char| c.is_ascii_digit() || c == '.';
+        let number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',');
         let loss = loss.split(|c| !number(c)).find(|text| !text.is_empty())?;
         Some(Self {
             sent: only_number(sent)?,
             received: only_number(received)?,
             said: said.into_iter().collect::<Option<_>>()?,
-            loss: decimal::number(loss),
+            loss: decimal::number(&loss.replace(',', ".")),
             took,
         })
     }

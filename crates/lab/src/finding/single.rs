@@ -232,11 +232,12 @@ fn is_moved_up(functional: Functional) -> bool {
         )
 }
 
-/// A note that a high quantile of so few values is only the largest one; else empty.
+/// A note that a quantile of so few values is only the largest or the smallest one; else empty.
 fn too_few(functional: Functional, count: u64) -> String {
     match functional {
         Functional::Quantile(q) if !carries(count, q) => {
-            format!(", the largest of {count}: too few for this quantile")
+            let which = if q < 0.5 { "smallest" } else { "largest" };
+            format!(", the {which} of {count}: too few for this quantile")
         }
         _ => String::new(),
     }

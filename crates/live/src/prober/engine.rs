@@ -578,6 +578,10 @@ impl<'a, C: Channel> Engine<'a, C> {
         let last = self.prober.next_seq().saturating_sub(1);
         let longest = self.prober.longest_round_trip();
         let patience = (LAST_WORDS_TAKE * longest).min(self.config.timeout);
+        let patience = match self.is_stopping() {
+            true => patience.min(PATIENCE_AFTER_STOP),
+            false => patience,
+        };
         let mut told = self.channel.finish(last, patience);
         let (now, _) = self.read_clock(clock::monotonic());
         for follow_up in std::mem::take(&mut told.follow_ups) {

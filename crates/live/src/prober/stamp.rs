@@ -149,6 +149,13 @@ struct Counts {
     refused: u32,
 }
 
+impl Counts {
+    /// None if there were more before: some reflectors do not fill both counts at once, and some begin again.
+    fn refused_since(self, before: Self) -> u32 {
+        (self.refused.wrapping_sub(before.refused) as i32).max(0) as u32
+    }
+}
+
 /// A STAMP Session-Sender's packets.
 #[derive(Debug)]
 pub struct Stamp {
@@ -342,7 +349,7 @@ impl Stamp {
     fn counts_before_the_run(&self, packet: &[u8], reply: &Reflector) -> Counts {
         let counts = self.counts(packet, reply);
         let behind = self.tries - self.nth_try(reply).unwrap_or(self.tries);
-        let arrived = match reply.seq == reply.sender.seq {
+        let arrived = match reply.seq == reply.sender.seq && self.told(packet).is_none() {
             true => self.first,
             false => counts.arrived.wrapping_add(behind),
         };
@@ -460,7 +467,7 @@ impl Format for Stamp {
                 self.before.arrived = here;
             }
         }
-        self.refused = counts.refused.wrapping_sub(self.before.refused);
+        self.refused = counts.refused_since(self.before);
         let follow_up = self.follow_up(packet, &reply);
         self.remember(reply.seq, seq);
         let reflector = FromReflector {
@@ -523,7 +530,7 @@ impl Format for Stamp {
                     .wrapping_sub(self.before.arrived)
                     .wrapping_sub(1);
                 told.received = Some(widen_near(last, arrived));
-                told.refused = counts.refused.wrapping_sub(self.before.refused);
+                told.refused = counts.refused_since(self.before);
             }
             match self.follow_up(&packet, &reply) {
                 Some(follow_up) => told.follow_ups.push(follow_up),

@@ -413,7 +413,16 @@ fn window(opened: &Opened, query: &Query) -> Result<Value, Trouble> {
         range: range.map(|(from, to)| [nanos(from), nanos(to)]),
         cells: number("cells")?.map_or(CELLS, |cells| cells as usize),
     };
-    Ok(json!(opened.timeline().shown(&opened.run, window)))
+    let timeline = opened.timeline();
+    let probes = timeline.probes();
+    if let Some(probe) = window.probe.filter(|probe| !probes.contains(probe)) {
+        let there: Vec<_> = probes.into_iter().collect();
+        let there = there.join(", ");
+        return Err(Trouble::NotFound(format!(
+            "The run has no probe {probe}; it has {there}."
+        )));
+    }
+    Ok(json!(timeline.shown(&opened.run, window)))
 }
 
 fn export(peer: Peer, opened: Arc<Opened>, asked: &str) -> Result<Response, Trouble> {

@@ -10,7 +10,7 @@ use delaylab_view::run::marks::Place;
 use delaylab_view::run::sketch::{EndToEnd, both_ranges};
 use delaylab_view::run::{Happening, Mark, Marks};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Records of a chunk at first.
@@ -250,7 +250,12 @@ impl Timeline {
         }
     }
 
-    /// What is shown of this window. Of a probe that there is not, nothing.
+    /// The names of the run's probes.
+    pub(super) fn probes(&self) -> BTreeSet<&str> {
+        self.names.values().map(String::as_str).collect()
+    }
+
+    /// What is shown of this window. Of a probe of which nothing is recorded yet, nothing.
     pub(super) fn shown(&self, run: &Run, window: Window<'_>) -> Stretch {
         let first = self.names.values().next().map(String::as_str);
         let name = window.probe.or(first).unwrap_or_default();

@@ -100,13 +100,15 @@ impl Echoes {
 fn ask(sessions: &mut Vec<Session>, packet: &Packet, message: &Icmp) -> bool {
     let number = u64::from(message.seq);
     if let Some(session) = sessions.last_mut() {
+        // Numbers that never rise do not begin again.
+        let is_one = session.exchanges.len() == 1;
         match session.exchanges.entry(session.numbers.whole(number)) {
             Entry::Vacant(place) => {
                 place.insert(Exchange::asked(packet));
                 return false;
             }
             Entry::Occupied(mut known) => {
-                if known.get_mut().is_seen_again(packet.time) {
+                if known.get_mut().is_seen_again(packet.time) || is_one {
                     return true;
                 }
             }

@@ -3,6 +3,7 @@
 
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
+use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,8 +11,10 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Lookups at once.
-const MOST: usize = 32;
+/// Lookups at once, each with a thread of its own, which is started when it is needed.
+const MOST: usize = 256;
+/// Bytes of each thread's stack. A host that is to be quiet locks all memory of this process, that of stacks too.
+const STACK: usize = 512 * 1024;
 
 /// What became of one request's name.
 #[derive(Debug)]
@@ -29,6 +32,17 @@ pub(super) struct Resolver {
     bell: UnixStream,
     /// Lookups that have not been answered.
     asked: usize,
+    threads: usize,
+    start: Start,
+}
+
+/// Starts one more thread.
+struct Start(Box<dyn Fn() -> io::Result<()> + Send>);
+
+impl fmt::Debug for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Start")
+    }
 }
 
 /// What its threads share.
@@ -74,17 +88,20 @@ impl Resolver {
             look_up,
             rings,
         });
-        for _ in 0..MOST {
+        let start = move || {
             let (threads, answer) = (threads.clone(), answer.clone());
-            std::thread::Builder::new()
-                .name("resolver".to_owned())
-                .spawn(move || threads.serve(&answer))?;
-        }
+            let thread = std::thread::Builder::new().name("resolver".to_owned());
+            let thread = thread.stack_size(STACK);
+            thread.spawn(move || threads.serve(&answer)).map(drop)
+        };
+        start()?;
         Ok(Self {
             ask,
             answers,
             bell,
             asked: 0,
+            threads: 1,
+            start: Start(Box::new(start)),
         })
     }
 
@@ -94,6 +111,10 @@ impl Resolver {
             return Err(format!(
                 "{MOST} lookups of the name are under way: the resolver answers too slowly for this rate"
             ));
+        }
+        // Where no more threads are to be had, a lookup waits for one of those that there are.
+        if self.asked >= self.threads && (self.start.0)().is_ok() {
+            self.threads += 1;
         }
         self.asked += 1;
         self.ask.send(seq).map_err(|error| error.to_string())
