@@ -158,3 +158,18 @@ pub fn read_from(input: Input<'_>, options: &Options) -> Result<Imported, Import
         _ => Ok(imported),
     }
 }
+
+#[cfg(test)]
+mod testing {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Reads the output of two calls, each of which becomes a stream with this number of packets.
+    pub fn of_two_calls(text: &str, packets: usize) -> Imported {
+        let imported = read(text.as_bytes(), None).unwrap();
+        let lengths = imported.streams.iter().map(|it| it.records.len());
+        assert_eq!(lengths.collect::<Vec<_>>(), [packets; 2]);
+        assert_eq!(check(&imported), []);
+        imported
+    }
+}

@@ -4,6 +4,7 @@
 //! These say that something was there, not when. They need no privilege.
 
 use crate::clock;
+use crate::process::{stat_field, tick};
 use delaylab_model::Nanos;
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,13 +21,6 @@ pub fn interrupts() -> io::Result<ByCpu> {
 /// Softirqs since boot, by the kernel's name.
 pub fn softirqs() -> io::Result<ByCpu> {
     Ok(table(&fs::read_to_string("/proc/softirqs")?))
-}
-
-/// The unit of times in `/proc/stat` and `/proc/PID/stat`.
-fn tick() -> Nanos {
-    // SAFETY: takes an integer and only reads.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    delaylab_model::SECOND / ticks.max(1)
 }
 
 /// Time since boot in which a CPU had work and the hypervisor ran something else.
@@ -89,14 +83,10 @@ pub fn process_time(process: u32) -> Option<ProcessTime> {
     })
 }
 
-/// Fields 4, 16 and 17 of proc(5)'s stat: the parent, and the ticks of its children that were waited for. The name, field 2, may
-/// hold anything, so it is counted from its end.
+/// The parent, and the ticks of its children that were waited for, in user mode and in the kernel.
 fn parent_and_children(stat: &str) -> Option<(u32, Nanos)> {
-    let (_, behind_name) = stat.rsplit_once(')')?;
-    let mut fields = behind_name.split_whitespace().skip(1);
-    let parent = fields.next()?.parse().ok()?;
-    let mut ticks = fields.skip(11).map(|ticks| ticks.parse::<Nanos>().ok());
-    Some((parent, ticks.next()?? + ticks.next()??))
+    let children = stat_field::<Nanos>(stat, 16)? + stat_field::<Nanos>(stat, 17)?;
+    Some((stat_field(stat, 4)?, children))
 }
 
 /// A process's threads. Empty where it is gone.

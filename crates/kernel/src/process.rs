@@ -1,10 +1,12 @@
 //! What a process is to the kernel: its name, its parent's death, which process a number means.
 
 use crate::socket_options::check;
+use delaylab_model::{Nanos, SECOND};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::str::FromStr;
 
 /// A file without a name, in memory: gone when it is closed.
 ///
@@ -97,10 +99,23 @@ pub fn start_time(pid: u32) -> Option<u64> {
     start_time_of(&stat)
 }
 
-/// Field 22 of proc(5)'s stat. The name, field 2, may hold anything, so count from its end.
-fn start_time_of(stat: &str) -> Option<u64> {
-    let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(22 - 3)?.parse().ok()
+/// In ticks.
+pub(crate) fn start_time_of(stat: &str) -> Option<u64> {
+    stat_field(stat, 22)
+}
+
+/// A field of proc(5)'s stat, from the third on. The name, field 2, may hold anything, so count from its end.
+pub(crate) fn stat_field<T: FromStr>(stat: &str, number: usize) -> Option<T> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    let field = behind_name.split_whitespace().nth(number - 3)?;
+    field.parse().ok()
+}
+
+/// The unit of times in `/proc/stat` and `/proc/PID/stat`.
+pub(crate) fn tick() -> Nanos {
+    // SAFETY: takes an integer and only reads.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    SECOND / ticks.max(1)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! What `/proc` tells of a process while it lives: which it is, when it started, what was started, and
 //! for which service (proc(5), cgroups(7)).
 
+use crate::process::{start_time_of, tick};
+use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
-use delaylab_model::{Nanos, SECOND};
 use std::fs;
 
 /// More of a command line is left out.
@@ -37,13 +38,10 @@ fn process_of(status: &str) -> Option<u32> {
     line?.trim().parse().ok()
 }
 
-/// The 22nd field of `/proc/PID/stat`, in ticks; the second is a name in brackets that may hold anything.
+/// Since boot.
 fn started(stat: &str) -> Option<Nanos> {
-    let behind_name = &stat[stat.rfind(')')? + 1..];
-    let ticks: Nanos = behind_name.split_whitespace().nth(19)?.parse().ok()?;
-    // SAFETY: takes an integer and only reads.
-    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    Some(ticks.saturating_mul(SECOND / per_second.max(1)))
+    let ticks = Nanos::try_from(start_time_of(stat)?).ok()?;
+    Some(ticks.saturating_mul(tick()))
 }
 
 /// Arguments end in zero bytes.
@@ -73,6 +71,7 @@ fn unit(groups: &str) -> Option<String> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::SECOND;
 
     #[test]
     fn of_this_thread_it_is_this_process() {

@@ -26,7 +26,7 @@ pub use server::ServerTime;
 
 use crate::anatomy::{self, Part};
 use delaylab_model::Nanos;
-use delaylab_model::record::{Answer, Record};
+use delaylab_model::record::{Answer, ClockEvent, Outcome, Record};
 
 /// How packets ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +58,30 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// How this packet ended.
+    pub fn count(&mut self, record: &Record) {
+        self.sent += u64::from(record.t_send.is_some());
+        self.duplicate += u64::from(record.copies);
+        self.reordered += u64::from(record.reorder_extent > 0);
+        self.lost += u64::from(record.outcome == Outcome::Refused);
+        *match record.outcome {
+            Outcome::Ok => &mut self.received,
+            Outcome::Lost => &mut self.lost,
+            Outcome::Late => &mut self.late,
+            Outcome::Corrupt => &mut self.corrupt,
+            Outcome::Refused => &mut self.refused,
+            Outcome::LocalError => &mut self.local_error,
+            Outcome::Skipped if record.is_under_way() => &mut self.under_way,
+            Outcome::Skipped => &mut self.skipped,
+        } += 1;
+        match record.clock_event {
+            ClockEvent::None => {}
+            ClockEvent::Step => self.clock_events[0] += 1,
+            ClockEvent::Suspend => self.clock_events[1] += 1,
+            ClockEvent::SlowClockRead => self.clock_events[2] += 1,
+        }
+    }
+
     /// Answered with what was sent, in time or after the time-out.
     pub const fn answered(&self) -> u64 {
         self.received + self.late

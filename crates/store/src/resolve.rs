@@ -54,8 +54,8 @@ fn newest_of(name: &str, runs: &Path) -> Option<PathBuf> {
     fs::canonicalize(runs.join(named.max()?.1)).ok()
 }
 
-/// When the run in this folder began, and which of that second it is, if it is named by `name` and no more than that. What
-/// began nobody knows when comes before all others.
+/// When the run in this folder began, and which of that second it is, if it is named by `name` and no more than that. One
+/// whose beginning is not known comes before all others.
 fn begun<'a>(name: &str, folder: &'a str) -> Option<(Option<&'a str>, u32)> {
     let (when, number) = in_order(folder.strip_prefix(name)?.strip_prefix('-')?);
     let is_stamp = || {

@@ -11,7 +11,7 @@ use delaylab_topology::network::{PortId, other_end};
 use delaylab_topology::{Built, Routes, build};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Flows are spread over equal ways: so many of them are looked at.
+/// Flows are spread over equal ways: as many as this are looked at.
 const EQUAL_WAYS: u64 = 16;
 
 /// One link of a way.
@@ -37,28 +37,45 @@ pub(super) fn pacing_ns(trial: &Trial, ip_size: u32) -> f64 {
     bits * 1e9 / shaper.cbr.0.max(1) as f64
 }
 
-/// The links that packets of this probe and of this size pass, there and back. Empty where the path cannot be built.
-pub(super) fn links(trial: &Trial, probe: u16, ip_size: u32) -> [Vec<Link>; 2] {
-    let Ok(built) = build(trial) else {
-        return Default::default();
-    };
-    let Some(ends) = built.probes.get(usize::from(probe)) else {
-        return Default::default();
-    };
-    let mut routes = Routes::new(&built.network);
-    let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
-    let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
-    let there = lines(&built, &there.unwrap_or_default(), ip_size, |port| port);
-    let back = lines(&built, &back.unwrap_or_default(), ip_size, other_end);
-    [there, back]
+/// The ways of a trial's packets.
+#[derive(Debug, Default)]
+pub(super) struct Ways {
+    /// The links that packets of the probe pass, there and back.
+    pub(super) links: [Vec<Link>; 2],
+    /// The port by which they leave their host.
+    pub(super) first_port: Option<String>,
+    /// The ports whose queues packets of each load go through, by the load's name.
+    pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// The ports whose queues packets of each load go through, by the load's name. Empty where the path cannot be built.
-pub(super) fn ports_of_loads(trial: &Trial) -> BTreeMap<String, BTreeSet<String>> {
+/// Of packets of this probe and of this size, and of the loads. Empty where the path cannot be built.
+pub(super) fn ways(trial: &Trial, probe: u16, ip_size: u32) -> Ways {
     let Ok(built) = build(trial) else {
-        return BTreeMap::new();
+        return Ways::default();
     };
     let mut routes = Routes::new(&built.network);
+    let mut ways = Ways {
+        ports_of_loads: ports_of_loads(trial, &built, &mut routes),
+        ..Ways::default()
+    };
+    if let Some(ends) = built.probes.get(usize::from(probe)) {
+        let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
+        let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
+        let (there, back) = (there.unwrap_or_default(), back.unwrap_or_default());
+        ways.first_port = there.first().map(|&port| built.network.port_name(port));
+        ways.links = [
+            lines(&built, &there, ip_size, |port| port),
+            lines(&built, &back, ip_size, other_end),
+        ];
+    }
+    ways
+}
+
+fn ports_of_loads(
+    trial: &Trial,
+    built: &Built,
+    routes: &mut Routes<'_>,
+) -> BTreeMap<String, BTreeSet<String>> {
     let mut of_each = BTreeMap::<String, BTreeSet<String>>::new();
     for (load, streams) in trial.loads.iter().zip(&built.loads) {
         let ports = of_each.entry(load.name.clone()).or_default();
@@ -72,14 +89,6 @@ pub(super) fn ports_of_loads(trial: &Trial) -> BTreeMap<String, BTreeSet<String>
         }
     }
     of_each
-}
-
-/// The port by which packets of this probe leave their host.
-pub(super) fn first_port(trial: &Trial, probe: u16) -> Option<String> {
-    let built = build(trial).ok()?;
-    let ends = built.probes.get(usize::from(probe))?;
-    let way = Routes::new(&built.network).path(ends.from, ends.to, ends.out.as_deref(), 0)?;
-    Some(built.network.port_name(*way.first()?))
 }
 
 /// `as_named` is the port that a link is called by: both ways have the names of the way there.

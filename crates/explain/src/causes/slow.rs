@@ -10,7 +10,7 @@
 mod tests;
 mod words;
 
-use super::combination::{LEAST_NS, SLOW, dropped, lost_share, rows_of_trials};
+use super::combination::{LEAST_NS, SLOW, dropped, lost_share};
 use super::gather::{Gathered, Stream};
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
@@ -23,7 +23,6 @@ use delaylab_model::trial::Dropped;
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
-use delaylab_store::trial_row::TrialRow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
@@ -399,10 +398,15 @@ pub(super) fn find(
     });
     let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
     let several = probes.len() > 1;
-    let rows: Vec<&TrialRow> = gathered.streams.iter().map(|stream| stream.row).collect();
+    // What a world says of the path of a trial stands in the row of one of its probes.
+    let mut drops = BTreeMap::<u32, Vec<Dropped<'_>>>::new();
+    for stream in &gathered.streams {
+        let of_trial = drops.entry(stream.row.trial).or_default();
+        of_trial.extend(dropped(std::iter::once(stream.row)));
+    }
     let conditions = alike.iter().filter_map(|((levels, _), streams)| {
         let handshake = handshakes.get(levels.as_str()).copied();
-        condition(streams, &rows, &planned, several, handshake)
+        condition(streams, &drops, &planned, several, handshake)
     });
     let mut conditions: Vec<Condition> = conditions.collect();
     hold(&mut conditions, baseline);
@@ -460,7 +464,7 @@ fn told_by_handshakes(parts: Vec<Part>, handshake: Option<f64>) -> Vec<Part> {
 
 fn condition(
     streams: &[&Stream<'_>],
-    all: &[&TrialRow],
+    drops: &BTreeMap<u32, Vec<Dropped<'_>>>,
     planned: &BTreeMap<u32, &Planned>,
     several: bool,
     handshake: Option<f64>,
@@ -477,7 +481,8 @@ fn condition(
         }
     }
     let rows: Vec<_> = streams.iter().map(|stream| stream.row).collect();
-    for dropped in dropped(rows_of_trials(all.iter().copied(), &rows)) {
+    let dropped = rows.iter().filter_map(|row| drops.get(&row.trial));
+    for dropped in dropped.flatten() {
         let why = queues.entry(dropped.port.to_owned()).or_default();
         if !why.iter().any(|known| known == dropped.why) {
             why.push(dropped.why.to_owned());

@@ -5,7 +5,7 @@
 //! than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
 
 use super::anatomies::Anatomies;
-use super::line::{self, Link};
+use super::line::{self, Link, Ways};
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::record::Record;
 use delaylab_model::trial::Trial;
@@ -150,15 +150,19 @@ impl Usual {
         let about = payload.map_or(0, |probe| u64::from(probe.payload) + TCP_HEADERS);
         let size = bytes.checked_div(packets).unwrap_or(about);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
-        let mut lines = line::links(trial, probe, size);
+        let Ways {
+            links: mut lines,
+            first_port,
+            ports_of_loads,
+        } = line::ways(trial, probe, size);
         // A frame of a device test goes one way alone.
         if payload.is_some_and(|probe| probe.method.is_one_way()) {
             lines[1].clear();
         }
         KnownWay {
             lines,
-            first_port: line::first_port(trial, probe),
-            ports_of_loads: line::ports_of_loads(trial),
+            first_port,
+            ports_of_loads,
             pacing_ns: line::pacing_ns(trial, size),
         }
     }

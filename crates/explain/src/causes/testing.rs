@@ -35,7 +35,7 @@ pub(super) fn row(figures: &[(&str, u64)], loss: Option<LossDirection>) -> Trial
     }
 }
 
-/// Of so many packets, each an event, which lost so many ms together.
+/// Each packet is an event; `lost_ms` is of all together.
 pub(super) fn cause(what: LateCause, packets: u64, lost_ms: f64) -> Cause {
     Cause {
         what,

@@ -217,8 +217,8 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     }
 }
 
-/// What no shift of a mean or quantile shows. With many pairs no p is small enough, and the smallest that there is must do. Only a hint: p knows nothing of trials that differ, the
-/// intervals do.
+/// What no shift of a mean or quantile shows. Only a hint: p knows nothing of trials that differ, the intervals do. With many
+/// pairs no p is small enough, and the smallest that there is must do.
 fn shape(tests: &Tests, looks: usize) -> String {
     let distance = &tests.kolmogorov_smirnov;
     match distance.p {

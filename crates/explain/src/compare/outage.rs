@@ -5,10 +5,11 @@
 
 use delaylab_lab::finding::Data;
 use delaylab_model::Nanos;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::Outcome;
 use delaylab_model::units::{format_duration, format_share};
 use delaylab_model::words::all_of;
 use delaylab_stats::outage::{self, Outage, RARE};
+use delaylab_stats::summary::Counts;
 
 /// An outage is at least this many times as long as any other row of losses in its trial, and a side has an outage that the
 /// other one has not where it lost this many times as much of its packets so.
@@ -29,17 +30,18 @@ pub struct Ends {
     pub unsent: u64,
 }
 
-impl Ends {
-    fn add(&mut self, record: &Record) {
-        match record.outcome {
-            Outcome::Ok | Outcome::Late => self.answered += 1,
-            Outcome::Lost | Outcome::Refused => self.lost += 1,
-            Outcome::Corrupt => self.corrupt += 1,
-            Outcome::LocalError => self.unsent += 1,
-            Outcome::Skipped => {}
+impl From<Counts> for Ends {
+    fn from(counts: Counts) -> Self {
+        Self {
+            answered: counts.answered(),
+            lost: counts.lost,
+            corrupt: counts.corrupt,
+            unsent: counts.local_error,
         }
     }
+}
 
+impl Ends {
     /// These and those.
     pub(super) const fn and(self, other: Self) -> Self {
         Self {
@@ -82,7 +84,7 @@ impl Ends {
         }
     }
 
-    /// `30 % of B's packets could not be sent`, and what else became of packets that were neither answered nor lost; empty
+    /// `30 % of B's packets could not be sent`, and how else packets ended that were neither answered nor lost; empty
     /// where there were none.
     fn neither(self, side: &str) -> String {
         let shares = Self { lost: 0, ..self }.each(|count| {
@@ -114,14 +116,15 @@ struct Trial {
 
 impl Trial {
     fn new(data: &dyn Data, stream: usize) -> Self {
-        let mut ends = Ends::default();
+        let mut counts = Counts::default();
         let mut packets: Vec<(Nanos, bool)> = Vec::new();
         data.records(stream, &mut |record| {
-            ends.add(record);
+            counts.count(record);
             if record.ended() || record.outcome == Outcome::LocalError {
                 packets.push((record.t_intended, record.answered()));
             }
         });
+        let ends = Ends::from(counts);
         let packets = Some(packets).filter(|_| ends.answered > 0);
         Self {
             ends,

@@ -220,6 +220,7 @@ fn duration(word: &str) -> Option<Time> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
+    use crate::import::testing::of_two_calls;
 
     #[test]
     fn a_further_call_is_a_stream_of_its_own() {
@@ -230,10 +231,7 @@ mod tests {
             192.0.2.7                                  56 117 4ms\n\
             sent=1 received=1 packet-loss=0% min-rtt=4ms avg-rtt=4ms max-rtt=4ms\n";
         for (call, length) in [(sample, 5), (unnumbered, 1)] {
-            let twice = import::read(call.repeat(2).as_bytes(), None).unwrap();
-            let lengths = twice.streams.iter().map(|it| it.records.len());
-            assert_eq!(lengths.collect::<Vec<_>>(), [length, length]);
-            assert_eq!(import::check(&twice), []);
+            of_two_calls(&call.repeat(2), length);
         }
         let (head, lines) = sample.split_once('\n').unwrap();
         let again = import::read(format!("{head}\n{head}\n{lines}").as_bytes(), None).unwrap();

@@ -41,7 +41,7 @@ pub const fn icmp_or_udp_headers(is_ipv6: bool) -> u32 {
 }
 
 /// The real time with which ping and fping begin a line after `-D`: `[1795306027.232112] rest`, or a date, as of
-/// `--timestamp-format`. What is in the brackets belongs to no name, whatever it is.
+/// `--timestamp-format`. What is in the brackets is no part of a name.
 pub fn stamp(line: &str) -> (Option<Nanos>, &str) {
     let parts = line
         .strip_prefix('[')

@@ -17,7 +17,7 @@ use delaylab_traffic::reflector::{Port, Reply, Verdict};
 use delaylab_wire::control;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest datagram, and one byte more.
 const LARGEST: usize = 65_536;
@@ -49,13 +49,18 @@ impl Role {
 }
 
 /// Serves one socket until told to stop.
-pub fn serve(socket: &DatagramSocket, port: Port, role: Role, shared: &Shared<'_>) {
+pub fn serve(
+    socket: &DatagramSocket,
+    port: Port,
+    role: Role,
+    overflow: &Mutex<Overflow>,
+    shared: &Shared<'_>,
+) {
     // 1 ns of slack: the default of 50 µs would add to what is measured.
     let _ = delaylab_kernel::scheduling::set_timer_slack(1);
     // This thread opens nothing and hands nothing on. Where it is forbidden, calls cost more.
     let _ = delaylab_kernel::process::own_descriptors();
     let is_strangers = matches!(role, Role::Strangers(_));
-    let overflow = shared.overflow(role.sessions(socket));
     let mut server = Server {
         socket,
         port,
@@ -126,7 +131,7 @@ struct Server<'a> {
     clocks: Clocks,
     departures: Departures,
     /// Of the socket that packets of sessions come to.
-    overflow: Overflow,
+    overflow: &'a Mutex<Overflow>,
     /// The id of the next stamp that is asked for.
     next_id: u32,
     reply: Vec<u8>,
@@ -151,7 +156,8 @@ impl Server<'_> {
         }
         let mut arrival = arrival(&self.clocks, &received.beside, r_user);
         if control::is_control(packet) {
-            arrival.overflowed = self.overflow.count(self.role.sessions(self.socket));
+            let mut overflow = self.overflow.lock().unwrap_or_else(PoisonError::into_inner);
+            arrival.overflowed = overflow.count(self.role.sessions(self.socket));
         }
         let verdict = self.shared.reflector().datagram(
             now,

@@ -149,18 +149,22 @@ fn start_all<'scope, 'env>(
             socket,
             established,
         } = served;
+        // Packets of sessions come to it. Both threads ask what it had no room for, and are to know the same.
+        let sessions = established.as_ref().unwrap_or(&socket);
+        let overflow = Arc::new(Mutex::new(shared.overflow(sessions)));
         let established = established.map(Arc::new);
         let role = match &established {
             Some(established) => Role::Strangers(established.clone()),
             None => Role::All,
         };
         if let Some(socket) = established {
+            let overflow = overflow.clone();
             start(scope, move || {
-                datagrams::serve(&socket, port, Role::Established, shared);
+                datagrams::serve(&socket, port, Role::Established, &overflow, shared);
             })?;
         }
         start(scope, move || {
-            datagrams::serve(&socket, port, role, shared);
+            datagrams::serve(&socket, port, role, &overflow, shared);
         })?;
     }
     for listener in bound.streams {

@@ -396,7 +396,7 @@ fn a_trial_that_lost_everything_is_no_repeat() {
     assert_eq!((bounds(5).degrees, bounds(5).repeats_differ), (1, true));
 }
 
-/// What is known well beside it does not make a side known better.
+/// A side of which little is known is known no better if the other one is known well.
 #[test]
 fn a_difference_is_known_no_better_than_its_noisiest_side() {
     for (functional, count) in [(Functional::Mean, 500), (Functional::Quantile(0.99), 3000)] {

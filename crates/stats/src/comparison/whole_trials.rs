@@ -2,7 +2,7 @@
 //! trials that repeat each other tell how much it varies.
 //!
 //! They stand for packets that depend on each other, not for packets that are not there: a share of which no packet is
-//! an example may be as large as of so many packets, and a far quantile beyond which hardly any lie is low in every
+//! an example may be as large as the number of packets allows, and a far quantile beyond which hardly any lie is low in every
 //! trial alike.
 
 use super::{RESAMPLES, Replicates, Resampling, Statistic, degrees};

@@ -13,7 +13,7 @@ use crate::passage::{Passage, is_told_by_acknowledgement};
 use crate::quantile::carries;
 use crate::sample::{Kept, Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
-use delaylab_model::record::{ClockEvent, Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, Nanos};
 
@@ -85,7 +85,7 @@ impl SummaryBuilder {
 
     /// Takes one record, in any order of completion.
     pub fn push(&mut self, record: &Record) {
-        self.count(record);
+        self.counts.count(record);
         self.refusals.push(record);
         self.irregular.push(record);
         self.answers.push(record);
@@ -111,30 +111,6 @@ impl SummaryBuilder {
             }
             self.answered(&passage);
             self.keep_if_bad(record, passage.response());
-        }
-    }
-
-    fn count(&mut self, record: &Record) {
-        let counts = &mut self.counts;
-        counts.sent += u64::from(record.t_send.is_some());
-        counts.duplicate += u64::from(record.copies);
-        counts.reordered += u64::from(record.reorder_extent > 0);
-        counts.lost += u64::from(record.outcome == Outcome::Refused);
-        *match record.outcome {
-            Outcome::Ok => &mut counts.received,
-            Outcome::Lost => &mut counts.lost,
-            Outcome::Late => &mut counts.late,
-            Outcome::Corrupt => &mut counts.corrupt,
-            Outcome::Refused => &mut counts.refused,
-            Outcome::LocalError => &mut counts.local_error,
-            Outcome::Skipped if record.is_under_way() => &mut counts.under_way,
-            Outcome::Skipped => &mut counts.skipped,
-        } += 1;
-        match record.clock_event {
-            ClockEvent::None => {}
-            ClockEvent::Step => counts.clock_events[0] += 1,
-            ClockEvent::Suspend => counts.clock_events[1] += 1,
-            ClockEvent::SlowClockRead => counts.clock_events[2] += 1,
         }
     }
 

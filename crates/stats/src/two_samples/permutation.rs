@@ -6,7 +6,7 @@ use crate::random::SplitMix;
 
 /// Deals, and how many values they may go through all together.
 const DEALS: usize = 1000;
-/// The smallest p that so many deals tell.
+/// The smallest p that this number of deals tells.
 pub const LEAST_P: f64 = 1.0 / (DEALS + 1) as f64;
 const LEAST_DEALS: usize = 200;
 const WORK: usize = 200_000_000;

@@ -94,7 +94,8 @@ pub fn write_batch(rows: &RecordBatch, out: &mut dyn Write) -> Result<(), Export
     Ok(out.flush()?)
 }
 
-/// Writes so many rows of a table as CSV under their heads, or all that there are: of the batches behind them none is read.
+/// Writes the first rows of a table as CSV under their heads, this number or all that there are: of the batches behind them
+/// none is read.
 ///
 /// # Errors
 /// They cannot be read, or `out` does not take them.

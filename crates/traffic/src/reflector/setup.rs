@@ -292,7 +292,7 @@ impl Reflector {
             account: Some(Account {
                 nonce,
                 refused: session.refused,
-                overflowed: grown(source.overflowed, session.overflowed_before),
+                overflowed: source.overflowed.wrapping_sub(session.overflowed_before),
                 realtime_offset: now.real - now.mono,
                 clock_steps: now.clock_steps,
             }),
@@ -325,11 +325,6 @@ impl Reflector {
         }
         Err(DropReason::UnknownSession)
     }
-}
-
-/// By how much a wrapping count grew; none if the one before is ahead: two sockets of an address may be read at other times.
-fn grown(now: u32, before: u32) -> u32 {
-    (now.wrapping_sub(before) as i32).max(0) as u32
 }
 
 /// What a cookie is made of, each part at its place.

@@ -5,6 +5,7 @@
 use delaylab_model::Nanos;
 use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
+use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
 use delaylab_view::run::marks::Place;
 use delaylab_view::run::sketch::{EndToEnd, both_ranges};
@@ -41,10 +42,11 @@ const COLUMNS: [&str; 9] = [
 /// The round trips of every probe over time, trials end to end.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
-    /// By their names: what one combination of levels calls its first probe, another may have as its second.
-    probes: BTreeMap<String, Probe>,
-    /// The name of each probe of each trial.
-    names: BTreeMap<(u32, u16), String>,
+    /// By their names: what one combination of levels calls its first probe, another may have as its second. `None` until
+    /// something of it is recorded.
+    probes: Vec<(String, Option<Probe>)>,
+    /// Which of them each probe of each trial is.
+    place_of: BTreeMap<(u32, u16), usize>,
     /// Noise that is marked, whatever the probe.
     noise: Vec<NoiseEvent>,
 }
@@ -215,11 +217,8 @@ impl Timeline {
     /// Of every record of the run, in one pass.
     pub(super) fn read(run: &Run) -> Self {
         let names = run.trials().iter();
-        let names = names.map(|row| ((row.trial, row.probe), row.probe_name.clone()));
-        let mut timeline = Self {
-            names: names.collect(),
-            ..Self::default()
-        };
+        let names = names.map(|row| ((row.trial, row.probe), row.probe_name.as_str()));
+        let mut timeline = Self::of(&names.collect());
         let mut row = 0;
         run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
             timeline.push(row, record);
@@ -233,16 +232,24 @@ impl Timeline {
         timeline
     }
 
-    fn push(&mut self, row: u64, record: &Record) {
-        let Some(name) = self.names.get(&(record.trial, record.probe)) else {
-            return;
-        };
-        if !self.probes.contains_key(name) {
-            self.probes.insert(name.clone(), Probe::default());
+    /// Without any record, of the probes of trials that have these names.
+    fn of(names: &BTreeMap<(u32, u16), &str>) -> Self {
+        let each = each_once(names.values().copied());
+        let place = |name: &str| each.iter().position(|known| *known == name);
+        let places = names.iter();
+        let places = places.filter_map(|(&key, &name)| Some((key, place(name)?)));
+        Self {
+            place_of: places.collect(),
+            probes: each.iter().map(|name| ((*name).to_owned(), None)).collect(),
+            noise: Vec::new(),
         }
-        let Some(probe) = self.probes.get_mut(name) else {
+    }
+
+    fn push(&mut self, row: u64, record: &Record) {
+        let Some(&place) = self.place_of.get(&(record.trial, record.probe)) else {
             return;
         };
+        let probe = self.probes[place].1.get_or_insert_default();
         let t = probe.time.due(record);
         probe.clock.extend(Mark::from_record(record, t));
         if record.ended() {
@@ -252,14 +259,18 @@ impl Timeline {
 
     /// The names of the run's probes.
     pub(super) fn probes(&self) -> BTreeSet<&str> {
-        self.names.values().map(String::as_str).collect()
+        self.probes.iter().map(|(name, _)| name.as_str()).collect()
     }
 
     /// What is shown of this window. Of a probe of which nothing is recorded yet, nothing.
     pub(super) fn shown(&self, run: &Run, window: Window<'_>) -> Stretch {
-        let first = self.names.values().next().map(String::as_str);
-        let name = window.probe.or(first).unwrap_or_default();
-        let Some(probe) = self.probes.get(name) else {
+        let mut probes = self.probes.iter();
+        let place = match window.probe {
+            Some(name) => probes.position(|(known, _)| known == name),
+            None => Some(0),
+        };
+        let probe = place.and_then(|place| self.probes.get(place)?.1.as_ref());
+        let Some(probe) = probe else {
             return Stretch::default();
         };
         let end = probe
@@ -276,8 +287,8 @@ impl Timeline {
         let inside = probe.inside(from, to);
         if inside.len() < cells * CHUNKS_A_CELL {
             records(run, inside, |t, record| {
-                let own = self.names.get(&(record.trial, record.probe));
-                if own.is_some_and(|own| own == name) && (from..=to).contains(&t) {
+                let own = self.place_of.get(&(record.trial, record.probe)).copied();
+                if own == place && (from..=to).contains(&t) {
                     grid.push(t, record);
                 }
             });
@@ -464,18 +475,17 @@ mod tests {
             (1, 0, "echo"),
             (1, 1, "udp"),
         ];
-        let names = probes.map(|(trial, probe, name)| ((trial, probe), name.to_owned()));
-        let mut timeline = Timeline {
-            names: names.into(),
-            ..Timeline::default()
-        };
+        let names = probes.map(|(trial, probe, name)| ((trial, probe), name));
+        let mut timeline = Timeline::of(&names.into());
         for (row, (trial, probe, _)) in (0..).zip(probes) {
             let mut record = Record::due(trial, probe, 0, Method::Udp, 0);
             record.t_send = Some(0);
             timeline.push(row, &record);
         }
         let trials = |name: &str| {
-            let chunks = timeline.probes[name].chunks.iter();
+            let mut probes = timeline.probes.iter();
+            let (_, probe) = probes.find(|(own, _)| own == name).unwrap();
+            let chunks = probe.as_ref().unwrap().chunks.iter();
             chunks.map(|chunk| chunk.trial).collect::<Vec<_>>()
         };
         assert_eq!(

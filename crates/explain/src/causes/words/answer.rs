@@ -50,10 +50,8 @@ fn left_out(explanation: &Explanation, clock: &[&Cause]) -> String {
     let of_role = |(role, wanted): (Role, &str)| {
         let causes = explanation.asked_for().filter(|cause| cause.role == role);
         let causes: Vec<&Cause> = causes.collect();
-        let names = causes.iter().filter_map(|cause| match &cause.what {
-            LateCause::Ran { who, .. } => Some(who.name.as_str()),
-            _ => None,
-        });
+        let names = causes.iter().filter_map(|cause| cause.what.process());
+        let names = names.map(|who| who.name.as_str());
         let names: BTreeSet<&str> = names.collect();
         let mut each = names.iter();
         let who = match (each.next(), each.next()) {

@@ -277,7 +277,7 @@ impl<'a> Icmp<'a> {
 pub mod testing {
     use super::*;
 
-    /// A packet from host to host, at so many milliseconds.
+    /// A packet from host to host, at this number of milliseconds.
     pub fn packet(ms: i64, from: u8, to: u8, transport: Transport<'_>) -> Packet<'_> {
         Packet {
             time: ms * delaylab_model::MILLISECOND,

@@ -33,8 +33,16 @@ struct Flow {
     datagrams: Vec<Datagram>,
 }
 
-/// Among so many of the latest datagrams is the one that an error is about.
+/// The datagram that an error is about is among this number of the latest ones.
 const LOOKED_BACK: usize = 4096;
+
+/// By what the replies of a flow are matched with its requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Matching {
+    Irtt,
+    Echo,
+    Order,
+}
 
 /// What is needed of a datagram when all have been seen.
 struct Datagram {
@@ -116,18 +124,19 @@ impl Flows {
     pub fn finish(self, imported: &mut Imported) {
         let (mut one_way, mut by_order, mut strays) = (0_u64, 0_u64, 0_u64);
         for ((mut from, mut to), mut flow) in self.flows {
-            if flow.begins_with_a_reply() {
+            let (matching, begins_with_a_reply) = flow.matching();
+            if begins_with_a_reply {
                 flow.turn();
                 (from, to) = (to, from);
             }
             let is_answered = flow.goes(false);
-            // What nobody answers or refuses is no request: a stream of media, a broadcast.
+            // What is neither answered nor refused is no request: a stream of media, a broadcast.
             if !flow.goes(true) || !(is_answered || flow.is_refused()) {
                 one_way += 1;
                 continue;
             }
-            by_order += u64::from(is_answered && flow.by_order());
-            let (exchanges, unasked) = flow.exchanges();
+            by_order += u64::from(is_answered && matching == Matching::Order);
+            let (exchanges, unasked) = flow.exchanges(matching);
             strays += unasked;
             let name = format!("{from} to {to}");
             push(imported, name, to.to_string(), Method::Udp, &exchanges);
@@ -149,10 +158,19 @@ impl Flows {
 }
 
 impl Flow {
-    fn is_irtt(&self) -> bool {
-        self.datagrams
-            .iter()
-            .all(|datagram| datagram.irtt.is_some())
+    /// How its replies are matched, and whether its first datagram is one.
+    fn matching(&self) -> (Matching, bool) {
+        if self.datagrams.iter().all(|it| it.irtt.is_some()) {
+            let first = self.datagrams.first().and_then(|it| it.irtt);
+            return (Matching::Irtt, first.is_some_and(|irtt| irtt.reply));
+        }
+        let echoes = [true, false]
+            .into_iter()
+            .find(|&forward| self.is_echo(forward));
+        match echoes {
+            Some(forward) => (Matching::Echo, !forward),
+            None => (Matching::Order, false),
+        }
     }
 
     /// Is there a datagram in this direction?
@@ -163,14 +181,6 @@ impl Flow {
     fn is_refused(&self) -> bool {
         let mut requests = self.datagrams.iter().filter(|it| it.forward);
         requests.any(|it| it.exchange.outcome == Outcome::Refused)
-    }
-
-    fn begins_with_a_reply(&self) -> bool {
-        if self.is_irtt() {
-            let first = self.datagrams.first().and_then(|it| it.irtt);
-            return first.is_some_and(|irtt| irtt.reply);
-        }
-        !self.is_echo(true) && self.is_echo(false)
     }
 
     fn turn(&mut self) {
@@ -222,23 +232,17 @@ impl Flow {
         again * 10 <= requests && echoes * 2 >= replies
     }
 
-    fn by_order(&self) -> bool {
-        !self.is_irtt() && !self.is_echo(true)
-    }
-
     /// The requests with what came of them, and how many replies had none.
-    fn exchanges(&self) -> (Vec<Exchange>, u64) {
-        if self.is_irtt() {
-            let probes = self
-                .datagrams
-                .iter()
-                .filter(|datagram| datagram.irtt.is_some_and(|irtt| !irtt.control));
-            return by_key(probes, |datagram| datagram.irtt.map(|irtt| irtt.seq));
+    fn exchanges(&self, matching: Matching) -> (Vec<Exchange>, u64) {
+        let all = self.datagrams.iter();
+        match matching {
+            Matching::Irtt => {
+                let probes = all.filter(|it| it.irtt.is_some_and(|irtt| !irtt.control));
+                by_key(probes, |datagram| datagram.irtt.map(|irtt| irtt.seq))
+            }
+            Matching::Echo => by_key(all, |datagram| datagram.begins),
+            Matching::Order => self.in_order(),
         }
-        if self.is_echo(true) {
-            return by_key(self.datagrams.iter(), |datagram| datagram.begins);
-        }
-        self.in_order()
     }
 
     fn in_order(&self) -> (Vec<Exchange>, u64) {

@@ -4,7 +4,7 @@ use crate::anatomy::{Stage, StageSet};
 use crate::summary::Interval;
 use crate::testing::Gaussian;
 use delaylab_model::method::Method;
-use delaylab_model::record::Answer;
+use delaylab_model::record::{Answer, ClockEvent, Outcome};
 use delaylab_model::trial::{ReflectorClock, Residence};
 use proptest::prelude::*;
 
