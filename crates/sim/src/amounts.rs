@@ -58,12 +58,19 @@ impl Amounts {
         self.length *= 2;
     }
 
-    /// As rates, in bit/s, until `end`. In a stretch only the mean is known.
+    /// As rates, in bit/s, until `end`. In a stretch only the mean is known. What is left at the end belongs to the stretch
+    /// before: of the little time up to a last packet its rate would be as large as chance has it.
     pub fn finish(mut self, end: Picos) -> OverTime {
         self.add(end, 0);
+        let whole = ((end / self.length) as usize).max(1);
+        let rest: u64 = self.bytes.drain(whole.min(self.bytes.len())..).sum();
+        if let Some(last) = self.bytes.last_mut() {
+            *last += rest;
+        }
         let starts = (0..).map(|index| index * self.length);
         let point = |(bytes, start): (u64, Picos)| {
-            let length = self.length.min(end - start);
+            let is_last = start / self.length + 1 == whole as u64;
+            let length = if is_last { end - start } else { self.length };
             let rate = bytes as f64 * 8.0 * PICOS_PER_SECOND as f64 / length as f64;
             (length > 0).then_some(Point {
                 start,
@@ -100,5 +107,20 @@ mod tests {
         assert!((sum - 10_000.0 * 1500.0 * 8.0).abs() < 1.0, "{sum}");
         let last = points.last().map(|point| point.start + point.length);
         assert_eq!(last, Some(end));
+    }
+
+    #[test]
+    fn a_packet_at_the_very_end_is_in_a_rate_of_a_whole_stretch() {
+        for (end, points) in [(10, 1), (1_000_003, 1), (3_000_000, 2), (3_000_001, 2)] {
+            let mut amounts = Amounts::default();
+            amounts.add(end, 1_500);
+            let over_time = amounts.finish(end).points;
+            let last = over_time
+                .last()
+                .map(|point| (point.start + point.length, point.mean));
+            let length = end.min(1_000_000) + end.saturating_sub(1_000_000) % 1_000_000;
+            let rate = 12_000.0 * PICOS_PER_SECOND as f64 / length as f64;
+            assert_eq!((over_time.len(), last), (points, Some((end, rate))));
+        }
     }
 }

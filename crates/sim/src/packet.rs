@@ -81,6 +81,8 @@ pub struct Packet {
     pub left: u32,
     /// One of them was dropped: so is the packet.
     pub lost: bool,
+    /// One of them has arrived.
+    pub came: bool,
     /// One of them was marked.
     pub marked: bool,
     /// What it is for.
@@ -97,6 +99,7 @@ impl Packet {
             ip_size,
             left: units,
             lost: false,
+            came: false,
             marked: false,
             content,
             queued: (0, 0),

@@ -371,6 +371,35 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "path.switch.buffer",
             "no packet passes",
         ),
+        // As the buffer counts it: 64 B of echo are 92 of IP and a frame of 130 with preamble and gap.
+        (
+            of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nswitch = { buffer = \"129B\" }",
+            ),
+            "path.switch.buffer",
+            "takes 130 B of it, and this is 129 B",
+        ),
+        (
+            of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nframing = \"aal5\"\nswitch = { buffer = \"52B\" }",
+            ),
+            "path.switch.buffer",
+            "takes 53 B of it, and this is 52 B",
+        ),
+        (
+            of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nframing = \"aal5\"\nswitch = { discipline = \"credit\", credit = { n2 = 10, n3 = 20 }, reset = { at = \"0s\", lasts = \"1s\" } }",
+            ),
+            "path.switch.reset",
+            "its credit is lost for good",
+        ),
+        (
+            of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nframing = \"aal5\"\nswitch = { discipline = \"codel\", packet_discard = \"partial\" }",
+            ),
+            "path.switch.packet_discard",
+            "drops them when they leave",
+        ),
         (
             of_path(
                 "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nswitch = { reset = { at = \"1h\", lasts = \"1s\" } }",

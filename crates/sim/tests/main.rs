@@ -24,6 +24,7 @@
 mod agreement;
 mod aqm;
 mod bad_input;
+mod cells;
 mod common;
 mod counts;
 mod crossbars;
@@ -33,6 +34,7 @@ mod hosts;
 mod oracles;
 mod procedures;
 mod rates;
+mod resets;
 mod series;
 mod servers;
 mod tcp;

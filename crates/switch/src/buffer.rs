@@ -16,7 +16,7 @@
 
 use crate::flow_control::Guards;
 use crate::growing;
-use crate::item::{Backlog, Item};
+use crate::item::{Backlog, Item, Length};
 use delaylab_model::quantity::Share;
 
 /// The most that may be held. One that is not limited is `u64::MAX`.
@@ -48,6 +48,15 @@ impl Bound {
         Self {
             bytes,
             ..Self::UNLIMITED
+        }
+    }
+
+    /// What is scarce where it is the limit.
+    pub const fn length(&self) -> Length {
+        if self.items == u64::MAX {
+            Length::Bytes
+        } else {
+            Length::Items
         }
     }
 

@@ -123,6 +123,27 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
+/// In what the length of a queue is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Length {
+    /// In bytes.
+    #[default]
+    Bytes,
+    /// In cells or packets.
+    Items,
+}
+
+impl Length {
+    /// Of what a queue holds.
+    #[inline]
+    pub(crate) const fn of(self, held: Backlog) -> u64 {
+        match self {
+            Self::Bytes => held.bytes,
+            Self::Items => held.items,
+        }
+    }
+}
+
 impl Backlog {
     /// Is nothing queued?
     pub const fn is_empty(&self) -> bool {

@@ -16,7 +16,7 @@ use crate::crossbar::Crossbar;
 use crate::discard::{Discard, Discarder};
 use crate::discipline::{Discipline, Queue};
 use crate::flow_control::{Guards, Limits, Set};
-use crate::item::{Backlog, Cause, Dropped, Item};
+use crate::item::{Backlog, Cause, Dropped, Item, Length};
 use crate::settings::{Kind, Settings};
 use crate::token_bucket::{Shaper, TokenBucket};
 use delaylab_model::Picos;
@@ -39,8 +39,8 @@ struct Port<T> {
     queues: Option<Box<ClassQueues>>,
     /// What else is asked before the buffer, if anything.
     entry: Option<Entry>,
-    /// Does its longest queue give way to what does not fit?
-    longest_gives_way: bool,
+    /// By which length its longest queue gives way to what does not fit, if it does.
+    longest_gives_way: Option<Length>,
     /// Bytes of each item that the buffer does not count.
     uncounted: u32,
     policer: Option<Box<TokenBucket>>,
@@ -115,7 +115,10 @@ impl<T: Item> Switch<T> {
                 Some(_) => Some(Entry::Guarded),
                 None => discarder(settings).map(Entry::Discard),
             },
-            longest_gives_way: settings.memory.longest_gives_way,
+            longest_gives_way: settings
+                .memory
+                .longest_gives_way
+                .then_some(settings.memory.size.length()),
             uncounted: settings.shaper.map_or(0, |limits| limits.uncounted),
             policer: settings
                 .policer
@@ -356,11 +359,11 @@ impl<T: Item> Port<T> {
     /// Drops items of longer queues until this one fits. Does it?
     #[cold]
     fn make_room(&mut self, buffer: &mut Buffer, item: &T, drops: &mut Vec<Dropped<T>>) -> bool {
-        if !self.longest_gives_way {
+        let Some(length) = self.longest_gives_way else {
             return false;
-        }
+        };
         while !buffer.admits(&self.counted(item), self.held) {
-            let Some(longest) = self.queue.give_way(item) else {
+            let Some(longest) = self.queue.give_way(item, length) else {
                 return false;
             };
             self.gives(buffer, &longest);

@@ -1,10 +1,10 @@
 //! What would have no effect at all: a load that begins when all is over, a switch into whose buffer no packet fits.
 
 use crate::Built;
-use crate::framing::{DATAGRAM_HEADERS, TCP_HEADERS};
+use crate::framing::{CELL, DATAGRAM_HEADERS, TCP_HEADERS, in_cells, wire};
 use delaylab_model::Nanos;
 use delaylab_model::load::{Load, LoadKind};
-use delaylab_model::path::Switch as SwitchSection;
+use delaylab_model::path::{Switch as SwitchSection, TokenBucket};
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Limit;
 use delaylab_model::refusal::{Refusal, refuse};
@@ -69,6 +69,7 @@ pub fn of_a_useless_switch(
     let Some(smallest) = smallest_packet(trial, built.mtu) else {
         return Ok(());
     };
+    let smallest = held(built, section.shaper.as_ref(), smallest);
     let in_bytes = |limit: Option<Limit>| match limit {
         Some(Limit::Bytes(bytes)) => Some(bytes),
         _ => None,
@@ -76,7 +77,6 @@ pub fn of_a_useless_switch(
     let rooms = [
         ("buffer", in_bytes(section.buffer)),
         ("queue_buffer", in_bytes(section.queue_buffer)),
-        ("threshold", in_bytes(section.threshold)),
     ];
     for (name, room) in rooms {
         if let Some(room) = room.filter(|&room| room < smallest) {
@@ -86,8 +86,17 @@ pub fn of_a_useless_switch(
     Ok(())
 }
 
+/// What an IP packet takes of a buffer: a cell of it, or its frame as the shaper in front of the line counts it.
+fn held(built: &Built, shaper: Option<&TokenBucket>, ip_size: u32) -> u64 {
+    match shaper {
+        _ if in_cells(built.framing) => CELL.into(),
+        Some(shaper) => u64::from(ip_size) + u64::from(shaper.counted()),
+        None => wire(built.framing, ip_size).bytes.into(),
+    }
+}
+
 fn nothing_passes(smallest: u64, room: u64) -> String {
-    format!("no packet passes: the smallest has {smallest} B, and this is {room} B")
+    format!("no packet passes: the smallest takes {smallest} B of it, and this is {room} B")
 }
 
 /// Token buckets too small for any packet: a policer like that loses all, which may be meant.
@@ -98,9 +107,10 @@ pub fn small_bursts(
     under: &str,
 ) -> Vec<Refusal> {
     let buckets = [("shaper", section.shaper), ("policer", section.policer)];
-    let smallest = smallest_packet(trial, built.mtu).unwrap_or(0);
+    let packet = smallest_packet(trial, built.mtu).unwrap_or(0);
     let small = buckets.into_iter().filter_map(|(name, bucket)| {
         let burst = bucket?.burst.0;
+        let smallest = held(built, bucket.as_ref(), packet);
         (burst < smallest).then(|| {
             let field = format!("{under}.{name}.burst");
             Refusal::new(field, nothing_passes(smallest, burst))
@@ -111,7 +121,7 @@ pub fn small_bursts(
 
 /// Bytes of the smallest IP packet that a probe or a load sends, or of the largest fragment of it; `None` where that is not
 /// known.
-fn smallest_packet(trial: &Trial, mtu: u32) -> Option<u64> {
+fn smallest_packet(trial: &Trial, mtu: u32) -> Option<u32> {
     let probes = trial.probes.iter().map(|probe| match probe.frames {
         Some(_) => None,
         None => (probe.method.ip_size(false, probe.payload)).or(Some(TCP_HEADERS)),
@@ -124,5 +134,5 @@ fn smallest_packet(trial: &Trial, mtu: u32) -> Option<u64> {
             .map(|payload| payload.saturating_add(DATAGRAM_HEADERS)),
     });
     let sizes: Option<Vec<u32>> = probes.chain(loads).collect();
-    sizes?.into_iter().min().map(|size| size.min(mtu).into())
+    sizes?.into_iter().min().map(|size| size.min(mtu))
 }

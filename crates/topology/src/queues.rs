@@ -44,6 +44,13 @@ pub fn switch_settings(
             "is about cells: give `framing = \"aal5\"` too",
         );
     }
+    if discard != PacketDiscard::None && settings.kind.drops_at_departure() {
+        return refuse(
+            "path.switch.packet_discard",
+            "is about cells that arrive, and this discipline drops them when they leave, with the rest of their packet \
+             behind them: leave it out",
+        );
+    }
     let discard = packet_discard(discard, &settings);
     let settings = settings.with_discard(discard);
     let Some(abr) = &path.abr else {

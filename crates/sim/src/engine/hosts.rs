@@ -202,11 +202,13 @@ impl<E: EventSet> Engine<E> {
             Content::Request(_) | Content::Reply(_) | Content::Frame { .. }
         );
         // Retransmissions and pure acknowledgements are not ECT (RFC 3168 §6.1.4 and §6.1.5).
-        let ect = match packet.content {
-            Content::Data { segment, .. } => segment.ect,
-            Content::Ack { .. } => false,
-            _ => channel.ecn > 0,
-        };
+        // A switch that forwards cells sees no IP header.
+        let ect = !self.in_cells
+            && match packet.content {
+                Content::Data { segment, .. } => segment.ect,
+                Content::Ack { .. } => false,
+                _ => channel.ecn > 0,
+            };
         let low_latency = ect && channel.ecn & ECT_1 > 0;
         let flag = |set: bool, flag: u8| if set { flag } else { 0 };
         let flags = flag(traced, TRACED)

@@ -5,7 +5,7 @@ use crate::event_set::EventSet;
 use crate::nic::Leaving;
 use crate::packet::{Content, Packet};
 use crate::slots::Event;
-use crate::unit::{CREDIT, END, MANAGEMENT, MARKED, TRACED, Unit};
+use crate::unit::{CELL_OF_PDU, CREDIT, END, MANAGEMENT, MARKED, TRACED, Unit};
 use delaylab_model::Picos;
 use delaylab_switch::{Cause, Dropped, Item};
 use delaylab_topology::framing::CELL;
@@ -148,7 +148,7 @@ impl<E: EventSet> Engine<E> {
         self.switches[switch as usize].waiting = waiting;
     }
 
-    /// What waits in a switch is gone; what has left is on its way.
+    /// What waits in a switch is gone, and so is what its queues remember; what has left is on its way.
     pub(super) fn reset(&mut self, switch: u32) {
         self.set(Event::Reset(switch), None);
         for (port, egress) in self.switches[switch as usize]
@@ -162,8 +162,16 @@ impl<E: EventSet> Engine<E> {
             while let Some(unit) = queues.give_up(self.now, egress, &mut self.drops) {
                 self.drops.push(dropped_by_reset(unit));
             }
+            // What a discipline drops while it is emptied is lost by the reset, too.
+            for dropped in &mut self.drops {
+                dropped.cause = Cause::Reset;
+            }
             self.note_drops(port, self.now);
             self.note_backlog(port, self.now);
+        }
+        let node = &mut self.switches[switch as usize];
+        if let Some(fresh) = node.fresh.take() {
+            node.switch = *fresh;
         }
     }
 
@@ -350,11 +358,16 @@ impl<E: EventSet> Engine<E> {
         }
         let packet = self.packets.get(unit.packet());
         packet.left -= 1;
+        packet.came = true;
         packet.marked |= unit.has(MARKED);
         if packet.left > 0 {
             return;
         }
-        if packet.lost || unit.has(MANAGEMENT) {
+        let mut lost = packet.lost;
+        if unit.has(CELL_OF_PDU) {
+            lost |= self.channels[unit.channel() as usize].reassemble(unit.has(END));
+        }
+        if lost || unit.has(MANAGEMENT) {
             self.packets.remove(unit.packet());
             return;
         }
@@ -403,6 +416,9 @@ impl<E: EventSet> Engine<E> {
             let of_load = flow >= self.first_load && !item.has(MANAGEMENT);
             self.lost_load += u64::from(of_load);
             if packet.left == 0 {
+                // Its last cell is among what was lost: had it come, nothing would have been left.
+                let channel = &mut self.channels[packet.channel as usize];
+                channel.joined |= packet.came && item.has(CELL_OF_PDU);
                 self.packets.remove(item.packet());
             }
         }

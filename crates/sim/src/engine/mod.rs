@@ -168,6 +168,8 @@ struct Node {
     special: bool,
     /// When it is reset, and when it is up again.
     reset: Option<(Picos, Picos)>,
+    /// What it is after a reset: as it was before anything came.
+    fresh: Option<Box<Switch<Unit>>>,
     /// Of a shared buffer: every port that something waits at, and some where nothing does any more.
     waiting: Vec<u32>,
 }
@@ -186,6 +188,16 @@ struct Channel {
     queue: u8,
     dscp: u8,
     ecn: u8,
+    /// The receiver has cells of a packet whose last one was lost. By AAL5's last cell alone it knows where a packet ends
+    /// (ITU-T I.363.5): it takes the next packet for the rest of this one, and both are lost.
+    joined: bool,
+}
+
+impl Channel {
+    /// What was left of a packet has come, with its last cell or without. Is it lost with the one before?
+    const fn reassemble(&mut self, ends: bool) -> bool {
+        std::mem::replace(&mut self.joined, !ends) && ends
+    }
 }
 
 /// Somebody who sends.

@@ -347,6 +347,10 @@ fn of_credit(path: &Path, section: &SwitchSection, under: &str) -> Result<(), Re
             "a port's share of its buffer would lose cells, which credit never does: leave it out";
         return refuse(format!("{under}.threshold"), why);
     }
+    if section.reset.is_some() {
+        let why = "a cell that a reset drops is never reported as forwarded, so that its credit is lost for good: leave it out";
+        return refuse(format!("{under}.reset"), why);
+    }
     if section.shaper.is_some() || section.policer.is_some() {
         let field = if section.shaper.is_some() {
             "shaper"

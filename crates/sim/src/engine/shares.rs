@@ -1,7 +1,8 @@
 //! How evenly the streams of a load get through: Jain's index of what each received in stretches of time.
 //!
 //! (Σx)²/(n·Σx²) of n streams is 1 where all received the same, and 1/n where one received everything. A stretch in which
-//! nothing was received lasts until something is.
+//! nothing was received lasts until something is. It is of the streams that had begun by its start: one that has not is not
+//! starved.
 //!
 //! A stretch is 100 ms, or as long as a fair share of the line takes for 20 packets where that is longer: of one or two packets
 //! each the index would say how coarse packets are, not who is favoured. n streams that get 0 to 2 packets each, by chance,
@@ -35,6 +36,8 @@ pub(super) struct Shares {
     stretch: Picos,
     /// What each stream received in the stretch that began then.
     received: Vec<u64>,
+    /// When each stream begins.
+    begins: Vec<Picos>,
     since: Picos,
     last: Picos,
     /// Start, end and index of each stretch before.
@@ -42,13 +45,14 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// Of a load with so many streams, in stretches of this length.
-    pub(super) fn new(load: &str, streams: u32, stretch: Picos) -> Self {
+    /// Of a load whose streams begin then, in stretches of this length.
+    pub(super) fn new(load: &str, begins: Vec<Picos>, stretch: Picos) -> Self {
         Self {
             load: load.into(),
             stretch,
-            received: vec![0; streams as usize],
-            since: 0,
+            received: vec![0; begins.len()],
+            since: begins.iter().copied().min().unwrap_or(0),
+            begins,
             last: 0,
             stretches: Vec::new(),
         }
@@ -71,8 +75,9 @@ impl Shares {
 
     /// A stream received so many bytes.
     pub(super) fn received(&mut self, now: Picos, stream: u32, bytes: u64) {
-        if now - self.since >= self.stretch {
-            self.close(now - (now - self.since) % self.stretch);
+        let past = now.saturating_sub(self.since);
+        if past >= self.stretch {
+            self.close(now - past % self.stretch);
         }
         self.last = now;
         if let Some(received) = self.received.get_mut(stream as usize) {
@@ -81,7 +86,9 @@ impl Shares {
     }
 
     fn close(&mut self, at: Picos) {
-        if let Some(index) = index(&self.received) {
+        let streams = self.received.iter().zip(&self.begins);
+        let begun = streams.filter(|(_, begins)| **begins <= self.since);
+        if let Some(index) = index(begun.map(|(&received, _)| received)) {
             self.stretches.push((self.since, at, index));
             self.since = at;
             self.received.fill(0);
@@ -111,10 +118,14 @@ impl Shares {
 }
 
 /// Jain's; None of nothing.
-fn index(received: &[u64]) -> Option<f64> {
-    let sum: f64 = received.iter().map(|&bytes| bytes as f64).sum();
-    let squares: f64 = received.iter().map(|&bytes| (bytes as f64).powi(2)).sum();
-    (sum > 0.0).then(|| sum * sum / (received.len() as f64 * squares))
+fn index(received: impl Iterator<Item = u64>) -> Option<f64> {
+    let (mut streams, mut sum, mut squares) = (0_u32, 0.0, 0.0);
+    for bytes in received {
+        streams += 1;
+        sum += bytes as f64;
+        squares += (bytes as f64).powi(2);
+    }
+    (sum > 0.0).then(|| sum * sum / (f64::from(streams) * squares))
 }
 
 #[cfg(test)]
@@ -123,16 +134,16 @@ mod tests {
 
     #[test]
     fn the_index_is_jain_s() {
-        assert_eq!(index(&[7, 7, 7]), Some(1.0));
-        assert_eq!(index(&[9, 0, 0]), Some(1.0 / 3.0));
-        assert_eq!(index(&[1, 2, 3]), Some(36.0 / 42.0));
-        assert_eq!(index(&[0, 0]), None);
+        assert_eq!(index([7, 7, 7].into_iter()), Some(1.0));
+        assert_eq!(index([9, 0, 0].into_iter()), Some(1.0 / 3.0));
+        assert_eq!(index([1, 2, 3].into_iter()), Some(36.0 / 42.0));
+        assert_eq!(index([0, 0].into_iter()), None);
     }
 
     #[test]
     fn stretches_follow_each_other_and_silence_belongs_to_the_next() {
         let ms = PICOS_PER_SECOND / 1000;
-        let mut shares = Shares::new("bulk", 2, SHORTEST);
+        let mut shares = Shares::new("bulk", vec![0, 0], SHORTEST);
         shares.received(10 * ms, 0, 5);
         shares.received(20 * ms, 1, 5);
         shares.received(130 * ms, 0, 5);
@@ -150,7 +161,36 @@ mod tests {
                 (500, 600, 0.5)
             ]
         );
-        assert!(Shares::new("alone", 1, SHORTEST).series(0, ms).is_empty());
+        assert!(
+            Shares::new("alone", vec![0], SHORTEST)
+                .series(0, ms)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn streams_that_have_not_begun_are_not_starved() {
+        let ms = PICOS_PER_SECOND / 1000;
+        let mut shares = Shares::new("bulk", vec![500 * ms, 700 * ms], SHORTEST);
+        for at in 0..5 {
+            shares.received((510 + 100 * at) * ms, 0, 5);
+            if at >= 2 {
+                shares.received((520 + 100 * at) * ms, 1, if at == 2 { 5 } else { 15 });
+            }
+        }
+        let points: Vec<_> = (shares.series(0, 1_000 * ms).into_iter())
+            .map(|point| (point.t / 1_000_000, point.length / 1_000_000, point.mean))
+            .collect();
+        assert_eq!(
+            points,
+            [
+                (500, 100, 1.0),
+                (600, 100, 1.0),
+                (700, 100, 1.0),
+                (800, 100, 0.8),
+                (900, 100, 0.8)
+            ]
+        );
     }
 
     #[test]

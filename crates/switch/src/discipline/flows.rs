@@ -3,7 +3,8 @@
 //! A buffer that several queues share, and that refuses what arrives when it is full, is the property of the flow that fills it:
 //! it has something to put into each place that becomes free, and a flow that sends less than its share finds none. So the
 //! longest queue loses its last item to what arrives for another, and only what arrives for the longest is refused. Each queue
-//! keeps its last item, whose turn is known.
+//! keeps its last item, whose turn is known. Which is the longest is measured in what the buffer is limited in: of packets, 15
+//! small ones fill a buffer for 15, and a large one for another flow is longer than all of them in bytes.
 //!
 //! References: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (buffer stealing); M. Shreedhar and G. Varghese,
 //! "Efficient fair queueing using deficit round-robin", IEEE/ACM Trans. Networking 4(3), 1996, which drops so.
@@ -14,14 +15,16 @@
 use super::list::Lists;
 use super::longest::Longest;
 use crate::growing;
-use crate::item::{Backlog, Item};
+use crate::item::{Backlog, Item, Length};
 
-/// Queues by number, first in, first out, the bytes of each, and what all hold.
+/// Queues by number, first in, first out, what each of them holds, and what all hold.
 #[derive(Debug, Clone)]
 pub(crate) struct Flows<T> {
     lists: Lists<T>,
-    bytes: Vec<u64>,
+    each: Vec<Backlog>,
     longest: Longest,
+    /// How the longest is found.
+    length: Length,
     held: Backlog,
 }
 
@@ -29,8 +32,9 @@ impl<T> Default for Flows<T> {
     fn default() -> Self {
         Self {
             lists: Lists::default(),
-            bytes: Vec::new(),
+            each: Vec::new(),
             longest: Longest::default(),
+            length: Length::default(),
             held: Backlog::default(),
         }
     }
@@ -60,9 +64,9 @@ impl<T: Item> Flows<T> {
     /// Puts an item at the end of a queue. Was the queue empty?
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, item: T) -> bool {
-        let bytes = growing::at(&mut self.bytes, queue, 0);
-        *bytes += u64::from(item.bytes());
-        self.longest.note(queue, *bytes);
+        let held = growing::at(&mut self.each, queue, Backlog::default());
+        held.add(item.bytes());
+        self.longest.note(queue, self.length.of(*held));
         self.held.add(item.bytes());
         self.lists.push(queue, item)
     }
@@ -76,11 +80,14 @@ impl<T: Item> Flows<T> {
     }
 
     /// Takes the last item of the longest queue, to make room for one of `bytes` in this queue. None: this queue would
-    /// then be the longest itself, or the longest has one item only.
-    pub(crate) fn give_way(&mut self, queue: usize, bytes: u32) -> Option<T> {
-        let own = self.bytes.get(queue).copied().unwrap_or(0) + u64::from(bytes);
-        let (longest, most) = self.longest.get(self.bytes.iter().copied());
-        if longest == queue || most <= own {
+    /// then be the longest itself, or the longest has one item only. Of one buffer the length is always the same one.
+    pub(crate) fn give_way(&mut self, queue: usize, bytes: u32, length: Length) -> Option<T> {
+        self.length = length;
+        let mut own = self.each.get(queue).copied().unwrap_or_default();
+        own.add(bytes);
+        let all = self.each.iter().map(|&held| length.of(held));
+        let (longest, most) = self.longest.get(all);
+        if longest == queue || most <= length.of(own) {
             return None;
         }
         let item = self.lists.pop_last_of_several(longest)?;
@@ -91,8 +98,9 @@ impl<T: Item> Flows<T> {
     /// The item is no longer in this queue.
     #[inline]
     fn left(&mut self, queue: usize, item: &T) {
-        self.bytes[queue] -= u64::from(item.bytes());
-        self.longest.note(queue, self.bytes[queue]);
+        let held = &mut self.each[queue];
+        held.remove(item.bytes());
+        self.longest.note(queue, self.length.of(*held));
         self.held.remove(item.bytes());
     }
 }
@@ -105,10 +113,21 @@ mod tests {
     use std::collections::VecDeque;
 
     /// Queues as plain lists: what gives way is found by a look at all of them.
-    fn give_way(queues: &mut [VecDeque<Thing>], queue: usize, bytes: u32) -> Option<Thing> {
-        let held =
-            |queue: &VecDeque<Thing>| queue.iter().map(|item| u64::from(item.bytes)).sum::<u64>();
-        let own = held(&queues[queue]) + u64::from(bytes);
+    fn give_way(
+        queues: &mut [VecDeque<Thing>],
+        queue: usize,
+        bytes: u32,
+        length: Length,
+    ) -> Option<Thing> {
+        let held = |queue: &VecDeque<Thing>| match length {
+            Length::Bytes => queue.iter().map(|item| u64::from(item.bytes)).sum(),
+            Length::Items => queue.len() as u64,
+        };
+        let own = held(&queues[queue])
+            + match length {
+                Length::Bytes => u64::from(bytes),
+                Length::Items => 1,
+            };
         let all = queues.iter().map(held).enumerate();
         let (longest, most) = all.max_by_key(|(_, bytes)| *bytes)?;
         let gives = longest != queue && most > own && queues[longest].len() > 1;
@@ -118,8 +137,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_same_queue_gives_way_as_by_a_look_at_all(
-            steps in prop::collection::vec((0_u8..6, 0_usize..40, 1_u32..5), 1..600)
+            steps in prop::collection::vec((0_u8..6, 0_usize..40, 1_u32..5), 1..600), in_items: bool
         ) {
+            let length = if in_items { Length::Items } else { Length::Bytes };
             let mut flows = Flows::default();
             let mut plain = vec![VecDeque::new(); 40];
             for (number, (step, queue, bytes)) in (0..).zip(steps) {
@@ -130,7 +150,7 @@ mod tests {
                         plain[queue].push_back(item);
                     }
                     3 => prop_assert_eq!(flows.pop(queue), plain[queue].pop_front()),
-                    _ => prop_assert_eq!(flows.give_way(queue, bytes), give_way(&mut plain, queue, bytes)),
+                    _ => prop_assert_eq!(flows.give_way(queue, bytes, length), give_way(&mut plain, queue, bytes, length)),
                 }
             }
         }

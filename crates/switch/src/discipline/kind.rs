@@ -49,6 +49,14 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// May it drop what it has held for a while?
+    pub const fn drops_at_departure(&self) -> bool {
+        matches!(
+            self,
+            Self::CoDel(_) | Self::FqCoDel(_) | Self::Cake(_) | Self::DualPi2(_)
+        )
+    }
+
     /// May it mark what it forwards?
     pub const fn marks(&self) -> bool {
         match self {

@@ -28,7 +28,7 @@ pub mod wfq;
 pub mod wrr;
 
 use crate::flow_control::Set;
-use crate::item::{Backlog, Dropped, Item};
+use crate::item::{Backlog, Dropped, Item, Length};
 use crate::settings::Settings;
 use delaylab_model::Picos;
 pub use kind::Kind;
@@ -194,8 +194,8 @@ impl<T: Item> Queue<T> for Discipline<T> {
         each!(self, queue => queue.give_up(now, drops))
     }
 
-    fn give_way(&mut self, arrival: &T) -> Option<T> {
-        each!(self, queue => queue.give_way(arrival))
+    fn give_way(&mut self, arrival: &T, length: Length) -> Option<T> {
+        each!(self, queue => queue.give_way(arrival, length))
     }
 
     fn overflow(&mut self, now: Picos) {

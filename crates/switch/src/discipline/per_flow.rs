@@ -11,7 +11,7 @@
 
 use super::flows::Flows;
 use super::queue::Queue;
-use crate::item::{Backlog, Dropped, Item};
+use crate::item::{Backlog, Dropped, Item, Length};
 use delaylab_model::Picos;
 use std::collections::VecDeque;
 
@@ -56,8 +56,8 @@ impl<T: Item> Queue<T> for PerFlow<T> {
         self.flows.backlog()
     }
 
-    fn give_way(&mut self, arrival: &T) -> Option<T> {
+    fn give_way(&mut self, arrival: &T, length: Length) -> Option<T> {
         self.flows
-            .give_way(arrival.flow() as usize, arrival.bytes())
+            .give_way(arrival.flow() as usize, arrival.bytes(), length)
     }
 }

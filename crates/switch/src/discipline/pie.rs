@@ -223,6 +223,12 @@ impl<T: Item> Queue<T> for Pie<T> {
         Some(item)
     }
 
+    /// A drop by the full buffer is a drop: the next is as far from it (appendix A, `enque`).
+    fn overflow(&mut self, now: Picos) {
+        self.catch_up(now);
+        self.control.accumulated = 0.0;
+    }
+
     #[inline]
     fn backlog(&self) -> Backlog {
         self.items.held()

@@ -1,6 +1,6 @@
 //! What every discipline does.
 
-use crate::item::{Backlog, Dropped, Item};
+use crate::item::{Backlog, Dropped, Item, Length};
 use delaylab_model::Picos;
 
 /// What each discipline does. Room was checked before (see [`crate::buffer`]).
@@ -25,8 +25,8 @@ pub trait Queue<T: Item> {
     /// What it holds.
     fn backlog(&self) -> Backlog;
 
-    /// Gives up an item of a longer queue, because the buffer has no room for this one. None: this one is to be refused.
-    fn give_way(&mut self, _arrival: &T) -> Option<T> {
+    /// Gives up an item of a longer queue, because the buffer, limited in what lengths are measured in, has no room for this one. None: this one is to be refused.
+    fn give_way(&mut self, _arrival: &T, _length: Length) -> Option<T> {
         None
     }
 

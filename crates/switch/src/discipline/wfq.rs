@@ -13,7 +13,7 @@
 use super::flows::Flows;
 use super::queue::Queue;
 use crate::growing;
-use crate::item::{Backlog, Dropped, Item};
+use crate::item::{Backlog, Dropped, Item, Length};
 use crate::weights::Weights;
 use delaylab_model::Picos;
 use std::cmp::Reverse;
@@ -105,8 +105,8 @@ impl<T: Item> Queue<T> for Wfq<T> {
         self.queues.backlog()
     }
 
-    fn give_way(&mut self, arrival: &T) -> Option<T> {
+    fn give_way(&mut self, arrival: &T, length: Length) -> Option<T> {
         self.queues
-            .give_way(self.weights.queue(arrival), arrival.bytes())
+            .give_way(self.weights.queue(arrival), arrival.bytes(), length)
     }
 }

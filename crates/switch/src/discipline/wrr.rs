@@ -9,7 +9,7 @@
 
 use super::flows::Flows;
 use super::queue::Queue;
-use crate::item::{Backlog, Dropped, Item};
+use crate::item::{Backlog, Dropped, Item, Length};
 use crate::weights::Weights;
 use delaylab_model::Picos;
 use std::collections::VecDeque;
@@ -94,8 +94,8 @@ impl<T: Item> Queue<T> for Wrr<T> {
         self.queues.backlog()
     }
 
-    fn give_way(&mut self, arrival: &T) -> Option<T> {
+    fn give_way(&mut self, arrival: &T, length: Length) -> Option<T> {
         self.queues
-            .give_way(self.weights.queue(arrival), arrival.bytes())
+            .give_way(self.weights.queue(arrival), arrival.bytes(), length)
     }
 }

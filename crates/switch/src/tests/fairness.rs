@@ -6,6 +6,7 @@ use crate::discipline::flows::Flows;
 use crate::discipline::per_flow::PerFlow;
 use crate::discipline::wfq::Wfq;
 use crate::discipline::wrr::Wrr;
+use crate::item::Length;
 use crate::settings::{By, Weights};
 use delaylab_model::quantity::Limit;
 use proptest::prelude::*;
@@ -201,19 +202,42 @@ fn a_flow_below_its_share_loses_nothing_to_one_that_fills_the_buffer() {
 fn the_last_item_of_the_longest_queue_gives_way_and_never_its_only_one() {
     let mut flows = Flows::default();
     let thing = |flow, number, bytes| Thing::cell(flow).number(number).bytes(bytes);
-    assert_eq!(flows.give_way(0, 100), None);
+    assert_eq!(flows.give_way(0, 100, Length::Bytes), None);
     for number in 0..3 {
         flows.push(0, thing(0, number, 500));
     }
     flows.push(1, thing(1, 3, 9_000));
     // 9,000 bytes in one item; then the queue of three is the longest.
-    assert_eq!(flows.give_way(2, 100), None);
+    assert_eq!(flows.give_way(2, 100, Length::Bytes), None);
     assert!(flows.pop(1).is_some());
-    assert_eq!(flows.give_way(2, 100).map(|item| item.number), Some(2));
+    assert_eq!(
+        flows
+            .give_way(2, 100, Length::Bytes)
+            .map(|item| item.number),
+        Some(2)
+    );
     // The queue that the item is for would be the longest.
-    assert_eq!(flows.give_way(0, 100), None);
-    assert_eq!(flows.give_way(2, 1_000), None);
-    assert_eq!(flows.give_way(2, 999).map(|item| item.number), Some(1));
+    assert_eq!(flows.give_way(0, 100, Length::Bytes), None);
+    assert_eq!(flows.give_way(2, 1_000, Length::Bytes), None);
+    assert_eq!(
+        flows
+            .give_way(2, 999, Length::Bytes)
+            .map(|item| item.number),
+        Some(1)
+    );
     assert_eq!(flows.pop(0).map(|item| item.number), Some(0));
     assert!(flows.is_empty(0));
+}
+
+/// Small packets that fill a buffer limited in packets do not keep out a large one for an empty queue.
+#[test]
+fn in_a_buffer_of_packets_the_longest_queue_has_the_most_packets() {
+    for (length, gone) in [(Length::Bytes, None), (Length::Items, Some(14))] {
+        let mut flows = Flows::default();
+        for number in 0..15 {
+            flows.push(0, Thing::cell(0).number(number).bytes(84));
+        }
+        let item = flows.give_way(1, 1_538, length);
+        assert_eq!(item.map(|item| item.number), gone);
+    }
 }

@@ -64,8 +64,12 @@ impl Maker<'_> {
                 });
             }
             let stretch = stretch(self.built.mtu, self.fair_share(first));
+            let begins = self.flows[first..].iter().map(|flow| match flow {
+                Flow::Tcp(connection) => connection.starts,
+                _ => 0,
+            });
             self.shares
-                .push(Shares::new(&load.name, streams.len() as u32, stretch));
+                .push(Shares::new(&load.name, begins.collect(), stretch));
         }
         Ok(())
     }

@@ -158,6 +158,7 @@ impl<'a> Maker<'a> {
             };
             self.ends.push([from, to].map(|node| self.number(node)));
             self.channels.push(Channel {
+                joined: false,
                 first: path[0],
                 links: path.len() as u8,
                 way: self.ways.len() as u32,
@@ -251,7 +252,9 @@ impl<E: EventSet> Engine<E> {
             self.set(Event::Daemon(host), next);
         }
         for switch in 0..self.switches.len() as u32 {
-            let at = self.switches[switch as usize].reset.map(|(at, _)| at);
+            let node = &mut self.switches[switch as usize];
+            let at = node.reset.map(|(at, _)| at);
+            node.fresh = at.map(|_| Box::new(node.switch.clone()));
             self.set(Event::Reset(switch), at);
         }
         for flow in 0..self.flows.len() as u32 {

@@ -54,6 +54,7 @@ impl Maker<'_> {
                         shared: settings.memory.owner != Owner::Output
                             && settings.crossbar.is_none(),
                         switch,
+                        fresh: None,
                         reset: section.reset.map(|reset| {
                             let at = picos(Some(reset.at));
                             (at, at + picos(Some(reset.lasts)))

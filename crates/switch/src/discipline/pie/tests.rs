@@ -19,6 +19,15 @@ fn at(probability: f64, before: Picos, now: Picos) -> Control {
     }
 }
 
+/// Appendix A, `enque`: a drop by the full buffer begins the distance to the next one, too.
+#[test]
+fn behind_a_full_buffer_it_counts_anew() {
+    let mut queue: Pie<Thing> = Pie::new(PARAMETERS, 1);
+    queue.control.accumulated = 0.84;
+    queue.overflow(MS);
+    assert!(queue.control.accumulated.abs() < f64::EPSILON);
+}
+
 #[test]
 fn a_step_is_that_of_the_rfc_in_each_range() {
     // 30 ms after 20 ms: 0.125·0.015 + 1.25·0.010 = 0.014375.
