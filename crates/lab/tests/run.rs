@@ -356,6 +356,11 @@ fn copies_of_a_simulation_are_no_repeats() {
     // Within 0.6 % of each other from the second on.
     let others: BTreeMap<_, _> = (0..9).map(|trial| alike(trial, None)).collect();
     assert!(sequential(others).next_trials().is_empty());
+    // One of the first round is to be repeated: the rounds after it do not make up for it.
+    let mut without: BTreeMap<_, _> = (0..9).map(|trial| alike(trial, None)).collect();
+    without.remove(&1);
+    let again = sequential(without).next_trials();
+    assert_eq!(again.iter().map(|it| it.trial.id).collect::<Vec<_>>(), [1]);
     let copies: BTreeMap<_, _> = (0..9).map(|trial| alike(trial, Some(7))).collect();
     assert_eq!(sequential(copies).next_trials().len(), 3);
     assert_eq!(plan.next_trials().len(), 3);

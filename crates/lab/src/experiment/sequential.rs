@@ -28,6 +28,7 @@ pub struct SequentialPlan {
     rounds: VecDeque<Vec<Planned>>,
     /// The current round.
     turns: Turns,
+    /// Results of recorded trials of later rounds.
     done: BTreeMap<u32, Figures>,
     /// The statistic in each repeat so far, by combination and index of the probe.
     seen: BTreeMap<(Vec<String>, usize), Vec<f64>>,
@@ -52,22 +53,12 @@ impl SequentialPlan {
             stop,
             rounds: rounds.into_values().collect(),
             turns: Turns::new(at_once),
-            done: BTreeMap::new(),
+            done,
             seen: BTreeMap::new(),
             distinct: Distinct::new(),
         };
-        plan.recall(&done);
-        plan.done = done;
+        plan.begin_round();
         plan
-    }
-
-    fn recall(&mut self, done: &BTreeMap<u32, Figures>) {
-        let all: Vec<Planned> = self.rounds.iter().flatten().cloned().collect();
-        for planned in &all {
-            if let Some(figures) = done.get(&planned.trial.id) {
-                self.learn(planned, figures);
-            }
-        }
     }
 
     fn learn(&mut self, planned: &Planned, figures: &Figures) {
@@ -97,15 +88,23 @@ impl SequentialPlan {
             || seen.any(|values| !self.stop.is_reached(values))
     }
 
+    /// Begins the next round of which any trial is left. A trial is wanted by what the rounds before gave: what is recorded
+    /// of later rounds says nothing yet, or one of an early round that is to be repeated would not be.
     fn begin_round(&mut self) {
         while self.turns.is_empty() {
             let Some(round) = self.rounds.pop_front() else {
                 return;
             };
-            let is_new = |planned: &Planned| !self.done.contains_key(&planned.trial.id);
-            let wanted = round.into_iter().filter(|p| is_new(p) && self.is_open(p));
+            let is_done = |planned: &Planned| self.done.contains_key(&planned.trial.id);
+            let (recorded, new): (Vec<_>, Vec<_>) = round.into_iter().partition(is_done);
+            let wanted = new.into_iter().filter(|planned| self.is_open(planned));
             let wanted: Vec<_> = wanted.collect();
             self.turns.add(wanted);
+            for planned in recorded {
+                if let Some(figures) = self.done.remove(&planned.trial.id) {
+                    self.learn(&planned, &figures);
+                }
+            }
         }
     }
 }
