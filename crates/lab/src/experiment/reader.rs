@@ -105,7 +105,8 @@ fn in_words(found: Unexpected<'_>) -> String {
         Unexpected::Bool(truth) => format!("`{truth}`"),
         Unexpected::Signed(number) => format!("`{number}`"),
         Unexpected::Unsigned(number) => format!("`{number}`"),
-        Unexpected::Float(number) => format!("`{number}`"),
+        // With its point: a whole number is another thing.
+        Unexpected::Float(number) => format!("`{number:?}`"),
         Unexpected::Str(text) => format!("text `{text}`"),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),
@@ -157,14 +158,20 @@ impl<'de> Deserializer<'de> for &'de Node {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        let read = match &self.value {
-            Value::Text(text) => visitor.visit_enum(Choice(text)),
-            other => {
+        // A choice that reads as a number, such as version 2 of HTTP, needs no quotes.
+        let number = match &self.value {
+            Value::Integer(integer) => integer.to_string(),
+            Value::Float(number) => number.to_string(),
+            _ => String::new(),
+        };
+        let named = variants.iter().find(|variant| **variant == number);
+        let read = match (&self.value, named) {
+            (Value::Text(text), _) => visitor.visit_enum(Choice(text)),
+            (_, Some(variant)) => visitor.visit_enum(Choice(variant)),
+            (other, None) => {
                 let message = format!("expected a choice, found {}", other.kind());
-                Err(ReadError::new(
-                    message,
-                    choices("", variants.iter().copied()),
-                ))
+                let help = choices(&number, variants.iter().copied());
+                Err(ReadError::new(message, help))
             }
         };
         read.map_err(|error| error.at(&self.at))
