@@ -30,7 +30,7 @@ fn resolve(experiment: &Experiment, sets: &[(&str, String)]) -> Resolved {
         .map(|(path, value)| ((*path).to_owned(), value.clone()));
     let choices = Choices {
         world: Some(WorldName::Sim),
-        quick: experiment.has_quick(),
+        quick: experiment.has_quick(WorldName::Sim),
         sets: sets.collect(),
         ..Choices::default()
     };

@@ -137,6 +137,16 @@ const MALFORMED: &[(&str, &str)] = &[
     ("repeats = 2", "repeats = 0"),
     ("repeats = 2", "repeats = 4000000000"),
     ("repeats = 2", "procedure = \"rfc2544-throughput\""),
+    (
+        "repeats = 2",
+        "repeats = 2\nprocedure = { name = \"throughput\" }",
+    ),
+    (
+        "repeats = 2",
+        "stop = { of = \"p50(response | probe=ehco)\", within = \"5%\", at_most = 4 }",
+    ),
+    ("count = 10", "duration = \"0ms\""),
+    ("count = 10", "count = 10.0"),
     // Paths.
     (
         "set = \"probe.echo.pacing.wait\"",
@@ -163,6 +173,20 @@ const MALFORMED: &[(&str, &str)] = &[
         "set = \"path.node.a.kind\"",
     ),
     ("set = \"host.condition\"", "set = \"probe.*.pacing.wait\""),
+    ("set = \"host.condition\"", "set = \"path.target\""),
+    // What would be overwritten.
+    (
+        "\"load.ttcp.streams\" = 2",
+        "\"probe.echo.pacing.every\" = \"1ms\"",
+    ),
+    (
+        "\"load.ttcp.streams\" = 2",
+        "\"probe.echo.ip_size\" = \"128B\", \"probe.echo.payload\" = \"4B\"",
+    ),
+    (
+        "condition = { set = \"host.condition\", to = [\"normal\", \"quiet\"] }",
+        "size = { set = \"probe.*.payload\", to = [\"1B\"] }\nbytes = { set = \"probe.echo.ip_size\", to = [\"64B\"] }",
+    ),
     // Levels.
     ("\"1ms\", \"100ms\"", "\"1ms\", 100"),
     ("\"1ms\", \"100ms\"", "\"1ms\", \"1ms\""),
@@ -172,6 +196,8 @@ const MALFORMED: &[(&str, &str)] = &[
     ),
     ("[\"normal\", \"quiet\"]", "\"quiet\""),
     ("condition = {", "case = {"),
+    ("condition = {", "on = {"),
+    ("condition = {", "wait_unit = {"),
     (
         "check = \"sd(response | wait=1ms) > sd(response | wait=0ms)\"",
         "",
@@ -222,6 +248,8 @@ fn what_is_set_wrongly_is_shown_where_it_is_written() {
         ("", "1"),
         ("probe", "1"),
         ("load.ttcp.streams", "3"),
+        ("probe.echo.pacing", "{ every = \"5ms\" }"),
+        ("load", "[]"),
     ] {
         let choices = Choices {
             sets: vec![(path.to_owned(), value.to_owned())],
@@ -384,8 +412,60 @@ fn a_warm_up_leaves_something_of_a_duration() {
             "set = \"probe.bulk.pacing.wait\"",
             1,
         );
-    let said = resolve(&text, &seeded(1)).unwrap_err().to_string();
-    assert!(said.contains("10 of 5 packets are left out"), "{said}");
+    for text in [
+        &text,
+        &text.replacen("duration =", "count = 100\nduration =", 1),
+    ] {
+        let said = resolve(text, &seeded(1)).unwrap_err().to_string();
+        assert!(said.contains("10 of 5 packets are left out"), "{said}");
+    }
+}
+
+/// A probe of this URL.
+fn page(name: &str, url: &str) -> String {
+    format!(
+        "\n[[probe]]\nname = \"{name}\"\nmethod = \"http\"\nurl = \"{url}\"\nhttp = 2\ncount = 1\n"
+    )
+}
+
+#[test]
+fn the_requests_of_a_run_go_to_one_host() {
+    let (one, other) = (page("a", "http://a.test/"), page("b", "http://b.test/"));
+    let fresh = format!("name = \"pages\"\n{other}fresh = true\n{one}");
+    let resolved = resolve(&fresh, &seeded(1)).unwrap();
+    assert_eq!(resolved.target.as_deref(), Some("a.test"));
+    let two = format!("name = \"pages\"\n{one}{other}");
+    let said = refusal(&two, &seeded(1), "two hosts").to_string();
+    assert!(said.contains("these to `a.test` and `b.test`"), "{said}");
+    let aimed = Choices {
+        target: Some("192.0.2.1".to_owned()),
+        ..seeded(1)
+    };
+    assert!(resolve(&two, &aimed).is_ok());
+}
+
+#[test]
+fn a_short_form_is_of_its_world() {
+    let text = GOOD.replacen("[quick]", "[in.sim.quick]", 1);
+    let quick = |world| Choices {
+        quick: true,
+        world: Some(world),
+        ..seeded(1)
+    };
+    assert!(resolve(&text, &quick(WorldName::Sim)).unwrap().quick);
+    let said = refusal(&text, &quick(WorldName::Live), "no short form").to_string();
+    assert!(said.contains("no short form in world live"), "{said}");
+}
+
+#[test]
+fn a_star_that_matches_nothing_is_refused() {
+    let text = GOOD.replacen("load.ttcp.streams", "load.*.streams", 1);
+    let none = Choices {
+        sets: vec![("load".to_owned(), "[]".to_owned())],
+        ..seeded(1)
+    };
+    let said = refusal(&text, &none, "no loads").to_string();
+    assert!(said.contains("`*` matches nothing in `load`"), "{said}");
 }
 
 #[test]

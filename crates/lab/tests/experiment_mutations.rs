@@ -113,7 +113,7 @@ fn resolve(text: &str, quick: bool) -> Result<Resolved, Diagnostics> {
 /// Whether it was taken. If so, what it resolves to is taken too and resolves to the same; what is
 /// said otherwise can be written out.
 fn taken(text: &str) -> bool {
-    let quick = read(text).is_ok_and(|experiment| experiment.has_quick());
+    let quick = read(text).is_ok_and(|experiment| experiment.has_quick(experiment.world()));
     match resolve(text, quick) {
         Ok(resolved) => {
             let again = resolve(&resolved.toml, false);

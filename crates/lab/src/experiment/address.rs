@@ -20,8 +20,13 @@ pub(crate) fn expand(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key
     let mut places = vec![Vec::new()];
     for step in split(path, at)? {
         let mut further = Vec::new();
-        for place in places {
-            further.extend(walk(root, place, &step, at)?);
+        for place in &places {
+            further.extend(walk(root, place.clone(), &step, at)?);
+        }
+        if further.is_empty() {
+            let above = places.first().map_or(&[][..], Vec::as_slice);
+            let what = format!("`*` matches nothing in `{}`", written(root, above));
+            return Err(Problem::new(at, what));
         }
         places = further;
     }

@@ -23,6 +23,24 @@ pub(crate) fn exclusive(path: &[Key], key: &str) -> impl Iterator<Item = &'stati
         .filter(move |rival| member && *rival != key)
 }
 
+/// Whether a value set at `later` replaces or removes any of what these nodes hold, which were set at `place` before.
+pub(crate) fn hides(later: &[Key], place: &[Key], nodes: &[&Node]) -> bool {
+    let Some((Key::Name(last), above)) = later.split_last() else {
+        return false;
+    };
+    let is_hidden = |name: &str| {
+        let gone = [above, &[name.into()]].concat();
+        let has = |node: &&Node, below: &[Key]| {
+            let found = below.iter().try_fold(*node, |node, key| node.get(key));
+            found.is_some()
+        };
+        let part = gone.strip_prefix(place);
+        place.starts_with(&gone)
+            || part.is_some_and(|below| nodes.iter().any(|node| has(node, below)))
+    };
+    is_hidden(last) || exclusive(above, last).any(is_hidden)
+}
+
 /// Whether an overlay replaces this value as a whole instead of merging it: `pacing` and the list of cases.
 pub(crate) fn replaces_whole(path: &[Key], key: &str) -> bool {
     matches!(

@@ -2,9 +2,12 @@
 
 use super::address::{expand, written};
 use super::diagnostic::{Origin, Problem};
+use super::exclusive::hides;
 use super::level;
 use super::sections::{elements, keep, known_keys};
 use super::tree::{Entry, Key, Node, Table, Value};
+use crate::finding::check::KEYWORDS;
+use crate::finding::data::{OF, PROBE};
 use crate::suggest::choices;
 use delaylab_model::plan::Level;
 use std::collections::BTreeMap;
@@ -12,10 +15,10 @@ use std::collections::BTreeMap;
 /// Name of the factor whose levels are the cases.
 pub(crate) const CASE: &str = "case";
 
-/// Words that have another meaning in findings, and cannot be names of factors.
-const RESERVED: &[&str] = &[
-    CASE, "probe", "trial", "repeat", "for", "each", "in", "and", "or", "not",
-];
+/// Words that have another meaning in findings, beside their keywords, and cannot be names of factors.
+const RESERVED: [&str; 5] = [CASE, PROBE, OF, "trial", "repeat"];
+/// What a factor's further columns in a table end in, after the factor's name.
+const COLUMN_ENDS: [&str; 2] = ["_value", "_unit"];
 
 /// A factor of the design.
 #[derive(Debug, Clone)]
@@ -67,7 +70,8 @@ pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
         }
     }
     factors.retain(|factor| !factor.levels.is_empty());
-    problems.extend(twice_set(root, &factors));
+    problems.extend(overwritten(root, &factors));
+    problems.extend(one_column(root, &factors));
     factors
 }
 
@@ -90,12 +94,14 @@ fn case_of(root: &Node, node: &Node) -> Result<FactorLevel, Problem> {
     let name = table
         .text("name")
         .ok_or_else(|| Problem::new(&node.at, "a case owes a `name` that is text"))?;
-    let mut sets = Vec::new();
+    let mut sets: Vec<Setting> = Vec::new();
     match table.get("set").map(|node| (node, &node.value)) {
         None => {}
         Some((_, Value::Table(pairs))) => {
             for entry in &pairs.0 {
-                sets.extend(settings(root, &entry.key, &entry.key_at, &entry.node)?);
+                let later = settings(root, &entry.key, &entry.key_at, &entry.node)?;
+                exclude_none(root, &sets, &later)?;
+                sets.extend(later);
             }
         }
         Some((set, _)) => {
@@ -151,7 +157,7 @@ fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {
 /// Checks that findings can use the factor's name in selectors.
 fn factor_name(entry: &Entry) -> Result<(), Problem> {
     let name = &entry.key;
-    if RESERVED.contains(&name.as_str()) {
+    if RESERVED.iter().chain(&KEYWORDS).any(|word| word == name) {
         let what =
             format!("a factor cannot be called `{name}`: findings mean something else by it");
         return Err(Problem::new(&entry.key_at, what));
@@ -180,7 +186,7 @@ fn settings(root: &Node, path: &str, at: &Origin, node: &Node) -> Result<Vec<Set
         .collect()
 }
 
-/// Checks that a place may vary between trials: a field of a probe, load, path or host, but not a `name`.
+/// Checks that a place may vary between trials: a field of a probe, load, path or host, but not a `name` or the target.
 fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
     const VARYING: [&str; 4] = ["probe", "load", "path", "host"];
     let first = match place.first() {
@@ -198,6 +204,12 @@ fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
             format!("`{path}` is no field but a whole section"),
         ));
     }
+    if *place == ["path".into(), "target".into()] {
+        let problem = Problem::new(at, "all trials of a run go to one target");
+        return Err(problem.help(
+            "run the experiment once for each target, with --target, and see `delaylab compare`",
+        ));
+    }
     if place.last() == Some(&"name".into()) {
         return Err(Problem::new(
             at,
@@ -207,22 +219,75 @@ fn may_vary(place: &[Key], path: &str, at: &Origin) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A problem for each place that two factors set, because one would overwrite the other.
-fn twice_set(root: &Node, factors: &[Factor]) -> Vec<Problem> {
-    let mut set_by: BTreeMap<&[Key], &str> = BTreeMap::new();
+/// Checks that no value of a case removes or replaces part of one before it. The same place again is no mistake: first
+/// all probes, then one of them otherwise.
+fn exclude_none(root: &Node, earlier: &[Setting], later: &[Setting]) -> Result<(), Problem> {
+    for set in later {
+        let hidden = earlier
+            .iter()
+            .find(|it| it.place != set.place && hides(&set.place, &it.place, &[&it.node]));
+        if let Some(hidden) = hidden {
+            let what = format!(
+                "`{}` and `{}` are both given",
+                written(root, &hidden.place),
+                written(root, &set.place)
+            );
+            return Err(Problem::new(&set.at, what).help("keep one of them"));
+        }
+    }
+    Ok(())
+}
+
+/// The settings of a factor's levels by their place.
+fn by_place(factor: &Factor) -> BTreeMap<&[Key], Vec<&Setting>> {
+    let mut by_place = BTreeMap::<&[Key], Vec<&Setting>>::new();
+    for set in factor.levels.iter().flat_map(|level| &level.sets) {
+        by_place.entry(&set.place).or_default().push(set);
+    }
+    by_place
+}
+
+/// A problem for each place of a factor that a later factor overwrites: the levels of the first would make no difference.
+fn overwritten(root: &Node, factors: &[Factor]) -> Vec<Problem> {
+    let sets: Vec<_> = factors.iter().map(by_place).collect();
     let mut problems = Vec::new();
-    for factor in factors {
-        for set in factor.levels.iter().flat_map(|level| &level.sets) {
-            let other = *set_by.entry(&set.place).or_insert(&factor.name);
-            if other != factor.name {
-                let what = format!(
-                    "`{}` is set by two factors: `{other}` and `{}`",
-                    written(root, &set.place),
-                    factor.name
-                );
-                problems.push(Problem::new(&set.at, what));
-            }
+    for (at, factor) in factors.iter().enumerate() {
+        for (place, later) in &sets[at] {
+            let hidden = factors[..at]
+                .iter()
+                .zip(&sets)
+                .find_map(|(first, earlier)| {
+                    let mut earlier = earlier.iter();
+                    let (hidden, _) = earlier.find(|(other, sets)| {
+                        let nodes: Vec<_> = sets.iter().map(|set| &set.node).collect();
+                        hides(place, other, &nodes)
+                    })?;
+                    Some((&first.name, written(root, hidden)))
+                });
+            let (Some((first, hidden)), Some(set)) = (hidden, later.first()) else {
+                continue;
+            };
+            let (name, place) = (&factor.name, written(root, place));
+            let what = match hidden == place {
+                true => format!("`{place}` is set by two factors: `{first}` and `{name}`"),
+                false => format!("`{hidden}` of `{first}` is overwritten by `{place}` of `{name}`"),
+            };
+            problems.push(Problem::new(&set.at, what));
         }
     }
     problems
+}
+
+/// A problem for each factor whose column would have the name of another factor's second or third.
+fn one_column(root: &Node, factors: &[Factor]) -> Vec<Problem> {
+    let is_other = |name: &str| factors.iter().any(|factor| factor.name == name);
+    let ambiguous = factors.iter().filter_map(|factor| {
+        let name = &factor.name;
+        let mut of = COLUMN_ENDS.iter().filter_map(|end| name.strip_suffix(end));
+        let other = of.find(|other| is_other(other))?;
+        let at = &root.nearest(&["sweep".into(), name.as_str().into()]).at;
+        let what = format!("a table has the number and the unit of `{other}` in columns of their own: `{name}` would be one");
+        Some(Problem::new(at, what).help("give the factor another name"))
+    });
+    ambiguous.collect()
 }

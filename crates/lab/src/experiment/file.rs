@@ -51,13 +51,10 @@ impl Experiment {
         std::iter::once(self.header.world).chain(others).collect()
     }
 
-    /// Whether it has a short form: a section `[quick]`, at the top or in a world.
-    pub fn has_quick(&self) -> bool {
-        self.root.table_at("quick").is_some()
-            || self.worlds().into_iter().any(|world| {
-                self.in_world(world)
-                    .is_some_and(|t| t.get("quick").is_some())
-            })
+    /// Whether it has a short form in this world: a section `[quick]`, at the top or in the world's own.
+    pub fn has_quick(&self, world: WorldName) -> bool {
+        let of_world = self.in_world(world).and_then(|own| own.get("quick"));
+        self.root.table_at("quick").is_some() || of_world.is_some()
     }
 
     fn in_world(&self, world: WorldName) -> Option<&Table> {

@@ -1,12 +1,13 @@
 //! Turns a `[[probe]]` section of method `frame` into a probe that sends a stream of frames.
 
 use super::probe_fields::{ecn, refuse, warmup};
+use super::request::not_of_others;
 use delaylab_model::SECOND;
 use delaylab_model::experiment::{Phase, ProbeSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::method::Method;
 use delaylab_model::path::Path;
-use delaylab_model::probe::{Family, Pacing, Probe};
+use delaylab_model::probe::{DontFragment, Family, Pacing, Probe};
 use delaylab_model::quantity::Share;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
@@ -52,13 +53,24 @@ pub(super) fn frame_probe(section: &ProbeSection, path: &Path) -> Result<Probe, 
     }
 }
 
+/// Checks that the section has no field that frames have no use for.
 fn only_frames_have(section: &ProbeSection) -> Result<(), Refusal> {
+    not_of_others(section)?;
+    if section.pacing.burst.is_some() {
+        let what = "frames are evenly spaced, at their share of the line rate";
+        return refuse("pacing.burst", what, "leave it out");
+    }
     let others = [
         ("ip_size", section.ip_size.is_some()),
         ("payload", section.payload.is_some()),
         ("reply_payload", section.reply_payload.is_some()),
         ("ttl", section.ttl.is_some()),
         ("interface", section.interface.is_some()),
+        ("fill", section.fill.is_some()),
+        (
+            "dont_fragment",
+            section.dont_fragment != DontFragment::default(),
+        ),
     ];
     match others.into_iter().find(|(_, there)| *there) {
         None => Ok(()),

@@ -102,7 +102,7 @@ impl Experiment {
     /// The full form of each world, and its short form if there is one.
     fn forms(&self, worlds: &[WorldName]) -> Vec<(WorldName, Node)> {
         let forms = |&world: &WorldName| {
-            let short = self.has_quick().then(|| self.base(world, true));
+            let short = self.has_quick(world).then(|| self.base(world, true));
             let both = std::iter::once(self.base(world, false)).chain(short);
             both.map(move |form| (world, form)).collect::<Vec<_>>()
         };

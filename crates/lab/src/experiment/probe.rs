@@ -63,14 +63,21 @@ fn ends(section: &ProbeSection) -> Result<(), Refusal> {
         let what = format!("probe `{}` never ends", section.name);
         return refuse("name", what, "give it a `count`, a `duration` or both");
     }
-    if section.count == Some(0) {
-        return refuse(
-            "count",
-            "a probe of no packets measures nothing",
-            "leave the probe out",
-        );
+    let nothing = [
+        ("count", "packets", section.count == Some(0)),
+        (
+            "duration",
+            "time",
+            section.duration.is_some_and(|it| it.0 == 0),
+        ),
+    ];
+    match nothing.into_iter().find(|(.., is_nothing)| *is_nothing) {
+        None => Ok(()),
+        Some((field, of, _)) => {
+            let what = format!("a probe of no {of} measures nothing");
+            refuse(field, what, "leave the probe out")
+        }
     }
-    Ok(())
 }
 
 /// Payload size, bytes: `payload`, or `ip_size` less headers. A section has only one of them (see `exclusive`).

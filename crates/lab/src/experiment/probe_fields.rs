@@ -42,7 +42,8 @@ pub(super) fn warmup(section: &ProbeSection, pacing: Pacing) -> Result<u64, Refu
         .duration
         .filter(|_| !matches!(pacing, Pacing::Wait { .. }));
     let in_time = open_loop.map(|duration| due_in(duration.0, pacing));
-    match section.count.or(in_time) {
+    // With both, whichever comes first.
+    match section.count.into_iter().chain(in_time).min() {
         Some(count) if packets > 0 && packets >= count => {
             let what = format!("{packets} of {count} packets are left out");
             refuse("warmup", what, "nothing would be left")

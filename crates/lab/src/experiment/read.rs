@@ -42,7 +42,7 @@ impl Experiment {
         };
         for world in experiment.worlds() {
             for quick in [false, true] {
-                if !quick || experiment.has_quick() {
+                if !quick || experiment.has_quick(world) {
                     let base = experiment.base(world, quick);
                     let sources = std::slice::from_ref(&source);
                     problems.extend(check(&base, sources, recorded));

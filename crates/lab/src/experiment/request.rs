@@ -22,8 +22,8 @@ pub(super) fn request(section: &ProbeSection, path: &Path) -> Result<Option<Requ
     }
 }
 
-/// Each field of a request, whose it is, and whether it is there.
-fn not_of_others(section: &ProbeSection) -> Result<(), Refusal> {
+/// Checks that the section has no field of requests that another method makes.
+pub(super) fn not_of_others(section: &ProbeSection) -> Result<(), Refusal> {
     use Method::{Dns, Http, TcpConnect};
     let fields: [(&str, &[Method], bool); 12] = [
         ("url", &[Http], section.url.is_some()),
@@ -112,7 +112,7 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Refusal> {
     let there = path
         .target
         .as_ref()
-        .is_none_or(|target| *target == url.host);
+        .is_none_or(|target| target.eq_ignore_ascii_case(&url.host));
     Ok(Request::Http(HttpRequest {
         resolves: fresh && is_name && there,
         url,

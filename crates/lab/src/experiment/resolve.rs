@@ -12,14 +12,15 @@ use super::order::seed_of_repeat;
 use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
 use super::stop::Precision;
-use super::tree::{Key, Node, Value};
+use super::tree::{Key, Node, Value, name_of};
 use super::write;
 use crate::finding::{Finding, Judged};
+use crate::suggest::choices;
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
 use delaylab_model::plan::{Level, Planned};
 use delaylab_model::refusal::Refusal;
-use delaylab_model::request::Request;
+use delaylab_model::request::{HttpRequest, Request};
 use delaylab_model::trial::Trial;
 use delaylab_stats::random::SplitMix;
 
@@ -98,8 +99,12 @@ impl Experiment {
         sources: &mut Vec<Source>,
     ) -> Result<Resolved, Vec<Problem>> {
         let world = self.world_of(choices);
-        if choices.quick && !self.has_quick() {
-            let problem = Problem::new(&name_at(&self.root), "this experiment has no short form");
+        if choices.quick && !self.has_quick(world) {
+            let what = format!(
+                "this experiment has no short form in world {}",
+                world.name()
+            );
+            let problem = Problem::new(&name_at(&self.root), what);
             return Err(vec![
                 problem.help("leave --quick out, or add a section [quick]"),
             ]);
@@ -143,7 +148,10 @@ impl Experiment {
         settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;
         let trials = combinations(&root, &factors, choices.v6, refusals)?;
         let planned = in_order(&trials.kept, &design, seed.unsigned_abs());
-        if let Some(problem) = endless_among_others(&root, &planned) {
+        let target = target(&root);
+        let aimed = target.is_some() || world != WorldName::Live;
+        let hosts = || several_hosts(&root, &trials.kept).filter(|_| !aimed);
+        if let Some(problem) = endless_among_others(&root, &planned).or_else(hosts) {
             return Err(vec![problem]);
         }
         Ok(Resolved {
@@ -163,7 +171,7 @@ impl Experiment {
             unread,
             figures,
             measured: choices.measured.clone().or(measured.run),
-            target: target(&root).or_else(|| host_of_requests(&planned)),
+            target: target.or_else(|| host_of_requests(&trials.kept)),
             planned,
         })
     }
@@ -237,14 +245,37 @@ fn target(root: &Node) -> Option<String> {
     path.text("target").map(str::to_owned)
 }
 
-/// The host of the first URL that is asked for.
-fn host_of_requests(planned: &[Planned]) -> Option<String> {
-    let probes = planned.iter().flat_map(|planned| &planned.trial.probes);
-    let mut hosts = probes.filter_map(|probe| match &probe.request {
-        Some(Request::Http(http)) => Some(http.url.host.clone()),
+/// The requests by HTTP of all trials, and the index of their probe.
+fn http_requests(kept: &[Combination]) -> impl Iterator<Item = (usize, &HttpRequest)> {
+    let probes = kept
+        .iter()
+        .flat_map(|(trial, _)| trial.probes.iter().enumerate());
+    probes.filter_map(|(index, probe)| match &probe.request {
+        Some(Request::Http(http)) => Some((index, http)),
         _ => None,
-    });
-    hosts.next()
+    })
+}
+
+/// The host of the first URL that is asked for; of the first that no connection resolves anew, if there is one.
+fn host_of_requests(kept: &[Combination]) -> Option<String> {
+    let mut hosts = http_requests(kept).map(|(_, http)| http);
+    let first = hosts.next()?;
+    let fixed = std::iter::once(first)
+        .chain(hosts)
+        .find(|http| !http.resolves);
+    Some(fixed.unwrap_or(first).url.host.clone())
+}
+
+/// The problem of URLs at several hosts in a run without a target: all would be asked of one of them.
+fn several_hosts(root: &Node, kept: &[Combination]) -> Option<Problem> {
+    let mut fixed = http_requests(kept).filter(|(_, http)| !http.resolves);
+    let (_, first) = fixed.next()?;
+    let (index, other) = fixed.find(|(_, http)| http.url.host != first.url.host)?;
+    let place = ["probe".into(), Key::Index(index), "url".into()];
+    let (one, two) = (&first.url.host, &other.url.host);
+    let what = format!("the requests of a run go to one host, and these to `{one}` and `{two}`");
+    let help = "run the experiment once for each host, or give each probe `fresh = true`";
+    Some(Problem::new(&root.nearest(&place).at, what).help(help))
 }
 
 /// Where a field of `[design]` is written, or the nearest place above it.
@@ -265,8 +296,15 @@ fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Pre
     }
     let at = design_at(root, &["stop", "of"]);
     let read = Precision::read(rule, design.repeats);
-    read.map_err(|why| problems.push(Problem::new(&at, why)))
-        .ok()
+    let stop = read.map_err(|why| problems.push(Problem::new(&at, why)));
+    let stop = stop.ok()?;
+    let probes = root.get(&"probe".into()).and_then(Node::array);
+    let probes: Vec<_> = probes.into_iter().flatten().filter_map(name_of).collect();
+    if let Some(unknown) = stop.probe().filter(|probe| !probes.contains(probe)) {
+        let problem = Problem::new(&at, format!("no probe is called `{unknown}`"));
+        problems.push(problem.help_if(choices(unknown, probes)));
+    }
+    Some(stop)
 }
 
 /// Largest number of repeats of each combination.
@@ -282,6 +320,11 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
         let what = "a procedure looks for its trials itself: nothing else varies beside it";
         let problem = Problem::new(&design_at(root, &["procedure"]), what);
         problems.push(problem.help("leave sweep, cases and the stop rule out"));
+    }
+    if design.procedure.is_some() && design.repeats > 1 {
+        let what = "a procedure is carried out once";
+        let problem = Problem::new(&design_at(root, &["repeats"]), what);
+        problems.push(problem.help("what it repeats itself is `design.procedure.repeats`"));
     }
     if let Some(problem) = drawn_for_a_procedure(root, design) {
         problems.push(problem);

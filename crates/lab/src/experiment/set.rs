@@ -4,7 +4,7 @@ use super::address;
 use super::check::{check, overlay_keys};
 use super::choices::Choices;
 use super::diagnostic::{Origin, Problem, SET, Source};
-use super::exclusive::exclusive;
+use super::exclusive::hides;
 use super::factor::{CASE, Factor};
 use super::sections::TOP;
 use super::tree::{Key, Node, parse_value};
@@ -77,12 +77,13 @@ fn settable(root: &Node, path: &str, at: &Origin) -> Result<Vec<Vec<Key>>, Probl
 
 /// Problems of places set by the user and by a factor: the factor would overwrite the user's value.
 pub(super) fn hidden_sets(root: &Node, set: &Set, factors: &[Factor]) -> Vec<Problem> {
-    let hides = |factor: &&Factor, place: &Vec<Key>| {
-        let mut sets = factor.levels.iter().flat_map(|level| &level.sets);
-        sets.any(|set| set.place == *place || rival_of(&set.place, place))
-    };
     let hidden = |(place, at): &(Vec<Key>, Origin)| {
-        let factor = factors.iter().find(|factor| hides(factor, place))?;
+        let node = place.iter().try_fold(root, |node, key| node.get(key));
+        let nodes: Vec<_> = node.into_iter().collect();
+        let factor = factors.iter().find(|factor| {
+            let mut sets = factor.levels.iter().flat_map(|level| &level.sets);
+            sets.any(|set| hides(&set.place, place, &nodes))
+        })?;
         let name = &factor.name;
         let problem = Problem::new(
             at,
@@ -94,14 +95,4 @@ pub(super) fn hidden_sets(root: &Node, set: &Set, factors: &[Factor]) -> Vec<Pro
         })
     };
     set.iter().filter_map(hidden).collect()
-}
-
-/// Whether two places are fields of the same table that exclude each other.
-fn rival_of(one: &[Key], other: &[Key]) -> bool {
-    match (one.split_last(), other.split_last()) {
-        (Some((Key::Name(last), above)), Some((Key::Name(key), beside))) => {
-            above == beside && exclusive(above, last).any(|rival| rival == key)
-        }
-        _ => false,
-    }
 }

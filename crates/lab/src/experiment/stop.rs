@@ -37,6 +37,11 @@ impl Precision {
         })
     }
 
+    /// The only probe to look at; `None`: all probes.
+    pub(super) fn probe(&self) -> Option<&str> {
+        self.probe.as_deref()
+    }
+
     /// The statistic among the figures of one probe in one trial; `None` if another probe is meant.
     #[cfg(feature = "runs")]
     pub(super) fn value(&self, probe: &str, figures: &[Figure]) -> Option<f64> {
@@ -76,7 +81,12 @@ fn only_statistic(check: Check) -> Option<Statistic> {
 /// The name of a statistic in a trial's summary, or an error if the summary lacks it.
 fn figure(statistic: &Statistic) -> Result<String, String> {
     let name = match &statistic.kind {
-        Kind::Of(function, measure) => format!("{measure}_{}_ns", function.name()),
+        Kind::Of(function, measure) => {
+            let measure = measure.to_string();
+            // A summary calls the ways there and back without the `path` of a finding's stages.
+            let measure = measure.strip_suffix("_path").unwrap_or(&measure);
+            format!("{measure}_{}_ns", function.name())
+        }
         Kind::Share(..) | Kind::On(..) => String::new(),
     };
     let blank = SummaryBuilder::new(RecordFacts::default(), 0).finish();
@@ -129,10 +139,13 @@ mod tests {
         let figures = [("response_p50_ns".to_owned(), Some(7.0))];
         assert_eq!(stop.value("echo", &figures), Some(7.0));
         assert_eq!(stop.value("other", &figures), None);
-        assert_eq!(
-            read("mean(round_trip)").unwrap().figure,
-            "round_trip_mean_ns"
-        );
+        for (of, figure) in [
+            ("mean(round_trip)", "round_trip_mean_ns"),
+            ("p50(forward)", "forward_p50_ns"),
+            ("p99(return_path)", "return_p99_ns"),
+        ] {
+            assert_eq!(read(of).unwrap().figure, figure);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) enum Token {
 }
 
 /// Reserved words: names only if they are quoted.
-pub(super) const KEYWORDS: [&str; 8] = ["for", "each", "in", "and", "or", "not", "on", "within"];
+pub(crate) const KEYWORDS: [&str; 8] = ["for", "each", "in", "and", "or", "not", "on", "within"];
 
 /// Each sign as written, and its normal form. Longer signs come first.
 const SIGNS: [(&str, &str); 26] = [
@@ -143,7 +143,7 @@ impl<'a> Lexer<'a> {
             .ok_or_else(|| {
                 let message = format!(
                     "`{}` is not a quantity: units are ns, us, ms, s, min, h; B, kB, KiB, MB, MiB; \
-                 bit/s, kbit/s, Mbit/s, Gbit/s; cells, cells/s, packets, %. Quote it if it is a name",
+                 bit/s, kbit/s, Mbit/s, Gbit/s; cells, cells/s, packets, %, ppm. Quote it if it is a name",
                     &self.text[start..self.at]
                 );
                 self.error(start, message)

@@ -32,6 +32,7 @@ mod units;
 
 use super::dimension::Dimension;
 pub use delaylab_stats::functional::{Beyond, Functional};
+pub(crate) use lexer::KEYWORDS;
 pub use limit::{Bound, Limit};
 pub(in crate::finding) use names::of_selectors;
 pub use names::{Name, NameKind};
