@@ -128,8 +128,14 @@ fn marked(diagnostic: &Diagnostic) -> String {
 
 #[test]
 fn names_that_are_known_somewhere_are_fine() {
-    let wrong = wrong("name = \"names\"", "name = \"names\"");
-    assert!(wrong.is_empty(), "{wrong:?}");
+    for (right, written) in [
+        ("name = \"names\"", "name = \"names\""),
+        ("wait=1000us", "wait=0"),
+        ("wait=1000us", "wait > 0"),
+    ] {
+        let wrong = wrong(right, written);
+        assert!(wrong.is_empty(), "{written}: {wrong:?}");
+    }
 }
 
 /// A line needs three levels, and steps sixteen sizes, in one form of the file; and a slope has the unit of both.
@@ -199,6 +205,8 @@ wait=1000us ; wait=3ms ; 3ms ; `wait` has no level `3ms` ; `1ms`
 wait=1000us ; wait=3s ; 3s ; `wait` has no level `3s` ; `100ms`
 wait=1000us ; wait=1000B ; 1000B ; `wait` has no level ; one of `0ms`, `1ms`, `100ms`
 wait=1000us ; wait!=3ms ; 3ms ; `wait` has no level `3ms` ; `1ms`
+wait=1000us ; wait > 1s ; wait ; `wait` has no level > 1s ; `100ms`
+wait=1000us ; wait > 2 ; wait ; `wait` has no level > 2 ; one of `0ms`, `1ms`, `100ms`
 latency=12us ; latency=13us ; 13us ; `latency` has no level `13us` ; `12us`
 [quiet, normal] ; [quiet, norml] ; norml ; no level `norml` ; mean `normal`?
 condition=quiet) on ; condition=quite) on ; quite ; no level `quite` ; mean `quiet`?
@@ -296,6 +304,10 @@ fn what_a_world_does_not_keep_is_known_before_the_run() {
         drops.starts_with("the world `testbed` keeps no drops ("),
         "{drops}"
     );
+    // What is kept decides.
+    let either = "mean(backlog | of='s1→s2') > 0 or mean(drops) < 1packets";
+    assert_eq!(why(either), None);
+    assert!(why("mean(drops) < 1packets or mean(drops) > 3packets").is_some());
     let port = why("mean(backlog | of='s2→s1') > 0").unwrap();
     assert!(port.contains("(it has s1→s2)"), "{port}");
     assert_eq!(why("max(clock_reads) > 10ms"), None);

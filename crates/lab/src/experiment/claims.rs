@@ -107,6 +107,7 @@ fn names_of_figure(figure: &FigureSection, node: &Node, sources: &[Source]) -> V
         let level = NameKind::Level {
             factor: figure.rows.clone().unwrap_or_default(),
             level: LevelText::named(&entry.key),
+            beyond: None,
             of: None,
         };
         uses.push((entry.key_at.clone(), level));

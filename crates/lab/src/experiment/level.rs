@@ -64,11 +64,13 @@ fn measured(node: &Node) -> Option<(u64, Unit)> {
     if let Ok(bits) = parse_rate(text) {
         return Some((bits, Unit::BitsPerSecond));
     }
+    if let Ok(Share(parts)) = text.parse() {
+        return Some((parts, Unit::Share));
+    }
     match text.parse().ok()? {
         Limit::Cells(cells) => Some((cells, Unit::Cells)),
         Limit::Packets(packets) => Some((packets, Unit::Packets)),
-        Limit::Share(share) => Some((share.0, Unit::Share)),
-        Limit::Bytes(_) | Limit::Unlimited => None,
+        Limit::Share(_) | Limit::Bytes(_) | Limit::Unlimited => None,
     }
 }
 
@@ -162,6 +164,7 @@ mod tests {
             ("10Mbit/s", 1e7, Unit::BitsPerSecond),
             ("500cells", 500.0, Unit::Cells),
             ("49.8%", 0.498, Unit::Share),
+            ("50ppm", 5e-5, Unit::Share),
             ("3", 3.0, Unit::Number),
             ("2.5", 2.5, Unit::Number),
         ] {
@@ -185,6 +188,11 @@ mod tests {
             .map(|n| level(n).label)
             .collect();
         assert_eq!(labels, ["40B", "64B", "80B", "96B", "7"]);
+        let clocks = expand(&node(
+            r#"[{ from = "0ppm", to = "40ppm", step = "20ppm" }]"#,
+        ))
+        .unwrap();
+        assert_eq!(level(&clocks[2]).value, level(&node("40ppm")).value);
         for wrong in [
             r#"[{ from = "1B", to = "9B" }]"#,
             r#"[{ from = "1B", to = "9ms", step = "1B" }]"#,

@@ -10,7 +10,7 @@ use super::resolve::Resolved;
 use super::sections::{Common, Setup};
 use super::tree::Node;
 use crate::finding::Measure;
-use crate::finding::check::{Check, Fit, LevelText, NameKind};
+use crate::finding::check::{Beyond, Check, Claim, Each, Fit, LevelText, Name, NameKind, sign};
 use crate::finding::data::{OF, PROBE, StreamInfo};
 use crate::finding::judge::{dimension, known_factor, known_level, levels};
 use crate::suggest::choices;
@@ -167,7 +167,9 @@ fn is_of_series(kind: &NameKind) -> bool {
 fn is_kept(kind: &NameKind, known: &[StreamInfo]) -> bool {
     match kind {
         NameKind::Measure(measure) => known.iter().any(|stream| stream.can_have(*measure)),
-        NameKind::Level { level, of, .. } => known_level(OF, level, &meant(OF, *of, known)).is_ok(),
+        NameKind::Level {
+            level, of, beyond, ..
+        } => known_level(OF, *beyond, level, &meant(OF, *of, known)).is_ok(),
         NameKind::Factor { .. } | NameKind::Axis { .. } => true,
     }
 }
@@ -212,7 +214,12 @@ fn unknown((at, kind): &Use, known: &[StreamInfo]) -> Option<Problem> {
         NameKind::Factor { name, of } => of
             .and_then(|measure| misplaced(measure, name))
             .or_else(|| no_factor(name, known))?,
-        NameKind::Level { factor, level, of } => no_level(factor, level, *of, known)?,
+        NameKind::Level {
+            factor,
+            level,
+            beyond,
+            of,
+        } => no_level(factor, *beyond, level, *of, known)?,
         NameKind::Axis { name, fit } => (too_few(name, *fit, known)?, None),
     };
     Some(Problem::new(at, message).help_if(help))
@@ -259,6 +266,7 @@ fn no_factor(factor: &str, known: &[StreamInfo]) -> Option<Said> {
 /// The message for an unknown level; `None` if the level exists, or if its factor is unknown and reported already.
 fn no_level(
     factor: &str,
+    beyond: Option<Beyond>,
     level: &LevelText,
     of: Option<Measure>,
     known: &[StreamInfo],
@@ -267,16 +275,18 @@ fn no_level(
         return None;
     }
     let known = meant(factor, of, known);
-    if known_factor(factor, &known).is_err() || known_level(factor, level, &known).is_ok() {
+    let is_known = known_level(factor, beyond, level, &known).is_ok();
+    if known_factor(factor, &known).is_err() || is_known {
         return None;
     }
     let mut levels = levels(factor, &known);
     levels.retain(|level| !level.label.is_empty());
     let text = &level.text;
-    let message = match of {
+    let message = match (beyond, of) {
+        (Some(beyond), _) => format!("`{factor}` has no level {} {text}", sign(beyond)),
         _ if factor != OF => format!("`{factor}` has no level `{text}`"),
-        Some(measure) => format!("this experiment keeps no `{measure}` of `{text}`"),
-        None => format!("this experiment keeps no series of `{text}`"),
+        (_, Some(measure)) => format!("this experiment keeps no `{measure}` of `{text}`"),
+        (_, None) => format!("this experiment keeps no series of `{text}`"),
     };
     Some((message, nearest(level, &levels)))
 }
@@ -315,30 +325,51 @@ fn too_few(factor: &str, fit: Fit, known: &[StreamInfo]) -> Option<String> {
 }
 
 /// Why a check cannot apply to the trials of a run, as a clause; `None` if they have its factors and levels, and if the world
-/// keeps the series that it names.
+/// keeps the series that it names. Of claims that are joined by `or`, one that can be judged is enough.
 pub fn not_applicable(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<String> {
-    without_level(check, &run.planned).or_else(|| without_series(check, run, kept))
+    let lacks = |names: Vec<Name>| {
+        let kinds: Vec<NameKind> = names.into_iter().map(|name| name.kind).collect();
+        without_level(&kinds, &run.planned).or_else(|| without_series(kinds, run, kept))
+    };
+    // Most checks lack nothing: that is seen in one look at all trials.
+    lacks(check.names())?;
+    let of_each = lacks(check.each.iter().flat_map(Each::names).collect());
+    of_each.or_else(|| claim_lacks(&check.claim, &lacks))
 }
 
-fn without_level(check: &Check, planned: &[Planned]) -> Option<String> {
+fn claim_lacks(claim: &Claim, lacks: &dyn Fn(Vec<Name>) -> Option<String>) -> Option<String> {
+    match claim {
+        Claim::Any(claims) => {
+            let each = claims.iter().map(|claim| claim_lacks(claim, lacks));
+            each.collect::<Option<Vec<_>>>()?.into_iter().next()
+        }
+        Claim::All(claims) => claims.iter().find_map(|claim| claim_lacks(claim, lacks)),
+        Claim::Not(claim) => claim_lacks(claim, lacks),
+        Claim::Compare(_) => lacks(claim.names()),
+    }
+}
+
+fn without_level(names: &[NameKind], planned: &[Planned]) -> Option<String> {
     let streams = planned.iter().flat_map(|planned| {
         let probes = planned.trial.probes.iter();
         probes.map(|probe| stream((probe.name.clone(), planned.factors.clone())))
     });
     let streams: Vec<StreamInfo> = streams.collect();
-    check.names().into_iter().find_map(|name| match name.kind {
-        NameKind::Factor { name, .. } if name != OF => known_factor(&name, &streams).err(),
-        NameKind::Level { factor, level, .. } if factor != OF => {
-            known_level(&factor, &level, &streams).err()
-        }
-        NameKind::Axis { name, fit } => too_few(&name, fit, &streams),
+    names.iter().find_map(|name| match name {
+        NameKind::Factor { name, .. } if name != OF => known_factor(name, &streams).err(),
+        NameKind::Level {
+            factor,
+            level,
+            beyond,
+            ..
+        } if factor != OF => known_level(factor, *beyond, level, &streams).err(),
+        NameKind::Axis { name, fit } => too_few(name, *fit, &streams),
         _ => None,
     })
 }
 
 /// Of a trial that the world cannot honour, it is not known which series it would have: then none is missing.
-fn without_series(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<String> {
-    let names: Vec<NameKind> = check.names().into_iter().map(|name| name.kind).collect();
+fn without_series(names: Vec<NameKind>, run: &Resolved, kept: Kept<'_>) -> Option<String> {
     if run.world == WorldName::Sim && names.contains(&NameKind::Measure(Measure::ClockReads)) {
         return Some("a simulation reads no clock".to_owned());
     }
@@ -359,7 +390,9 @@ fn without_series(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<Strin
             run.world,
             measure.about()
         )),
-        NameKind::Level { level, of, .. } => known_level(OF, level, &meant(OF, *of, &known)).err(),
+        NameKind::Level {
+            level, of, beyond, ..
+        } => known_level(OF, *beyond, level, &meant(OF, *of, &known)).err(),
         _ => None,
     }
 }

@@ -130,7 +130,8 @@ fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
     // Ratios are compared on a logarithmic scale.
     let on_scale = |x: f64| match compared.by {
         ComparisonScale::Difference => x,
-        ComparisonScale::Ratio => x.ln(),
+        // No ratio is below 0, though a share of more than all may be allowed.
+        ComparisonScale::Ratio => x.max(0.0).ln(),
     };
     let (Some(value), Some(low), Some(high)) = (compared.value, compared.low, compared.high) else {
         return as_before();
@@ -227,6 +228,20 @@ mod tests {
         let wide = of_comparison(&compared(0.0, 9.0, Some(-1.0), Some(1.0)), times(1.0));
         assert_eq!(wide.is_true, 0.0);
         assert!(wide.decided() < 0.2, "{wide:?}");
+    }
+
+    /// Within 150 % of the other is any ratio up to 2.5.
+    #[test]
+    fn a_ratio_may_be_bounded_below_zero() {
+        let ratio = Compared {
+            by: ComparisonScale::Ratio,
+            ..compared(1.2, 0.5, Some(-0.5), Some(2.5))
+        };
+        let forecast = of_comparison(&ratio, times(1.0));
+        assert!(
+            forecast.is_true > 0.8 && forecast.is_false < 0.01,
+            "{forecast:?}"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Lists the names in a check, so that they can be checked against an experiment before it runs.
 
-use super::syntax::{Check, Claim, Fit, Kind, LevelText, Selector, Span, Statistic, Value};
+use super::syntax::{Check, Claim, Each, Fit, Kind, LevelText, Selector, Span, Statistic, Value};
 use crate::finding::measure::Measure;
+use delaylab_stats::functional::Beyond;
 
 /// A factor, level or measure that a check names.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,8 @@ pub enum NameKind {
         factor: String,
         /// Its level.
         level: LevelText,
+        /// The levels on this side of it are meant; `None`: itself.
+        beyond: Option<Beyond>,
         /// The measure whose streams it selects; `None`: any measure.
         of: Option<Measure>,
     },
@@ -45,11 +48,25 @@ pub enum NameKind {
 impl Check {
     /// Every factor, level and measure that the check names, in the order of the text, with duplicates.
     pub fn names(&self) -> Vec<Name> {
+        let each = self.each.iter().flat_map(Each::names);
+        each.chain(self.claim.names()).collect()
+    }
+}
+
+impl Claim {
+    /// Every factor, level and measure that the claim names, with duplicates.
+    pub(crate) fn names(&self) -> Vec<Name> {
         let mut names = Vec::new();
-        for each in &self.each {
-            push_factor(&each.factor, &each.levels, each.span, None, &mut names);
-        }
-        of_claim(&self.claim, &mut names);
+        of_claim(self, &mut names);
+        names
+    }
+}
+
+impl Each {
+    /// The factor and the levels that it names.
+    pub(crate) fn names(&self) -> Vec<Name> {
+        let mut names = Vec::new();
+        push_factor(&self.factor, &self.levels, self.span, None, &mut names);
         names
     }
 }
@@ -67,8 +84,24 @@ impl Value {
 pub(in crate::finding) fn of_selectors(selectors: &[Selector], of: Option<Measure>) -> Vec<Name> {
     let mut names = Vec::new();
     for selector in selectors {
-        let levels = selector.which.named();
-        push_factor(&selector.factor, levels, selector.span, of, &mut names);
+        let (factor, span) = (&selector.factor, selector.span);
+        push_factor(factor, &[], span, of, &mut names);
+        names.extend(
+            selector
+                .which
+                .named()
+                .into_iter()
+                .map(|(beyond, level)| Name {
+                    // A side of a quantity is shown at its factor.
+                    span: if beyond.is_some() { span } else { level.span },
+                    kind: NameKind::Level {
+                        factor: factor.clone(),
+                        level,
+                        beyond,
+                        of,
+                    },
+                }),
+        );
     }
     names
 }
@@ -87,6 +120,7 @@ fn push_factor(
         kind: NameKind::Level {
             factor: factor.to_owned(),
             level: level.clone(),
+            beyond: None,
             of,
         },
         span: level.span,

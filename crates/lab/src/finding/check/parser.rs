@@ -275,6 +275,9 @@ impl Parser<'_> {
             let right = self.sum()?;
             let right = self.value(right)?;
             self.agree(&left, &right, self.since(start))?;
+            for (share, bound) in [(&left, &right), (&right, &left)] {
+                self.can_be_share(share, constant(bound), self.since(start))?;
+            }
             let relation = match relation {
                 Some(beyond) => Relation::Is(beyond),
                 None => self.within(&left)?,

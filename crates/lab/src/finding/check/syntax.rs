@@ -208,12 +208,19 @@ pub enum LevelSet {
 }
 
 impl LevelSet {
-    /// The levels that it names.
-    pub fn named(&self) -> &[LevelText] {
+    /// Each level that it names, and on which side of it levels are meant; `None`: itself.
+    pub fn named(&self) -> Vec<(Option<Beyond>, LevelText)> {
+        let itself = |level: &LevelText| (None, level.clone());
         match self {
-            LevelSet::In(levels) => levels,
-            LevelSet::Not(level) => std::slice::from_ref(level),
-            LevelSet::Is(..) => &[],
+            LevelSet::In(levels) => levels.iter().map(itself).collect(),
+            LevelSet::Not(level) => vec![itself(level)],
+            LevelSet::Is(beyond, number) => {
+                let level = LevelText {
+                    number: Some(number.clone()),
+                    ..LevelText::named(&number.text)
+                };
+                vec![(Some(*beyond), level)]
+            }
         }
     }
 }

@@ -145,6 +145,12 @@ fn errors_say_what_would_do() {
     );
     refuses("lost < 1%", 1, "like `mean(lost)`");
     refuses(
+        "mean(lost) < 5",
+        1,
+        "a share is 0 to 1, and is compared with 5",
+    );
+    refuses("-1 % < share(response > 1ms)", 1, "a share is 0 to 1");
+    refuses(
         "p50(response) + 5B > 0",
         1,
         "is compared with a number of B",
@@ -588,6 +594,7 @@ fn a_limit_that_is_none_is_pointed_at() {
         ("lost == 0", 6, "write what must not be, like `> 0`"),
         ("lost > 1", 8, "this would never fail"),
         ("lost >= 250%", 9, "this would never fail"),
+        ("lost < 5", 8, "a share is 0 to 1"),
     ] {
         let error = Limit::parse(text).unwrap_err();
         assert_eq!(error.column, column, "{text}: {error}");

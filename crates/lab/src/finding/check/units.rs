@@ -12,6 +12,7 @@ pub(super) fn number(digits: &str, unit: &str) -> Option<Number> {
     let (value, dimension) = match unit {
         "" => (plain?, Dimension::NUMBER),
         "%" => (plain? / 100.0, Dimension::NUMBER),
+        "ppm" => (plain? / 1e6, Dimension::NUMBER),
         "cells" | "cell" => (plain?, Dimension::CELLS),
         "packets" | "packet" => (plain?, Dimension::PACKETS),
         "cells/s" | "cell/s" => (plain? * CELL_BITS, Dimension::RATE),

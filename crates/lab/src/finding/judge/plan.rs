@@ -67,7 +67,7 @@ impl Plan {
             Value::Number(number) => Ok((Term::Constant(number.value), number.dimension)),
             Value::Negative(inner) => {
                 let (term, dimension) = self.term(inner, within, measured)?;
-                Ok((Term::Negative(Box::new(term)), dimension))
+                Ok((term.negative(), dimension))
             }
             Value::Binary(operator, a, b) => {
                 let a = self.term(a, within, measured)?;
@@ -229,10 +229,11 @@ fn binary(operator: Operator, a: (Term, Dimension), b: (Term, Dimension)) -> Pla
         Operator::Over => a.1.per(b.1),
         Operator::Plus | Operator::Minus => common(&a, &b)?,
     };
-    Ok((
-        Term::Binary(operator, Box::new(a.0), Box::new(b.0)),
-        dimension,
-    ))
+    let term = match (a.0, b.0) {
+        (Term::Constant(a), Term::Constant(b)) => Term::Constant(operator.of(a, b)),
+        (a, b) => Term::Binary(operator, Box::new(a), Box::new(b)),
+    };
+    Ok((term, dimension))
 }
 
 /// The common dimension of two terms that are added or compared. A constant zero fits any dimension.
@@ -263,7 +264,8 @@ fn functional(
         }
         Kind::Of(functional, measure) => Ok((*functional, *measure, None)),
         Kind::Share(measure, beyond, bound) => {
-            let (bound_value, dimension) = point(bound, selection, measured)?;
+            let too_few = "there are too few packets for the bound of a share";
+            let (bound_value, dimension) = point(bound, selection, measured, too_few)?;
             let counts = measure.dimension().unwrap_or(dimension);
             if dimension != counts && bound_value != 0.0 {
                 let why = format!("{measure} counts {counts}, its bound {dimension}");
@@ -282,11 +284,12 @@ fn functional(
 }
 
 /// A value from all data, without an interval. Used for the bound of a share, whose error is far smaller than
-/// that of the share, and for cells of tables.
+/// that of the share, and for cells of tables. `too_few`: the reason where there is none.
 pub(super) fn point(
     value: &Value,
     selection: &Selection,
     measured: &Measured<'_>,
+    too_few: &str,
 ) -> Result<(f64, Dimension), NoValue> {
     let mut plan = Plan::default();
     let (term, dimension) = plan.term(value, selection, measured)?;
@@ -299,8 +302,7 @@ pub(super) fn point(
     let fits: Vec<f64> = fits.map(|fit| fit.statistic(&fit.pick(&values))).collect();
     let value = term.value(&values, &fits);
     if value.is_nan() {
-        let nothing = "there are too few packets for the bound of a share";
-        Err(NoValue::unknown(nothing))
+        Err(NoValue::unknown(too_few))
     } else {
         Ok((value, dimension))
     }
@@ -412,6 +414,15 @@ impl FitPlan {
 }
 
 impl Term {
+    /// The term with the other sign. Of a constant it is a constant, as arithmetic on constants is: comparisons with one
+    /// are judged otherwise.
+    fn negative(self) -> Self {
+        match self {
+            Term::Constant(value) => Term::Constant(-value),
+            term => Term::Negative(Box::new(term)),
+        }
+    }
+
     /// Value of the term for these values of leaves and fits.
     pub(super) fn value(&self, leaves: &[f64], fits: &[f64]) -> f64 {
         match self {

@@ -1,7 +1,8 @@
 //! Selects the streams from which a statistic is computed.
 
 use crate::finding::check::{
-    Each, LevelSet, LevelText, Name, ParseError, Selector, Span, of_selectors, selectors,
+    Beyond, Each, LevelSet, LevelText, Name, Number, ParseError, Selector, Span, of_selectors,
+    selectors, sign,
 };
 use crate::finding::data::StreamInfo;
 use crate::finding::dimension::Dimension;
@@ -77,8 +78,9 @@ impl Selection {
     pub fn streams(&self, streams: &[StreamInfo]) -> Result<Vec<usize>, String> {
         for selector in &self.selectors {
             known_factor(&selector.factor, streams)?;
-            let mut named = selector.which.named().iter();
-            named.try_for_each(|level| known_level(&selector.factor, level, streams))?;
+            for (beyond, level) in selector.which.named() {
+                known_level(&selector.factor, beyond, &level, streams)?;
+            }
         }
         let chosen: Vec<usize> = (0..streams.len())
             .filter(|&index| self.selectors.iter().all(|s| holds(s, &streams[index])))
@@ -113,22 +115,29 @@ fn holds(selector: &Selector, stream: &StreamInfo) -> bool {
     match &selector.which {
         LevelSet::In(levels) => levels.iter().any(|text| is(text, &level)),
         LevelSet::Not(text) => !is(text, &level),
-        LevelSet::Is(beyond, number) => {
-            let same = number.value == 0.0 || dimension(&level) == number.dimension;
-            let value = level.value.filter(|_| same);
-            value.is_some_and(|value| beyond.holds(value, number.value))
-        }
+        LevelSet::Is(beyond, number) => is_beyond(*beyond, number, &level),
     }
 }
 
 /// Does the text mean this level, as written or as a quantity? `1ms` equals `1000us`.
 fn is(text: &LevelText, level: &Level) -> bool {
-    let as_number = text.number.as_ref().zip(level.value);
+    let number = text.number.as_ref();
     text.text == level.label
-        || as_number.is_some_and(|(number, value)| {
-            let close = (number.value - value).abs() <= 1e-9 * value.abs();
-            close && number.dimension == dimension(level)
+        || number.is_some_and(|number| {
+            let value = comparable(number, level);
+            value.is_some_and(|value| (number.value - value).abs() <= 1e-9 * value.abs())
         })
+}
+
+/// Is the level on this side of the number?
+fn is_beyond(beyond: Beyond, number: &Number, level: &Level) -> bool {
+    comparable(number, level).is_some_and(|value| beyond.holds(value, number.value))
+}
+
+/// The level's value where the number counts the same. Zero needs no unit.
+fn comparable(number: &Number, level: &Level) -> Option<f64> {
+    let alike = number.value == 0.0 || dimension(level) == number.dimension;
+    level.value.filter(|_| alike)
 }
 
 /// Dimension of a level's value.
@@ -143,17 +152,24 @@ pub(crate) fn known_factor(factor: &str, streams: &[StreamInfo]) -> Result<(), S
     }
 }
 
+/// An error, a clause, if no stream has this level of the factor, or one on this side of it.
 pub(crate) fn known_level(
     factor: &str,
+    beyond: Option<Beyond>,
     text: &LevelText,
     streams: &[StreamInfo],
 ) -> Result<(), String> {
     let levels = levels(factor, streams);
-    if levels.iter().any(|level| is(text, level)) {
+    let is_meant = |level: &Level| match (beyond, &text.number) {
+        (Some(beyond), Some(number)) => is_beyond(beyond, number, level),
+        _ => is(text, level),
+    };
+    if levels.iter().any(is_meant) {
         return Ok(());
     }
+    let relation = beyond.map_or("=".to_owned(), |beyond| format!(" {} ", sign(beyond)));
     Err(format!(
-        "no trial of this run has {factor}={text} (it has {})",
+        "no trial of this run has {factor}{relation}{text} (it has {})",
         a_few(&levels)
     ))
 }
@@ -221,7 +237,7 @@ pub(super) fn fixed_levels(
 fn chosen_levels(each: &Each, streams: &[StreamInfo]) -> Result<Vec<Level>, String> {
     known_factor(&each.factor, streams)?;
     let mut wanted = each.levels.iter();
-    wanted.try_for_each(|text| known_level(&each.factor, text, streams))?;
+    wanted.try_for_each(|text| known_level(&each.factor, None, text, streams))?;
     let mut levels = levels(&each.factor, streams);
     if !each.levels.is_empty() {
         levels.retain(|level| each.levels.iter().any(|text| is(text, level)));

@@ -96,7 +96,7 @@ impl<'a> Grid<'a> {
                 column.as_ref(),
             );
             let cell = |value| {
-                let value = point(value, &at, &self.measured);
+                let value = point(value, &at, &self.measured, "there are too few values");
                 let (value, dimension) = value.map_err(|why| why.reason)?;
                 Ok(dimension.format(value))
             };

@@ -707,6 +707,13 @@ fn none_in_n_may_be_three_in_n() {
     assert!((20_000..100_000).contains(&more), "{more}");
     let note = part.statistics[0].note.as_ref().unwrap();
     assert!(note.starts_with("none of 300 packets, "), "{note}");
+    // Arithmetic without data is as good as a number.
+    let more = |bound: &str| {
+        let judged = judged(&format!("mean(lost) < {bound}"), &data);
+        judged.parts[0].comparisons[0].more_packets.unwrap()
+    };
+    assert_eq!(more("1/1000"), more("0.1 %"));
+    assert_eq!(more("-1 * -0.1 %"), more("0.1 %"));
     let none = "; none of 300 packets, so at 95 % fewer than 3 in 300 (1 %)";
     expect("mean(lost) < 5 %", &data, Verdict::True, none);
     let all = "; all of 300 packets, ";
@@ -926,6 +933,8 @@ fn levels_are_what_they_measure() {
         "mean(response | wait=1000us) > 900us",
         "mean(response | wait in [0ms, 0.1s]) < 300us",
         "mean(response | wait != 1ms) < 300us",
+        "mean(response | wait=0) < 300us",
+        "mean(response | wait in [0]) < mean(response | wait != 0)",
         "mean(response | wait > 0ms, wait < 100ms) > 900us",
         "mean(response | probe=echo, wait=100ms) < 300us",
         "not mean(response | wait=1ms) < 900us",

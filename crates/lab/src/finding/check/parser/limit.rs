@@ -73,6 +73,8 @@ impl Parser<'_> {
                 );
                 return self.error(span, message);
             }
+            let of = Value::Statistic(statistic.clone());
+            self.can_be_share(&of, Some(number.value), span)?;
             return Ok(Bound::Value(number));
         };
         let number = signed(sign, number);
