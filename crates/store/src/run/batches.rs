@@ -1,13 +1,13 @@
 //! The batches of a table, row group by row group: damage in one of them costs only that one.
 
+use super::Run;
 use super::recent::Recent;
-use super::{Run, State};
 use crate::journal::JournalReader;
 use crate::parquet_source::ParquetSource;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_schema::SchemaRef;
+use arrow_schema::{ArrowError, SchemaRef};
 use parquet::errors::ParquetError;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,16 @@ pub(super) enum Step {
     /// Some rows of one, counted from its first.
     Rows(PathBuf, Arc<ParquetSource>, usize, Range<u64>),
     /// Rows as they came.
-    Journal(PathBuf),
+    Journal(PathBuf, End),
+}
+
+/// Where a journal ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum End {
+    /// Behind a message that is whole.
+    Known,
+    /// Anywhere: it is being written, or was when its process was killed.
+    Anywhere,
 }
 
 /// Batches as they are read.
@@ -58,7 +67,7 @@ impl Step {
         match self {
             Step::RowGroup(_, source, group) => source.rows_of(*group),
             Step::Rows(.., rows) => rows.end.saturating_sub(rows.start),
-            Step::Journal(path) => JournalReader::open(path).map_or(0, |batches| {
+            Step::Journal(path, _) => JournalReader::open(path).map_or(0, |batches| {
                 let whole = batches.map_while(Result::ok);
                 whole.map(|batch| batch.num_rows() as u64).sum()
             }),
@@ -67,7 +76,7 @@ impl Step {
 
     pub(super) fn path(&self) -> &Path {
         match self {
-            Step::RowGroup(path, ..) | Step::Rows(path, ..) | Step::Journal(path) => path,
+            Step::RowGroup(path, ..) | Step::Rows(path, ..) | Step::Journal(path, _) => path,
         }
     }
 
@@ -93,7 +102,11 @@ impl Step {
             Step::Rows(_, source, group, rows) => {
                 readable(source.batches_in(*group, columns, rows.clone()))
             }
-            Step::Journal(path) => readable(JournalReader::open(path)),
+            Step::Journal(path, End::Known) => readable(JournalReader::open(path)),
+            Step::Journal(path, End::Anywhere) => readable(
+                JournalReader::open(path)
+                    .map(|batches| batches.map_while(Result::ok).map(Ok::<_, ArrowError>)),
+            ),
         }
     }
 }
@@ -155,14 +168,6 @@ impl<'a> Batches<'a> {
         }
         Some(())
     }
-
-    /// A journal that is being written ends anywhere.
-    fn note(&self, error: &str) {
-        let is_journal = self.path.extension().is_some_and(|end| end == "arrow");
-        if !is_journal || self.run.state() == State::Complete {
-            self.run.note(&self.path, error);
-        }
-    }
 }
 
 impl Iterator for Batches<'_> {
@@ -178,7 +183,7 @@ impl Iterator for Batches<'_> {
                     }
                 }
                 Some(Err(error)) => {
-                    self.note(&error);
+                    self.run.note(&self.path, &error);
                     self.reader = None;
                 }
                 None => self.open_next()?,

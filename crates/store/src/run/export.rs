@@ -2,12 +2,9 @@
 //! (RFC 4180), or a Parquet file of the same columns and values.
 
 use super::Run;
-use super::all_columns::AllColumns;
 use super::export_error::ExportError;
 use crate::folder::TRIALS;
-use crate::part;
 use crate::table::{Row, every_table};
-use crate::trial_row;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampNanosecondType, UInt8Type,
@@ -45,24 +42,12 @@ impl Run {
         known.then(|| self.folder.table(table))
     }
 
-    /// Writes a table as CSV. Rows that cannot be read are left out and noted among the problems.
+    /// Writes a table as CSV.
+    ///
+    /// # Errors
+    /// There is no such table, it cannot be read, or `out` does not take it.
     pub fn write_csv(&self, table: &str, out: &mut dyn Write) -> Result<(), ExportError> {
-        if table == TRIALS {
-            return write_batch(&trial_row::typed_batch(&self.trials)?, out);
-        }
-        let mut out = csv::Writer::from_writer(out);
-        every_table!(R => if R::TABLE == table {
-            self.write_rows_of::<R>(&mut out)?;
-            return Ok(out.flush()?);
-        });
-        Err(ExportError::NoTable(table.to_owned()))
-    }
-
-    fn write_rows_of<R: Row>(&self, out: &mut Csv<'_>) -> Result<(), ExportError> {
-        let mut all = AllColumns::of(part::schema::<R>());
-        write_heads(all.schema(), out)?;
-        let mut batches = self.batches::<R>(None, &[]);
-        batches.try_for_each(|rows| write_rows(&all.complete(&rows)?, out))
+        write_first(self.table(table, &[])?, usize::MAX, out)
     }
 
     /// Writes the same table as a Parquet file. The one in the run's folder has stamps as differences, and is there once the

@@ -1,7 +1,7 @@
 //! What a run's tables hold: packets, noise, series and the like, of one trial or of all.
 
-use super::Run;
-use super::batches::{Batches, Step};
+use super::batches::{Batches, End, Step};
+use super::{Run, State};
 use crate::folder::TRIALS;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
 use crate::regular;
@@ -127,7 +127,7 @@ impl Run {
         mut take: impl FnMut(&Record),
     ) {
         let recorded = self.steps::<Record>(None);
-        let recorded = recorded.filter(|step| !matches!(step, Step::Journal(_)));
+        let recorded = recorded.filter(|step| !matches!(step, Step::Journal(..)));
         let steps = recorded.scan(0, move |first, step| {
             let count = step.rows();
             let from = rows.start.max(*first);
@@ -320,17 +320,26 @@ impl Run {
             trial.is_none_or(|trial| trial == *running)
                 && !self.folder.part(TRIALS, *running).exists()
         });
-        running.map(|(_, path)| Step::Journal(path)).collect()
+        let end = self.end_of_journals();
+        running.map(|(_, path)| Step::Journal(path, end)).collect()
+    }
+
+    fn end_of_journals(&self) -> End {
+        match self.state() {
+            State::Partial => End::Anywhere,
+            State::Complete => End::Known,
+        }
     }
 
     fn interrupted_steps(&self) -> Vec<Step> {
         let joined = self.folder.interrupted::<Record>();
         if regular::exists(&joined) {
-            return vec![Step::Journal(joined)];
+            return vec![Step::Journal(joined, self.end_of_journals())];
         }
         let parts = self.folder.interrupted_parts::<Record>();
         let parts = parts.unwrap_or_default().into_values();
-        parts.map(Step::Journal).collect()
+        let end = self.end_of_journals();
+        parts.map(|path| Step::Journal(path, end)).collect()
     }
 
     /// The files that hold a table, or one trial of it: the table itself, or its parts of the recorded trials.
