@@ -1,5 +1,6 @@
 //! The end of a run: the parts of its trials become its tables.
 
+use crate::all_columns::AllColumns;
 use crate::digest::{FileFacts, Hashing};
 use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
@@ -135,12 +136,24 @@ fn is_table(part: &Path, schema: &SchemaRef) -> Result<bool, StoreError> {
     ))
 }
 
+/// The batches of a part, with every column that the table has by now: a version that wrote fewer may have begun the run.
+fn each_complete(
+    path: &Path,
+    schema: &SchemaRef,
+    mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut all = AllColumns::of(schema.clone());
+    each_batch(path, schema, |rows| {
+        take(all.complete(&rows).map_err(arrow(path))?)
+    })
+}
+
 /// All of a part that is small; `None` of another.
 fn small_part(path: &Path, schema: &SchemaRef) -> Option<Result<Vec<RecordBatch>, StoreError>> {
     let length = fs::symlink_metadata(path).ok()?.len();
     (length <= SMALL_PART).then(|| {
         let mut batches = Vec::new();
-        each_batch(path, schema, |batch| {
+        each_complete(path, schema, |batch| {
             batches.push(batch);
             Ok(())
         })?;
@@ -150,7 +163,7 @@ fn small_part(path: &Path, schema: &SchemaRef) -> Option<Result<Vec<RecordBatch>
 
 /// A part, however large it is.
 fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), StoreError> {
-    each_batch(path, schema, |batch| file.write(&batch))
+    each_complete(path, schema, |batch| file.write(&batch))
 }
 
 fn each_batch(
@@ -203,7 +216,7 @@ fn interrupted_rows<R: Row>(
     let path = folder.interrupted::<R>();
     let parts = folder.interrupted_parts::<R>();
     let parts = parts.map_err(StoreError::at(&folder.parts()))?;
-    let mut stream = None;
+    let (mut stream, mut all) = (None, AllColumns::of(table::schema::<R>()));
     for part in parts.values() {
         let batches = JournalReader::open(part).map_err(StoreError::at(part))?;
         for batch in batches.map_while(Result::ok) {
@@ -211,6 +224,7 @@ fn interrupted_rows<R: Row>(
                 Some(stream) => stream,
                 none => none.insert(new_stream::<R>(disk, &path)?),
             };
+            let batch = all.complete(&batch).map_err(arrow(part))?;
             stream.write(&batch).map_err(arrow(&path))?;
         }
     }
@@ -238,4 +252,53 @@ fn end_stream(disk: &SharedDisk, stream: Stream, path: &Path) -> Result<FileFact
     (file.inner_mut().sync()).map_err(StoreError::at(path))?;
     durable::put_in_place(&**disk, path)?;
     Ok(file.facts())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::disk::RealDisk;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Record;
+
+    fn without(rows: &RecordBatch, name: &str) -> RecordBatch {
+        let fields = rows.schema();
+        let others = (0..fields.fields().len()).filter(|&at| fields.field(at).name() != name);
+        rows.project(&others.collect::<Vec<_>>()).unwrap()
+    }
+
+    /// A run may be begun by one version and resumed by the next, which records more of each packet.
+    #[test]
+    fn parts_with_fewer_columns_are_joined_by_name() {
+        let runs = tempfile::tempdir().unwrap();
+        let (disk, folder) = (RealDisk::shared(), Folder(runs.path().to_owned()));
+        fs::create_dir(folder.parts()).unwrap();
+        let schema = part::schema::<Record>();
+        let due = Record::due(0, 1, 2, Method::Udp, 3_000);
+        let rows = table::batch(&table::schema::<Record>(), &[due]).unwrap();
+        let whole = AllColumns::of(schema.clone()).complete(&rows).unwrap();
+        let parts = [
+            without(&whole, "server_says"),
+            without(&whole, part::NOISE_WHO),
+            whole.clone(),
+        ];
+        for (trial, rows) in (0..).zip(&parts) {
+            let path = folder.part(Record::TABLE, trial);
+            let file = ParquetFile::create_part(&disk, &path, &rows.schema(), 1).unwrap();
+            file.write_all(rows).unwrap();
+        }
+        let mut listed = Manifest::new();
+        table::<Record>(&disk, &folder, &schema, &BTreeMap::new(), &mut listed).unwrap();
+        let mut joined = 0;
+        each_batch(&folder.table(Record::TABLE), &schema, |batch| {
+            for row in 0..batch.num_rows() {
+                assert_eq!(batch.slice(row, 1).columns(), whole.columns());
+                joined += 1;
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(joined, parts.len());
+    }
 }

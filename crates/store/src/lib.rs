@@ -30,6 +30,7 @@
 #![forbid(unsafe_code)]
 
 pub mod adopt;
+mod all_columns;
 mod content;
 mod digest;
 pub mod disk;

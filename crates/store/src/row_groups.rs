@@ -4,7 +4,7 @@
 //! the same byte for byte.
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Fields, SchemaRef};
+use arrow_schema::{FieldRef, Fields, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions,
@@ -68,7 +68,18 @@ impl<W: Write + Send> RowGroups<W> {
     }
 
     /// Adds rows, where a row group is full to the next one.
+    ///
+    /// # Errors
+    /// They cannot be written, or have other columns than the file, which would come under the wrong names.
     pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let found = batch.schema_ref().fields();
+        let is_same = |(one, other): (&FieldRef, &FieldRef)| {
+            one.name() == other.name() && one.data_type() == other.data_type()
+        };
+        if found.len() != self.fields.len() || !found.iter().zip(&self.fields).all(is_same) {
+            let why = "the rows have other columns than the file";
+            return Err(ParquetError::General(why.to_owned()));
+        }
         let mut from = 0;
         while from < batch.num_rows() {
             let fit = (batch.num_rows() - from).min(self.most - self.rows);
@@ -247,6 +258,15 @@ mod tests {
                 assert_eq!(file, expected(&batches, most), "{sizes:?}, {most}");
             }
         }
+    }
+
+    #[test]
+    fn rows_of_other_columns_are_refused() {
+        let mut groups = RowGroups::create(Vec::new(), &schema(), properties(9)).unwrap();
+        let rows = batch(0, 3);
+        assert!(groups.write(&rows.project(&[0]).unwrap()).is_err());
+        assert!(groups.write(&rows.project(&[1, 0]).unwrap()).is_err());
+        groups.write(&rows).unwrap();
     }
 
     #[test]

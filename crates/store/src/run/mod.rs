@@ -4,7 +4,6 @@
 //! is left out and named by [`Run::damage`]; the rest is read all the same, and what shows it refuses it then.
 
 mod ahead;
-mod all_columns;
 mod batches;
 mod export;
 mod export_error;

@@ -2,9 +2,9 @@
 
 use super::Run;
 use super::ahead::Ahead;
-use super::all_columns::AllColumns;
 use super::batches::{Reader, Step};
 use super::export_error::ExportError;
+use crate::all_columns::AllColumns;
 use crate::error::StoreError;
 use crate::folder::TRIALS;
 use crate::part;

@@ -5,24 +5,24 @@ use arrow_schema::{ArrowError, DataType, SchemaRef};
 
 /// Makes batches have every column of a table: those that have not been written yet have no noise, older versions wrote fewer
 /// columns, and one without a value is not read.
-pub(super) struct AllColumns {
+pub(crate) struct AllColumns {
     schema: SchemaRef,
     /// Columns without a value, one of each type: all of that type share what it holds.
     empty: Vec<ArrayRef>,
 }
 
 impl AllColumns {
-    pub(super) const fn of(schema: SchemaRef) -> Self {
+    pub(crate) const fn of(schema: SchemaRef) -> Self {
         let empty = Vec::new();
         Self { schema, empty }
     }
 
-    pub(super) const fn schema(&self) -> &SchemaRef {
+    pub(crate) const fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     /// These rows with all columns.
-    pub(super) fn complete(&mut self, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    pub(crate) fn complete(&mut self, rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
         if *rows.schema_ref() == self.schema {
             return Ok(rows.clone());
         }
