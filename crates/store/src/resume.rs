@@ -110,7 +110,7 @@ fn tidy(disk: &dyn Disk, folder: &Folder, environment: Value) -> Result<Resumed,
     let (done, interrupted, damaged) = if is_joined {
         (trials_of(folder)?, BTreeSet::new(), Vec::new())
     } else {
-        take_up(disk, folder)?
+        take_up(disk, folder, &experiment)?
     };
     durable::sync_folder(disk, &folder.0)?;
     Ok(Resumed {
@@ -156,7 +156,7 @@ fn trials_of(folder: &Folder) -> Result<BTreeSet<u32>, StoreError> {
 
 type Standing = (BTreeSet<u32>, BTreeSet<u32>, Vec<PathBuf>);
 
-fn take_up(disk: &dyn Disk, folder: &Folder) -> Result<Standing, StoreError> {
+fn take_up(disk: &dyn Disk, folder: &Folder, experiment: &str) -> Result<Standing, StoreError> {
     let parts = folder.parts();
     durable::create_folder(disk, &parts)?;
     // A process that was killed may have left names that nothing made sure of. What they stand for is about to go.
@@ -165,7 +165,7 @@ fn take_up(disk: &dyn Disk, folder: &Folder) -> Result<Standing, StoreError> {
     remove_unfinished(disk, &parts)?;
     forget_tables(disk, folder)?;
     remove_joined(disk, folder)?;
-    let damaged = set_damaged_aside(disk, folder)?;
+    let damaged = set_damaged_aside(disk, folder, has_procedure(experiment))?;
     let (done, interrupted) = interrupted::settle(disk, folder)?;
     durable::sync_folder(disk, &parts)?;
     Ok((done, interrupted, damaged))
@@ -192,13 +192,29 @@ fn remove_joined(disk: &dyn Disk, folder: &Folder) -> Result<(), StoreError> {
     durable::remove(disk, &folder.table(TRIALS))
 }
 
-/// Moves the parts of trials that cannot be read out of the way, so that those trials are repeated.
-fn set_damaged_aside(disk: &dyn Disk, folder: &Folder) -> Result<Vec<PathBuf>, StoreError> {
+/// Is each trial chosen by what the trials before it gave?
+fn has_procedure(experiment: &str) -> bool {
+    let experiment: toml::Table = experiment.parse().unwrap_or_default();
+    let design = experiment.get("design").and_then(toml::Value::as_table);
+    design.is_some_and(|design| design.contains_key("procedure"))
+}
+
+/// Moves the parts of trials that cannot be read out of the way, so that those trials are repeated; and if each was chosen by
+/// those before it, of all that came after them. The last first: a resume that is killed here does the rest the next time.
+fn set_damaged_aside(
+    disk: &dyn Disk,
+    folder: &Folder,
+    by_those_before: bool,
+) -> Result<Vec<PathBuf>, StoreError> {
     let mut aside = Vec::new();
-    for &trial in folder.recorded_parts(TRIALS)?.keys() {
-        if is_readable(folder, trial) {
-            continue;
-        }
+    let mut is_void = false;
+    let void = |trial: &u32| {
+        is_void = (is_void && by_those_before) || !is_readable(folder, *trial);
+        is_void
+    };
+    let recorded = folder.recorded_parts(TRIALS)?.into_keys();
+    let void: Vec<u32> = recorded.filter(void).collect();
+    for trial in void.into_iter().rev() {
         // Its row last: while that is in place, the next resume comes back to this trial.
         for table in every_table!(R => R::TABLE) {
             aside.extend(set_aside(disk, folder, table, trial)?);

@@ -3,7 +3,7 @@
 use crate::harness::*;
 use delaylab_store::run::{OpenError, Run, State};
 use delaylab_store::verify::{Mismatch, runs_in, verify};
-use delaylab_store::writer::RunWriter;
+use delaylab_store::writer::{NewRun, RunWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -500,5 +500,31 @@ mod long {
     #[test]
     fn wrong_bytes_at_many_places_never_end_the_process() {
         wrong_bytes_end_no_process(MANY);
+    }
+}
+
+/// Each trial of a procedure is chosen by what those before it gave: after one that is repeated, all are.
+#[test]
+fn what_came_after_a_damaged_trial_of_a_procedure_is_repeated() {
+    for (experiment, done) in [
+        ("name = \"sample\"\n", vec![0, 2, 3]),
+        ("[design.procedure]\nname = \"throughput\"\n", vec![0]),
+    ] {
+        let runs = tempfile::tempdir().unwrap();
+        let new = NewRun {
+            name: "sample",
+            world: "live",
+            started: Some(started()),
+            experiment,
+            environment: &serde_json::json!({}),
+        };
+        let writer = RunWriter::create(runs.path(), &new).unwrap();
+        (0..4).for_each(|trial| write_trial(&writer, trial, 2));
+        let folder = writer.folder().to_owned();
+        drop(writer);
+        fs::write(folder.join("parts/records-1.parquet"), "").unwrap();
+        let (_, resumed) = RunWriter::resume(&folder).unwrap();
+        assert_eq!(resumed.done.into_iter().collect::<Vec<_>>(), done);
+        assert!(!resumed.damaged.is_empty());
     }
 }
