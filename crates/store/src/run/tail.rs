@@ -9,6 +9,7 @@ use arrow_ipc::reader::StreamDecoder;
 use delaylab_model::record::Record;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -23,9 +24,20 @@ pub struct Tail {
     journals: BTreeMap<u32, Journal>,
 }
 
+/// What a look at a run in progress tells.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// This trial began, if another attempt did before, once more: the records of that one are not of this one.
+    Began(u32),
+    /// The next record of a trial.
+    Record(&'a Record),
+}
+
 /// How far a journal is read.
 #[derive(Debug, Default)]
 struct Journal {
+    /// Its file: that of a trial which is repeated is another one of the same name.
+    file: (u64, u64),
     decoder: StreamDecoder,
     /// Bytes that the decoder has had.
     read: u64,
@@ -42,18 +54,19 @@ impl Tail {
         }
     }
 
-    /// Hands over the records that have come since the last time, and says which trials are under way.
+    /// Hands over the records that have come since the last time, and which trials began, and says which trials are under
+    /// way.
     ///
     /// # Errors
     /// Where the folder cannot be read, as when the run has ended and got its name.
-    pub fn read(&mut self, mut take: impl FnMut(&Record)) -> io::Result<Vec<u32>> {
+    pub fn read(&mut self, mut take: impl FnMut(Told<'_>)) -> io::Result<Vec<u32>> {
         std::fs::metadata(&self.folder.0)?;
         let mut running = self.folder.journals::<Record>()?;
         running.retain(|trial, _| !self.folder.part(TRIALS, *trial).exists());
         self.journals.retain(|trial, _| running.contains_key(trial));
         for (trial, path) in &running {
             let journal = self.journals.entry(*trial).or_default();
-            match journal.read(path, &mut take) {
+            match journal.read(*trial, path, &mut take) {
                 // It ended while we looked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 done => done?,
@@ -69,8 +82,17 @@ impl Tail {
 }
 
 impl Journal {
-    fn read(&mut self, path: &Path, take: &mut impl FnMut(&Record)) -> io::Result<()> {
+    fn read(&mut self, trial: u32, path: &Path, take: &mut impl FnMut(Told<'_>)) -> io::Result<()> {
         let mut file = regular::open(path)?;
+        let facts = file.metadata()?;
+        let this = (facts.dev(), facts.ino());
+        if this != self.file || facts.len() < self.read {
+            *self = Self {
+                file: this,
+                ..Self::default()
+            };
+            take(Told::Began(trial));
+        }
         file.seek(SeekFrom::Start(self.read))?;
         while !self.is_damaged {
             let mut piece = Vec::with_capacity(PIECE);
@@ -90,12 +112,12 @@ impl Journal {
     }
 
     /// `None` where this is no journal.
-    fn decode(&mut self, mut bytes: Buffer, take: &mut impl FnMut(&Record)) -> Option<()> {
+    fn decode(&mut self, mut bytes: Buffer, take: &mut impl FnMut(Told<'_>)) -> Option<()> {
         let mut rows = Vec::new();
         while !bytes.is_empty() {
             if let Some(batch) = self.decoder.decode(&mut bytes).ok()? {
                 table::read_into(&batch, &mut rows).ok()?;
-                rows.iter().for_each(&mut *take);
+                rows.iter().for_each(|record| take(Told::Record(record)));
             }
         }
         Some(())
@@ -107,6 +129,39 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::writer::lock;
+
+    /// A resume moves the journal of the interrupted attempt away and begins another of the same name.
+    #[test]
+    fn a_trial_that_begins_again_is_read_from_its_beginning() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder(runs.path().to_owned());
+        let write = |records: u64| {
+            let path = folder.journal::<Record>(3);
+            let schema = table::schema::<Record>();
+            let due = |seq| Record::due(3, 0, seq, delaylab_model::method::Method::Udp, 5);
+            let rows: Vec<_> = (0..records).map(due).collect();
+            let batch = table::batch(&schema, &rows).unwrap();
+            let file = std::fs::File::create(path).unwrap();
+            let mut stream = arrow_ipc::writer::StreamWriter::try_new(file, &schema).unwrap();
+            stream.write(&batch).unwrap();
+        };
+        let mut tail = Tail::new(runs.path());
+        let mut look = || {
+            let (mut began, mut records) = (0, 0);
+            let running = tail.read(|told| match told {
+                Told::Began(_) => began += 1,
+                Told::Record(_) => records += 1,
+            });
+            assert_eq!(running.unwrap(), [3]);
+            (began, records)
+        };
+        write(500);
+        assert_eq!(look(), (1, 500));
+        assert_eq!(look(), (0, 0));
+        std::fs::rename(folder.journal::<Record>(3), runs.path().join("aside")).unwrap();
+        write(2);
+        assert_eq!(look(), (1, 2));
+    }
 
     #[test]
     fn a_run_that_no_process_writes_is_idle() {
