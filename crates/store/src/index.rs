@@ -3,8 +3,8 @@
 //! It is worked out from the folders and kept in SQLite beside them. It is never the only copy of
 //! anything: it may be deleted at any time, and mends itself.
 
-use crate::folder::{ENVIRONMENT, Folder, PARTIAL, in_order};
-use crate::manifest;
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, PARTIAL, TRIALS, in_order};
+use crate::manifest::{self, Manifest};
 use crate::overview::Overview;
 use crate::run::{Run, State};
 use crate::table::Row as _;
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below, and with what an overview says.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 /// A row a run.
 const TABLE: &str = "CREATE TABLE runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,
@@ -266,6 +266,7 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
     }
     let run = Run::open_as_it_is(&folder.0).ok();
     let run = run.as_ref();
+    let damage = damage_at_a_glance(&folder, &listed).or_else(|| run?.damage());
     let packets = listed.files.get(&format!("{}.parquet", Record::TABLE));
     Some(Entry {
         name: run.and_then(Run::name).map(str::to_owned),
@@ -273,9 +274,26 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
         started_utc: run.and_then(Run::started_utc).map(str::to_owned),
         trials: listed.trials.unwrap_or(0),
         records: packets.and_then(|packets| packets.rows).unwrap_or(0),
-        overview: run.map(Overview::new).unwrap_or_default(),
-        ..entry(None)
+        // What came of it is said of files that are as they were recorded.
+        overview: run
+            .filter(|_| damage.is_none())
+            .map(Overview::new)
+            .unwrap_or_default(),
+        ..entry(damage)
     })
+}
+
+/// What is wrong with the files that are read for this, and with the others as far as their names and lengths tell.
+fn damage_at_a_glance(folder: &Folder, listed: &Manifest) -> Option<String> {
+    let trials = format!("{TRIALS}.parquet");
+    let read = [EXPERIMENT, FINDINGS, &trials];
+    let mut read = read
+        .iter()
+        .filter_map(|name| listed.mismatch(&folder.0, name));
+    let lengths = || listed.mismatches_in_length(&folder.0).next();
+    let found = read.next().or_else(lengths);
+    let found = found.or_else(|| listed.strangers(folder).next());
+    found.map(|mismatch| mismatch.to_string())
 }
 
 /// The same of a run without a manifest, or in progress.

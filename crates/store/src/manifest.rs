@@ -102,6 +102,10 @@ impl Manifest {
 
     /// What is wrong with one of its files; `None` where it is as it was recorded, or is not listed.
     pub(crate) fn mismatch(&self, folder: &Path, name: &str) -> Option<Mismatch> {
+        self.mismatch_by(differs, folder, name)
+    }
+
+    fn mismatch_by(&self, differs: Differs, folder: &Path, name: &str) -> Option<Mismatch> {
         let recorded = self.files.get(name)?;
         let why = match differs(&folder.join(name), recorded) {
             Ok(None) => return None,
@@ -122,6 +126,15 @@ impl Manifest {
     ) -> impl Iterator<Item = Mismatch> + 'a {
         let names = self.files.keys();
         names.filter_map(|name| self.mismatch(folder, name))
+    }
+
+    /// The files that are missing or have another length, without a look at what is in them.
+    pub(crate) fn mismatches_in_length<'a>(
+        &'a self,
+        folder: &'a Path,
+    ) -> impl Iterator<Item = Mismatch> + 'a {
+        let names = self.files.keys();
+        names.filter_map(|name| self.mismatch_by(differs_in_length, folder, name))
     }
 
     /// What a finished run has and should not: files that its readers would read, and that were not recorded.
@@ -152,17 +165,20 @@ pub(crate) fn read_by_name(folder: &Folder) -> Vec<String> {
     names
 }
 
-/// How a file's content differs from what was recorded.
+/// How a file differs from what was recorded.
+type Differs = fn(&Path, &FileFacts) -> io::Result<Option<String>>;
+
+fn differs_in_length(path: &Path, recorded: &FileFacts) -> io::Result<Option<String>> {
+    let bytes = regular::open(path)?.metadata()?.len();
+    let differs = bytes != recorded.bytes;
+    Ok(differs.then(|| format!("has {bytes} bytes of {} that were recorded", recorded.bytes)))
+}
+
 fn differs(path: &Path, recorded: &FileFacts) -> io::Result<Option<String>> {
-    let file = regular::open(path)?;
-    let bytes = file.metadata()?.len();
-    if bytes != recorded.bytes {
-        return Ok(Some(format!(
-            "has {bytes} bytes of {} that were recorded",
-            recorded.bytes
-        )));
+    if let Some(why) = differs_in_length(path, recorded)? {
+        return Ok(Some(why));
     }
-    let found = FileFacts::of_open_file(file)?;
+    let found = FileFacts::of_open_file(regular::open(path)?)?;
     let changed = !found.is_same(recorded);
     Ok(changed.then(|| "its content has changed since it was recorded (SHA-256)".to_owned()))
 }

@@ -3,6 +3,7 @@
 use crate::folder::{PARTIAL, UNDATED, in_order};
 use crate::index::Index;
 use crate::latest::LATEST;
+use crate::verify::is_run;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,11 +28,13 @@ pub fn resolve_run(asked: &str, runs: &Path) -> Result<PathBuf, ResolveError> {
         PathBuf::from(asked),
     ];
     // Without its links: a run is known by the name of its folder.
-    let mut found = named.iter().filter_map(|path| fs::canonicalize(path).ok());
-    found
-        .find(|path| path.is_dir())
-        .or_else(|| newest(runs).filter(|_| asked == LATEST))
+    let found = named.iter().filter_map(|path| fs::canonicalize(path).ok());
+    let found: Vec<PathBuf> = found.filter(|path| path.is_dir()).collect();
+    // A folder with nothing of a run in it may have the name of an experiment.
+    let run = found.iter().find(|path| is_run(path)).cloned();
+    run.or_else(|| newest(runs).filter(|_| asked == LATEST))
         .or_else(|| newest_of(asked, runs))
+        .or_else(|| found.into_iter().next())
         .ok_or_else(|| ResolveError {
             asked: asked.to_owned(),
             runs: runs.to_owned(),

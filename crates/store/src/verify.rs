@@ -103,7 +103,7 @@ pub fn runs_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 /// Is there anything of a run in it?
-fn is_run(folder: &Path) -> bool {
+pub(crate) fn is_run(folder: &Path) -> bool {
     let at = Folder(folder.to_owned());
     let has_manifest = crate::regular::exists(&at.file(MANIFEST));
     has_manifest

@@ -116,6 +116,37 @@ fn a_missing_or_broken_index_is_made_anew() {
     assert_eq!(list(runs.path()), good);
 }
 
+/// Nothing is said of what came of a run of which a file is not what was recorded.
+#[test]
+fn a_changed_or_missing_file_is_said_of_its_run() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = write_run(runs.path(), &[0, 1], 10).folder;
+    type Harm = fn(&Path);
+    let harms: [(&str, Harm); 3] = [
+        ("findings.json", |path| {
+            let text = fs::read_to_string(path).unwrap();
+            fs::write(path, text.replace("holds", "false")).unwrap();
+        }),
+        ("trials.parquet", |path| {
+            let bytes: Vec<u8> = fs::read(path).unwrap().into_iter().rev().collect();
+            fs::write(path, bytes).unwrap();
+        }),
+        ("records.parquet", |path| fs::remove_file(path).unwrap()),
+    ];
+    for (file, harm) in harms {
+        let path = run.join(file);
+        let whole = fs::read(&path).unwrap();
+        harm(&path);
+        fs::remove_file(runs.path().join(".index.sqlite")).unwrap();
+        let listed = Index::open(runs.path()).unwrap().list().unwrap();
+        let damage = listed[0].damage.as_deref().unwrap_or_default();
+        assert!(damage.starts_with(file), "{file}: {damage}");
+        assert_eq!(listed[0].name.as_deref(), Some("sample"));
+        assert_eq!(listed[0].overview, Overview::default());
+        fs::write(&path, whole).unwrap();
+    }
+}
+
 #[test]
 fn folders_that_are_no_runs_are_left_out() {
     let runs = tempfile::tempdir().unwrap();
@@ -139,6 +170,11 @@ fn a_run_is_found_by_name_by_latest_and_by_path() {
     assert_eq!(find(&format!("{FIRST}-2.partial")), partial);
     let (name, _) = FIRST.rsplit_once('-').unwrap();
     assert_eq!(find(name), partial);
+    // Notes with the name of the experiment are no run of it.
+    fs::create_dir(runs.join(name)).unwrap();
+    assert_eq!(find(name), partial);
+    fs::create_dir(runs.join("notes")).unwrap();
+    assert_eq!(find("notes"), runs.join("notes"));
 
     fs::remove_file(runs.join("latest")).unwrap();
     assert_eq!(find("latest"), partial);
