@@ -1,6 +1,6 @@
 //! What processes that were killed left among runs.
 
-use crate::folder::{ENVIRONMENT, PARTIAL, in_order};
+use crate::folder::{ENVIRONMENT, PARTIAL, UNDATED, in_order};
 use crate::regular;
 use serde_json::Value;
 use std::fs::{self, DirEntry, File};
@@ -19,6 +19,8 @@ pub struct Killed {
     pub interrupted: Vec<PathBuf>,
     /// Hidden folders of runs that were killed before they had a name: nothing is recorded in them.
     pub nameless: Vec<PathBuf>,
+    /// Files of other tools that were being read as runs: they are to be read again.
+    pub imports: Vec<PathBuf>,
 }
 
 impl Killed {
@@ -31,14 +33,18 @@ impl Killed {
             if !is_left(&entry) {
                 continue;
             }
-            if entry.file_name().to_string_lossy().starts_with('.') {
-                found.nameless.push(path);
+            let left = if entry.file_name().to_string_lossy().starts_with('.') {
+                &mut found.nameless
+            } else if environment(&path)["imported"].is_object() {
+                &mut found.imports
             } else {
-                found.interrupted.push(path);
-            }
+                &mut found.interrupted
+            };
+            left.push(path);
         }
         found.interrupted.sort_by_key(|path| begun(path));
         found.nameless.sort();
+        found.imports.sort();
         found
     }
 }
@@ -50,7 +56,8 @@ fn is_left(entry: &DirEntry) -> bool {
     let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
     let is_left = match name.starts_with('.') {
         true => is_temporary(&name) && is_old(entry),
-        false => name.ends_with(PARTIAL) && !is_shard(&path),
+        // A shard waits to be merged.
+        false => name.ends_with(PARTIAL) && environment(&path)["shard"].is_null(),
     };
     is_folder && is_left && is_idle(&path)
 }
@@ -68,10 +75,9 @@ fn is_old(entry: &DirEntry) -> bool {
     age.is_some_and(|age| age > BEGINS_WITHIN)
 }
 
-fn is_shard(folder: &Path) -> bool {
+fn environment(folder: &Path) -> Value {
     let environment = regular::text(&folder.join(ENVIRONMENT)).unwrap_or_default();
-    let environment: Value = serde_json::from_str(&environment).unwrap_or_default();
-    !environment["shard"].is_null()
+    serde_json::from_str(&environment).unwrap_or_default()
 }
 
 /// Does no process hold the lock of a run that is written?
@@ -79,12 +85,13 @@ pub(crate) fn is_idle(folder: &Path) -> bool {
     File::open(folder).is_ok_and(|folder| folder.try_lock_shared().is_ok())
 }
 
-/// When a run began, as its name has it, and which of those that began in that second it is.
-fn begun(folder: &Path) -> (String, u32) {
+/// When a run began, as its name has it, and which of those that began in that second it is. One whose beginning is not
+/// known comes before all others.
+fn begun(folder: &Path) -> (Option<String>, u32) {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let (stem, number) = in_order(&name);
     let when = stem.rsplit_once('-').map_or(stem, |(_, when)| when);
-    (when.to_owned(), number)
+    ((when != UNDATED).then(|| when.to_owned()), number)
 }
 
 #[cfg(test)]
@@ -110,6 +117,8 @@ mod tests {
             "s-shard-1-of-2-20260104T000000Z.partial",
             "{\"shard\": \"1/2\"}",
         );
+        let undated = make("p-undated.partial", "{}");
+        let import = make("i-undated.partial", "{\"imported\": {}}");
         let busy = make("c-20260105T000000Z.partial", "{}");
         let _held = lock(&busy).unwrap();
         let old = make(".c-0123456789abcdef", "{}");
@@ -119,7 +128,8 @@ mod tests {
         let other = make(".cache", "{}");
         File::open(&other).unwrap().set_modified(long_ago).unwrap();
         let found = Killed::among(runs.path());
-        assert_eq!(found.interrupted, [first, second, late]);
+        assert_eq!(found.interrupted, [undated, first, second, late]);
+        assert_eq!(found.imports, [import]);
         assert_eq!(found.nameless, [old]);
         assert_eq!(Killed::among(&runs.path().join("none")), Killed::default());
     }

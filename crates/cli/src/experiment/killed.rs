@@ -1,6 +1,7 @@
 //! What is said of runs that were killed.
 
 use crate::terminal;
+use delaylab_model::shell::quoted;
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::killed::Killed;
 use std::path::Path;
@@ -17,6 +18,12 @@ pub fn say(runs: &Path) {
             shortest(folder)
         ));
     }
+    for folder in &killed.imports {
+        terminal::say(format!(
+            "{} is what an import left that was killed: it can be removed, and the file imported again",
+            shortest(folder)
+        ));
+    }
 }
 
 /// How to continue the run that was interrupted last; `None` where none was.
@@ -28,7 +35,8 @@ pub fn interrupted(killed: &Killed) -> Option<String> {
         more => format!(", and {more} before it"),
     };
     let last = shortest(last);
+    let named = quoted(&last);
     Some(format!(
-        "{last} was interrupted{others}. Continue it with `delaylab resume {last}`, or remove the folder"
+        "{last} was interrupted{others}. Continue it with `delaylab resume {named}`, or remove the folder"
     ))
 }

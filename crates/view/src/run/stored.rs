@@ -401,10 +401,12 @@ fn flatten(prefix: &str, value: &Value, pairs: &mut Vec<(String, String)>) {
             pairs.push((prefix.to_owned(), words.join(" ")));
         }
         Value::Array(items) => {
-            for item in items {
-                // A measure of a condition: its name is in it.
-                let name = item["name"].as_str().unwrap_or("");
-                pairs.push((below(name), word(&item["state"])));
+            for (item, number) in items.iter().zip(1..) {
+                match item["name"].as_str() {
+                    // A measure of a condition.
+                    Some(name) => pairs.push((below(name), word(&item["state"]))),
+                    None => flatten(&below(&number.to_string()), item, pairs),
+                }
             }
         }
         Value::Null => {}
@@ -420,5 +422,31 @@ fn word(value: &Value) -> String {
             words.join(": ")
         }
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn runs_that_another_was_made_of_are_facts_of_it() {
+        let tree = json!({
+            "merged": [{ "run": "a.partial", "shard": "1/2", "host": { "kernel": "6.1" } }],
+            "conditions": { "quiet": [{ "name": "governor", "state": "applied" }] },
+        });
+        let facts = environment(&tree);
+        for (name, word) in [
+            ("merged.1.run", "a.partial"),
+            ("merged.1.shard", "1/2"),
+            ("merged.1.host.kernel", "6.1"),
+            ("conditions.quiet.governor", "applied"),
+        ] {
+            assert!(
+                facts.contains(&(name.to_owned(), word.to_owned())),
+                "{facts:?}"
+            );
+        }
     }
 }
