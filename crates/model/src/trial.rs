@@ -43,7 +43,8 @@ pub struct Target {
 }
 
 /// What takes load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Server {
     /// `delaylab reflect --accept-load`.
     #[default]

@@ -1,5 +1,6 @@
 //! What is written down of this host and of how it was asked: `environment.json`.
 
+use crate::options::LiveOptions;
 use delaylab_kernel::host_info::HostInfo;
 use delaylab_live::condition::{Applied, Measure, Options};
 use delaylab_model::probe::HostCondition;
@@ -17,6 +18,9 @@ struct Environment<'a> {
     supplied: Vec<String>,
     /// Where live probes went.
     target: Option<&'a str>,
+    /// How a live run reaches it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<&'a LiveOptions>,
     /// This host.
     host: HostInfo,
     /// Which share of the run's trials it carries out.
@@ -48,6 +52,7 @@ pub fn of_parts(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,
         target: None,
+        live: None,
         host: HostInfo::read(),
         shard: None,
         merged,
@@ -59,6 +64,7 @@ pub fn of_parts(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
 pub fn document(
     supplied: Vec<String>,
     target: Option<&str>,
+    live: Option<&LiveOptions>,
     shard: Option<Shard>,
     conditions: &[HostCondition],
 ) -> Value {
@@ -66,6 +72,7 @@ pub fn document(
         delaylab: env!("CARGO_PKG_VERSION"),
         supplied,
         target,
+        live,
         host: HostInfo::read(),
         shard,
         merged: &[],

@@ -2,7 +2,7 @@
 
 use crate::environment;
 use crate::error::RunnerError;
-use crate::options::RunOptions;
+use crate::options::{LiveOptions, RunOptions};
 use crate::run_folder;
 use crate::share::{self, Share};
 use crate::worlds::OpenWorld;
@@ -69,6 +69,8 @@ struct Prepared {
     share: Option<Share>,
     /// The words in which it was asked for.
     supplied: Vec<String>,
+    /// Of a live run: what those who resume it need of how it was asked for.
+    live: Option<LiveOptions>,
 }
 
 impl Prepared {
@@ -89,6 +91,7 @@ impl Prepared {
             Some(share) => share.of(planned)?,
         };
         let plan = plan(&resolved, &planned, world.at_once(), done, recorded)?;
+        let is_live = resolved.world == WorldName::Live;
         Ok(Self {
             resolved,
             world,
@@ -99,6 +102,7 @@ impl Prepared {
             stop_means: options.stop_means,
             share: options.share.clone(),
             supplied: options.supplied.clone(),
+            live: is_live.then(|| options.live()),
         })
     }
 }
@@ -172,6 +176,7 @@ impl Started<Nowhere> {
             resolved,
             planned,
             supplied,
+            live,
             world,
             share,
             ..
@@ -191,6 +196,7 @@ impl Started<Nowhere> {
             environment: &environment::document(
                 supplied.clone(),
                 world.target_name(),
+                live.as_ref(),
                 shard,
                 &conditions,
             ),

@@ -192,7 +192,7 @@ fn part(donor: &Donor) -> MergedPart {
 /// Fails where a run is of another experiment, or of another version of this program.
 fn belongs_to(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
     same_experiment(experiment, donor)?;
-    same_version(donor)
+    same_version(donor.folder(), donor.environment())
 }
 
 fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
@@ -210,16 +210,20 @@ fn same_experiment(experiment: &str, donor: &Donor) -> Result<(), RunnerError> {
     )))
 }
 
-fn same_version(donor: &Donor) -> Result<(), RunnerError> {
+/// Refuses a simulation by another version.
+///
+/// # Errors
+/// It is refused.
+pub fn same_version(folder: &Path, environment: &Value) -> Result<(), RunnerError> {
     let version = env!("CARGO_PKG_VERSION");
-    let theirs = donor.environment()["delaylab"].as_str().unwrap_or("?");
+    let theirs = environment["delaylab"].as_str().unwrap_or("?");
     if theirs == version {
         return Ok(());
     }
     Err(RunnerError::usage(format!(
         "{} was simulated by delaylab {theirs}, and this is {version}: simulations of two versions are not one run. Run \
-         that shard again by this version",
-        shortest(donor.folder())
+         it again by this version",
+        shortest(folder)
     )))
 }
 
@@ -250,16 +254,16 @@ fn all_there(resolved: &Resolved, donors: &[Donor]) -> Result<(), RunnerError> {
     let mut remedies = Vec::new();
     let mut unmet = missing.clone();
     for donor in donors {
-        if let Some(shard) = of_run(donor.folder(), donor.environment())? {
-            let before = unmet.len();
-            unmet.retain(|&place| !shard.has(place));
-            if unmet.len() < before {
-                let folder = shortest(donor.folder());
-                remedies.push(format!(
-                    "{folder} is not at its end: `delaylab resume {}`",
-                    quoted(&folder)
-                ));
-            }
+        let shard = of_run(donor.folder(), donor.environment())?;
+        let before = unmet.len();
+        // A run that is no shard has all trials.
+        unmet.retain(|&place| shard.is_some_and(|shard| !shard.has(place)));
+        if unmet.len() < before {
+            let folder = shortest(donor.folder());
+            remedies.push(format!(
+                "{folder} is not at its end: `delaylab resume {}`",
+                quoted(&folder)
+            ));
         }
     }
     remedies.extend(absent_shards(donors, &unmet)?);

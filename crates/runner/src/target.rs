@@ -3,6 +3,7 @@
 use crate::error::RunnerError;
 use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::trial::{LoadTarget, Server};
+use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Which of a name's addresses are wanted.
@@ -68,7 +69,7 @@ pub fn port_behind(name: &str) -> Option<(&str, u16)> {
 }
 
 /// A host that takes load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadServer {
     /// What listens there.
     pub server: Server,
@@ -79,7 +80,7 @@ pub struct LoadServer {
 }
 
 /// Where load goes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LoadChoice {
     /// To this server; `None`: to the target.
     pub server: Option<LoadServer>,

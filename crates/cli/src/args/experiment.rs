@@ -176,7 +176,7 @@ impl ShownArgs {
 #[command(mut_arg("output", |output| output.help("Directory of runs, in which it is looked for by name: the run stays where it is")))]
 #[command(after_help = "\
 Trials that are complete stay as they are. The one that was interrupted is repeated; what it had \
-recorded is kept apart, in interrupted.arrow.")]
+recorded is kept apart, in interrupted.arrow. Packets and load go where they went when the run began.")]
 pub struct ResumeArgs {
     /// The run: directory (NAME-TIME.partial), name, or `latest`
     pub run: String,
@@ -188,6 +188,11 @@ pub struct ResumeArgs {
     /// Key shared with the target's reflector [env: DELAYLAB_KEY holds the key itself]
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
+
+    /// Send load, or more than 1000 packets or 10 Mbit in a second, to a host that is not this one, where this was not
+    /// allowed when the run began
+    #[arg(long)]
+    pub allow_load: bool,
 
     /// Who takes load.
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! The end of a run whose trials are all recorded: findings, tables, report.
 
+use super::run::resumable;
 use crate::args::experiment::ShownArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};
@@ -38,7 +39,15 @@ pub struct Concluded {
 
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
 pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
-    let (Finished { folder, warnings }, judged) = recorded.finish()?;
+    let unfinished = recorded.folder().to_owned();
+    let finished = recorded.finish().map_err(Failed::from);
+    let (Finished { folder, warnings }, judged) = finished.map_err(|failed| {
+        // Once it has its name, nothing is left to resume.
+        match unfinished.exists() {
+            true => resumable(failed, &unfinished.display().to_string()),
+            false => failed,
+        }
+    })?;
     for warning in warnings {
         terminal::say(format!("warning: {warning}"));
     }

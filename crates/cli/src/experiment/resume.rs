@@ -9,6 +9,7 @@ use crate::stop::catch_stop;
 use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
+use delaylab_model::experiment::WorldName;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::Started;
@@ -46,15 +47,18 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         text: resumed.experiment,
     };
     let resolved = resolve::again(source)?;
+    if resolved.world == WorldName::Sim {
+        shard::same_version(&folder, &resumed.environment)?;
+    }
     let options = RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,
-        // Load was allowed when the run was started.
-        allow_load: true,
+        allow_load: args.allow_load,
         threads: args.threads,
         share: shard::of_run(&folder, &resumed.environment)?.map(Share::Shard),
         ..with_load(&args.load)
     };
+    let options = options.as_begun(&resumed.environment)?;
     catch_stop()?;
     let started = Started::resume(resolved, &options, writer, &resumed.done)?;
     carry_out_and_show(started, args.tui, &args.shown)

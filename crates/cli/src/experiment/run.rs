@@ -139,16 +139,26 @@ fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Record
     let watcher = display.watcher();
     let watch = watcher.as_ref().map(|watcher| watcher as &dyn Watch);
     let ended = started.run(display, watch);
-    let resume = format!(
-        "What was recorded is in {folder}. Continue with `delaylab resume {}`",
-        quoted(&folder)
-    );
     match ended.map_err(Failed::from) {
         Ok(Some(recorded)) => Ok(recorded),
-        Ok(None) => Err(Failed::new(Exit::Unreachable, format!("stopped. {resume}"))),
-        Err(failed) => Err(Failed::new(
-            failed.exit,
-            format!("{}\n{resume}", failed.message),
-        )),
+        Ok(None) => {
+            let stopped = format!("stopped. {}", resume(&folder));
+            Err(Failed::new(Exit::Unreachable, stopped))
+        }
+        Err(failed) => Err(resumable(failed, &folder)),
     }
+}
+
+/// How to go on with what is in this folder.
+fn resume(folder: &str) -> String {
+    format!(
+        "What was recorded is in {folder}. Continue with `delaylab resume {}`",
+        quoted(folder)
+    )
+}
+
+/// A failure after which the run in this folder can be resumed, with how.
+pub fn resumable(failed: Failed, folder: &str) -> Failed {
+    let message = format!("{}\n{}", failed.message, resume(folder));
+    Failed::new(failed.exit, message)
 }
