@@ -123,7 +123,7 @@ pub fn levels_of(name: &str, all: &[Vec<Factor>], written: &[(String, Vec<Level>
     levels
 }
 
-/// Level by level: numbers by value, names in the order in which `written` has them, or else by their letters.
+/// Level by level: numbers by value, and behind them names in the order in which `written` has them, or else by their letters.
 pub fn compare_combinations(
     a: &[Factor],
     b: &[Factor],
@@ -143,8 +143,11 @@ fn order_of<'a>(name: &str, written: &'a [(String, Vec<Level>)]) -> &'a [Level] 
 
 fn compare_levels(a: &Level, b: &Level, written: &[Level]) -> Ordering {
     let place = |level: &Level| written.iter().position(|known| known.label == level.label);
+    // A name among numbers is behind them: by its place it would be between two of which the larger is written first.
     match (a.value, b.value) {
         (Some(a), Some(b)) if a != b => a.total_cmp(&b),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
         _ => place(a).cmp(&place(b)),
     }
 }
@@ -200,6 +203,28 @@ pub trait Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_among_numbers_are_behind_them() {
+        let of = |label: &str| Level {
+            value: label.strip_suffix('B').and_then(|it| it.parse().ok()),
+            ..Level::named(label)
+        };
+        let written = [(
+            "buffer".to_owned(),
+            ["128B", "unlimited", "64B"].map(of).to_vec(),
+        )];
+        let mut levels = ["unlimited", "64B", "128B", "none", "1B"].map(of);
+        let ordered = |levels: &mut [Level]| {
+            levels.sort_by(|a, b| compare_levels(a, b, &written[0].1));
+            let labels = levels.iter().map(|level| level.label.clone());
+            labels.collect::<Vec<_>>()
+        };
+        let first = ordered(&mut levels);
+        assert_eq!(first, ["1B", "64B", "128B", "none", "unlimited"]);
+        levels.reverse();
+        assert_eq!(ordered(&mut levels), first);
+    }
 
     #[test]
     fn a_combination_names_its_levels_and_its_probe() {

@@ -135,7 +135,10 @@ impl Quantity for Limit {
             parse_size(text)
                 .map(Self::Bytes)
                 .map_err(|error| match error {
-                    UnitError::NotANumber { .. } => unlike::<Self>(text),
+                    // Some units of limits are none of sizes.
+                    UnitError::NotANumber { .. } | UnitError::UnknownUnit { .. } => {
+                        unlike::<Self>(text)
+                    }
                     other => other,
                 })
         }
@@ -267,6 +270,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_is_no_limit_is_told_every_unit_of_limits() {
+        for wrong in ["1.5packets", "100pkts", "many"] {
+            let why = wrong.parse::<Limit>().unwrap_err().to_string();
+            assert!(why.contains("1000packets") && why.contains("50%"), "{why}");
+        }
+    }
 
     #[test]
     fn shares_are_exact() {
