@@ -486,6 +486,16 @@ fn the_schedule_says_how_long_it_takes() {
     let trials = resolved.planned.len() as i64;
     assert_eq!(resolved.estimate().length, trials * 10 * 1_000_000_000);
     assert!(resolved.estimate().at_least);
+    let text = GOOD.replacen("streams = 0", "streams = 1\nlead = \"2s\"", 1);
+    let after = |world| {
+        let choices = Choices {
+            world: Some(world),
+            ..seeded(1)
+        };
+        resolve(&text, &choices).unwrap().estimate().length / trials
+    };
+    assert_eq!(after(WorldName::Live), 12_000_000_000);
+    assert_eq!(after(WorldName::Sim), 10_000_000_000);
 }
 
 #[test]

@@ -14,6 +14,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// This time, neither more nor less.
+    pub(super) fn of_time(length: Nanos) -> Self {
+        Self {
+            length,
+            at_least: false,
+        }
+    }
+
     /// The time of one probe.
     pub fn from_probe(probe: &Probe) -> Self {
         let length = probe.expected_duration();

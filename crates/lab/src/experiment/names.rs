@@ -18,6 +18,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Factor, Level, Planned};
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
+use delaylab_model::words::each_once;
 use std::collections::BTreeSet;
 
 /// Returns the series that a world keeps of a trial; `None` if the world cannot honour the trial.
@@ -73,7 +74,8 @@ impl Experiment {
             seen: BTreeSet::new(),
             is_whole: false,
         };
-        if self.is_resolved() {
+        // To make every combination of every form takes long where there are many.
+        if self.is_resolved() || search.missing.is_empty() {
             return Ok(());
         }
         // This run first, with the user's choices.
@@ -321,7 +323,13 @@ fn too_few(factor: &str, fit: Fit, known: &[StreamInfo]) -> Option<String> {
     let numbers = all.iter().filter(|level| level.value.is_some()).cloned();
     let numbers: Vec<Level> = numbers.collect();
     let levels = if numbers.is_empty() { all } else { numbers };
-    (!levels.is_empty()).then(|| fit.unfit(factor, &levels))?
+    // So may one of another unit be.
+    let units = each_once(levels.iter().map(dimension));
+    let why = units.iter().map(|unit| {
+        let alike = levels.iter().filter(|level| dimension(level) == *unit);
+        fit.unfit(factor, &alike.cloned().collect::<Vec<_>>())
+    });
+    why.collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
 /// Why a check cannot apply to the trials of a run, as a clause; `None` if they have its factors and levels, and if the world

@@ -71,11 +71,16 @@ pub struct Resolved {
 impl Resolved {
     /// How long all trials take one after the other, according to their schedules.
     pub fn estimate(&self) -> Estimate {
-        self.planned
-            .iter()
-            .fold(Estimate::default(), |sum, planned| {
-                sum.then(estimate(&planned.trial))
-            })
+        // In virtual time a load needs no time to grow before the first packet.
+        let lead = |trial: &Trial| match self.world {
+            WorldName::Sim => 0,
+            WorldName::Live | WorldName::Testbed => trial.lead(),
+        };
+        let trials = self.planned.iter().map(|planned| &planned.trial);
+        trials.fold(Estimate::default(), |sum, trial| {
+            sum.then(Estimate::of_time(lead(trial)))
+                .then(estimate(trial))
+        })
     }
 }
 

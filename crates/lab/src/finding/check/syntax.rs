@@ -177,6 +177,13 @@ impl Fit {
                 level.label
             ));
         }
+        let dimension = |level: &Level| level.unit.map(Dimension::from);
+        if levels
+            .iter()
+            .any(|level| dimension(level) != dimension(&levels[0]))
+        {
+            return Some(format!("levels of `{factor}` are of different units"));
+        }
         if self == Fit::Steps && levels.iter().any(|level| level.unit != Some(Unit::Bytes)) {
             return Some(format!("steps are of bytes, and `{factor}` is no size"));
         }

@@ -583,6 +583,14 @@ fn what_a_run_does_not_have_does_not_apply() {
         Verdict::NotApplicable,
         "no trial of this run",
     );
+    let levels = ["64B", "5ms", "128B"].map(|level| vec![("buffer", level)]);
+    let mixed = run(&levels, 1, 1, |_| Delays { count: 50, ..CALM });
+    expect(
+        "slope(p50(response) on buffer) > 0",
+        &mixed,
+        Verdict::NotApplicable,
+        "levels of `buffer` are of different units",
+    );
 }
 
 #[test]
