@@ -13,7 +13,7 @@
 //! is a small difference of two large rates; such sizes are left out. What the buffer takes in during a short trial is not
 //! forwarded: the throughput is at most what the lines carry.
 
-use crate::back_to_back::{cap, longest};
+use crate::back_to_back::{cap, longest, other_rates};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Clause, Figure, Holds, Report};
@@ -73,15 +73,6 @@ impl Held {
             buffer_frames,
             buffer_bytes: buffer_frames * f64::from(size),
         }
-    }
-}
-
-/// Rates that differ by no more than this share are the same: two clocks are never the same (RFC 8239 §2.2).
-const SAME_RATE: f64 = 0.000_2;
-
-impl BufferTime {
-    fn reached_the_calculated_rate(&self) -> bool {
-        (self.achieved_fps / self.calculated_fps - 1.0).abs() <= SAME_RATE
     }
 }
 
@@ -246,14 +237,9 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
 }
 
 fn rate_of_the_correction(sizes: &[AtSize<BufferTime>]) -> Clause {
-    let found = (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
-    let short: Vec<_> = found
-        .filter(|(_, found)| !found.reached_the_calculated_rate())
-        .map(|(size, found)| {
-            let share = 100.0 * found.achieved_fps / found.calculated_fps;
-            format!("{size} B {share:.1} %")
-        })
-        .collect();
+    let short = other_rates(sizes, |found| {
+        Some((found.achieved_fps, found.calculated_fps))
+    });
     let says = "the calculated highest rate in the correction";
     Clause::measured("RFC 9004 §6.4", says, sizes, || match short.is_empty() {
         true => Ok("the rate that was reached is this one".to_owned()),

@@ -155,4 +155,5 @@ fn descent(options: &Options, sizes: &[AtSize<FrameLoss>]) -> Clause {
         },
         why,
     )
+    .of_found(sizes)
 }

@@ -149,7 +149,7 @@ impl Steps for HeadOfLineSteps {
                     Holds::Shortened,
                     "four ports",
                 ),
-                repeats_clause(setup),
+                repeats_clause(setup, sizes),
             ],
             notes: Vec::new(),
         }

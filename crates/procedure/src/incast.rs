@@ -124,7 +124,7 @@ impl Steps for IncastSteps {
                     },
                 ),
                 repeatability(spreads),
-                repeats_clause(setup),
+                repeats_clause(setup, sizes),
             ],
             notes: Vec::new(),
         }

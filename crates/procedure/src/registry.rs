@@ -65,7 +65,7 @@ impl Description {
 }
 
 const ONE: &str = "one stream or more";
-const TWO: &str = "two streams or more, to one receiving port";
+const TWO: &str = "two streams or more, each from a port of its own, to one receiving port";
 
 /// Every procedure, in the order of the RFCs.
 pub fn procedures() -> &'static [Description] {
@@ -166,7 +166,7 @@ pub fn procedures() -> &'static [Description] {
                     that passes without loss.",
             streams: 2,
             needs: TWO,
-            prepare: as_it_is,
+            prepare: |setup, _| many_to_one("microburst", setup),
             course: |setup, options| course(microburst::MicroburstSteps, setup, options),
         },
         Description {
@@ -186,7 +186,7 @@ pub fn procedures() -> &'static [Description] {
                     that meet at one receiving port.",
             streams: 2,
             needs: TWO,
-            prepare: as_it_is,
+            prepare: |setup, _| many_to_one("incast", setup),
             course: |setup, options| course(incast::IncastSteps, setup, options),
         },
         Description {
@@ -213,6 +213,17 @@ pub fn procedures() -> &'static [Description] {
 /// Most begin with what they are given.
 const fn as_it_is(_: &mut Setup, _: &mut Options) -> Result<(), BuildError> {
     Ok(())
+}
+
+/// Streams of several sending ports that meet at one receiving port.
+fn many_to_one(procedure: &'static str, setup: &Setup) -> Result<(), BuildError> {
+    match setup.meets_at_one_port() {
+        true => Ok(()),
+        false => Err(BuildError::Ports {
+            procedure,
+            needs: TWO,
+        }),
+    }
 }
 
 fn course<S: Steps + 'static>(steps: S, setup: Setup, options: Options) -> Box<dyn Procedure> {

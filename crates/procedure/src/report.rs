@@ -290,12 +290,22 @@ impl Clause {
         sizes: &[AtSize<F>],
         judge: impl FnOnce() -> Result<String, String>,
     ) -> Self {
-        if sizes.iter().all(|at| at.found.is_none()) {
-            return Self::new(section, says, Holds::NotApplicable, NOTHING);
+        let (holds, why) = match judge() {
+            Ok(how) => (Holds::Yes, how),
+            Err(why) => (Holds::No, why),
+        };
+        Self::new(section, says, holds, why).of_found(sizes)
+    }
+
+    /// This, if something was found at all.
+    pub fn of_found<F>(self, sizes: &[AtSize<F>]) -> Self {
+        if sizes.iter().any(|at| at.found.is_some()) {
+            return self;
         }
-        match judge() {
-            Ok(how) => Self::new(section, says, Holds::Yes, how),
-            Err(why) => Self::new(section, says, Holds::No, why),
+        Self {
+            holds: Holds::NotApplicable,
+            why: NOTHING.to_owned(),
+            ..self
         }
     }
 

@@ -89,6 +89,12 @@ impl Setup {
         a == b || from(a).is_some() && from(a) == from(b)
     }
 
+    /// Do all streams leave at one port, and enter each at a port of its own?
+    pub(crate) fn meets_at_one_port(&self) -> bool {
+        let mut streams = 0..self.streams.len();
+        self.receiving().len() == 1 && streams.all(|of| self.sharing(of) == 1)
+    }
+
     /// Streams by their receiving port, in the order of the set-up.
     pub(crate) fn receiving(&self) -> Vec<Vec<usize>> {
         let mut ports: Vec<(Option<&String>, Vec<usize>)> = Vec::new();

@@ -243,7 +243,8 @@ impl Steps for ThroughputSteps {
                     "within {} % of line rate{passes}",
                     report::percent(options.resolution.as_f64())
                 ),
-            ),
+            )
+            .of_found(sizes),
             Clause::new(
                 "RFC 8239 §2.2",
                 "at most 99.98 % of line rate",

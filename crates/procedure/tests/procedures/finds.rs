@@ -2,6 +2,7 @@
 
 use crate::device::*;
 use delaylab_model::path::{Reset, Switch};
+use delaylab_model::probe::Pacing;
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_procedure::bench::Bench;
@@ -322,6 +323,32 @@ fn a_slight_overload_finds_the_same_buffer() {
         assert!(rising.is_sorted());
     }
     assert!(compared > 150, "{compared}");
+}
+
+/// A sender is off by as much as half of the excess.
+#[test]
+fn what_is_held_is_reckoned_by_the_rate_that_was_reached() {
+    for mut case in cases(512).take(20) {
+        case.setup.effort.trial *= 20;
+        let steps = buffering::BufferingSteps;
+        let mut course = ProcedureRun::new(steps, case.setup.clone(), Options::default());
+        drive(&mut course, |planned| {
+            let mut trial = planned.trial.clone();
+            for probe in &mut trial.probes {
+                if let Pacing::Frames { interval_ps } = &mut probe.pacing {
+                    *interval_ps += *interval_ps / 200;
+                }
+            }
+            case.device.carry_out(&trial)
+        });
+        let found = course.found()[0].found.clone();
+        let Some(frames) = found.and_then(|found| found.held_frames) else {
+            continue;
+        };
+        let held = case.device.holds(case.size) as f64;
+        let tolerance = 0.1 * held + 3.0 + case.ports as f64;
+        assert!((frames - held).abs() <= tolerance, "{frames} {held}");
+    }
 }
 
 #[test]
