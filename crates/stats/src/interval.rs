@@ -25,7 +25,7 @@ mod independent;
 pub use batches::BatchMeans;
 pub(crate) use blocks::block_length;
 pub use blocks::of_quantile;
-pub use independent::{of_difference, of_share};
+pub use independent::{Estimate, of_difference, of_share};
 
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.
@@ -119,6 +119,7 @@ mod tests {
     use super::*;
     use crate::moments::Moments;
     use crate::quantile::Ranked;
+    use crate::random::SplitMix;
     use crate::testing::Gaussian;
     use delaylab_model::Nanos;
 
@@ -196,6 +197,31 @@ mod tests {
                 "{phi} {count}: {held} {given}"
             );
         }
+    }
+
+    /// Times that are one of two: the median may be either, whichever it is in the sample.
+    #[test]
+    fn a_median_among_equal_values_is_covered() {
+        let of = |first: usize| {
+            let mut series: Vec<Nanos> = (0..24).map(|at| if at < first { 1 } else { 2 }).collect();
+            SplitMix::new(3).shuffle(&mut series);
+            of_quantile(&series, 0.5)
+        };
+        let both = Interval::Known {
+            low: 1.0,
+            high: 2.0,
+        };
+        assert_eq!([of(11), of(13)], [both.clone(), both]);
+        let mut held = 0;
+        for seed in 0..100 {
+            let mut random = SplitMix::new(seed);
+            let values = (0..100).map(|_| 1 + Nanos::from(random.uniform() > 0.52));
+            let Interval::Known { low, .. } = of_quantile(&values.collect::<Vec<_>>(), 0.5) else {
+                continue;
+            };
+            held += u8::from(low <= 1.0);
+        }
+        assert!(held >= 93, "{held}");
     }
 
     #[test]

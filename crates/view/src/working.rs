@@ -6,8 +6,9 @@ use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
-use delaylab_stats::interval::{of_difference, of_share};
+use delaylab_stats::interval::{Estimate, of_difference, of_share};
 use delaylab_stats::quantile::trimmed_mean;
+use delaylab_stats::student::two_sided;
 use delaylab_stats::summary::{AnatomyAt, Distribution, Interval, Summary};
 
 /// A ping without load and one under it.
@@ -88,14 +89,11 @@ impl Working<'_> {
     pub fn median_growth(&self) -> Option<MedianGrowth> {
         let idle = self.idle.summary.response.as_ref()?;
         let loaded = self.loaded.summary.response.as_ref()?;
-        let estimate = |of: &Distribution| match of.p50_interval {
-            Interval::Known { low, high } => Some((of.p50 as f64, [low, high])),
-            Interval::Refused { .. } => None,
-        };
-        let interval = estimate(idle).zip(estimate(loaded));
+        let is_known = |of: &Distribution| matches!(of.p50_interval, Interval::Known { .. });
+        let are_known = is_known(idle) && is_known(loaded);
         Some(MedianGrowth {
             ns: loaded.p50 - idle.p50,
-            interval: interval.map(|(idle, loaded)| of_difference(idle, loaded)),
+            interval: are_known.then(|| of_difference(median_of(idle), median_of(loaded))),
             is_longer: is_longer(idle, loaded),
         })
     }
@@ -305,18 +303,35 @@ fn grows(ratio: f64) -> String {
     }
 }
 
-/// Is the median under load longer, by more than both medians are uncertain? Where their intervals at 95 % are known,
-/// they decide; else the standard errors of medians, 0.93 IQR/√n, for as many as three of them.
+/// Is the median under load longer, by more than both medians are uncertain?
 fn is_longer(idle: &Distribution, loaded: &Distribution) -> bool {
-    if let (Interval::Known { high, .. }, Interval::Known { low, .. }) =
-        (&idle.p50_interval, &loaded.p50_interval)
-    {
-        return low > high && loaded.p50 > idle.p50;
-    }
-    let variance = |d: &Distribution| (0.93 * d.iqr as f64).powi(2) / d.count.max(1) as f64;
-    let error = (variance(idle) + variance(loaded)).sqrt();
-    (loaded.p50 - idle.p50) as f64 > 3.0 * error
+    of_difference(median_of(idle), median_of(loaded))[0] > 0.0
 }
+
+/// A median and its interval at 95 %. Where none is known its packets are too few, too many, or resemble each other; it is
+/// then as wide as that of as many independent ones as the interval of their mean tells, or as that of [`UNKNOWN`] ones.
+/// The error of a median is 0.93 IQR/√n.
+fn median_of(of: &Distribution) -> Estimate {
+    let p50 = of.p50 as f64;
+    if let Interval::Known { low, high } = of.p50_interval {
+        return (p50, [low, high]);
+    }
+    let told = match (&of.mean_interval, of.sd) {
+        (Interval::Known { low, high }, Some(sd)) if high > low => {
+            (2.0 * Z * sd / (high - low)).powi(2)
+        }
+        _ => UNKNOWN,
+    };
+    let independent = told.min(of.count as f64).max(2.0);
+    let half = two_sided(0.95, independent as u32 - 1) * 0.93 * of.iqr as f64 / independent.sqrt();
+    (p50, [p50 - half, p50 + half])
+}
+
+/// 95 % of the normal distribution lie within this number of standard deviations.
+const Z: f64 = 1.96;
+/// Packets of which nothing tells how much they resemble each other say as much as so many independent ones: their median
+/// is longer where the difference is larger than they vary.
+const UNKNOWN: f64 = 4.0;
 
 /// Has it a stage between the hosts, or the queue of this host's own interface?
 fn is_on_path(stages: StageSet) -> bool {
@@ -604,6 +619,46 @@ mod tests {
         assert_eq!(none.interval, Some([-5e3, 5e3]));
         assert_eq!(working(loaded.ping()).goodput(Direction::Up), Some(1e7));
         assert_eq!(working(loaded.ping()).goodput(Direction::Down), None);
+    }
+
+    /// Packets that resemble each other say as much as few, and an interval that is all above zero is no chance.
+    #[test]
+    fn a_median_is_longer_where_its_interval_says_so() {
+        let known = |low: f64, high: f64| Interval::Known { low, high };
+        let refused = || Interval::Refused {
+            reason: String::new(),
+        };
+        let of = |count: u64, p50: Nanos, interval: Interval| Distribution {
+            count,
+            p50,
+            iqr: 1_000_000,
+            mean_interval: refused(),
+            p50_interval: interval,
+            ..full().summary.response.unwrap()
+        };
+        let ms = 1_000_000;
+        let longer = |by: Nanos| {
+            let (idle, loaded) = (
+                of(100, 10 * ms, refused()),
+                of(100, 10 * ms + by, refused()),
+            );
+            is_longer(&idle, &loaded)
+        };
+        assert!(!longer(ms), "it wanders as far by itself");
+        assert!(longer(3 * ms));
+        // 0.35 (0.03 to 0.67).
+        let idle = of(100, 10 * ms, known(9.8e6, 10.2e6));
+        let loaded = |p50| of(100, p50, known(10.1e6, 10.6e6));
+        assert!(is_longer(&idle, &loaded(10 * ms + 350_000)));
+        assert!(!is_longer(&idle, &loaded(10 * ms + 200_000)));
+        // A million packets of which the mean is known to 4 %.
+        let many = |p50| Distribution {
+            sd: Some(1e6),
+            mean_interval: known(9.96e6, 10.04e6),
+            ..of(1_000_000, p50, refused())
+        };
+        assert!(!is_longer(&many(10 * ms), &many(10 * ms + 30_000)));
+        assert!(is_longer(&many(10 * ms), &many(10 * ms + 90_000)));
     }
 
     #[test]

@@ -25,13 +25,19 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     let Some(&quantile) = ranked.quantile(q) else {
         return Interval::refused(too_few(count));
     };
-    let below = AtOrBelow::new(series, quantile);
+    let at_or_below = AtOrBelow::new(series, quantile);
+    // Where several are at it, it falls when those below it become more.
+    let below = AtOrBelow::new(series, quantile.saturating_sub(1));
+    let ties = at_or_below.hits() - below.hits();
+    let down_by = if ties > 1 { &below } else { &at_or_below };
     let tail = q.min(1.0 - q);
     let needed = MIN_EFFECTIVE.max(MIN_BEYOND / tail);
-    let Some(time) = time_of(&below, series, ranked, q) else {
+    let times = [&at_or_below, down_by].map(|flags| time_of(flags, series, ranked, q));
+    let [Some(up_time), Some(down_time)] = times else {
         // Five times τ is more than a quarter of the series.
         return Interval::refused(too_correlated(count, "fewer than", 20.0, needed));
     };
+    let time = up_time.max(down_time);
     let effective = count as f64 / far_quantile::at_most(time, count as f64);
     let beyond = Beyond::new(tail, count as f64, time);
     if effective < MIN_EFFECTIVE {
@@ -41,10 +47,9 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
         return Interval::refused(too_few_beyond(count, effective, beyond.independent));
     }
     let length = block_length(count as f64, time);
-    let (down, up) = below.bootstrap(
-        length,
-        stretch(count as f64, length as f64, time, beyond.degrees),
-    );
+    let factor = stretch(count as f64, length as f64, time, beyond.degrees);
+    let (down, _) = down_by.bootstrap(length, factor);
+    let (_, up) = at_or_below.bootstrap(length, factor);
     let first = ((q + down).max(0.0) * count as f64).ceil() as usize;
     let last = ((q + up) * count as f64).floor() as usize;
     match (ranked.at(first.saturating_sub(1)).copied(), ranked.at(last)) {
@@ -117,8 +122,12 @@ impl AtOrBelow {
         self.flags.len()
     }
 
+    fn hits(&self) -> u32 {
+        self.through[self.count()]
+    }
+
     fn share(&self) -> f64 {
-        f64::from(self.through[self.count()]) / self.count() as f64
+        f64::from(self.hits()) / self.count() as f64
     }
 
     /// Autocovariance at a lag, with divisor n.
