@@ -35,6 +35,17 @@ impl Beyond {
         }
     }
 
+    /// The side of the values that are not on this one.
+    #[must_use]
+    pub const fn others(self) -> Self {
+        match self {
+            Beyond::Less => Beyond::AtLeast,
+            Beyond::AtMost => Beyond::More,
+            Beyond::More => Beyond::AtMost,
+            Beyond::AtLeast => Beyond::Less,
+        }
+    }
+
     /// The quantile beyond which this share of values lies on this side.
     pub(crate) fn outermost(self, share: f64) -> f64 {
         match self {

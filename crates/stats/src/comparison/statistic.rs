@@ -126,7 +126,16 @@ impl<'a> Statistic<'a> {
         let of = |deviation: &dyn Fn(f64) -> f64| {
             dependence::of_streams(self.parts.iter().map(|part| part.values), deviation)
         };
-        let at_or_below = |bound: f64| move |x: f64| f64::from(u8::from(x <= bound));
+        // Where several values are at a quantile, those below it say how far it is from them, and all at or below it are
+        // only one side.
+        let around = |bound: f64| {
+            let at_or_below = of(&|x| f64::from(u8::from(x <= bound)));
+            let values = self.parts.iter().flat_map(|part| part.values);
+            match values.filter(|&&x| x == bound).nth(1) {
+                Some(_) => longer(at_or_below, of(&|x| f64::from(u8::from(x < bound)))),
+                None => at_or_below,
+            }
+        };
         let mut at = |q: f64| Functional::Quantile(q).value(pooled);
         match self.functional.basis() {
             Basis::Mean | Basis::Trials => of(&|x| x - value),
@@ -139,12 +148,13 @@ impl<'a> Statistic<'a> {
                 longer(of(&|x| (x - mean).powi(2)), expected)
             }
             Basis::Quantiles(quantiles) => {
-                let own = quantiles.iter().map(|&q| of(&at_or_below(at(q)?)));
+                let own = quantiles.iter().map(|&q| around(at(q)?));
                 let own = own.reduce(longer)?;
                 self.with_most_values(own, &quantiles, pooled)
             }
-            // Rare hits hide whether they come in clusters; the packets nearest to the bound show it.
+            // Few on one side hide whether they come in clusters; the packets nearest to the bound show it.
             Basis::Share { beyond, bound } => {
+                let beyond = if value > 0.5 { beyond.others() } else { beyond };
                 let hits = |bound: f64| move |x: f64| f64::from(u8::from(beyond.holds(x, bound)));
                 let near = at(beyond.outermost(OUTERMOST / self.count as f64))?;
                 longer(of(&hits(bound)), of(&hits(beyond.nearer(bound, near))))

@@ -501,3 +501,39 @@ fn what_is_divided_by_zero_has_no_interval() {
         assert!(refused.contains("divided by 0"), "{refused}");
     }
 }
+
+/// All but none are as few as none, and hide as well whether the others come in clusters.
+#[test]
+fn a_share_is_as_sure_as_that_of_the_others() {
+    let series = ar1(0.98, 3000, 4);
+    let largest = series.iter().copied().fold(f64::MIN, f64::max);
+    for bound in [largest + 0.1, largest - 0.5] {
+        let of = |beyond| {
+            let part = Part {
+                trial: 0,
+                values: &series,
+            };
+            Statistic::new(Functional::Share { beyond, bound }, vec![part]).effective
+        };
+        let (few, most) = (of(Beyond::AtLeast), of(Beyond::Less));
+        assert!(few == most && few < 1000.0, "{bound}: {few} {most}");
+    }
+}
+
+/// A full buffer gives many packets the same delay, the largest of all: how long it was full for says how sure the median is.
+#[test]
+fn a_median_that_is_the_largest_value_is_as_unsure_as_what_is_below_it() {
+    let slow = ar1(0.98, 10_000, 2);
+    let mut sorted = slow.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let series: Vec<f64> = slow.iter().map(|x| x.min(sorted[4900])).collect();
+    let part = Part {
+        trial: 0,
+        values: &series,
+    };
+    let median = Statistic::new(Functional::Quantile(0.5), vec![part]);
+    assert_eq!(median.value, Some(sorted[4900]));
+    assert!(median.effective < 200.0, "{}", median.effective);
+    let bounds = of_one(Functional::Quantile(0.5), series).unwrap();
+    assert!(bounds.low < sorted[4700], "{bounds:?}");
+}
