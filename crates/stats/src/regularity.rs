@@ -23,6 +23,10 @@ const NEAR: f64 = 0.1;
 /// So many of the gaps must be.
 const MOST: f64 = 0.8;
 
+/// A gap on average is no more periods. Bursts at random times have the gap inside them, and hardly ever run at the
+/// others of its times.
+const MOST_MISSED: f64 = 10.0;
+
 /// A process that runs at regular intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Regular {
@@ -69,6 +73,9 @@ fn by_gaps(gaps: &[f64]) -> Option<Regular> {
         }
         period = sum / times;
     }
+    if mean(gaps) > MOST_MISSED * period {
+        return None;
+    }
     let share = near.len() as f64 / gaps.len() as f64;
     let mut residuals: Vec<f64> = near.iter().map(|(gap, n)| gap - n * period).collect();
     let spread = Functional::Sd.value(&mut residuals).unwrap_or(0.0);
@@ -79,6 +86,10 @@ fn by_gaps(gaps: &[f64]) -> Option<Regular> {
         share,
         gaps: gaps.len(),
     })
+}
+
+fn mean(gaps: &[f64]) -> f64 {
+    gaps.iter().sum::<f64>() / gaps.len() as f64
 }
 
 #[cfg(test)]
@@ -129,6 +140,34 @@ mod tests {
             regular += usize::from(find_period(&[starts.collect()]).is_some());
         }
         assert!(regular <= 2, "{regular} of 2000 random series");
+    }
+
+    /// A worker that is woken again for the rest of its work runs a few times each, at random times. The longest search
+    /// was that of two threads that are woken together.
+    #[test]
+    fn bursts_at_random_times_are_not_regular() {
+        let mut random = SplitMix::new(5);
+        for (runs, apart) in [(2, 20e3), (2, 5e6), (3, 100e3), (3, 5e6), (6, 100e3)] {
+            for _ in 0..20 {
+                let mut at = 0.0;
+                let bursts = (0..40).flat_map(|_| {
+                    at -= random.uniform().max(1e-12).ln() * 50e6;
+                    let mut next = at;
+                    let burst: Vec<_> = (0..runs)
+                        .map(|_| {
+                            let start = next;
+                            next += apart * (0.98 + 0.04 * random.uniform());
+                            start as Nanos
+                        })
+                        .collect();
+                    burst
+                });
+                let mut starts: Vec<_> = bursts.collect();
+                starts.sort_unstable();
+                let found = find_period(&[starts]);
+                assert_eq!(found, None, "{runs} runs {apart} apart");
+            }
+        }
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 //! phases of n starts at random, of any one period, have a mean of squared length 1/n on average, with an
 //! exponential tail; what is asked for leaves random starts one chance in ten thousand over all that are tried.
 
-use super::Regular;
+use super::{MOST_MISSED, Regular, mean};
 use delaylab_model::Nanos;
 use std::f64::consts::TAU;
 
@@ -17,6 +17,8 @@ const SURE: f64 = 9.2;
 const ALIKE: f64 = 1.1;
 /// The frequent gap may be so many periods.
 const MOST_SKIPPED: u32 = 3;
+/// Starts that are nearer to each other than this share of the mean gap are of one burst.
+const IN_A_BURST: f64 = 0.5;
 /// So far around a candidate the period is looked for.
 const AROUND: f64 = 0.12;
 /// Frequencies for each one that the time observed tells apart.
@@ -29,7 +31,7 @@ const MOST_STARTS: usize = 500;
 pub(super) fn regular(stretches: &[Vec<Nanos>], gaps: &[f64]) -> Option<Regular> {
     let starts = since_first(stretches.iter().max_by_key(|starts| starts.len())?);
     let lasts = starts.last().copied().filter(|&lasts| lasts > 0.0)?;
-    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let mean = mean(gaps);
     let step = 1.0 / (FINER * lasts);
     let (mut best, mut tried) = ((0.0, 0.0), 0.0);
     // A shorter period explains the starts of a longer one as well: it must do so better.
@@ -37,6 +39,9 @@ pub(super) fn regular(stretches: &[Vec<Nanos>], gaps: &[f64]) -> Option<Regular>
         (1..=MOST_SKIPPED).flat_map(|times| [(times, most_frequent(gaps)), (times, Some(mean))])
     {
         let around = f64::from(times) / gap?;
+        if mean * around > MOST_MISSED {
+            continue;
+        }
         let mut frequency = around * (1.0 - AROUND);
         while frequency <= around * (1.0 + AROUND) {
             let length = mean_phase(&starts, frequency);
@@ -48,7 +53,7 @@ pub(super) fn regular(stretches: &[Vec<Nanos>], gaps: &[f64]) -> Option<Regular>
         }
     }
     let (length, frequency) = best;
-    let strength = starts.len() as f64 * length * length;
+    let strength = strength(&starts, frequency, IN_A_BURST * mean);
     let sure = strength >= SURE + f64::ln(tried) && length >= LEAST_LENGTH;
     sure.then(|| {
         // The curvature of the logarithm of likelihood at its peak, as for Z² = 2·strength.
@@ -60,6 +65,15 @@ pub(super) fn regular(stretches: &[Vec<Nanos>], gaps: &[f64]) -> Option<Regular>
             gaps: gaps.len(),
         }
     })
+}
+
+/// How many times the squared length of the sum of phases is what independent bursts have on average.
+fn strength(starts: &[f64], frequency: f64, apart: f64) -> f64 {
+    let sum = |starts: &[f64]| phase_sum(starts.iter().map(|start| TAU * frequency * start));
+    let square = |(x, y): (f64, f64)| x * x + y * y;
+    let bursts = starts.chunk_by(|before, next| next - before < apart);
+    let of_bursts: f64 = bursts.map(|burst| square(sum(burst))).sum();
+    square(sum(starts)) / of_bursts.max(f64::MIN_POSITIVE)
 }
 
 fn since_first(starts: &[Nanos]) -> Vec<f64> {
