@@ -61,6 +61,8 @@ pub struct Activation {
     pub end: Nanos,
     /// How long it had one in between.
     pub ran: Nanos,
+    /// Of which thread.
+    pub thread: Option<u32>,
 }
 
 /// One event of a thread.
@@ -123,8 +125,9 @@ impl TrainsBuilder {
         let mut short_lived = BTreeMap::<Owner, Vec<Owner>>::new();
         for (owner, threads) in self.pieces {
             let mut by_trial = BTreeMap::<u32, Vec<Activation>>::new();
-            for ((trial, _), pieces) in threads {
-                by_trial.entry(trial).or_default().extend(joined(pieces));
+            for ((trial, thread), pieces) in threads {
+                let activations = joined(thread, pieces);
+                by_trial.entry(trial).or_default().extend(activations);
             }
             let count: usize = by_trial.values().map(Vec::len).sum();
             if owner.process.is_some() && count <= LEAST_GAPS {
@@ -186,7 +189,7 @@ pub fn family(name: &str) -> String {
 }
 
 /// The pieces of one thread as activations, in the order of time.
-fn joined(mut pieces: Vec<Piece>) -> Vec<Activation> {
+fn joined(thread: Option<u32>, mut pieces: Vec<Piece>) -> Vec<Activation> {
     pieces.sort_unstable();
     let mut joined: Vec<Activation> = Vec::new();
     let mut before: Option<Piece> = None;
@@ -201,6 +204,7 @@ fn joined(mut pieces: Vec<Piece>) -> Vec<Activation> {
                 start: piece.start,
                 end,
                 ran: piece.length,
+                thread,
             }),
         }
         before = Some(piece);
@@ -261,9 +265,10 @@ impl Trains {
     pub fn activation(&self, owner: &Owner, event: &NoiseEvent) -> Option<Activation> {
         let activations = self.activations.get(owner)?.get(&event.trial)?;
         let begun = activations.partition_point(|activation| activation.start <= event.start);
-        let around = activations[..begun].iter().rev();
-        let mut holding = around.take_while(|activation| activation.end >= event.start);
-        holding.next().copied()
+        // Other threads of the process run at the same time.
+        let mut before = activations[..begun].iter().rev();
+        let last = before.find(|activation| activation.thread == event.pid)?;
+        (last.end >= event.start).then_some(*last)
     }
 
     /// Does it run at regular intervals? Activations count that are at least half as long as those in which it

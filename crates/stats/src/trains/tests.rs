@@ -132,6 +132,36 @@ fn the_pieces_of_a_preempted_process_are_one_activation() {
     }
 }
 
+/// One thread is cut in two, and another of the same process runs in between, or until later.
+#[test]
+fn an_activation_is_of_the_thread_that_ran() {
+    let piece = |thread, start: Nanos, length: Nanos, cut| NoiseEvent {
+        preempted: Some(cut),
+        ..event("hog", Some(thread), start, length)
+    };
+    let thread = |thread| Process {
+        thread,
+        pid: 7,
+        started: 0,
+        command: String::new(),
+        unit: None,
+    };
+    for other in [200_000, 2 * MS] {
+        let events = [
+            piece(7, 0, 4 * MS, true),
+            piece(8, 5 * MS, other, false),
+            piece(7, 6 * MS, 4 * MS, false),
+        ];
+        let mut builder = TrainsBuilder::default();
+        builder.know(3, &[thread(7), thread(8)]);
+        events.iter().for_each(|event| builder.push(event));
+        let found = builder.finish();
+        let owner = found.owner(&events[2]).unwrap();
+        let ran = |event| found.activation(&owner, event).unwrap().ran;
+        assert_eq!([ran(&events[2]), ran(&events[1])], [8 * MS, other]);
+    }
+}
+
 /// A new process each 100 ms, as a loop in a shell starts them.
 #[test]
 fn short_lived_processes_are_taken_together() {
