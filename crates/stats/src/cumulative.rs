@@ -114,24 +114,43 @@ impl Cumulative {
         let df = u32::try_from(clusters.len() - 1).ok()?;
         let t = student::two_sided(CONFIDENCE, df);
         let origin = self.origin?;
-        let at = |value: &Nanos| {
-            let excess = excesses(clusters, value.saturating_sub(origin));
+        let variance = |value: Nanos| {
+            let excess = excesses(clusters, value);
             let squares: f64 = excess.iter().map(|it| it * it).sum();
-            let variance = squares * clusters.len() as f64 / f64::from(df) / (all * all) as f64;
-            t * (variance * wider).sqrt()
+            wider * squares * clusters.len() as f64 / f64::from(df) / (all * all) as f64
+        };
+        let middle = median(clusters)?;
+        let share = share(clusters, middle);
+        let independent = share * (1.0 - share) / variance(middle);
+        // Where nearly all are on one side, clusters do not show how many of the rest were not seen: at 95 % up to three in
+        // as many as are independent.
+        let unseen = 3.0 / independent.clamp(1.0, all as f64);
+        let at = |value: &Nanos| {
+            let value = value.saturating_sub(origin);
+            let half = t * variance(value).sqrt();
+            let share = self::share(clusters, value);
+            match share.min(1.0 - share) < unseen {
+                true => half.max(unseen),
+                false => half,
+            }
         };
         Some(values.iter().map(at).collect())
     }
 }
 
+/// Of all that are in clusters, at or below a value.
+fn share(clusters: &[Cluster], value: Nanos) -> f64 {
+    let all: u64 = clusters.iter().map(|cluster| cluster.count()).sum();
+    let below = clusters.iter().map(|cluster| cluster.at_or_below(value));
+    below.sum::<u64>() as f64 / all as f64
+}
+
 /// How many more of each cluster are at or below a value than its part of all that are.
 fn excesses(clusters: &[Cluster], value: Nanos) -> Vec<f64> {
-    let below: Vec<u64> = clusters.iter().map(|it| it.at_or_below(value)).collect();
-    let all: u64 = clusters.iter().map(|cluster| cluster.count()).sum();
-    let share = below.iter().sum::<u64>() as f64 / all as f64;
-    let pairs = clusters.iter().zip(&below);
-    let excess = pairs.map(|(cluster, &below)| below as f64 - share * cluster.count() as f64);
-    excess.collect()
+    let share = share(clusters, value);
+    let excess =
+        |cluster: &Cluster| cluster.at_or_below(value) as f64 - share * cluster.count() as f64;
+    clusters.iter().map(excess).collect()
 }
 
 fn median(clusters: &[Cluster]) -> Option<Nanos> {
@@ -239,6 +258,18 @@ mod tests {
         assert!(cumulative.trials.len() <= MOST);
         let counts = cumulative.trials.iter().map(|cluster| cluster.count());
         assert_eq!(counts.sum::<u64>(), 2_200);
-        assert_eq!(cumulative.half_widths(&[Nanos::MAX]), Some(vec![0.0]));
+        let beyond = cumulative.half_widths(&[Nanos::MAX]).unwrap()[0];
+        assert!((3.0 / 2_200.0..0.01).contains(&beyond), "{beyond}");
+    }
+
+    /// Of thirty packets none was later: up to a tenth may be.
+    #[test]
+    fn what_was_not_seen_may_be_there() {
+        let mut cumulative = Cumulative::default();
+        for trial in 0..3 {
+            (0..10).for_each(|packet| cumulative.push(trial, packet));
+        }
+        let half = cumulative.half_widths(&[9]).unwrap()[0];
+        assert!((half - 0.1).abs() < 1e-9, "{half}");
     }
 }
