@@ -35,14 +35,18 @@ pub enum Way {
 
 impl Voice {
     /// Of a probe whose losses have these directions, where they are known. `None` without two packets in a row that were
-    /// answered.
+    /// answered, but where so much is lost that delay and variation make no difference.
     pub fn new(summary: &Summary, loss: Option<LossDirection>) -> Option<Self> {
         let round_trip = summary.round_trip.as_ref()?.mean;
-        let variation = summary.variation.ipdv_abs_mean? / SQRT_2;
         let counts = &summary.counts;
         // What was still under way when the probe was stopped is not known to be lost.
         let ended = counts.ended().max(counts.received);
         let lost = Lost::new(ended, ended - counts.received, loss);
+        let variation = match summary.variation.ipdv_abs_mean {
+            Some(variation) => variation / SQRT_2,
+            None if lost.shares.into_iter().any(is_lost) => 0.0,
+            None => return None,
+        };
         let delay = |way: &Option<Distribution>| way.as_ref().map(|delays| delays.mean);
         let delays = [delay(&summary.forward), delay(&summary.back)];
         let score = |way: usize| {
@@ -57,6 +61,11 @@ impl Voice {
             delay_alike: delays.contains(&None),
         })
     }
+}
+
+/// Is a call with this share of loss the worst there is?
+fn is_lost(loss: f64) -> bool {
+    mean_opinion_score(0.0, 0.0, loss) <= 1.0
 }
 
 /// The direction with the lower score, where two digits tell them apart.
@@ -159,6 +168,17 @@ mod tests {
             builder.push(&record);
         }
         builder.finish()
+    }
+
+    /// No two packets in a row have a variation, and none could make it better or worse.
+    #[test]
+    fn a_call_that_is_lost_is_the_worst() {
+        let without_variation = |lost: u64| {
+            let mut summary = summary(lost, false);
+            summary.variation.ipdv_abs_mean = None;
+            Voice::new(&summary, None).map(|voice| voice.score)
+        };
+        assert_eq!([70, 10].map(without_variation), [Some(1.0), None]);
     }
 
     #[test]

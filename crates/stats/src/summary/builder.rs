@@ -324,13 +324,20 @@ impl SummaryBuilder {
     /// Share of round trips that are no further than `bound` from their mean.
     fn within(&self, round_trips: &Values, bound: Nanos) -> Option<f64> {
         let mean = self.measures[Measure::RoundTrip as usize].moments.mean()?;
-        match round_trips {
+        let is_near = |value: Nanos| (value as f64 - mean).abs() <= bound as f64;
+        Some(match round_trips {
             Values::Exact(values) => {
-                let near = |&&value: &&Nanos| (value as f64 - mean).abs() <= bound as f64;
-                Some(values.iter().filter(near).count() as f64 / values.len() as f64)
+                let near = values.iter().filter(|&&value| is_near(value));
+                near.count() as f64 / values.len() as f64
             }
-            Values::Spilled(_) => None,
-        }
+            Values::Spilled(counts) => {
+                let sum = |of: &dyn Fn(Nanos) -> bool| -> u64 {
+                    let these = counts.iter().filter(|(middle, _)| of(*middle));
+                    these.map(|(_, times)| times).sum()
+                };
+                sum(&is_near) as f64 / sum(&|_| true) as f64
+            }
+        })
     }
 }
 

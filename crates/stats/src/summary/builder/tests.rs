@@ -201,6 +201,8 @@ fn spilled_agrees_with_exact_within_the_stated_error() {
     let records = records(50_000);
     let (exact, spilled) = (summary(&records, 50_000), summary(&records, 1000));
     assert_eq!(exact.quantile_error, None);
+    let near = [&exact, &spilled].map(|summary| summary.within_500us.unwrap());
+    assert!((near[0] - near[1]).abs() < 0.02, "{near:?}");
     let error = spilled.quantile_error.unwrap();
     assert!(error <= 0.004);
     let close = |found: Nanos, expected: Nanos| {
@@ -339,7 +341,8 @@ fn within_counts_both_sides_of_the_mean() {
         record.t_recv = record.t_send.map(|t_send| t_send + round_trip);
     }
     assert_eq!(summary(&records, 10).within_500us, Some(0.5));
-    assert_eq!(summary(&records, 1).within_500us, None);
+    // Of bins, which these are in the middle of.
+    assert_eq!(summary(&records, 1).within_500us, Some(0.5));
 }
 
 proptest! {
