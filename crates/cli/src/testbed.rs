@@ -211,9 +211,9 @@ fn clean() -> Result<(), Failed> {
     for folder in folders.map_err(Failed::environment)? {
         let _ = writeln!(text, "removed {}", folder.display());
     }
+    let mut failed = Vec::new();
     for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
         let removed = build::remove(testbed);
-        let removed = removed.map_err(Failed::environment)?;
         if !removed.nodes.is_empty() {
             let nodes = removed.nodes.join(", ");
             let _ = writeln!(text, "removed {} ({nodes})", testbed.id);
@@ -224,11 +224,16 @@ fn clean() -> Result<(), Failed> {
                 "kept {name}: it does not bear the mark of a testbed. `ip netns del {name}` removes it"
             );
         }
+        failed.extend(removed.failed);
     }
-    if text.is_empty() {
+    if text.is_empty() && failed.is_empty() {
         text.push_str("nothing is left over\n");
     }
-    terminal::print(text)
+    terminal::print(text)?;
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(Failed::environment(failed.join("\n"))),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::socket_options::check;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,6 +51,13 @@ pub fn names() -> io::Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
+}
+
+/// Is there a name without a namespace? Making or removing one was broken off: its file has nothing mounted on it.
+pub fn is_bare(name: &str) -> io::Result<bool> {
+    let device = |path: &Path| fs::metadata(path).map(|data| data.dev());
+    let folder = Path::new(DIRECTORY);
+    Ok(device(&folder.join(name))? == device(folder)?)
 }
 
 /// Makes this process root of a user namespace of its own, with network and mounts of its own, in which

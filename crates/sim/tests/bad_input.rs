@@ -291,6 +291,14 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
             "two nodes are called `a`",
         ),
         (
+            path(
+                "rate = \"1Mbit/s\"\nnode = [{ name = \"a\", kind = \"host\" }, { name = \"b\", kind = \"host\" }]\n\
+                 link = [{ name = \"x\", from = \"a\", to = \"b\" }, { name = \"x\", from = \"b\", to = \"a\" }]",
+            ),
+            "path.link",
+            "two links are called `x`",
+        ),
+        (
             path("rate = \"1Gbit/s\"\n[[path.node]]\nname = \"a;id\"\nkind = \"host\""),
             "path.node",
             "`a;id` cannot be a name",

@@ -1,6 +1,6 @@
 //! A testbed that stands: built, entered, and taken down again; and what others left behind.
 
-use crate::layout::{MARK, SoftDevice, Structure};
+use crate::layout::{KernelPort, MARK, SoftDevice, Structure};
 use crate::soft_switch::device::Device;
 use crate::soft_switch::driver::{SoftSwitches, Wired};
 use crate::step::{Step, StepError};
@@ -80,6 +80,15 @@ impl Standing {
             standing.namespaces.push(opened);
         }
         Ok(standing)
+    }
+
+    /// Makes the queues of these ports anew: what one trial left in them is not for the next.
+    ///
+    /// # Errors
+    /// Names the command that failed.
+    pub fn empty_queues(&self, ports: &[KernelPort]) -> Result<(), StepError> {
+        let steps = self.structure.fresh_queues(&self.id, ports);
+        steps.iter().try_for_each(Step::carry_out)
     }
 
     /// What is built.
@@ -188,24 +197,31 @@ pub struct Removed {
     pub nodes: Vec<String>,
     /// Namespaces without the mark of a testbed, by their full names: they may belong to another program.
     pub unmarked: Vec<String>,
+    /// Commands that failed, and what they said.
+    pub failed: Vec<String>,
 }
 
-/// Takes down what a process left that is gone: the namespaces that bear a testbed's mark.
-///
-/// # Errors
-/// Names the command that failed.
-pub fn remove(found: &Found) -> Result<Removed, StepError> {
+/// Takes down what a process left that is gone: the namespaces that bear a testbed's mark, and names that have no namespace.
+pub fn remove(found: &Found) -> Removed {
     let mut removed = Removed::default();
     for node in &found.nodes {
         let name = format!("{}-{node}", found.id);
-        if is_marked(&name)? {
-            Step::Ip(format!("netns del {name}")).carry_out()?;
-            removed.nodes.push(node.clone());
-        } else {
-            removed.unmarked.push(name);
+        match remove_one(&name) {
+            Ok(true) => removed.nodes.push(node.clone()),
+            Ok(false) => removed.unmarked.push(name),
+            Err(error) => removed.failed.push(error.to_string()),
         }
     }
-    Ok(removed)
+    removed
+}
+
+/// True: it is gone.
+fn remove_one(name: &str) -> Result<bool, StepError> {
+    let is_ours = namespace::is_bare(name).unwrap_or(false) || is_marked(name)?;
+    if is_ours {
+        Step::Ip(format!("netns del {name}")).carry_out()?;
+    }
+    Ok(is_ours)
 }
 
 /// Has a testbed made this namespace?

@@ -75,7 +75,11 @@ impl Testbed {
     fn stand(&mut self, trial: &Trial, layout: &Layout) -> Result<&Site, TestbedError> {
         let is_the_same = |site: &Site| *site.standing.structure() == layout.structure;
         let mut site = match self.site.take().filter(is_the_same) {
-            Some(site) => site,
+            Some(site) => {
+                let emptied = site.standing.empty_queues(&layout.kernel_ports);
+                emptied.map_err(BuildError::Step)?;
+                site
+            }
             None => Site {
                 servers: None,
                 reflectors: Reflectors::default(),
@@ -87,13 +91,17 @@ impl Testbed {
             site.reflectors.answer_at(place, &site.standing)?;
         }
         let wanted = Wanted::of(trial, &layout.structure);
-        let are_these = |servers: &Servers| *servers.wanted() == wanted;
-        if !wanted.servers.is_empty() && !site.servers.as_ref().is_some_and(are_these) {
+        if !are_these(site.servers.as_ref().map(Servers::wanted), &wanted) {
             let before = site.servers.take();
             site.servers = Some(Servers::start(wanted, &site.standing, before)?);
         }
         Ok(self.site.insert(site))
     }
+}
+
+/// Are the servers that run those of this trial? One that has none runs without those of the trial before.
+fn are_these(running: Option<&Wanted>, wanted: &Wanted) -> bool {
+    running.map_or(wanted.servers.is_empty(), |running| running == wanted)
 }
 
 impl From<TestbedError> for WorldError {
@@ -258,4 +266,21 @@ fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<WatchedProbe> {
         }
     };
     runs.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_without_servers_has_none_of_the_trial_before() {
+        let page = |name: &str| Wanted {
+            pages: [name.to_owned()].into(),
+            ..Wanted::default()
+        };
+        let none = Wanted::default();
+        assert!(are_these(None, &none) && are_these(Some(&none), &none));
+        assert!(are_these(Some(&page("1")), &page("1")));
+        assert!(!are_these(Some(&page("1")), &none) && !are_these(Some(&page("1")), &page("2")));
+    }
 }

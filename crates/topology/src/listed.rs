@@ -77,6 +77,10 @@ fn add_node(network: &mut Network, path: &Path, node: &Node) -> Result<(), Refus
 fn add_link(network: &mut Network, path: &Path, link: &Link) -> Result<(), Refusal> {
     check_name("path.link", &link.name)?;
     let field = format!("path.link.{}", link.name);
+    if network.ports.iter().any(|port| port.link == link.name) {
+        let why = format!("two links are called `{}`", link.name);
+        return refuse("path.link", why);
+    }
     if link
         .framing
         .is_some_and(|framing| Some(framing) != path.framing)

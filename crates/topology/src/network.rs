@@ -138,6 +138,25 @@ impl Network {
         matches!(self.nodes[node as usize].kind, Kind::Host(_))
     }
 
+    /// Is there one way alone between any two of the nodes that links join to this one?
+    pub fn is_without_loops(&self, node: NodeId) -> bool {
+        let mut found = vec![node];
+        let mut ports = 0;
+        let mut at = 0;
+        while let Some(&node) = found.get(at) {
+            for &port in &self.of_node[node as usize] {
+                let to = self.ports[port as usize].to;
+                if !found.contains(&to) {
+                    found.push(to);
+                }
+                ports += 1;
+            }
+            at += 1;
+        }
+        // Then there is one link fewer than nodes.
+        ports / 2 < found.len()
+    }
+
     /// What a port is called in series and warnings: the nodes that it leads from and to, and where
     /// several links do, by which.
     pub fn port_name(&self, port: PortId) -> String {
@@ -176,5 +195,22 @@ mod tests {
         let two = &network.ports[2];
         assert_eq!((two.from, two.to, two.egress, two.ingress), (c, b, 0, 1));
         assert_eq!(network.port_name(2), "c→b");
+    }
+
+    #[test]
+    fn a_loop_is_one_of_the_nodes_that_it_is_joined_to() {
+        let mut network = Network::default();
+        let nodes = ["a", "b", "c", "d", "e"];
+        let [a, b, c, d, e] =
+            nodes.map(|name| network.node(name, Kind::Host(HostCosts::default())));
+        let line = Line {
+            rate: 1,
+            propagation: 0,
+        };
+        for (from, to) in [(a, b), (b, c), (c, a), (d, e)] {
+            network.link("one", from, to, line);
+        }
+        let without = [a, b, c, d, e].map(|node| network.is_without_loops(node));
+        assert_eq!(without, [false, false, false, true, true]);
     }
 }

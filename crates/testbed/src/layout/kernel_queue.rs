@@ -20,6 +20,9 @@ const SURE: [u64; 4] = [10, 40, 45, 5];
 /// bytes of the bursts that are known to be exact at 10 and 100 Mbit/s.
 const STALL_NS: u64 = 130_000;
 
+/// What a packet may take in the kernel's memory, which is not what it has on the line: fq_codel drops by that too.
+const LARGEST_IN_MEMORY: u64 = 4096;
+
 /// The smallest bucket that does not lose rate: a frame, and what collects while the host stalls.
 pub fn least_burst(rate: u64, mtu: u32) -> u64 {
     let collected = u128::from(rate) * u128::from(STALL_NS) / 8_000_000_000;
@@ -40,6 +43,8 @@ pub fn commands(
 ) -> Result<Vec<String>, Refusal> {
     let frame = u64::from(mtu) + 14;
     let limit = limit(section, frame)?;
+    // netem and fq_codel count packets.
+    let packets = (limit / frame).max(1);
     let burst = section
         .burst
         .map_or(least_burst(rate, mtu), |burst| burst.0);
@@ -54,13 +59,19 @@ pub fn commands(
         Discipline::KernelFqCodel => vec![
             tbf,
             format!(
-                "qdisc replace dev {interface} parent 1:1 handle 10: fq_codel memory_limit {limit}"
+                "qdisc replace dev {interface} parent 1:1 handle 10: fq_codel limit {packets} memory_limit {}",
+                packets.saturating_mul(LARGEST_IN_MEMORY)
             ),
         ],
         Discipline::KernelNetem => {
             let impair = section.impair.unwrap_or_default();
-            // netem counts packets, and holds 1000 by default.
-            let packets = (limit / frame).max(1);
+            // What is merely under way counts as well.
+            let latency = section
+                .latency
+                .map_or(0, |latency| latency.0.unsigned_abs());
+            let bits = u128::from(rate) * u128::from(latency) / 1_000_000_000;
+            let under_way = bits.div_ceil(8 * u128::from(frame));
+            let packets = u128::from(packets) + under_way;
             let mut words =
                 format!("qdisc add dev {interface} root netem rate {rate}bit limit {packets}");
             if let Some(latency) = section.latency {

@@ -38,6 +38,9 @@ use std::sync::Arc;
 /// The kernel's names of interfaces have no more bytes.
 const LONGEST_NAME: usize = 15;
 
+/// Names that a namespace has already, or under which the kernel keeps the parameters of all interfaces.
+const TAKEN: [&str; 4] = ["lo", switched::BRIDGE, "all", "default"];
+
 /// The alias of the loopback interface in every namespace of a testbed: a name alone may be somebody else's.
 pub const MARK: &str = "delaylab-testbed";
 
@@ -54,6 +57,19 @@ pub enum Inside {
     Sysctl(&'static str, &'static str),
     /// No offloads on this interface.
     WholeFrames(String),
+}
+
+impl Inside {
+    /// In the namespace of this full name.
+    fn step(&self, place: String) -> Step {
+        match self.clone() {
+            Inside::Ip(words) => Step::IpIn(place, words),
+            Inside::Tc(words) => Step::Tc(place, words),
+            Inside::Nft(rules) => Step::Nft(place, rules),
+            Inside::Sysctl(key, value) => Step::Sysctl(place, key.to_owned(), value),
+            Inside::WholeFrames(interface) => Step::WholeFrames(place, interface),
+        }
+    }
 }
 
 /// One end of a veth pair.
@@ -189,34 +205,50 @@ impl Structure {
                 steps.push(Step::Sysctl(full(place), key, "1"));
             }
         }
+        // Interfaces copy kernel parameters when they are made, and what is written to `all` and `default` then is not theirs.
+        let is_parameter = |(_, inside): &&(usize, Inside)| matches!(inside, Inside::Sysctl(..));
+        let (parameters, others): (Vec<_>, Vec<_>) = self.inside.iter().partition(is_parameter);
+        let step = |(place, inside): &(usize, Inside)| inside.step(full(*place));
+        steps.extend(parameters.into_iter().map(step));
         let mtu = self.mtu;
         for [a, b] in &self.cables {
             let end = |end: &End| {
                 let (name, mac) = (&end.interface, write_mac(end.mac));
-                format!("{name} mtu {mtu} address {mac} netns {}", full(end.place))
+                format!("name {name} mtu {mtu} address {mac}")
             };
-            let words = format!("link add {} type veth peer name {}", end(a), end(b));
-            steps.push(Step::Ip(words));
+            let other = full(b.place);
+            let words = format!(
+                "link add {} type veth peer {} netns {other}",
+                end(a),
+                end(b)
+            );
+            steps.push(Step::IpIn(full(a.place), words));
         }
         for end in self.cables.iter().flatten() {
             steps.push(Step::WholeFrames(full(end.place), end.interface.clone()));
-            let up = format!("link set {} up", end.interface);
+            let up = format!("link set dev {} up", end.interface);
             steps.push(Step::IpIn(full(end.place), up));
         }
         for (_, host) in &self.hosts {
             steps.push(Step::IpIn(full(host.place), "link set lo up".to_owned()));
         }
-        for (place, inside) in &self.inside {
-            let place = full(*place);
-            steps.push(match inside.clone() {
-                Inside::Ip(words) => Step::IpIn(place, words),
-                Inside::Tc(words) => Step::Tc(place, words),
-                Inside::Nft(rules) => Step::Nft(place, rules),
-                Inside::Sysctl(key, value) => Step::Sysctl(place, key.to_owned(), value),
-                Inside::WholeFrames(interface) => Step::WholeFrames(place, interface),
-            });
-        }
+        steps.extend(others.into_iter().map(step));
         steps
+    }
+
+    /// Every command that makes the queues of these ports anew, with nothing in them.
+    pub fn fresh_queues(&self, id: &str, ports: &[KernelPort]) -> Vec<Step> {
+        let full = |place: usize| format!("{id}-{}", self.places[place]);
+        let remove = |port: &KernelPort| {
+            Step::Tc(
+                full(port.place),
+                format!("qdisc del dev {} root", port.interface),
+            )
+        };
+        let is_queue = |(_, inside): &&(usize, Inside)| matches!(inside, Inside::Tc(_));
+        let queues = self.inside.iter().filter(is_queue);
+        let make = queues.map(|(place, inside)| inside.step(full(*place)));
+        ports.iter().map(remove).chain(make).collect()
     }
 
     /// The end of the first cable at this host.
@@ -298,13 +330,20 @@ impl<'a> Builder<'a> {
         self.inside(place, Inside::Ip(words));
     }
 
-    /// What the interfaces of a port's link are called: each of its two ports has the same.
+    /// What the interfaces of a port's link are called: each of its two ports has the same. By its number where its own
+    /// name is none of an interface, is taken, or could be another link's number.
     fn interface(&self, port: PortId) -> String {
         let link = &self.network.ports[port as usize].link;
-        if link.len() <= LONGEST_NAME && !link.contains(|c: char| c.is_whitespace() || c == '/') {
-            link.clone()
-        } else {
+        let is_long = link.len() > LONGEST_NAME;
+        let is_number = (link.strip_prefix("link")).is_some_and(|rest| rest.parse::<u32>().is_ok());
+        if is_long
+            || is_number
+            || TAKEN.contains(&link.as_str())
+            || link.contains(|c: char| c.is_whitespace() || c == '/')
+        {
             format!("link{}", port / 2)
+        } else {
+            link.clone()
         }
     }
 

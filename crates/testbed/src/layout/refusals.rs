@@ -40,6 +40,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
     };
     let checks = [
         of_the_size(&built),
+        of_the_hosts(&built),
         of_the_queues(&trial.path),
         of_the_lines(&trial.path, &built),
         of_the_probes(trial),
@@ -89,6 +90,20 @@ fn of_the_size(built: &Built) -> Result<(), Refusal> {
              links. The world sim has more"
         );
         return refuse("path", what);
+    }
+    Ok(())
+}
+
+/// A host has one interface, by whose address the others know it.
+fn of_the_hosts(built: &Built) -> Result<(), Refusal> {
+    let network = &built.network;
+    for (id, node) in (0..).zip(&network.nodes) {
+        let links = network.of_node[id as usize].len();
+        if network.is_host(id) && links != 1 {
+            let why =
+                format!("has {links} links: a host of a testbed has one. The world sim has others");
+            return refuse(format!("path.node.{}", node.name), why);
+        }
     }
     Ok(())
 }
@@ -187,13 +202,48 @@ fn of_the_loads(trial: &Trial, built: &Built) -> Result<(), Refusal> {
 }
 
 fn of_the_switches(path: &Path, built: &Built) -> Result<(), Refusal> {
-    for node in &built.network.nodes {
+    for (id, node) in (0..).zip(&built.network.nodes) {
         if let Kind::Switch(section) = &node.kind {
+            let checked = of_a_switch(section, path, built).and_then(|()| match is_routed(path) {
+                true => of_a_wire(section, id, built),
+                false => of_a_bridge(section, id, built),
+            });
             let under = switch_section(path, &node.name);
-            of_a_switch(section, path, built).map_err(|refusal| in_section(refusal, &under))?;
+            checked.map_err(|refusal| in_section(refusal, &under))?;
         }
     }
     Ok(())
+}
+
+/// Between two routers is one soft switch, which has one setting for what both of them send.
+fn of_a_wire(section: &Switch, router: u32, built: &Built) -> Result<(), Refusal> {
+    let network = &built.network;
+    let ports = network.of_node[router as usize].iter();
+    for port in ports.map(|&port| &network.ports[port as usize]) {
+        let Kind::Switch(other) = &network.nodes[port.to as usize].kind else {
+            continue;
+        };
+        let are_of_the_kernel = [section, other].map(|one| kernel_discipline(one).is_some());
+        if are_of_the_kernel != [true; 2] && section != &**other {
+            let why = format!(
+                "is not that of the router at the other end of link `{}`, and one soft switch queues for both: give \
+                 both the same, or a queue of the kernel each, or run it in the world sim",
+                port.link
+            );
+            return refuse("path.switch", why);
+        }
+    }
+    Ok(())
+}
+
+/// A bridge of the kernel sends frames to addresses that it has not seen by every port.
+fn of_a_bridge(section: &Switch, switch: u32, built: &Built) -> Result<(), Refusal> {
+    if kernel_discipline(section).is_none() || built.network.is_without_loops(switch) {
+        return Ok(());
+    }
+    let why = "the kernel's bridges would send frames round and round where links form a loop: use a soft switch, \
+               like \"fifo\", or routers";
+    refuse("path.switch.discipline", why)
 }
 
 /// Loads, resets and queues that would have no effect.

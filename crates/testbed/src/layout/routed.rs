@@ -47,6 +47,7 @@ impl Builder<'_> {
                     // Every hop answers a path trace.
                     ("net.ipv4.icmp_ratelimit", "0"),
                     ("net.ipv4.conf.all.send_redirects", "0"),
+                    ("net.ipv4.conf.default.send_redirects", "0"),
                 ] {
                     self.inside(place, Inside::Sysctl(key, value));
                 }
@@ -78,16 +79,19 @@ impl Builder<'_> {
             let address = link_address(port);
             self.ip(place, format!("addr add {address}/30 dev {name}"));
         }
-        let section = self.switch_section(from);
-        if let Some(discipline) = kernel_discipline(&section) {
-            self.cable(near, far, &name);
-            for (place, port) in ends {
-                self.kernel_queue(discipline, &section, port, place, &name)?;
-            }
-            self.neighbours([near, far], port, &name, self.structure.cables.len() - 1, 0);
-            return Ok(());
+        let sections = [from, to].map(|node| self.switch_section(node));
+        if kernel_discipline(&sections[0]).is_none() {
+            // That of the other is the same, or refused.
+            return self.wire(port, [near, far], &name, &sections[0]);
         }
-        self.wire(port, [near, far], &name, &section)
+        self.cable(near, far, &name);
+        for ((place, port), section) in ends.into_iter().zip(&sections) {
+            if let Some(discipline) = kernel_discipline(section) {
+                self.kernel_queue(discipline, section, port, place, &name)?;
+            }
+        }
+        self.neighbours([near, far], port, &name, self.structure.cables.len() - 1, 0);
+        Ok(())
     }
 
     /// A host's link to its router: the host's network, and its way to all others.
@@ -124,7 +128,11 @@ impl Builder<'_> {
         section: &delaylab_model::path::Switch,
     ) -> Result<(), Refusal> {
         let wire = self.structure.places.len();
-        self.structure.places.push(format!("wire-{name}"));
+        let mut place = format!("wire-{name}");
+        while self.structure.places.contains(&place) {
+            place.push('-');
+        }
+        self.structure.places.push(place);
         // In the wire its two ends need two names.
         let names = ["near", "far"];
         let first = self.structure.cables.len();

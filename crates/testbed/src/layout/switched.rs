@@ -12,7 +12,7 @@ const PREFIX: u8 = 16;
 pub const MOST_HOSTS: usize = 250;
 
 /// The bridge of the kernel, in a switch that queues by the kernel.
-const BRIDGE: &str = "bridge";
+pub(super) const BRIDGE: &str = "bridge";
 
 impl Builder<'_> {
     /// Lays it out.
@@ -72,12 +72,15 @@ impl Builder<'_> {
             .map(|&port| self.end_of(port).interface.clone())
             .collect();
         if let Some(discipline) = kernel_discipline(&section) {
-            self.ip(place, format!("link add {BRIDGE} type bridge stp_state 0"));
+            self.ip(
+                place,
+                format!("link add name {BRIDGE} type bridge stp_state 0"),
+            );
             for (interface, &port) in interfaces.iter().zip(&ports) {
-                self.ip(place, format!("link set {interface} master {BRIDGE}"));
+                self.ip(place, format!("link set dev {interface} master {BRIDGE}"));
                 self.kernel_queue(discipline, &section, port, place, interface)?;
             }
-            self.ip(place, format!("link set {BRIDGE} up"));
+            self.ip(place, format!("link set dev {BRIDGE} up"));
             return Ok(());
         }
         let settings = ports
@@ -99,8 +102,7 @@ impl Builder<'_> {
             let egress = self.network.ports[first as usize].egress;
             settings.table.insert(mac, egress);
         }
-        // Without a loop there is one link fewer than nodes.
-        settings.floods = self.network.ports.len() / 2 < self.network.nodes.len();
+        settings.floods = self.network.is_without_loops(node);
         self.devices.push(SoftDevice {
             place,
             interfaces,

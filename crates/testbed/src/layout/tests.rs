@@ -297,6 +297,192 @@ fn classes_are_re_marked_where_they_leave_for_a_host() {
     assert!(tables[0].contains(&there), "{there}: {tables:#?}");
 }
 
+/// An interface has the parameters of its namespace from the time at which it was made.
+#[test]
+fn parameters_are_there_before_the_interfaces_are() {
+    let words = words(&lay_out(&trial(Topology::TwoPaths, &["be"], |_| ())).unwrap());
+    let first = words.iter().position(|step| step.contains("link add"));
+    let last = words.iter().rposition(|step| step.contains("sysctl"));
+    assert!(last < first, "{words:#?}");
+    for key in ["rp_filter", "send_redirects"] {
+        let written = format!("default.{key}=0");
+        assert!(words.iter().any(|step| step.contains(&written)), "{key}");
+    }
+}
+
+/// Nodes and links as they are listed.
+fn listed(nodes: &[Node], links: &[(&str, &str, &str)]) -> Trial {
+    trial(Topology::Routed, &["be"], |trial| {
+        trial.path.topology = None;
+        trial.path.node = nodes.to_vec();
+        let links = links.iter();
+        trial.path.link = links.map(|(name, from, to)| link(name, from, to)).collect();
+        (trial.probes[0].from, trial.probes[0].to) = (Some("a".to_owned()), Some("b".to_owned()));
+    })
+}
+
+fn refused(trial: &Trial) -> Vec<String> {
+    let refusals = refusals::refusals(trial).into_iter();
+    refusals.map(|refusal| refusal.field).collect()
+}
+
+#[test]
+fn each_router_has_its_own_queues_or_is_refused() {
+    let with = |near: Switch, far: Switch| {
+        let mut nodes = [
+            node("a", NodeKind::Host),
+            node("b", NodeKind::Host),
+            node("r1", NodeKind::Router),
+            node("r2", NodeKind::Router),
+        ];
+        (nodes[2].switch, nodes[3].switch) = (Some(near), Some(far));
+        listed(
+            &nodes,
+            &[("a", "a", "r1"), ("m", "r1", "r2"), ("b", "r2", "b")],
+        )
+    };
+    let queue = |discipline, packets| Switch {
+        discipline: Some(discipline),
+        buffer: Some(Limit::Packets(packets)),
+        ..Switch::default()
+    };
+    let [short, long] = [10, 20].map(|packets| queue(Discipline::Fifo, packets));
+    let differ = with(short.clone(), long);
+    assert_eq!(refused(&differ), ["path.node.r1.switch"]);
+    let kernel = |packets| queue(Discipline::KernelTbf, packets);
+    assert_eq!(
+        refused(&with(kernel(10), short.clone())),
+        ["path.node.r1.switch"]
+    );
+    assert!(refused(&with(short.clone(), short)).is_empty());
+    let words = words(&lay_out(&with(kernel(10), kernel(20))).unwrap());
+    for (place, limit) in [("r1", 15_140), ("r2", 30_280)] {
+        let queue = format!(
+            "tc -n x-{place} qdisc replace dev m parent 1:1 handle 10: bfifo limit {limit}"
+        );
+        assert!(words.contains(&queue), "{queue}: {words:#?}");
+    }
+}
+
+#[test]
+fn a_host_has_one_link() {
+    let nodes = [
+        node("a", NodeKind::Host),
+        node("b", NodeKind::Host),
+        node("c", NodeKind::Host),
+        node("s", NodeKind::Switch),
+        node("t", NodeKind::Switch),
+    ];
+    let links = [
+        ("1", "a", "s"),
+        ("2", "b", "s"),
+        ("3", "s", "t"),
+        ("4", "c", "s"),
+        ("5", "c", "t"),
+    ];
+    assert!(refused(&listed(&nodes, &links[..4])).is_empty());
+    for links in [&links[..3], &links] {
+        assert_eq!(refused(&listed(&nodes, links)), ["path.node.c"]);
+    }
+}
+
+/// Words of `ip`, names that are there already, and names that others are given.
+#[test]
+fn links_may_be_called_anything() {
+    let names = [
+        "mtu",
+        "up",
+        "lo",
+        "bridge",
+        "all",
+        "link0",
+        "a-link-with-a-long-name",
+    ];
+    let hosts = ["a", "b", "c", "d", "e", "f", "g"];
+    let mut nodes = hosts.map(|name| node(name, NodeKind::Host)).to_vec();
+    nodes.push(node("s", NodeKind::Switch));
+    let links: Vec<_> = names
+        .into_iter()
+        .zip(hosts)
+        .map(|(name, host)| (name, host, "s"))
+        .collect();
+    let layout = lay_out(&listed(&nodes, &links)).unwrap();
+    let cables = layout.structure.cables.iter();
+    let found: Vec<_> = cables.map(|[end, _]| end.interface.as_str()).collect();
+    assert_eq!(
+        found,
+        ["mtu", "up", "link2", "link3", "link4", "link5", "link6"]
+    );
+    let words = words(&layout);
+    let has = |part: &str| words.iter().any(|step| step.contains(part));
+    assert!(has("link add name mtu mtu 1500 address") && has("peer name mtu mtu 1500"));
+    assert!(has("link set dev up up"));
+}
+
+#[test]
+fn bridges_of_the_kernel_form_no_loop() {
+    let mut trial = trial(Topology::LeafSpine, &["be"], |_| ());
+    assert!(refused(&trial).is_empty());
+    trial.path.switch = Some(Switch {
+        discipline: Some(Discipline::KernelTbf),
+        ..Switch::default()
+    });
+    assert_eq!(refused(&trial), ["path.switch.discipline"]);
+}
+
+#[test]
+fn queues_of_the_kernel_are_made_anew() {
+    let trial = trial(Topology::TwoHosts, &["be"], |trial| {
+        trial.path.switch = Some(Switch {
+            discipline: Some(Discipline::KernelTbf),
+            ..Switch::default()
+        });
+    });
+    let layout = lay_out(&trial).unwrap();
+    let steps = layout.structure.fresh_queues("x", &layout.kernel_ports);
+    let fresh: Vec<_> = steps.iter().map(Step::to_string).collect();
+    let (removed, made) = fresh.split_at(2);
+    assert_eq!(
+        removed,
+        [
+            "tc -n x-s1 qdisc del dev a1 root",
+            "tc -n x-s1 qdisc del dev b1 root"
+        ]
+    );
+    let tc: Vec<_> = words(&layout)
+        .into_iter()
+        .filter(|step| step.starts_with("tc"))
+        .collect();
+    assert_eq!(made, tc);
+}
+
+/// netem and fq_codel count packets, the first those that are under way as well, the second their memory too.
+#[test]
+fn buffers_hold_packets_where_the_kernel_counts_them() {
+    let section = Switch {
+        buffer: Some(Limit::Bytes(64 << 10)),
+        latency: Some(Duration(10_000_000)),
+        ..Switch::default()
+    };
+    for (discipline, expected) in [
+        (
+            Discipline::KernelFqCodel,
+            "fq_codel limit 43 memory_limit 176128",
+        ),
+        // 125 kB are 83 packets of the largest size.
+        (
+            Discipline::KernelNetem,
+            "rate 100000000bit limit 126 delay 10000us",
+        ),
+    ] {
+        let path = Path::default();
+        let words =
+            kernel_queue::commands(discipline, &section, &path, "x", 100_000_000, 1500).unwrap();
+        let last = words.last().unwrap();
+        assert!(last.ends_with(expected), "{last}");
+    }
+}
+
 /// A ring in which each class goes the long way round.
 #[test]
 fn tables_of_many_routers_and_classes_are_none_of_the_kernels() {

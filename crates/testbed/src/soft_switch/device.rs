@@ -338,6 +338,7 @@ impl Device {
             let at = usize::from(egress);
             let port = &mut self.ports[at];
             port.line = Transmitter::new(port.settings.rate);
+            port.utilisation.set(self.now - self.traced_from, 0);
             port.ready_at = None;
             let lost = port.sending.take();
             self.drops.extend(lost.map(reset));

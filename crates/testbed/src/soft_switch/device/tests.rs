@@ -133,6 +133,20 @@ fn after_a_short_reset_the_line_begins_anew() {
     assert_eq!(left, first + 2 * second);
 }
 
+#[test]
+fn a_line_that_a_reset_has_cleared_is_idle() {
+    let mut device = Device::new(settings(2, |_| ()), 1);
+    let first = on_the_line(1400);
+    device.begin_trial();
+    device.receive(0, 0, &packet(0, 1, 0, 1400), &mut watching());
+    device.at(first + MICRO, Event::Resets(first + 2 * MICRO));
+    device.advance(10 * first, &mut DeviceOutput::default());
+    let traces = device.end_trial();
+    let held = traces.ports[1].utilisation.held.iter();
+    let busy = held.filter(|(value, _)| *value > 0.0).map(|(_, time)| time);
+    assert_eq!(busy.sum::<Picos>(), MICRO);
+}
+
 /// A bucket of one frame at a byte a microsecond: the first leaves at once, each further one when its tokens are there.
 #[test]
 fn a_shaper_holds_frames_until_their_tokens_are_there() {
