@@ -40,6 +40,8 @@ pub struct Ancillary {
     pub local: Option<IpAddr>,
     /// What the error queue says.
     pub error: Option<QueuedError>,
+    /// The tag of a VLAN that the kernel took out of a frame: its type and its value.
+    pub tag: Option<[u8; 4]>,
 }
 
 /// An entry of a socket's error queue.
@@ -154,6 +156,7 @@ impl Ancillary {
             (libc::SOL_IP, libc::IP_RECVERR) | (libc::SOL_IPV6, libc::IPV6_RECVERR) => {
                 self.error = payload.read(0).map(|error| queued_error(error, payload));
             }
+            (libc::SOL_PACKET, libc::PACKET_AUXDATA) => self.tag = tag(payload),
             _ => {}
         }
     }
@@ -167,6 +170,18 @@ impl Ancillary {
         self.software = known(&software);
         self.hardware = known(&hardware);
     }
+}
+
+/// Of a `tpacket_auxdata` (linux/if_packet.h): status, two lengths, two offsets, and of a tag its value and its type.
+fn tag(payload: Payload) -> Option<[u8; 4]> {
+    const HAS_TAG: u32 = 1 << 4;
+    const HAS_TYPE: u32 = 1 << 6;
+    const USUAL: u16 = 0x8100;
+    let status: u32 = payload.read(0)?;
+    let (value, kind): (u16, u16) = (payload.read(16)?, payload.read(18)?);
+    let kind = if status & HAS_TYPE > 0 { kind } else { USUAL };
+    let ([a, b], [c, d]) = (kind.to_be_bytes(), value.to_be_bytes());
+    (status & HAS_TAG > 0).then_some([a, b, c, d])
 }
 
 fn queued_error(error: libc::sock_extended_err, payload: Payload) -> QueuedError {

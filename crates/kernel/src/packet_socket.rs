@@ -37,6 +37,7 @@ impl PacketSocket {
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1)?;
         // Straight to the driver: the interface's own queue is no part of a switch.
         socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_AUXDATA, 1)?;
         stamping::set(&socket, Flags::arrivals())?;
         // SAFETY: all zeros is a valid sockaddr_ll.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
@@ -68,7 +69,10 @@ impl PacketSocket {
         let fd = self.0.as_raw_fd();
         let (length, beside, _) = ancillary::receive(fd, buffer, libc::MSG_DONTWAIT, None)?;
         Ok(Received {
-            length,
+            length: match beside.tag {
+                Some(tag) => put_back(tag, buffer, length),
+                None => length,
+            },
             stamp: beside.software,
         })
     }
@@ -102,8 +106,39 @@ impl PacketSocket {
     }
 }
 
+/// The tag of a VLAN, which the kernel takes out of a frame, where it belongs: behind the two addresses. Returns how long the
+/// frame then is.
+fn put_back(tag: [u8; 4], buffer: &mut [u8], length: usize) -> usize {
+    const ADDRESSES: usize = 12;
+    let whole = length + tag.len();
+    if length < ADDRESSES || whole > buffer.len() {
+        return length;
+    }
+    buffer.copy_within(ADDRESSES..length, ADDRESSES + tag.len());
+    buffer[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(&tag);
+    whole
+}
+
 impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_behind_the_addresses() {
+        let mut buffer: Vec<u8> = (0..20).collect();
+        let tag = [0x81, 0, 0, 7];
+        assert_eq!(put_back(tag, &mut buffer, 15), 19);
+        let (addresses, rest) = buffer.split_at(12);
+        assert!((0..12).eq(addresses.iter().copied()));
+        assert_eq!(rest[..7], [0x81, 0, 0, 7, 12, 13, 14]);
+        // No room, and no frame.
+        assert_eq!(put_back(tag, &mut buffer, 17), 17);
+        assert_eq!(put_back(tag, &mut buffer, 11), 11);
     }
 }
