@@ -8,7 +8,9 @@ use crate::frames_seen::FramesSeen;
 use crate::run::TrialOutcome;
 use delaylab_model::bench::{BufferingWay, ProcedureSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
+use delaylab_model::path::Path;
 use delaylab_model::plan::{Plan, Planned, Remaining};
+use delaylab_model::probe::Probe;
 use delaylab_model::quantity::Duration;
 use delaylab_procedure::registry::{Description, UnknownProcedure};
 use delaylab_procedure::setup::{SIZES, Way};
@@ -47,6 +49,14 @@ pub enum ProcedureError {
         size: u32,
         /// The smallest frame that holds all headers and the tester's signature, bytes.
         least: u32,
+    },
+    /// Loads are shares of one rate.
+    #[error(
+        "design.procedure: all streams need lines of one rate where they {side} the device: loads are shares of it"
+    )]
+    Rates {
+        /// `enter` or `leave`.
+        side: &'static str,
     },
     /// The procedure refused its set-up or options.
     #[error("design.procedure: {0}")]
@@ -150,6 +160,7 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
     let line_rate = trial.path.rate_at(first.from.as_deref());
     let egress = section.egress_rate.map(|rate| rate.0);
     let egress = egress.or_else(|| trial.path.rate_at(first.to.as_deref()));
+    has_one_rate(&trial.path, &streams, section.egress_rate.is_some())?;
     let sizes = section
         .sizes
         .iter()
@@ -177,6 +188,21 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
         sizes,
         effort: effort(section),
     })
+}
+
+/// Have all lines by which streams enter one rate, and all by which they leave, where that is not given?
+fn has_one_rate(path: &Path, streams: &[Probe], is_given: bool) -> Result<(), ProcedureError> {
+    let is_one = |end: fn(&Probe) -> Option<&str>| {
+        let rates = streams.iter().map(|stream| path.rate_at(end(stream)));
+        rates.collect::<BTreeSet<_>>().len() <= 1
+    };
+    if !is_one(|stream| stream.from.as_deref()) {
+        return Err(ProcedureError::Rates { side: "enter" });
+    }
+    if !is_given && !is_one(|stream| stream.to.as_deref()) {
+        return Err(ProcedureError::Rates { side: "leave" });
+    }
+    Ok(())
 }
 
 fn effort(section: &ProcedureSection) -> Effort {
@@ -211,5 +237,44 @@ fn options(section: &ProcedureSection) -> Options {
         }),
         microburst: section.microburst.unwrap_or(usual.microburst),
         ..usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::path::Line;
+    use delaylab_model::quantity::Rate;
+
+    #[test]
+    fn a_share_of_the_line_is_of_one_rate() {
+        let stream = |from: &str, to: &str| Probe {
+            from: Some(from.to_owned()),
+            to: Some(to.to_owned()),
+            ..Probe::new("stream", Method::Frame)
+        };
+        let mut path = Path {
+            rate: Some(Rate(100_000_000)),
+            ..Path::default()
+        };
+        let slow = Line {
+            rate: Some(Rate(10_000_000)),
+            ..Line::default()
+        };
+        path.line.insert("a2".to_owned(), slow);
+        let side = |streams: &[Probe], is_given| match has_one_rate(&path, streams, is_given) {
+            Err(ProcedureError::Rates { side }) => side,
+            _ => "",
+        };
+        let (to_one, to_both) = (
+            [stream("a1", "b1"), stream("a2", "b1")],
+            [stream("a1", "b1"), stream("a1", "a2")],
+        );
+        assert_eq!(
+            [side(&to_one, true), side(&to_one[..1], false)],
+            ["enter", ""]
+        );
+        assert_eq!([side(&to_both, true), side(&to_both, false)], ["", "leave"]);
     }
 }
