@@ -50,12 +50,25 @@ impl Precision {
         figure.filter(|_| is_meant).and_then(|(_, value)| *value)
     }
 
-    /// Is the interval of the mean of these values narrow enough? Student's interval applies because each
-    /// repeat has its own random numbers, so that the values are independent.
+    /// Is the interval of the mean of these values narrow enough, and that of all but the last as well? After each repeat
+    /// it is looked at again: few repeats that happen to agree would end it otherwise. Those that are equal are so in every
+    /// repeat.
     #[cfg(feature = "runs")]
     pub(super) fn is_reached(&self, values: &[f64]) -> bool {
+        let Some((last, before)) = values.split_last() else {
+            return false;
+        };
+        let are_equal = before.iter().all(|value| value == last);
+        values.len() >= self.at_least as usize
+            && self.is_narrow(values)
+            && (are_equal || self.is_narrow(before))
+    }
+
+    /// Student's interval applies because each repeat has its own random numbers, so that the values are independent.
+    #[cfg(feature = "runs")]
+    fn is_narrow(&self, values: &[f64]) -> bool {
         let count = values.len();
-        if count < self.at_least as usize {
+        if count < 2 {
             return false;
         }
         let n = count as f64;
@@ -169,6 +182,11 @@ mod tests {
         assert!(stop.is_reached(&[100.0, 100.0]));
         // t(1) = 12.7: two values tell little.
         assert!(!stop.is_reached(&[100.0, 101.0]));
+        // Two that happen to agree.
+        assert!(!stop.is_reached(&[100.0, 100.5]));
+        let settling = [100.0, 110.0, 105.0, 105.0, 105.0, 105.0];
+        assert!(!stop.is_reached(&settling[..5]) && stop.is_reached(&settling));
+        assert!(stop.is_reached(&[100.0, 100.5, 100.0]));
         assert!(stop.is_reached(&[100.0, 101.0, 100.0, 101.0]));
         assert!(!stop.is_reached(&[100.0, 120.0, 100.0, 120.0]));
     }
