@@ -5,6 +5,7 @@
 //! | [`dependencies`] | every dependency has a line that says why |
 //! | [`e2e`] | the binary: real processes, sockets and networks |
 //! | [`guide`] | the user guide: contents, links, figures |
+//! | [`packaging`] | the Debian package: what its services may do, and what its scripts call |
 //! | [`repo_rules`] | rules of this repository that the compiler does not check |
 //! | [`web`] | pages in a real browser |
 //! | [`harness`] | gives what the others stand on |
@@ -17,5 +18,6 @@ mod dependencies;
 mod e2e;
 mod guide;
 mod harness;
+mod packaging;
 mod repo_rules;
 mod web;

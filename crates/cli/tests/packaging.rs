@@ -1,0 +1,135 @@
+//! The Debian package: its services may do what the program does, and its scripts leave nothing running.
+
+use crate::harness::scratch::Scratch;
+use std::collections::BTreeSet;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../packaging/debian")
+        .join(name)
+}
+
+fn text(name: &str) -> String {
+    fs::read_to_string(file(name)).unwrap()
+}
+
+/// The words of a setting of a unit.
+fn setting<'a>(unit: &'a str, name: &str) -> Vec<&'a str> {
+    let lines = unit.lines().filter_map(|line| line.strip_prefix(name));
+    let values = lines.filter_map(|line| line.strip_prefix('='));
+    values.flat_map(str::split_whitespace).collect()
+}
+
+/// The system calls of a group, as this system's systemd has them.
+fn calls_of(group: &str) -> Option<BTreeSet<String>> {
+    let listed = Command::new("systemd-analyze")
+        .args(["syscall-filter", group])
+        .output();
+    let listed = listed.ok().filter(|listed| listed.status.success())?;
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let mut calls = BTreeSet::new();
+    for word in listed.lines().skip(1).map(str::trim) {
+        match word.starts_with('@') {
+            true => calls.extend(calls_of(word)?),
+            false => drop(calls.insert(word.to_owned())),
+        }
+    }
+    Some(calls)
+}
+
+/// The groups of older systems lack some of them, and a call that is not allowed ends the service.
+#[test]
+fn the_server_of_runs_may_give_up_its_privileges() {
+    let unit = text("delaylab-serve.service");
+    let mut allowed = BTreeSet::new();
+    for word in setting(&unit, "SystemCallFilter") {
+        match word.starts_with('@') {
+            false => drop(allowed.insert(word.to_owned())),
+            true => match calls_of(word) {
+                Some(calls) => allowed.extend(calls),
+                None => return println!("skipped: systemd-analyze is not there"),
+            },
+        }
+    }
+    let needed = [
+        "prctl",
+        "capget",
+        "capset",
+        "landlock_create_ruleset",
+        "landlock_add_rule",
+        "landlock_restrict_self",
+        "seccomp",
+    ];
+    let denied = needed.into_iter().filter(|&call| !allowed.contains(call));
+    assert_eq!(denied.collect::<Vec<_>>(), [] as [&str; 0]);
+    assert_eq!(setting(&unit, "SystemCallErrorNumber"), ["EPERM"]);
+}
+
+/// A program with file capabilities keeps of what a service hands on what its file names, and nothing else.
+#[test]
+fn the_reflector_has_what_its_service_hands_on() {
+    let script = text("postinst");
+    let given = script
+        .lines()
+        .find(|line| line.trim().starts_with("setcap "));
+    let unit = text("delaylab-reflect.service");
+    for name in setting(&unit, "AmbientCapabilities") {
+        assert!(given.unwrap().contains(&name.to_lowercase()), "{name}");
+    }
+}
+
+/// What a script of the package calls, where systemd runs.
+fn called(script: &str, words: &[&str]) -> String {
+    let scratch = Scratch::new();
+    let calls = scratch.file("calls", "");
+    for name in ["systemctl", "deb-systemd-invoke", "deb-systemd-helper"] {
+        let stub = format!("#!/bin/sh\necho {name} \"$@\" >>{}\n", calls.display());
+        let stub = scratch.file(name, &stub);
+        fs::set_permissions(stub, Permissions::from_mode(0o755)).unwrap();
+    }
+    let here = calls.parent().unwrap();
+    let script = text(script)
+        .replace("/run/systemd/system", &here.display().to_string())
+        // These change the machine.
+        .replace("command -v systemd-sysusers", "true")
+        .replace("systemd-sysusers delaylab.conf", "true")
+        .replace("command -v setcap", "false");
+    let ran = Command::new("/bin/sh")
+        .env("PATH", here)
+        .args(["-c", &script, "script"])
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{ran:?}");
+    fs::read_to_string(calls).unwrap()
+}
+
+#[test]
+fn services_are_restarted_by_an_upgrade_and_end_with_the_package() {
+    let units = "delaylab-reflect.service delaylab-serve.service";
+    let first =
+        format!("deb-systemd-helper update-state {units}\nsystemctl --system daemon-reload\n");
+    let upgrade = format!("{first}deb-systemd-invoke try-restart {units}\n");
+    for (script, words, expected) in [
+        ("postinst", &["configure", ""][..], first.as_str()),
+        ("postinst", &["configure", "0.1.0-1"], &upgrade),
+        ("prerm", &["upgrade", "0.1.0-2"], ""),
+        (
+            "prerm",
+            &["remove"],
+            &format!("deb-systemd-invoke stop {units}\n"),
+        ),
+        ("postrm", &["remove"], "systemctl --system daemon-reload\n"),
+        (
+            "postrm",
+            &["purge"],
+            &format!("deb-systemd-helper purge {units}\n"),
+        ),
+    ] {
+        assert_eq!(called(script, words), expected, "{script} {words:?}");
+    }
+}
