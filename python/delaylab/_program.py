@@ -1,5 +1,7 @@
 """The program `delaylab`, for what needs privileges, real time, or prints documents."""
 
+import functools
+import importlib.metadata
 import json
 import os
 import shutil
@@ -9,8 +11,9 @@ import sysconfig
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Iterator, NamedTuple
 
+from . import _delaylab
 from .errors import (
     DelaylabError,
     EnvironmentFault,
@@ -33,30 +36,81 @@ _WITHOUT_RESULT: dict[str, type[DelaylabError]] = {
 
 
 def program() -> str:
-    """Where the program is: what `DELAYLAB` says, else that of this Python environment, else the first in PATH."""
+    """Where the program is: what `DELAYLAB` says, else what was installed with the package, else the first in PATH."""
     said = os.environ.get("DELAYLAB")
     if said:
         return said
-    own = Path(sysconfig.get_path("scripts")) / "delaylab"
-    found = str(own) if own.is_file() else shutil.which("delaylab")
+    own = next((str(path) for path in _installed() if path.is_file()), None)
+    found = own or shutil.which("delaylab")
     if found is None:
         raise EnvironmentFault(
             "the program `delaylab` is not there: install the package with pip, which brings it, or set DELAYLAB to where it is"
         )
+    wanted = f"delaylab {_delaylab.version()}"
+    version = _version(found)
+    if version not in (None, wanted):
+        raise EnvironmentFault(
+            f"the program {found} is {version}, and the package is of {wanted}: install both of one version, or set DELAYLAB to "
+            "where a program is"
+        )
     return found
 
 
-def error(command: str, code: int, message: str) -> DelaylabError:
-    """The exception for how a command ended."""
-    text = message.strip().removeprefix("delaylab: ")
+def _installed() -> Iterator[Path]:
+    """Where pip puts it: in the environment or the user's folder, or with `--target` next to the package."""
+    try:
+        files = importlib.metadata.files("delaylab") or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    yield from (Path(str(file.locate())) for file in files if file.name == "delaylab")
+    yield Path(__file__).parents[1] / "bin" / "delaylab"
+    yield Path(sysconfig.get_path("scripts")) / "delaylab"
+
+
+@functools.lru_cache
+def _version(program: str) -> str | None:
+    """What it says that it is; None where it cannot be run, which is said when it is."""
+    try:
+        said = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8")
+    except OSError:
+        return None
+    return said.stdout.strip()
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    printed: str
+    """What it printed."""
+    said: str
+    """What it said on standard error."""
+    code: int
+    """Its exit code."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What it warned of."""
+        return [line.removeprefix("warning: ") for line in self.said.split("\n") if line.startswith("warning: ")]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it failed: a reason a line, behind all that it said before."""
+        _, found, reasons = f"\n{self.said.strip()}".rpartition("\ndelaylab: ")
+        return reasons.split("\n") if found and self.code != 0 else []
+
+
+def error(command: str, ended: Ended) -> DelaylabError:
+    """The exception for how a command failed."""
+    code = ended.code
+    text = "\n".join(ended.reasons) or ended.said.strip()
     kind = _WITHOUT_RESULT.get(command, UnreachableError) if code == 1 else _BY_EXIT_CODE.get(code, InternalFault)
     return kind(text or f"delaylab ended with {code}")
 
 
 def call(
     *words: str, on_line: Callable[[str], None] | None = None, failing: bool = False
-) -> tuple[str, str]:
-    """Runs `delaylab WORDS`: what it printed, and what it said on standard error.
+) -> Ended:
+    """Runs `delaylab WORDS`, to its end.
 
     `on_line` is handed each line that it prints as it comes. `failing`: exit code 1 is an answer and no error. Ctrl-C
     reaches the program, which ends in good order; what it said then, such as where its records are, is said here, and
@@ -70,7 +124,8 @@ def call(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             env=environment,
         )
     except OSError as cannot:
@@ -100,17 +155,16 @@ def call(
             print("".join(said), end="", file=sys.stderr)
             raise
         reader.join()
-    text = "".join(said)
+    ended = Ended("".join(lines), "".join(said), code)
     if code != 0 and not (failing and code == 1):
-        raise error(words[0], code, text)
-    return "".join(lines), text
+        raise error(words[0], ended)
+    return ended
 
 
 def document(*words: str) -> dict[str, Any]:
     """The document that `delaylab WORDS --json` prints."""
     command, *others = words
-    printed, _ = call(command, "--json", *others)
-    read: dict[str, Any] = json.loads(printed)
+    read: dict[str, Any] = json.loads(call(command, "--json", *others).printed)
     return read
 
 
@@ -120,9 +174,4 @@ def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text"
         read = document(command, f"--text-file={text}", *others)
-        return read, text.read_text()
-
-
-def warnings(said: str) -> list[str]:
-    """What the program warned of on standard error."""
-    return [line.removeprefix("warning: ") for line in said.splitlines() if line.startswith("warning: ")]
+        return read, text.read_text(encoding="utf-8")

@@ -12,12 +12,10 @@ from typing import Any
 from . import _arguments, _program
 from ._values import flags
 from .answers import Answer
-from .errors import ConditionError, UnreachableError
+from .errors import ConditionError
 from .runs import Run, recorded
 
 _SAVED = re.compile(r"^saved in (.*): see `", re.MULTILINE)
-# Why the program ended with 1: to the end, a reason a line.
-_ENDED = re.compile(r"^delaylab: (.*)\Z", re.MULTILINE | re.DOTALL)
 # Options of `ping` that have no long name.
 _SHORT = {"ipv4": "-4", "ipv6": "-6"}
 # What prints something else than the answer, or where it goes.
@@ -42,15 +40,13 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     words = flags(options, own=_OWN_OF_PING)
     if not any(word.startswith(_ENDS) for word in words):
         words.append("--count=10")
-    _, said = _program.call("ping", "--quiet", f"--save={folder}", *short, *words, "--", target, failing=True)
-    saved = _SAVED.search(said)
+    ended = _program.call("ping", "--quiet", f"--save={folder}", *short, *words, "--", target, failing=True)
+    saved = _SAVED.search(ended.said)
     if saved is None:
-        raise UnreachableError(said.strip().removeprefix("delaylab: ") or f"{target} did not answer")
-    ended = _ENDED.search(said)
-    reasons = ended[1].splitlines() if ended else []
-    failed = [reason for reason in reasons if reason.startswith("failed: ")]
+        raise _program.error("ping", ended)
+    failed = [reason for reason in ended.reasons if reason.startswith("failed: ")]
     # Without a failed condition they are why what was measured is not valid.
-    run = recorded(saved[1], [*_program.warnings(said), *(one for one in reasons if one not in failed)])
+    run = recorded(saved[1], [*ended.warnings, *(one for one in ended.reasons if one not in failed)])
     if failed:
         raise ConditionError("\n".join(failed), run)
     return run
@@ -74,8 +70,8 @@ def compare(
     with tempfile.TemporaryDirectory() as scratch:
         # One execution prints the answer for people and writes it for programs.
         document = Path(scratch) / "answer.json"
-        printed, _ = _program.call(*words, f"--output={document}", "--", *folders, failing=True)
-        answer = Answer(json.loads(document.read_text()), printed.removesuffix(f"\n{document}\n"))
+        printed = _program.call(*words, f"--output={document}", "--", *folders, failing=True).printed
+        answer = Answer(json.loads(document.read_text(encoding="utf-8")), printed.removesuffix(f"\n{document}\n"))
     if page is not None:
         _program.call(*words, f"--output={_arguments.path('output', page)}", "--", *folders, failing=True)
     return answer

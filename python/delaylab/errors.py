@@ -17,7 +17,7 @@ class UsageError(DelaylabError):
 
 
 class UnreachableError(DelaylabError):
-    """The target cannot be reached, or did not answer (exit code 1 of `ping` and `run`)."""
+    """The target cannot be reached, or did not answer, and there is no run (exit code 1 of `ping` and `run`)."""
 
 
 class ConditionError(DelaylabError):

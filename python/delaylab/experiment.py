@@ -179,8 +179,12 @@ def run(
     """Carries an experiment out, records it in a folder of `output`, judges its findings, and opens the run.
 
     World `sim` runs in this process, on `threads` threads (one for each CPU); other worlds are carried out by the
-    program. `progress` is called after each trial, with how many are done, of how many; `True` shows a bar, by rich or tqdm
-    where they are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`. Ctrl-C stops the
+    program. `target` is the host to probe, `port` and `key_file` are those of its reflector, `load_port` is that of its
+    `delaylab reflect --accept-load`, and `load_server` another server to send load to.
+
+    `progress` is called after each trial, with how many are done, of how many; `True` shows a bar, by rich or tqdm where they
+    are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`. A run in which nothing was
+    answered is returned, too; `UnreachableError` is raised where the target cannot be reached when it begins. Ctrl-C stops the
     run; what was recorded stays in a folder that ends in `.partial`, with which `delaylab resume` goes on, and which is named
     on standard error.
     """
@@ -240,9 +244,12 @@ def _by_program(
             "threads is for the world `sim`: trials of other worlds run one after the other, so that none disturbs another"
         )
     done: dict[int, None] = {}
+    folders: list[str] = []
 
     def follow(line: str) -> None:
         document = json.loads(line)
+        if document["kind"] == "run":
+            folders.append(document["folder"])
         # A trial has a line for each probe.
         if progress is not None and document["kind"] == "trial" and document["trial"] not in done:
             done[document["trial"]] = None
@@ -255,7 +262,10 @@ def _by_program(
         named = changed.named
         if changed.text is not None:
             file = Path(scratch) / "experiment.toml"
-            file.write_text(changed.text)
+            file.write_text(changed.text, encoding="utf-8")
             named = str(file)
-        printed, said = _program.call("run", *words, "--", named, on_line=follow)
-    return Path(json.loads(printed.splitlines()[-1])["folder"]), _program.warnings(said)
+        ended = _program.call("run", *words, "--", named, on_line=follow, failing=True)
+    if not folders:
+        raise _program.error("run", ended)
+    # A run in which nothing was answered is one, and the program says so at its end.
+    return Path(folders[0]), [*ended.warnings, *ended.reasons]

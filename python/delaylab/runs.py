@@ -179,7 +179,7 @@ class Picture:
         self._report(f"--output={_arguments.path('file', file)}")
 
     def _report(self, *words: str) -> str:
-        return _program.call("report", f"--figure={self._name}", *words, "--", str(self._folder))[0]
+        return _program.call("report", f"--figure={self._name}", *words, "--", str(self._folder)).printed
 
     def __repr__(self) -> str:
         return f"<delaylab.Picture {self._name} of {self._folder}>"

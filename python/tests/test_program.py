@@ -3,11 +3,13 @@
 import os
 import shutil
 import stat
+import types
 
 import polars as pl
 import pytest
 
 import delaylab as dl
+from delaylab import _program
 
 
 def test_a_ping_is_a_run(tmp_path):
@@ -141,6 +143,19 @@ def test_what_was_measured_and_is_not_valid_is_a_warning(tmp_path, monkeypatch):
     assert [str(one.message).split(": ")[1] for one in warned][:2] == ["little", "no reply"]
 
 
+def test_a_run_in_which_nothing_was_answered_is_returned_and_says_so(run, tmp_path, monkeypatch):
+    # Between lines of JSON are line feeds alone.
+    lines = ['{"kind": "trial", "trial": 0, "title": "a\u2028b\x85c"}', f'{{"kind": "run", "folder": "{run.folder}"}}', '{"kind": "x\u2029"}']
+    (tmp_path / "lines").write_text("\n".join(lines), encoding="utf-8")
+    said = "old.partial was interrupted\\ndelaylab: the key file can be read\\ndelaylab: no packet was answered\\n"
+    stub(tmp_path, monkeypatch, f"cat {tmp_path}/lines; printf '{said}' >&2; exit 1")
+    with pytest.warns(dl.RunWarning, match="^small-.*: no packet was answered$"):
+        assert dl.run("wait-time-jitter", output=tmp_path).folder == run.folder
+    stub(tmp_path, monkeypatch, f"printf '{said}' >&2; exit 1")
+    with pytest.raises(dl.UnreachableError, match="^no packet was answered$"):
+        dl.run("wait-time-jitter", output=tmp_path)
+
+
 def test_what_has_no_result_is_an_error_of_its_command(tmp_path, monkeypatch):
     stub(tmp_path, monkeypatch, 'echo "delaylab: nothing of $1" >&2; exit 1')
     with pytest.raises(dl.ModelError, match="^nothing of calibrate$"):
@@ -189,6 +204,25 @@ def test_a_program_that_is_not_there_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(dl.EnvironmentFault, match="install the package with pip"):
         dl.ping("127.0.0.1", output=tmp_path)
+
+
+def test_a_program_of_another_version_is_refused_and_that_of_the_package_comes_first(tmp_path, monkeypatch):
+    def program(folder, version):
+        folder.mkdir()
+        file = folder / "delaylab"
+        file.write_text(f"#!/bin/sh\necho delaylab {version}\n")
+        file.chmod(0o755)
+        return file
+
+    monkeypatch.delenv("DELAYLAB", raising=False)
+    other = program(tmp_path / "other", "0.0.1")
+    monkeypatch.setenv("PATH", f"{other.parent}:{os.environ['PATH']}")
+    with pytest.raises(dl.EnvironmentFault, match=f"^the program {other} is delaylab 0.0.1, and the package is of"):
+        dl.ping("127.0.0.1", output=tmp_path)
+    own = program(tmp_path / "bin", dl.__version__)
+    files = [types.SimpleNamespace(name=file.name, locate=lambda file=file: file) for file in (tmp_path / "RECORD", own)]
+    monkeypatch.setattr(_program.importlib.metadata, "files", lambda name: files)
+    assert _program.program() == str(own)
 
 
 def test_a_program_that_dies_is_a_fault_of_its_own(tmp_path, monkeypatch):
