@@ -7,6 +7,8 @@ import os
 import reprlib
 from typing import Any, Iterable, Mapping
 
+from .errors import UsageError
+
 
 def wrong(name: str, value: object, expected: str) -> TypeError:
     """
@@ -42,6 +44,10 @@ def path(name: str, value: Any, expected: str = "a path") -> str:
     named = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(named, str):
         raise wrong(name, value, expected)
+    try:
+        named.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{name} is {named!r}, which is not UTF-8: rename it") from None
     return named
 
 

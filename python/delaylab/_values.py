@@ -17,11 +17,16 @@ def duration(value: datetime.timedelta) -> str:
     >>> duration(datetime.timedelta(milliseconds=10)), duration(datetime.timedelta(seconds=1.5))
     ('10ms', '1500ms')
     """
-    microseconds = value // datetime.timedelta(microseconds=1)
-    for unit, length in (("s", 1_000_000), ("ms", 1_000)):
-        if microseconds % length == 0:
-            return f"{microseconds // length}{unit}"
-    return f"{microseconds}us"
+    # One of pandas is a timedelta that has nanoseconds, too.
+    within = getattr(value, "nanoseconds", 0)
+    return _of_nanoseconds(value // datetime.timedelta(microseconds=1) * 1000 + within)
+
+
+def _of_nanoseconds(nanoseconds: int) -> str:
+    for unit, length in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
+        if nanoseconds % length == 0:
+            return f"{nanoseconds // length}{unit}"
+    return f"{nanoseconds}ns"
 
 
 def literal(value: Any) -> str:
@@ -59,8 +64,15 @@ def _nested(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A scalar of numpy as Python's own."""
-    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+    """A scalar of numpy as Python's own, a duration of it as text."""
+    if getattr(value, "shape", None) != () or not hasattr(value, "item"):
+        return value
+    plain = value.item()
+    if value.dtype.kind != "m":
+        return plain
+    if plain is None:
+        raise UsageError(f"{value!r} is no value of an experiment: it is no time at all")
+    return _of_nanoseconds(int(value.astype("timedelta64[ns]").astype("int64")))
 
 
 def _number(value: float) -> str:
@@ -94,11 +106,13 @@ def _quoted(text: str) -> str:
 def flags(options: Mapping[str, Any], own: Iterable[str] = ()) -> list[str]:
     """Keyword arguments as flags of the program; `own` are those that are no arguments, since the package gives them itself.
 
-    >>> flags({"count": 10, "pattern": "-1", "no_stamps": True, "size": None, "set": ["a=1", "b=2"]})
-    ['--count=10', '--pattern=-1', '--no-stamps', '--set=a=1', '--set=b=2']
+    >>> flags({"count": 10, "pattern": "-1", "no_stamps": True, "size": None, "set": ["a=1", "b=2"], "class_": "ef"})
+    ['--count=10', '--pattern=-1', '--no-stamps', '--set=a=1', '--set=b=2', '--class=ef']
     """
     words: list[str] = []
     for name, given in options.items():
+        # What is a word of Python has a `_` behind it.
+        name = name.removesuffix("_")
         if name in own:
             raise UsageError(f"`{name}` is no argument here: the result is returned, and nothing is printed")
         flag = "--" + name.replace("_", "-")

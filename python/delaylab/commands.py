@@ -28,7 +28,7 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     """Probes a target: an address, a name, or a URL such as `https://example.org/`. Returns the run of it.
 
     Every option of `delaylab ping` is an argument, with `_` for `-`: `method="udp"`, `count=1000`, `interval="10ms"`,
-    `load="up"`, `fresh=True`; None is one that is not given. Without `count`, `duration` or `load` it sends ten packets.
+    `load="up"`, `fresh=True`, and `class_="ef"`, since `class` is a word of Python; None is one that is not given. Without `count`, `duration` or `load` it sends ten packets.
 
     With ICMP and `tcp-connect` a target that does not answer is a run with losses. The other methods raise `UnreachableError`
     where no reflector or server answers when they begin. Where a condition of `fail_if` holds, `ConditionError` is raised,

@@ -9,11 +9,11 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterable, Mapping
 
 from . import _arguments, _delaylab, _kept, _program
 from ._progress import Progress, told
-from ._values import literal
+from ._values import flags, literal
 from .errors import UsageError
 from .runs import Run, recorded
 
@@ -65,13 +65,15 @@ class Experiment:
         loaded.resolve()
         return loaded
 
-    def set(self, path: str, value: Any) -> Experiment:
+    def set(self, path: str | Mapping[str, Any], value: Any = None) -> Experiment:
         """With another value, as in `set("path.switch.buffer", "64KiB")` and `set("sweep.size.to", ["64B", "1KiB"])`.
 
         Text, a number or a truth value, also of numpy, a timedelta, a dict, or whatever has an order of these, as a list, a
-        range or an array.
+        range or an array. Values that mean something only together are set by one dict, as in
+        `set({"load.bulk.kind": "replay", "load.bulk.file": "trace.csv"})`.
         """
-        return self._checked(sets=(*self.sets, (_arguments.text("path", path), literal(value))))
+        values = [(path, value)] if value is not None or not isinstance(path, Mapping) else path.items()
+        return self._checked(sets=(*self.sets, *_sets(values)))
 
     def quick(self) -> Experiment:
         """The short form, by the file's section `quick`."""
@@ -156,6 +158,11 @@ class Experiment:
         return words
 
 
+def _sets(values: Iterable[tuple[Any, Any]]) -> list[tuple[str, str]]:
+    """Paths and values as the program takes them."""
+    return [(_arguments.text("path", path), literal(value)) for path, value in values]
+
+
 def chosen(experiment: str | os.PathLike[str] | Experiment) -> Experiment:
     """The experiment that an argument of this name is. It is not read yet."""
     if isinstance(experiment, Experiment):
@@ -171,9 +178,13 @@ def run(
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     target: str | None = None,
+    port: int | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+    load_server: str | None = None,
+    load_port: int | None = None,
+    allow_load: bool = False,
     output: str | os.PathLike[str] = "runs",
     threads: int | None = None,
-    allow_load: bool = False,
     progress: Progress | bool | None = None,
 ) -> Run:
     """Carries an experiment out, records it in a folder of `output`, judges its findings, and opens the run.
@@ -193,12 +204,22 @@ def run(
     workers = None if threads is None else _arguments.whole("threads", threads)
     if workers is not None and workers < 1:
         raise UsageError(f"threads is {workers}: give 1 or more, or leave it out for one for each CPU")
+    of_path: dict[str, Any] = {
+        "port": None if port is None else _arguments.whole("port", port),
+        "key_file": None if key_file is None else _arguments.path("key_file", key_file),
+        "load_server": None if load_server is None else _arguments.text("load_server", load_server),
+        "load_port": None if load_port is None else _arguments.whole("load_port", load_port),
+    }
     _arguments.truth("allow_load", allow_load)
     _arguments.progress(progress)
     resolved = changed.resolve()
+    if resolved.world == "sim":
+        for name in [name for name, given in of_path.items() if given is not None]:
+            raise UsageError(f"{name} is for the world `live`: the world `sim` builds its own path")
     with told(progress) as tell:
         if resolved.world != "sim":
-            made, warnings = _by_program(changed, resolved, folder, workers, allow_load, tell)
+            words = flags({**of_path, "allow_load": allow_load, "output": folder})
+            made, warnings = _by_program(changed, resolved, words, workers, tell)
         else:
             with _kept.said(folder, resolved.name):
                 made, warnings = _delaylab.simulate(resolved, folder, workers, tell, [*sys.argv])
@@ -225,17 +246,16 @@ def _changed(
     if seed is not None:
         changed = dataclasses.replace(changed, seed=_arguments.whole("seed", seed))
     if set is not None:
-        for path, value in _arguments.values("set", set).items():
-            changed = changed.set(path, value)
+        values = _arguments.values("set", set).items()
+        changed = dataclasses.replace(changed, sets=(*changed.sets, *_sets(values)))
     return changed
 
 
 def _by_program(
     changed: Experiment,
     resolved: _delaylab.Resolved,
-    output: str,
+    words: list[str],
     threads: int | None,
-    allow_load: bool,
     progress: Progress | None,
 ) -> tuple[Path, list[str]]:
     """Where the run is, and what the program warned of."""
@@ -255,9 +275,7 @@ def _by_program(
             done[document["trial"]] = None
             progress(len(done), resolved.trials)
 
-    words = [*changed._words(), "--json", "--quiet", "--no-report", f"--output={output}"]
-    if allow_load:
-        words.append("--allow-load")
+    words = [*changed._words(), "--json", "--quiet", "--no-report", *words]
     with tempfile.TemporaryDirectory() as scratch:
         named = changed.named
         if changed.text is not None:

@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from conftest import SMALL
 
 import delaylab as dl
 from delaylab import _values
@@ -60,6 +61,48 @@ def test_a_scalar_within_a_value_is_written_as_such():
     assert _values.literal([np.bool_(False), np.float64(0.5), datetime.timedelta(milliseconds=3)]) == '[false, 0.5, "3ms"]'
 
 
+def test_a_duration_keeps_its_nanoseconds(said, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for short in (pandas.Timedelta(1500, "ns"), np.timedelta64(1500, "ns"), np.array(np.timedelta64(1500, "ns"))):
+        assert _values.literal(short) == '"1500ns"'
+        assert "--interval=1500ns" in said(lambda: dl.ping("127.0.0.1", interval=short, output=tmp_path))
+    levels = pandas.to_timedelta([500, 2000, -1], unit="ns")
+    assert _values.literal(levels) == _values.literal(levels.values) == '["500ns", "2us", "-1ns"]'
+    with pytest.raises(dl.UsageError, match="is no value of an experiment"):
+        _values.literal([np.timedelta64("NaT")])
+
+
+def test_values_that_belong_together_are_set_together(small, tmp_path):
+    (tmp_path / "trace.csv").write_text("1ms,64B\n2ms,64B\n")
+    text = SMALL.split("[sweep]")[0].replace("streams = 1\n", "") + "[design]\nrepeats = 1\n"
+    one = dl.Experiment.from_toml(text)
+    replay = {"load.bulk.file": str(tmp_path / "trace.csv"), "load.bulk.kind": "replay"}
+    for path, value in replay.items():
+        with pytest.raises(dl.UsageError):
+            one.set(path, value)
+    assert 'kind = "replay"' in one.set(replay).toml
+    assert dl.run(one, set=replay, output=tmp_path).complete
+    with pytest.raises(TypeError, match="^path is .*: expected text"):
+        small.set({"design.repeats": 1}, 2)
+
+
+def test_a_path_that_is_not_utf_8_is_refused_before_anything_is_done(said, tmp_path):
+    named = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    for call in (lambda: dl.open(named), lambda: dl.ping("127.0.0.1", output=named), lambda: dl.Experiment.load(named)):
+        with pytest.raises(dl.UsageError, match="which is not UTF-8"):
+            call()
+
+
+def test_what_a_target_needs_is_an_argument_of_run_and_none_of_a_simulation(said, small, tmp_path):
+    needs = {"port": 9000, "key_file": tmp_path / "key", "load_server": "192.0.2.2", "load_port": 9001}
+    words = said(lambda: dl.run("wait-time-jitter", target="192.0.2.1", output=tmp_path, **needs))
+    flags = ["--port=9000", f"--key-file={tmp_path}/key", "--load-server=192.0.2.2", "--load-port=9001"]
+    assert {*flags, "--target=192.0.2.1"} <= {*words}
+    for name, value in needs.items():
+        with pytest.raises(dl.UsageError, match=f"^{name} is for the world `live`"):
+            dl.run(small, output=tmp_path, **{name: value})
+
+
 def test_what_begins_with_a_dash_is_no_option(said, tmp_path):
     words = said(lambda: dl.ping("-6", pattern="-1", count=3, output="-out"))
     assert words == ["ping", "--quiet", "--save=-out", "--pattern=-1", "--count=3", "--", "-6"]
@@ -77,9 +120,9 @@ def test_what_begins_with_a_dash_is_no_option(said, tmp_path):
     assert {"--set=title=-t", "--output=-out"} <= {*words}
 
 
-@pytest.mark.parametrize("name", ["help", "version", "json", "json_stream", "csv", "quiet", "tui", "save"])
+@pytest.mark.parametrize("name", ["help", "json_", "version", "json", "json_stream", "csv", "quiet", "tui", "save"])
 def test_what_prints_something_else_is_no_argument_of_ping(name, tmp_path):
-    with pytest.raises(dl.UsageError, match=f"`{name}` is no argument here"):
+    with pytest.raises(dl.UsageError, match=f"`{name.removesuffix('_')}` is no argument here"):
         dl.ping("127.0.0.1", output=tmp_path, **{name: True})
 
 
@@ -107,6 +150,9 @@ def calls(small, run):
         "path": lambda: dl.run(small, set={3: 3}),
         "progress": lambda: dl.run(small, progress=3),
         "output": lambda: dl.run(small, output=None),
+        "port": lambda: dl.run(small, port="9000"),
+        "key_file": lambda: dl.run(small, key_file=3),
+        "load_server": lambda: dl.run(small, load_server=3),
         "experiment": lambda: dl.run(3),
         "world": lambda: small.in_world(None),
         "text": lambda: dl.Experiment.from_toml(None),
