@@ -5,6 +5,7 @@ A place is made by the process that calls `sweep`, and goes with each share.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shutil
@@ -46,6 +47,13 @@ def place(shared: str | os.PathLike[str] | None) -> Place:
     return _Store(named) if "://" in named else _Folder(named)
 
 
+def new_folder(name: str, within: str) -> str:
+    """A folder that other users see as far as this process' umask lets them: that of `tempfile` is for one user alone."""
+    folder = os.path.join(within, f"{name}-{uuid.uuid4().hex}")
+    os.mkdir(folder)
+    return folder
+
+
 class _Cluster:
     folder = None
 
@@ -62,7 +70,7 @@ class _Cluster:
 class _Folder:
     def __init__(self, shared: str) -> None:
         try:
-            self.folder = tempfile.mkdtemp(prefix="sweep-", dir=os.path.abspath(shared))
+            self.folder = new_folder("sweep", os.path.abspath(shared))
         except OSError as error:
             raise EnvironmentFault(
                 f"`shared` {shared!r} cannot be written: {error.strerror}. Name a folder that this machine and each worker see"
@@ -100,20 +108,19 @@ class _Store:
         try:
             with _fsspec(left).open(left, "rb") as file:
                 packed: bytes = file.read()
-            self._delete(left)
         except Exception as error:
             raise ClusterError(f"cannot read {left}: {error}") from error
+        self._delete(left)
         return _unpacked(packed, scratch)
 
     def remove(self) -> None:
-        try:
-            self._delete(self._url)
-        except Exception:  # nothing is left there, or the store is gone
-            pass
+        self._delete(self._url)
 
     def _delete(self, url: str) -> None:
-        files, path = _fsspec(url).core.url_to_fs(url)
-        files.rm(path, recursive=True)
+        # Nothing is left there, nothing may be deleted, or the store is gone.
+        with contextlib.suppress(Exception):
+            files, path = _fsspec(url).core.url_to_fs(url)
+            files.rm(path, recursive=True)
 
 
 def _fsspec(url: str) -> Any:

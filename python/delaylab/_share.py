@@ -8,7 +8,7 @@ import tempfile
 from typing import Any
 
 from . import _delaylab
-from ._places import Place
+from ._places import Place, new_folder
 from .errors import ClusterError, DelaylabError
 
 
@@ -26,7 +26,7 @@ def carry_out(toml: str, trials: list[int], version: str, place: Place) -> Any:
     scratch = None
     stays = False
     try:
-        scratch = tempfile.mkdtemp(prefix="share-", dir=place.folder)
+        scratch = new_folder("share", place.folder) if place.folder else tempfile.mkdtemp(prefix="share-")
         left = place.leave(_delaylab.carry_out_share(toml, set(trials), scratch, 1))
         stays = place.folder is not None
         return left

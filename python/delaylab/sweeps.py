@@ -22,13 +22,15 @@ from .runs import Run, recorded
 
 _SHARES_PER_WORKER = 4
 _MOST_TRIALS = 200
+# Where none is there yet, and nothing says how many will come: for fewer, shares are small.
+_UNKNOWN_WORKERS = 64
 
 
 class _Engine(Protocol):
     """What carries shares out."""
 
     def workers(self) -> int:
-        """About how many at once. Fails where no share can be carried out."""
+        """About how many at once, 0 where that is not known yet. Fails where no share can be carried out."""
         ...
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
@@ -48,7 +50,10 @@ class _Dask:
             raise ClusterError(
                 f"the client of Dask is {self._client.status}: make a new one, as in `distributed.Client(\"HOST:8786\")`"
             )
-        return sum(self._client.nthreads().values())
+        # Those that were asked for and are not there yet count, too.
+        asked = getattr(getattr(self._client, "cluster", None), "plan", ())
+        there: int = sum(self._client.nthreads().values())
+        return max(there, len(asked))
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         import distributed
@@ -79,7 +84,7 @@ class _Ray:
     def workers(self) -> int:
         if not self._ray.is_initialized():
             raise ClusterError("Ray is not running: call `ray.init()` first, or `ray.init(\"auto\")` for a cluster that is there")
-        return int(self._ray.cluster_resources().get("CPU", 1))
+        return int(self._ray.cluster_resources().get("CPU", 0))
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         remote = self._ray.remote(carry_out).options(max_retries=self._retries, retry_exceptions=True)
@@ -282,9 +287,9 @@ def _coming(engine: _Engine, shares: list[tuple[Any, ...]]) -> Generator[Any, No
 
 
 def _share_size(trials: int, workers: int) -> int:
-    """So many that each worker has several, and the last one does not keep the others waiting for long.
+    """Each worker has several, and the last one does not keep the others waiting for long.
 
-    >>> _share_size(10_000, 2), _share_size(30, 4), _share_size(3, 16)
-    (200, 1, 1)
+    >>> _share_size(10_000, 2), _share_size(30, 4), _share_size(3, 16), _share_size(800, 0)
+    (200, 1, 1, 3)
     """
-    return max(1, min(_MOST_TRIALS, trials // (_SHARES_PER_WORKER * max(workers, 1))))
+    return max(1, min(_MOST_TRIALS, trials // (_SHARES_PER_WORKER * (workers or _UNKNOWN_WORKERS))))

@@ -2,10 +2,12 @@
 
 import concurrent.futures
 import contextlib
+import importlib
 import multiprocessing
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -189,6 +191,50 @@ def test_a_cluster_that_cannot_work_is_refused_before_anything_is_made(small, tm
     with concurrent.futures.ThreadPoolExecutor(1) as threads, pytest.raises(TypeError, match="^trials_per_share is 1.5"):
         dl.sweep(small, threads, output=tmp_path, trials_per_share=1.5)
     assert not list(tmp_path.iterdir())
+
+
+def test_workers_that_were_asked_for_count_before_they_are_there(small):
+    def client(threads, cluster):
+        made = Client()
+        made.status = "running"
+        made.nthreads = lambda: threads
+        made.cluster = cluster
+        return sweeps._engine(made, 0)
+
+    coming = types.SimpleNamespace(plan={*range(128)})
+    assert client({}, coming).workers() == 128
+    assert client({"a": 200}, coming).workers() == 200
+    assert client({}, None).workers() == 0
+    ray = types.ModuleType("ray")
+    ray.is_initialized, ray.cluster_resources = lambda: True, lambda: {"memory": 1.0}
+    assert sweeps._engine(ray, 0).workers() == 0
+
+
+def test_what_is_shared_is_open_as_the_umask_says(tmp_path):
+    place = _places.place(tmp_path)
+    umask = os.umask(0o002)
+    try:
+        made = [_places.new_folder("share", place.folder), _places.place(tmp_path).folder]
+    finally:
+        os.umask(umask)
+    assert [stat.S_IMODE(os.stat(folder).st_mode) for folder in made] == [0o775, 0o775]
+
+
+def test_a_store_in_which_nothing_may_be_deleted_is_read(run, tmp_path, monkeypatch):
+    store = _places.place(f"file://{tmp_path}")
+    (tmp_path / store._url.rsplit("/")[-1]).mkdir()
+    left = store.leave(run.folder)
+    local = importlib.import_module("fsspec.implementations.local").LocalFileSystem
+
+    def refuse(*_, **__):
+        raise PermissionError("Access Denied")
+
+    monkeypatch.setattr(local, "rm", refuse)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    taken = store.take(left, scratch)
+    assert (taken / "experiment.toml").read_text() == run.experiment
+    store.remove()
 
 
 def test_a_stop_rule_goes_round_by_round(small, tmp_path):
