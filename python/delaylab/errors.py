@@ -27,6 +27,9 @@ class ConditionError(DelaylabError):
         super().__init__(message)
         self.run = run
 
+    def __reduce__(self) -> tuple[type[ConditionError], tuple[str, Run]]:
+        return type(self), (str(self), self.run)
+
 
 class ModelError(DelaylabError):
     """No model can be made of a run (exit code 1 of `calibrate` and `predict`)."""

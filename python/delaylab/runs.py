@@ -47,8 +47,14 @@ class Table:
     `pyarrow.table(table)`, or in DuckDB by its name. Each reads it from the disk; times are integers of nanoseconds.
     """
 
-    def __init__(self, native: _delaylab.Table) -> None:
+    def __init__(self, native: _delaylab.Table, asked: tuple[Any, ...] = ()) -> None:
         self._native = native
+        self._asked = asked
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process, what it was asked for is asked again."""
+        method, *arguments = self._asked
+        return method, tuple(arguments)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._native.__arrow_c_stream__(requested_schema)
@@ -69,12 +75,19 @@ class Table:
         return polars.DataFrame(self)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As a data frame of pandas, which takes pyarrow too: `pip install pandas pyarrow`."""
+        """As a data frame of pandas, which takes pyarrow too: `pip install pandas pyarrow`.
+
+        Integers are pandas' own that may be null (`Int64`): as floats, which they would be where a packet was lost, times were
+        rounded.
+        """
         for library in ("pandas", "pyarrow"):
             _needed(library, "pip install pandas pyarrow")
-        # As `pandas.DataFrame.from_arrow` does, which came with pandas 3.
+        pandas: Any = importlib.import_module("pandas")
         pyarrow: Any = importlib.import_module("pyarrow")
-        frame: pandas.DataFrame = pyarrow.table(self).to_pandas()
+        names = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+        nullable = {getattr(pyarrow, name.lower())(): getattr(pandas, f"{name}Dtype")() for name in names}
+        nullable[pyarrow.bool_()] = pandas.BooleanDtype()
+        frame: pandas.DataFrame = pyarrow.table(self).to_pandas(types_mapper=nullable.get)
         return frame
 
     def _head(self) -> list[list[str]]:
@@ -194,6 +207,10 @@ class Run:
     def __init__(self, native: _delaylab.Stored) -> None:
         self._native = native
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process it is opened again."""
+        return open, (str(self.folder),)
+
     @property
     def folder(self) -> Path:
         """Where it is."""
@@ -251,7 +268,8 @@ class Run:
         """A table that was recorded, or this column or these columns of it."""
         wanted = _arguments.names("columns", columns)
         try:
-            return Table(self._native.table(_arguments.text("name", name), wanted))
+            native = self._native.table(_arguments.text("name", name), wanted)
+            return Table(native, (Run.table, self, name, wanted))
         except UsageError as error:
             unknown = str(error).endswith(f"no table `{name}`")
             raise UsageError(f"{error}: it has {', '.join(self.tables)}" if unknown else str(error)) from None
@@ -278,7 +296,8 @@ class Run:
         A row for each combination of levels; with `by`, of the levels of this factor or these (or `"probe"`), and what else was
         varied is taken together.
         """
-        return Table(self._native.summary(None if by is None else _arguments.names("by", by)))
+        wanted = None if by is None else _arguments.names("by", by)
+        return Table(self._native.summary(wanted), (Run.summary, self, wanted))
 
     @property
     def figures(self) -> dict[str, str]:

@@ -1,15 +1,20 @@
 """Runs: carried out in the process, and read as tables, findings and figures."""
 
+import concurrent.futures
 import contextlib
+import copy
 import datetime
 import fcntl
 import importlib
+import multiprocessing
 import os
+import pickle
 import sys
 import threading
 import types
 
 import duckdb
+import pandas
 import polars as pl
 import pytest
 from conftest import SMALL
@@ -114,10 +119,23 @@ def test_a_library_that_is_missing_is_named_with_its_remedy(run, monkeypatch):
         run.figure("cumulative")
 
 
-def test_pandas_has_the_same_rows(run):
-    pytest.importorskip("pyarrow")
-    trials = run.trials().to_pandas()
-    assert list(trials["trial"]) == pl.DataFrame(run.trials())["trial"].to_list()
+def test_pandas_has_the_same_rows_and_no_time_is_rounded(small, tmp_path):
+    with pytest.warns(dl.RunWarning):
+        run = dl.run(small.set("path.switch.buffer", "2KiB").set("design.repeats", 1), output=tmp_path)
+    records = run.records().to_polars()
+    assert records["t_recv"].null_count() > 0
+    frame = run.records().to_pandas()
+    assert str(frame.dtypes["t_send"]) == str(frame.dtypes["t_recv"]) == "Int64"
+    for name in ("trial", "t_recv", "outcome"):
+        assert [None if pandas.isna(one) else one for one in frame[name]] == records[name].to_list()
+
+
+def test_what_a_run_has_travels_between_processes(run):
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as other:
+        for one in (run, run.records(["trial", "t_send"]), run.summary(by="streams")):
+            assert repr(other.submit(copy.copy, one).result()) == repr(one)
+    failed = pickle.loads(pickle.dumps(dl.ConditionError("failed: loss", run)))
+    assert (str(failed), failed.run.folder) == ("failed: loss", run.folder)
 
 
 @pytest.mark.parametrize("threads", [0, -1])
