@@ -1,6 +1,7 @@
 """The package, and a script of a user, under the strict rules of mypy and of pyright."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +46,7 @@ def test_pyright(tmp_path):
     for checks in [
         {"typeCheckingMode": "strict", "include": ["script.py"]},
         # The module in Rust has stubs and no source that it reads.
-        {"typeCheckingMode": "standard", "include": [str(PACKAGE)], "reportMissingModuleSource": False},
+        {"typeCheckingMode": "standard", "include": [os.path.relpath(PACKAGE, tmp_path)], "reportMissingModuleSource": False},
     ]:
         (tmp_path / "pyrightconfig.json").write_text(json.dumps({**of_python, **checks}))
         checked("pyright", cwd=tmp_path)
