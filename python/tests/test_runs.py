@@ -138,6 +138,20 @@ def test_what_a_run_has_travels_between_processes(run):
     assert (str(failed), failed.run.folder) == ("failed: loss", run.folder)
 
 
+def test_a_run_that_ended_since_it_was_opened_is_an_error_and_not_empty(small, tmp_path):
+    opened = []
+
+    def look(done, of):
+        if not opened:
+            opened.append(dl.open(next(tmp_path.glob("*.partial"))))
+
+    dl.run(small, output=tmp_path, threads=1, progress=look)
+    (partial,) = opened
+    for read in (lambda: len(partial.records()), lambda: partial.table("hops"), partial.summary):
+        with pytest.raises(dl.EnvironmentFault, match="gone since the run was opened"):
+            read()
+
+
 @pytest.mark.parametrize("threads", [0, -1])
 def test_a_number_of_threads_that_cannot_be_is_refused(small, tmp_path, threads):
     with pytest.raises(dl.UsageError, match=f"threads is {threads}: give 1 or more"):

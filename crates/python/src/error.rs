@@ -2,6 +2,7 @@
 
 use delaylab_model::world::FailureKind;
 use delaylab_runner::error::RunnerError;
+use delaylab_store::run::ExportError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -26,6 +27,14 @@ pub fn usage(py: Python<'_>, message: &str) -> PyErr {
 /// This host lacks something, or a file cannot be read.
 pub fn environment(py: Python<'_>, message: &str) -> PyErr {
     named(py, "EnvironmentFault", message)
+}
+
+/// A table cannot be read: what it was asked for is not there, or its file is not.
+pub fn table(py: Python<'_>, error: &ExportError) -> PyErr {
+    match error {
+        ExportError::NoTable(_) | ExportError::NoColumn { .. } => usage(py, &error.to_string()),
+        _ => environment(py, &error.to_string()),
+    }
 }
 
 fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {

@@ -1,6 +1,6 @@
 //! A run on disk.
 
-use crate::error::{environment, exception, usage};
+use crate::error::{self, environment, exception, usage};
 use crate::table::Table;
 use delaylab_figure::{Drawing, every_drawing};
 use delaylab_runner::resolve;
@@ -121,9 +121,9 @@ impl Stored {
 
     /// A table that was recorded, or these columns of it.
     fn table(&self, py: Python<'_>, name: String, columns: Vec<String>) -> PyResult<Table> {
-        // What is wrong with the names is said now, and not when somebody reads.
+        // What is wrong with the names is said now, and not when it is read.
         let opened = py.detach(|| self.run.table(&name, &columns).map(drop));
-        opened.map_err(|error| usage(py, &error.to_string()))?;
+        opened.map_err(|error| error::table(py, &error))?;
         Ok(Table::stored(self.run.clone(), name, columns))
     }
 

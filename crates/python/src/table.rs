@@ -1,9 +1,9 @@
 //! A table as an Arrow stream: polars, pandas, DuckDB and pyarrow take it without a copy.
 
-use crate::error::environment;
+use crate::error;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
-use delaylab_store::run::{Run, TableReader};
+use delaylab_store::run::{ExportError, Run, TableReader, write_first};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::sync::Arc;
@@ -40,15 +40,19 @@ impl Table {
     }
 
     fn open(&self, py: Python<'_>) -> PyResult<TableReader> {
+        match &self.0 {
+            Source::Stored { columns, .. } => self.open_with(py, columns),
+            Source::Batch(_) => self.open_with(py, &[]),
+        }
+    }
+
+    /// With these columns alone; all of its table where none is named.
+    fn open_with(&self, py: Python<'_>, columns: &[String]) -> PyResult<TableReader> {
         let opened = py.detach(|| match &self.0 {
-            Source::Stored {
-                run,
-                table,
-                columns,
-            } => run.table(table, columns),
-            Source::Batch(batch) => TableReader::of_batch(batch.clone(), &[]),
+            Source::Stored { run, table, .. } => run.table(table, columns),
+            Source::Batch(batch) => TableReader::of_batch(batch.clone(), columns),
         });
-        opened.map_err(|error| crate::error::usage(py, &error.to_string()))
+        opened.map_err(|error| error::table(py, &error))
     }
 }
 
@@ -74,13 +78,15 @@ impl Table {
         Ok(fields.map(|field| field.name().clone()).collect())
     }
 
-    /// How many rows it has. It is read for that.
+    /// How many rows it has. One column is read for that.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let mut reader = self.open(py)?;
+        let mut columns = self.columns(py)?;
+        columns.truncate(1);
+        let mut reader = self.open_with(py, &columns)?;
         let rows = py.detach(|| {
             reader.try_fold(0, |rows, batch| batch.map(|batch| rows + batch.num_rows()))
         });
-        rows.map_err(|error| environment(py, &error.to_string()))
+        rows.map_err(|error| error::table(py, &error.into()))
     }
 
     /// Its first rows as CSV.
@@ -88,9 +94,9 @@ impl Table {
         let reader = self.open(py)?;
         let text = py.detach(|| {
             let mut text = Vec::new();
-            delaylab_store::run::write_first(reader, rows, &mut text)?;
-            Ok(String::from_utf8_lossy(&text).into_owned())
+            write_first(reader, rows, &mut text)?;
+            Ok::<_, ExportError>(String::from_utf8_lossy(&text).into_owned())
         });
-        text.map_err(|error: delaylab_store::run::ExportError| environment(py, &error.to_string()))
+        text.map_err(|error| error::table(py, &error))
     }
 }

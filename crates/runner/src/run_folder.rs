@@ -67,6 +67,8 @@ pub fn whole(run: &Run) -> Result<(), RunnerError> {
     let folder = shortest(run.folder());
     let remedy = if run.is_denied() {
         READ_AS_OWNER.to_owned()
+    } else if run.state() == State::Partial && !run.folder().exists() {
+        format!("There is no {folder}: a run that has ended has the name without `.partial`")
     } else {
         format!(
             "Restore the file from a copy, or measure again; `delaylab verify {}` looks at every file",

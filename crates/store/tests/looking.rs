@@ -194,6 +194,41 @@ fn the_parts_of_a_run_are_opened_one_after_the_other() {
     assert_eq!(some, last - 150);
 }
 
+/// A run under way may end at any moment, and its folder has another name then.
+#[test]
+fn what_is_gone_since_a_run_was_opened_is_an_error_and_not_no_rows() {
+    let runs = tempfile::tempdir().unwrap();
+    let begin = || {
+        let writer = create(runs.path());
+        write_trial(&writer, 0, 10);
+        let run = Run::open(writer.folder()).unwrap();
+        assert_eq!(run.table("records", &[]).unwrap().count(), 1);
+        (writer, run)
+    };
+    let refused = |run: &Run, file: &str| {
+        let why = run.table("records", &[]).err().unwrap().to_string();
+        assert!(why.contains(file), "{why}");
+        assert_eq!(read(run, None), []);
+        assert_eq!(read(run, Some(0)), []);
+        assert!(run.damage().unwrap().contains(file));
+    };
+    let (writer, run) = begin();
+    writer.finish(&findings()).unwrap();
+    refused(&run, "parts: gone since the run was opened");
+    let (writer, run) = begin();
+    fs::remove_file(writer.folder().join("parts/trials-0.parquet")).unwrap();
+    refused(&run, "parts: gone since the run was opened");
+    let (writer, run) = begin();
+    fs::remove_file(writer.folder().join("parts/records-0.parquet")).unwrap();
+    refused(&run, "records-0.parquet: missing");
+    let writer = create(runs.path());
+    let _trial = writer.begin_trial(0).unwrap();
+    let run = Run::open(writer.folder()).unwrap();
+    assert_eq!(run.table("records", &[]).unwrap().count(), 0);
+    fs::remove_dir_all(writer.folder()).unwrap();
+    refused(&run, "parts: gone since the run was opened");
+}
+
 /// How many files of a folder this process holds open.
 fn open_files_in(folder: &Path) -> usize {
     let descriptors = fs::read_dir("/proc/self/fd").unwrap();

@@ -1,5 +1,6 @@
 //! Why a table of a run cannot be handed to other tools.
 
+use crate::error::StoreError;
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 use std::io;
@@ -21,10 +22,26 @@ pub enum ExportError {
     /// What takes the text or the bytes fails.
     #[error(transparent)]
     Output(#[from] io::Error),
+    /// A file of the table cannot be read.
+    #[error(transparent)]
+    Read(StoreError),
     /// It holds what no table of ours does.
     #[error("the table cannot be written: {0}")]
-    Table(#[from] ArrowError),
+    Table(#[source] ArrowError),
     /// It cannot be made a Parquet file.
     #[error("the table cannot be written: {0}")]
     Parquet(#[from] ParquetError),
+}
+
+impl From<ArrowError> for ExportError {
+    /// Readers of Arrow have one type of errors, and what cannot be read is within it.
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::ExternalError(inner) => match inner.downcast() {
+                Ok(unread) => Self::Read(*unread),
+                Err(inner) => Self::Table(ArrowError::ExternalError(inner)),
+            },
+            error => Self::Table(error),
+        }
+    }
 }

@@ -27,6 +27,7 @@ pub use batches::Batches;
 use delaylab_model::record::Record;
 pub use export::{write_batch, write_first};
 pub use export_error::ExportError;
+use reading::Wrong;
 pub use reading::{Noised, SeriesName};
 use recent::Recent;
 use serde_json::Value;
@@ -248,12 +249,20 @@ impl Run {
 
     fn read_trials(&self) -> Vec<TrialRow> {
         let mut rows = Vec::new();
-        for path in self.parquet_files(TRIALS, None) {
-            match join::trial_rows(&path) {
+        for file in self.parquet_files(TRIALS, None) {
+            let read = file.and_then(|path| {
+                join::trial_rows(&path).map_err(|error| {
+                    let what = match error {
+                        _ if !regular::exists(&path) => "missing".to_owned(),
+                        StoreError::Table { reason, .. } => reason,
+                        error => error.to_string(),
+                    };
+                    Wrong { path, what }
+                })
+            });
+            match read {
                 Ok(found) => rows.extend(found),
-                Err(_) if !regular::exists(&path) => self.note(&path, "missing"),
-                Err(StoreError::Table { reason, .. }) => self.note(&path, &reason),
-                Err(error) => self.note(&path, &error.to_string()),
+                Err(wrong) => self.note(&wrong.path, &wrong.what),
             }
         }
         rows.sort_by_key(|row| (row.trial, row.probe));

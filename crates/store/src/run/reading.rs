@@ -2,6 +2,7 @@
 
 use super::batches::{Batches, End, Step};
 use super::{Run, State};
+use crate::error::StoreError;
 use crate::folder::TRIALS;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
 use crate::regular;
@@ -19,9 +20,28 @@ use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What becomes of an unfinished run while it is looked at.
+const ENDED: &str = "gone since the run was opened: the run has ended or was moved. Open it again";
+
+/// A file that cannot be read, and what is wrong with it.
+pub(super) struct Wrong {
+    pub(super) path: PathBuf,
+    pub(super) what: String,
+}
+
+impl From<Wrong> for StoreError {
+    fn from(wrong: Wrong) -> Self {
+        Self::Table {
+            path: wrong.path,
+            reason: wrong.what,
+        }
+    }
+}
 
 /// A record and the noise that it met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,33 +304,57 @@ impl Run {
     }
 
     /// The row groups and journals that may have rows of this trial, in the order of the trials. A file is opened when
-    /// its turn comes: a run under way may have more of them than a process may hold open.
+    /// its turn comes: a run under way may have more of them than a process may hold open. What is wrong with one is noted.
     pub(super) fn steps<R: Row>(
         &self,
         trial: Option<u32>,
     ) -> impl Iterator<Item = Step> + Send + use<'_, R> {
+        self.every_step::<R>(trial).filter_map(|step| match step {
+            Ok(step) => Some(step),
+            Err(wrong) => {
+                self.note(&wrong.path, &wrong.what);
+                None
+            }
+        })
+    }
+
+    /// The same with what is wrong, in its place.
+    pub(super) fn every_step<R: Row>(
+        &self,
+        trial: Option<u32>,
+    ) -> impl Iterator<Item = Result<Step, Wrong>> + Send + use<'_, R> {
         let known = part::schema::<R>();
         let files = self.parquet_files(R::TABLE, trial);
         let journals = match self.is_joined() {
             true => Vec::new(),
             false => self.journal_steps::<R>(trial),
         };
-        let row_groups = files
-            .into_iter()
-            .flat_map(move |path| self.row_groups::<R>(&path, &known, trial));
-        row_groups.chain(journals)
+        let row_groups = files.into_iter().flat_map(move |file| {
+            match file.and_then(|path| self.row_groups::<R>(&path, &known, trial)) {
+                Ok(steps) => steps.into_iter().map(Ok).collect(),
+                Err(wrong) => vec![Err(wrong)],
+            }
+        });
+        row_groups.chain(journals.into_iter().map(Ok))
     }
 
-    /// Those of one file; what is wrong with it is noted.
-    fn row_groups<R: Row>(&self, path: &Path, known: &SchemaRef, trial: Option<u32>) -> Vec<Step> {
-        let what = match Step::row_groups(path, known, trial, self.recent()) {
-            Ok(steps) => return steps,
-            Err(_) if !regular::exists(path) && R::IS_OPTIONAL => return Vec::new(),
-            Err(_) if !regular::exists(path) => "missing".to_owned(),
-            Err(error) => error.to_string(),
+    /// Those of one file.
+    fn row_groups<R: Row>(
+        &self,
+        path: &Path,
+        known: &SchemaRef,
+        trial: Option<u32>,
+    ) -> Result<Vec<Step>, Wrong> {
+        let wrong = |what: String| Wrong {
+            path: path.to_owned(),
+            what,
         };
-        self.note(path, &what);
-        Vec::new()
+        match Step::row_groups(path, known, trial, self.recent()) {
+            Ok(steps) => Ok(steps),
+            Err(_) if !regular::exists(path) && R::IS_OPTIONAL => Ok(Vec::new()),
+            Err(_) if !regular::exists(path) => Err(wrong("missing".to_owned())),
+            Err(error) => Err(wrong(error.to_string())),
+        }
     }
 
     /// Trials that are being recorded.
@@ -343,22 +387,46 @@ impl Run {
     }
 
     /// The files that hold a table, or one trial of it: the table itself, or its parts of the recorded trials.
-    pub(super) fn parquet_files(&self, table: &str, trial: Option<u32>) -> Vec<PathBuf> {
+    pub(super) fn parquet_files(
+        &self,
+        table: &str,
+        trial: Option<u32>,
+    ) -> Vec<Result<PathBuf, Wrong>> {
         if self.is_joined() {
-            return vec![self.folder.table(table)];
+            return vec![Ok(self.folder.table(table))];
         }
-        if let Some(trial) = trial {
+        match self.recorded_trials(trial) {
+            Ok(trials) => {
+                let parts = trials.into_iter();
+                parts
+                    .map(|trial| Ok(self.folder.part(table, trial)))
+                    .collect()
+            }
+            Err(error) => vec![Err(Wrong {
+                path: self.folder.parts(),
+                what: error.to_string(),
+            })],
+        }
+    }
+
+    /// The trials that have parts, or this one if it has. Those that were there when the run was opened are there, unless
+    /// it has ended since.
+    fn recorded_trials(&self, trial: Option<u32>) -> io::Result<Vec<u32>> {
+        let recorded: Vec<u32> = match trial {
             // Without looking through thousands of others.
-            let is_recorded = self.folder.part(TRIALS, trial).exists();
-            return is_recorded
-                .then(|| self.folder.part(table, trial))
-                .into_iter()
-                .collect();
+            Some(trial) => {
+                let is_recorded = self.folder.part(TRIALS, trial).exists();
+                is_recorded.then_some(trial).into_iter().collect()
+            }
+            None => self.folder.parts_of(TRIALS)?.into_keys().collect(),
+        };
+        let mut known = self.trials.iter().map(|row| row.trial);
+        let is_lost = |known: u32| {
+            trial.is_none_or(|trial| trial == known) && recorded.binary_search(&known).is_err()
+        };
+        match known.any(is_lost) || !self.folder.0.exists() {
+            true => Err(io::Error::other(ENDED)),
+            false => Ok(recorded),
         }
-        let recorded = self.folder.parts_of(TRIALS);
-        let recorded =
-            recorded.map_err(|error| self.note(&self.folder.parts(), &error.to_string()));
-        let trials = recorded.unwrap_or_default().into_keys();
-        trials.map(|trial| self.folder.part(table, trial)).collect()
     }
 }

@@ -4,6 +4,7 @@ use super::Run;
 use super::ahead::Ahead;
 use super::batches::{Reader, Step};
 use super::export_error::ExportError;
+use super::reading::Wrong;
 use crate::all_columns::AllColumns;
 use crate::error::StoreError;
 use crate::folder::TRIALS;
@@ -42,7 +43,8 @@ impl Run {
             return TableReader::of_batch(batch, columns);
         }
         every_table!(R => if R::TABLE == table {
-            let steps: Vec<Step> = self.steps::<R>(None).collect();
+            let steps: Result<Vec<Step>, Wrong> = self.every_step::<R>(None).collect();
+            let steps = steps.map_err(|wrong| ExportError::Read(wrong.into()))?;
             return TableReader::of_steps(steps, part::schema::<R>(), columns);
         });
         Err(ExportError::NoTable(table.to_owned()))
