@@ -99,14 +99,6 @@ pub fn resolve(
     measured: Option<String>,
     runs: PathBuf,
 ) -> PyResult<Resolved> {
-    let experiment = match text {
-        None => find::experiment(named),
-        Some(text) => Experiment::read(Source {
-            name: named.to_owned(),
-            text,
-        })
-        .map_err(RunnerError::from),
-    };
     let known = |world: &str| {
         let named = WorldName::named(world);
         named.ok_or_else(|| {
@@ -115,6 +107,13 @@ pub fn resolve(
         })
     };
     let resolved = || -> Result<_, RunnerError> {
+        let experiment = match text {
+            None => find::experiment(named)?,
+            Some(text) => Experiment::read(Source {
+                name: named.to_owned(),
+                text,
+            })?,
+        };
         let choices = Choices {
             world: world.map(known).transpose()?,
             quick,
@@ -125,9 +124,10 @@ pub fn resolve(
             measured,
             v6: false,
         };
-        find::resolve(&experiment?, &choices, &runs)
+        find::resolve(&experiment, &choices, &runs)
     };
-    resolved()
+    // Traces of a replay are read for it, and all of a measured run.
+    py.detach(resolved)
         .map(Resolved)
         .map_err(|error| exception(py, &error))
 }
