@@ -49,6 +49,12 @@ pub fn read(files: &[NamedFile]) -> Result<Option<Keys>, Failed> {
     Ok(keys)
 }
 
+/// From now on SIGHUP does not end this process.
+pub fn catch_hangup() -> Result<(), Failed> {
+    signals::catch_hangup()
+        .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))
+}
+
 fn texts(files: &[NamedFile]) -> Result<Vec<String>, Failed> {
     let text = |file: &NamedFile| secret_file::read(&file.path, "key");
     files.iter().map(text).collect()
@@ -72,8 +78,7 @@ impl KeyFiles {
             serde_json::to_vec(&said).unwrap_or_default()
         });
         let attendant = attendant.map_err(Failed::environment)?;
-        signals::catch_hangup()
-            .map_err(|error| Failed::environment(format!("cannot catch signals: {error}")))?;
+        catch_hangup()?;
         Ok(Self {
             files,
             attendant,

@@ -51,6 +51,18 @@ fn keys_are_read_again_on_a_hangup() {
     assert_eq!(said.matches("now, next: read again").count(), 2, "{said}");
 }
 
+/// As a service is reloaded that was given no key yet.
+#[test]
+fn a_hangup_does_not_end_a_reflector_that_has_nothing_to_read_again() {
+    let mut command = delaylab(None);
+    command.args("reflect -p 0 --stamp-port 0 --bind 127.0.0.1".split(' '));
+    let reflector = Reflector::start(&mut command);
+    reflector.process.signal(Signal::SIGHUP);
+    let words = format!("127.0.0.1 --method udp --port {} -c 1 -q", reflector.port);
+    assert_eq!(Ran::to_end(&mut ping(None, &words)).code, 0);
+    reflector.stop();
+}
+
 #[test]
 fn keys_that_are_no_secret_are_refused() {
     let scratch = Scratch::new();
