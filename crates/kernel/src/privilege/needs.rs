@@ -55,18 +55,20 @@ pub fn missing() -> Vec<Capability> {
 }
 
 /// The line that gives the program at `path` what is missing; `None` where nothing is.
-///
-/// A file's capabilities are replaced, not added to: the line names all that delaylab can use.
 pub fn setcap_hint(path: &Path) -> Option<String> {
-    if missing().is_empty() {
-        return None;
-    }
+    let is_any_missing = !missing().is_empty();
+    is_any_missing.then(|| setcap_line(&quoted(&path.display().to_string())))
+}
+
+/// The line that gives the installed program what it can use.
+pub fn setcap_of_installed() -> String {
+    setcap_line("\"$(command -v delaylab)\"")
+}
+
+/// A file's capabilities are replaced, not added to: the line names all that delaylab can use.
+fn setcap_line(file: &str) -> String {
     let names: Vec<String> = USEFUL.into_iter().map(name).collect();
-    Some(format!(
-        "sudo setcap {}+p {}",
-        names.join(","),
-        quoted(&path.display().to_string())
-    ))
+    format!("sudo setcap {}+p {file}", names.join(","))
 }
 
 /// [`setcap_hint`] for this program.

@@ -1,6 +1,7 @@
 //! Why a probe could not be started or could not go on, each with its remedy.
 
 use crate::tester::error::TesterError;
+use delaylab_kernel::privilege::setcap_of_installed;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -16,14 +17,16 @@ pub enum OpenError {
     #[error(
         "no permission to send ICMP: neither is your group in net.ipv4.ping_group_range nor has \
          delaylab CAP_NET_RAW. Do one of:\n  sudo sysctl net.ipv4.ping_group_range='0 2147483647'\n  \
-         sudo setcap cap_net_raw+p \"$(command -v delaylab)\"\nor use --method udp against `delaylab reflect`"
+         {}\nor use --method udp against `delaylab reflect`",
+        setcap_of_installed()
     )]
     NoIcmpPrivilege,
     /// No privilege for raw sockets.
     #[error(
         "no permission to open raw sockets: a path trace writes its packets and reads what routers quote \
          of them, IP header and all, and delaylab has no CAP_NET_RAW. Do\n  \
-         sudo setcap cap_net_raw+p \"$(command -v delaylab)\"\nor start it as root"
+         {}\nor start it as root",
+        setcap_of_installed()
     )]
     NoRawPrivilege,
     /// The socket could not be made or set up.

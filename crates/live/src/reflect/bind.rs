@@ -38,8 +38,8 @@ fn remedy(error: &io::Error, port: u16) -> String {
             ". Another process has this port: `ss -lntup` shows which; or choose another".to_owned()
         }
         io::ErrorKind::PermissionDenied if port < 1024 => format!(
-            ". Ports below 1024 need CAP_NET_BIND_SERVICE: `sudo setcap cap_net_bind_service+p \
-             \"$(command -v delaylab)\"`, or choose another with --stamp-port, such as {}",
+            ". Ports below 1024 need CAP_NET_BIND_SERVICE: `{}`, or choose another with --stamp-port, such as {}",
+            privilege::setcap_of_installed(),
             u32::from(port) + 8000
         ),
         io::ErrorKind::AddrNotAvailable => {
@@ -291,4 +291,19 @@ fn stream_socket(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)?;
     socket.set_nonblocking(true)?;
     Ok(socket.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `setcap` takes away what it does not name, such as what the package gave.
+    #[test]
+    fn the_remedy_for_a_low_port_takes_no_capability_away() {
+        let said = remedy(&io::ErrorKind::PermissionDenied.into(), 862);
+        for name in ["cap_net_raw", "cap_sys_nice", "cap_net_bind_service"] {
+            assert!(said.contains(name), "{said}");
+        }
+        assert!(said.ends_with("such as 8862"), "{said}");
+    }
 }
