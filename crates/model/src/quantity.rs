@@ -272,7 +272,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_no_limit_is_told_every_unit_of_limits() {
+    fn a_wrong_limit_names_every_unit_of_limits() {
         for wrong in ["1.5packets", "100pkts", "many"] {
             let why = wrong.parse::<Limit>().unwrap_err().to_string();
             assert!(why.contains("1000packets") && why.contains("50%"), "{why}");

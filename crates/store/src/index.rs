@@ -274,7 +274,7 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
         started_utc: run.and_then(Run::started_utc).map(str::to_owned),
         trials: listed.trials.unwrap_or(0),
         records: packets.and_then(|packets| packets.rows).unwrap_or(0),
-        // What came of it is said of files that are as they were recorded.
+        // Verdicts, losses and delays are shown only of files that are as they were recorded.
         overview: run
             .filter(|_| damage.is_none())
             .map(Overview::new)

@@ -116,7 +116,7 @@ fn a_missing_or_broken_index_is_made_anew() {
     assert_eq!(list(runs.path()), good);
 }
 
-/// Nothing is said of what came of a run of which a file is not what was recorded.
+/// A run with a file that is not what was recorded has no verdicts, losses and delays in the list.
 #[test]
 fn a_changed_or_missing_file_is_said_of_its_run() {
     let runs = tempfile::tempdir().unwrap();
