@@ -329,7 +329,7 @@ fn median_of(of: &Distribution) -> Estimate {
 
 /// 95 % of the normal distribution lie within this number of standard deviations.
 const Z: f64 = 1.96;
-/// Packets of which nothing tells how much they resemble each other say as much as so many independent ones: their median
+/// Packets of which nothing tells how much they resemble each other say as much as this many independent ones: their median
 /// is longer where the difference is larger than they vary.
 const UNKNOWN: f64 = 4.0;
 
