@@ -13,7 +13,7 @@ use delaylab_model::units::write_duration;
 use delaylab_runner::target::is_this_host;
 use delaylab_traffic::reflector::{Access, Keys, Policy, Status};
 use delaylab_wire::stamp;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Runs the command.
@@ -28,7 +28,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     // Before ports are bound, which its process would hold too.
     let mut key_files = if args.key_file.is_empty() {
         // Without a terminal that may be closed it is a service, which is told to read its files again: there are none.
-        if !io::stderr().is_terminal() {
+        if !reflect_keys::has_terminal() {
             reflect_keys::catch_hangup()?;
         }
         None

@@ -7,7 +7,7 @@ use delaylab_kernel::privilege::Attendant;
 use delaylab_kernel::signals;
 use delaylab_traffic::reflector::Keys;
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the attendant says: texts of the files in order, or what is wrong.
@@ -27,6 +27,11 @@ static TERMINAL_GONE: AtomicBool = AtomicBool::new(false);
 /// Is the terminal closed that the reflector was started from?
 pub fn is_terminal_gone() -> bool {
     TERMINAL_GONE.load(Ordering::Relaxed)
+}
+
+/// Was it started from a terminal that is still open, wherever its messages go?
+pub fn has_terminal() -> bool {
+    io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
 }
 
 /// The keys in these files; without files that in the environment, if there is one.
@@ -83,7 +88,7 @@ impl KeyFiles {
             files,
             attendant,
             hangups: 0,
-            had_terminal: std::io::stderr().is_terminal(),
+            had_terminal: has_terminal(),
         })
     }
 
@@ -94,7 +99,7 @@ impl KeyFiles {
             return None;
         }
         self.hangups = hangups;
-        if self.had_terminal && !std::io::stderr().is_terminal() {
+        if self.had_terminal && !has_terminal() {
             TERMINAL_GONE.store(true, Ordering::Relaxed);
             return None;
         }

@@ -112,8 +112,11 @@ pub(crate) fn at_line_rate<F>(
     sizes: &[AtSize<F>],
     rates: impl Fn(&F) -> Option<(f64, f64)>,
 ) -> Clause {
+    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let is_known = found.all(|found| rates(found).is_some());
     let other = other_rates(sizes, rates);
     Clause::measured(section, says, sizes, || match other.is_empty() {
+        true if !is_known => Err("the rate that bursts reached is not known".to_owned()),
         true => Ok("at 100 % of line rate".to_owned()),
         false => Err(format!(
             "bursts reached less than the line rate ({}): a device passes longer ones then",

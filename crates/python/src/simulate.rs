@@ -11,6 +11,7 @@ use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::share::Share;
+use delaylab_runner::target::AddressFamily;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
@@ -92,7 +93,7 @@ pub fn carry_out_share(
             name: "experiment.toml".to_owned(),
             text: toml,
         };
-        let resolved = resolve::again(source)?;
+        let resolved = resolve::again(source, AddressFamily::Any)?;
         let started = Started::create(resolved, &options, &output)?;
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))

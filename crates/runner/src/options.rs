@@ -59,16 +59,21 @@ pub struct LiveOptions {
     allow_load: bool,
     /// Its probes had a key, which is not kept.
     has_key: bool,
+    /// Which of its addresses.
+    #[serde(default)]
+    family: AddressFamily,
 }
 
 impl RunOptions {
-    /// What is kept of them for those who resume the run.
-    pub(crate) fn live(&self) -> LiveOptions {
+    /// What is kept of them for those who resume the run. Without a target the key is not used: a reflector of the run's own
+    /// has none.
+    pub(crate) fn live(&self, has_target: bool) -> LiveOptions {
         LiveOptions {
             port: self.port,
             load: self.load.clone(),
             allow_load: self.allow_load,
-            has_key: self.key.is_some(),
+            has_key: has_target && self.key.is_some(),
+            family: self.family,
         }
     }
 
@@ -88,6 +93,9 @@ impl RunOptions {
             ));
         }
         self.port = self.port.or(begun.port);
+        if self.family == AddressFamily::Any {
+            self.family = begun.family;
+        }
         if self.load == LoadChoice::default() || self.load == begun.load {
             self.load = begun.load;
             self.allow_load |= begun.allow_load;
@@ -122,9 +130,10 @@ mod tests {
             port: Some(9000),
             allow_load: true,
             load: to("a.test"),
+            family: AddressFamily::V4,
             ..RunOptions::default()
         };
-        let environment = json!({ LIVE: begun.live() });
+        let environment = json!({ LIVE: begun.live(true) });
         let resumed = |load, port| {
             let options = RunOptions {
                 load,
@@ -134,6 +143,7 @@ mod tests {
             options.as_begun(&environment).unwrap()
         };
         let same = resumed(LoadChoice::default(), None);
+        assert_eq!(same.family, AddressFamily::V4);
         assert_eq!(
             (same.port, same.load, same.allow_load),
             (Some(9000), to("a.test"), true)
@@ -150,6 +160,11 @@ mod tests {
 
     #[test]
     fn a_run_with_a_key_is_resumed_with_one() {
+        let with_key = RunOptions {
+            key: Some(Key::new(b"secret of the lab").unwrap()),
+            ..RunOptions::default()
+        };
+        assert!(with_key.live(true).has_key && !with_key.live(false).has_key);
         let live = LiveOptions {
             has_key: true,
             ..LiveOptions::default()

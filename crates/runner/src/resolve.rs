@@ -126,12 +126,13 @@ pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, 
     experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
 }
 
-/// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads.
-pub fn again(source: Source) -> Result<Resolved, Diagnostics> {
+/// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads. Its target has
+/// addresses of this family.
+pub fn again(source: Source, family: AddressFamily) -> Result<Resolved, Diagnostics> {
     let experiment = Experiment::read_recorded(source)?;
     let mut choices = Choices::default();
     let resolved = in_world(&experiment, &choices)?;
-    let v6 = |target: &str| is_v6(target, AddressFamily::Any);
+    let v6 = |target: &str| is_v6(target, family);
     if !resolved.target.as_deref().is_some_and(v6) {
         return Ok(resolved);
     }
@@ -145,7 +146,7 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
         name: "experiment.toml".to_owned(),
         text: run.experiment()?.to_owned(),
     };
-    let read = again(source);
+    let read = again(source, AddressFamily::Any);
     if read.is_err() && !run.environment()["imported"].is_object() {
         let file = run_folder::shortest(&run.folder().join("experiment.toml"));
         let file = quoted(&file);

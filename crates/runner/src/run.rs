@@ -92,6 +92,7 @@ impl Prepared {
         };
         let plan = plan(&resolved, &planned, world.at_once(), done, recorded)?;
         let is_live = resolved.world == WorldName::Live;
+        let live = is_live.then(|| options.live(resolved.target.is_some()));
         Ok(Self {
             resolved,
             world,
@@ -102,7 +103,7 @@ impl Prepared {
             stop_means: options.stop_means,
             share: options.share.clone(),
             supplied: options.supplied.clone(),
-            live: is_live.then(|| options.live()),
+            live,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::resolve;
 use crate::run::{self, Started};
 use crate::run_folder::shortest;
 use crate::share::{divisible, divisible_beforehand};
+use crate::target::AddressFamily;
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::shard::Shard;
 use delaylab_model::shell::quoted;
@@ -151,10 +152,11 @@ pub fn merge(
     let Some(first) = donors.first() else {
         return Err(RunnerError::usage("there is nothing to merge"));
     };
-    let resolved = resolve::again(Source {
+    let source = Source {
         name: first.folder().join("experiment.toml").display().to_string(),
         text: first.experiment().to_owned(),
-    })?;
+    };
+    let resolved = resolve::again(source, AddressFamily::Any)?;
     divisible_beforehand(&resolved)?;
     for donor in &donors {
         belongs_to(first.experiment(), donor)?;

@@ -121,7 +121,12 @@ impl Cumulative {
         };
         let middle = median(clusters)?;
         let share = share(clusters, middle);
-        let independent = share * (1.0 - share) / variance(middle);
+        let of_middle = share * (1.0 - share) / variance(middle);
+        // Where none is above the median clusters say nothing of how alike their packets are.
+        let independent = match of_middle.is_nan() {
+            true => all as f64,
+            false => of_middle,
+        };
         // Where nearly all are on one side, clusters do not show how many of the rest were not seen: at 95 % up to three in
         // as many as are independent.
         let unseen = 3.0 / independent.clamp(1.0, all as f64);
@@ -270,6 +275,13 @@ mod tests {
             (0..10).for_each(|packet| cumulative.push(trial, packet));
         }
         let half = cumulative.half_widths(&[9]).unwrap()[0];
+        assert!((half - 0.1).abs() < 1e-9, "{half}");
+        // Nor where all are equal, and trials do not differ at all.
+        let mut equal = Cumulative::default();
+        for trial in 0..3 {
+            (0..10).for_each(|_| equal.push(trial, 7));
+        }
+        let half = equal.half_widths(&[7]).unwrap()[0];
         assert!((half - 0.1).abs() < 1e-9, "{half}");
     }
 }

@@ -10,6 +10,7 @@ use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
 use delaylab_model::experiment::WorldName;
+use delaylab_model::plan::Planned;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::Started;
@@ -46,10 +47,6 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         name: folder.join("experiment.toml").display().to_string(),
         text: resumed.experiment,
     };
-    let resolved = resolve::again(source)?;
-    if resolved.world == WorldName::Sim {
-        shard::same_version(&folder, &resumed.environment)?;
-    }
     let options = RunOptions {
         port: args.port,
         key: key::read(args.key_file.as_deref())?,
@@ -59,6 +56,12 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         ..with_load(&args.load)
     };
     let options = options.as_begun(&resumed.environment)?;
+    let family = options.family;
+    let resolved = resolve::again(source, family)?;
+    let is_left = |planned: &Planned| !resumed.done.contains(&planned.trial.id);
+    if resolved.world == WorldName::Sim && resolved.planned.iter().any(is_left) {
+        shard::same_version(&folder, &resumed.environment)?;
+    }
     catch_stop()?;
     let started = Started::resume(resolved, &options, writer, &resumed.done)?;
     carry_out_and_show(started, args.tui, &args.shown)

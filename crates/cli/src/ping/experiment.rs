@@ -386,6 +386,7 @@ mod tests {
     use clap::Parser;
     use delaylab_model::MILLISECOND;
     use delaylab_model::probe::{Fill, Pacing, Probe};
+    use delaylab_runner::target::AddressFamily;
     use std::path::Path;
 
     fn args(words: &str) -> PingArgs {
@@ -482,10 +483,11 @@ mod tests {
         ] {
             let resolved = resolved(words);
             let text = resolved.toml.clone();
-            let again = resolve::again(Source {
+            let source = Source {
                 name: "experiment.toml".to_owned(),
                 text,
-            });
+            };
+            let again = resolve::again(source, AddressFamily::Any);
             assert_eq!(again.unwrap().planned, resolved.planned, "{words}");
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn check(root: &Node, sources: &[Source], recorded: bool) -> Vec<Prob
     let mut problems = Vec::new();
     Setup::read(root, &mut problems);
     let common = Common::read(root, &mut problems);
-    let factors = factors(root, &mut problems);
+    let factors = factors(root, recorded, &mut problems);
     if !problems.is_empty() {
         return problems;
     }

@@ -52,8 +52,9 @@ impl FactorLevel {
     }
 }
 
-/// All factors: the cases first, then the sweep in the order of the file.
-pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
+/// All factors: the cases first, then the sweep in the order of the file. Those of a `recorded` run are read as they were
+/// carried out, even if one hides another.
+pub(crate) fn factors(root: &Node, recorded: bool, problems: &mut Vec<Problem>) -> Vec<Factor> {
     let Some(table) = root.table() else {
         return Vec::new();
     };
@@ -70,8 +71,10 @@ pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
         }
     }
     factors.retain(|factor| !factor.levels.is_empty());
-    problems.extend(overwritten(root, &factors));
-    problems.extend(one_column(root, &factors));
+    if !recorded {
+        problems.extend(overwritten(root, &factors));
+        problems.extend(one_column(root, &factors));
+    }
     factors
 }
 

@@ -82,7 +82,7 @@ impl Experiment {
         let planned = run.planned.iter().filter(|planned| planned.repeat == 0);
         search.ask(planned.map(|planned| kept(run.world, &planned.trial)));
         for (world, form) in &forms {
-            let factors = factors(form, &mut Vec::new());
+            let factors = factors(form, true, &mut Vec::new());
             // Skip a form that does not resolve: its problems are reported when it is used.
             if let Ok(trials) = combinations(form, &factors, false, &|_| Vec::new()) {
                 search.ask(trials.kept.iter().map(|(trial, _)| kept(*world, trial)));
@@ -181,7 +181,7 @@ fn streams(form: &Node) -> Vec<StreamInfo> {
     let setup = Setup::read(form, &mut Vec::new());
     let probes = setup.map_or_else(Vec::new, |setup| setup.probes);
     let probes = probes.into_iter().map(|probe| (probe.name, Vec::new()));
-    let levels = factors(form, &mut Vec::new()).into_iter();
+    let levels = factors(form, true, &mut Vec::new()).into_iter();
     let levels = levels.flat_map(|factor| {
         let name = factor.name;
         let levels = factor.levels.into_iter();

@@ -120,7 +120,7 @@ impl Experiment {
         let mut problems = Vec::new();
         let header = Header::read(&root, &mut problems);
         let common = Common::read(&root, &mut problems);
-        let factors = factors(&root, &mut problems);
+        let factors = factors(&root, self.recorded, &mut problems);
         problems.extend(hidden_sets(&root, &set, &factors));
         let (Some(header), Some(common)) = (header, common) else {
             return Err(problems);
@@ -144,6 +144,9 @@ impl Experiment {
         } = common;
         let stop = stop(&root, &design, &mut problems);
         problems.extend(impossible_designs(&root, &design, &factors));
+        if !self.recorded {
+            problems.extend(repeated_procedure(&root, &design));
+        }
         problems.extend(too_many(&root, &factors, &design));
         if !problems.is_empty() {
             return Err(problems);
@@ -154,7 +157,8 @@ impl Experiment {
         let trials = combinations(&root, &factors, choices.v6, refusals)?;
         let planned = in_order(&trials.kept, &design, seed.unsigned_abs());
         let target = target(&root);
-        let aimed = target.is_some() || world != WorldName::Live;
+        // What was recorded went where it went.
+        let aimed = self.recorded || target.is_some() || world != WorldName::Live;
         let hosts = || several_hosts(&root, &trials.kept).filter(|_| !aimed);
         if let Some(problem) = endless_among_others(&root, &planned).or_else(hosts) {
             return Err(vec![problem]);
@@ -312,6 +316,16 @@ fn stop(root: &Node, design: &Design, problems: &mut Vec<Problem>) -> Option<Pre
     Some(stop)
 }
 
+/// The problem of repeats beside a procedure, which would have no effect.
+fn repeated_procedure(root: &Node, design: &Design) -> Option<Problem> {
+    let is_repeated = design.procedure.is_some() && design.repeats > 1;
+    is_repeated.then(|| {
+        let what = "a procedure is carried out once";
+        let problem = Problem::new(&design_at(root, &["repeats"]), what);
+        problem.help("what it repeats itself is `design.procedure.repeats`")
+    })
+}
+
 /// Largest number of repeats of each combination.
 fn repeats(design: &Design) -> u32 {
     let stop = design.stop.as_ref();
@@ -325,11 +339,6 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
         let what = "a procedure looks for its trials itself: nothing else varies beside it";
         let problem = Problem::new(&design_at(root, &["procedure"]), what);
         problems.push(problem.help("leave sweep, cases and the stop rule out"));
-    }
-    if design.procedure.is_some() && design.repeats > 1 {
-        let what = "a procedure is carried out once";
-        let problem = Problem::new(&design_at(root, &["repeats"]), what);
-        problems.push(problem.help("what it repeats itself is `design.procedure.repeats`"));
     }
     if let Some(problem) = drawn_for_a_procedure(root, design) {
         problems.push(problem);

@@ -88,8 +88,12 @@ impl Shares {
     fn close(&mut self, at: Picos) {
         let streams = self.received.iter().zip(&self.begins);
         let begun = streams.filter(|(_, begins)| **begins <= self.since);
-        if let Some(index) = index(begun.map(|(&received, _)| received)) {
+        let found = index(begun.map(|(&received, _)| received));
+        if let Some(index) = found {
             self.stretches.push((self.since, at, index));
+        }
+        // What only streams received that began meanwhile is shared by none; they count from now on.
+        if found.is_some() || self.received.iter().any(|&bytes| bytes > 0) {
             self.since = at;
             self.received.fill(0);
         }
@@ -191,6 +195,21 @@ mod tests {
                 (900, 100, 0.8)
             ]
         );
+    }
+
+    #[test]
+    fn a_stream_that_begins_later_does_not_hide_that_the_first_starves() {
+        let ms = PICOS_PER_SECOND / 1000;
+        let mut shares = Shares::new("bulk", vec![0, 150 * ms], SHORTEST);
+        shares.received(10 * ms, 0, 5);
+        for at in 1..5 {
+            shares.received((60 + 100 * at) * ms, 1, 5);
+        }
+        let points = shares.series(0, 500 * ms).into_iter();
+        let points: Vec<_> = points
+            .map(|point| (point.t / 1_000_000, point.mean))
+            .collect();
+        assert_eq!(points, [(0, 1.0), (200, 0.5), (300, 0.5), (400, 0.5)]);
     }
 
     #[test]

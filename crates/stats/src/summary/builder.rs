@@ -330,6 +330,8 @@ impl SummaryBuilder {
                 let near = values.iter().filter(|&&value| is_near(value));
                 near.count() as f64 / values.len() as f64
             }
+            // A bin as wide as the bound does not tell which side of it its values are on.
+            Values::Spilled(_) if mean * loglinear::RELATIVE_ERROR > bound as f64 => return None,
             Values::Spilled(counts) => {
                 let sum = |of: &dyn Fn(Nanos) -> bool| -> u64 {
                     let these = counts.iter().filter(|(middle, _)| of(*middle));

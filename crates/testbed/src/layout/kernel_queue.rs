@@ -44,7 +44,7 @@ pub fn commands(
     let frame = u64::from(mtu) + 14;
     let limit = limit(section, frame)?;
     // netem and fq_codel count packets.
-    let packets = (limit / frame).max(1);
+    let packets = (limit / frame).clamp(1, u32::MAX.into());
     let burst = section
         .burst
         .map_or(least_burst(rate, mtu), |burst| burst.0);
@@ -60,7 +60,9 @@ pub fn commands(
             tbf,
             format!(
                 "qdisc replace dev {interface} parent 1:1 handle 10: fq_codel limit {packets} memory_limit {}",
-                packets.saturating_mul(LARGEST_IN_MEMORY)
+                packets
+                    .saturating_mul(LARGEST_IN_MEMORY)
+                    .min(u32::MAX.into())
             ),
         ],
         Discipline::KernelNetem => {
