@@ -27,7 +27,8 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     }
     // Before ports are bound, which its process would hold too.
     let mut key_files = if args.key_file.is_empty() {
-        // Without a terminal that may be closed it is a service, which is told to read its files again: there are none.
+        // Without a terminal that may be closed it is a service, whose SIGHUP asks it to read its files again: there are
+        // none.
         if !reflect_keys::has_terminal() {
             reflect_keys::catch_hangup()?;
         }
