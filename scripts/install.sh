@@ -20,7 +20,7 @@ needs() { # purpose: command=package of each that it needs
         # c++: libFuzzer is compiled.
         printf '%s\n' c++=build-essential tcpdump=tcpdump ping=iputils-ping python3=python3 unshare=util-linux mount=mount \
             node=nodejs npm=npm iperf3=iperf3 jq=jq rsvg-convert=librsvg2-bin nginx=nginx-light unbound=unbound \
-            haproxy=haproxy apache2=apache2
+            haproxy=haproxy apache2=apache2 systemd-analyze=systemd
         # Without windows it starts sooner.
         command -v chromium >/dev/null || echo chromium-headless-shell=chromium-headless-shell
         needs_venv

@@ -1,6 +1,7 @@
 //! The Debian package: its services may do what the program does, and its scripts leave nothing running.
 
 use crate::harness::scratch::Scratch;
+use crate::skip;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -51,7 +52,7 @@ fn the_server_of_runs_may_give_up_its_privileges() {
             false => drop(allowed.insert(word.to_owned())),
             true => match calls_of(word) {
                 Some(calls) => allowed.extend(calls),
-                None => return println!("skipped: systemd-analyze is not there"),
+                None => skip!("systemd-analyze is not there"),
             },
         }
     }

@@ -104,7 +104,7 @@ impl Cumulative {
         }
         let dependence = match is_of_trials {
             true => 0.0,
-            false => lag_one(&excesses(clusters, median(clusters)?)).max(0.0),
+            false => lag_one(&excesses(clusters, median(clusters)?).1).max(0.0),
         };
         if dependence > MOST_DEPENDENT {
             return None;
@@ -114,14 +114,15 @@ impl Cumulative {
         let df = u32::try_from(clusters.len() - 1).ok()?;
         let t = student::two_sided(CONFIDENCE, df);
         let origin = self.origin?;
-        let variance = |value: Nanos| {
-            let excess = excesses(clusters, value);
+        let spread = |value: Nanos| {
+            let (share, excess) = excesses(clusters, value);
             let squares: f64 = excess.iter().map(|it| it * it).sum();
-            wider * squares * clusters.len() as f64 / f64::from(df) / (all * all) as f64
+            let variance =
+                wider * squares * clusters.len() as f64 / f64::from(df) / (all * all) as f64;
+            (share, variance)
         };
-        let middle = median(clusters)?;
-        let share = share(clusters, middle);
-        let of_middle = share * (1.0 - share) / variance(middle);
+        let (share, variance) = spread(median(clusters)?);
+        let of_middle = share * (1.0 - share) / variance;
         // Where none is above the median clusters say nothing of how alike their packets are.
         let independent = match of_middle.is_nan() {
             true => all as f64,
@@ -131,9 +132,8 @@ impl Cumulative {
         // as many as are independent.
         let unseen = 3.0 / independent.clamp(1.0, all as f64);
         let at = |value: &Nanos| {
-            let value = value.saturating_sub(origin);
-            let half = t * variance(value).sqrt();
-            let share = self::share(clusters, value);
+            let (share, variance) = spread(value.saturating_sub(origin));
+            let half = t * variance.sqrt();
             match share.min(1.0 - share) < unseen {
                 true => half.max(unseen),
                 false => half,
@@ -143,19 +143,14 @@ impl Cumulative {
     }
 }
 
-/// Of all that are in clusters, at or below a value.
-fn share(clusters: &[Cluster], value: Nanos) -> f64 {
+/// The share at or below a value, and how many more of each cluster are than this share of it.
+fn excesses(clusters: &[Cluster], value: Nanos) -> (f64, Vec<f64>) {
+    let below: Vec<u64> = clusters.iter().map(|it| it.at_or_below(value)).collect();
     let all: u64 = clusters.iter().map(|cluster| cluster.count()).sum();
-    let below = clusters.iter().map(|cluster| cluster.at_or_below(value));
-    below.sum::<u64>() as f64 / all as f64
-}
-
-/// How many more of each cluster are at or below a value than its part of all that are.
-fn excesses(clusters: &[Cluster], value: Nanos) -> Vec<f64> {
-    let share = share(clusters, value);
-    let excess =
-        |cluster: &Cluster| cluster.at_or_below(value) as f64 - share * cluster.count() as f64;
-    clusters.iter().map(excess).collect()
+    let share = below.iter().sum::<u64>() as f64 / all as f64;
+    let pairs = clusters.iter().zip(&below);
+    let excess = pairs.map(|(cluster, &below)| below as f64 - share * cluster.count() as f64);
+    (share, excess.collect())
 }
 
 fn median(clusters: &[Cluster]) -> Option<Nanos> {

@@ -25,7 +25,7 @@ mod independent;
 pub use batches::BatchMeans;
 pub(crate) use blocks::block_length;
 pub use blocks::of_quantile;
-pub use independent::{Estimate, of_difference, of_share};
+pub use independent::{Estimate, Z, of_difference, of_share};
 
 pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.

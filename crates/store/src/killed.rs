@@ -29,37 +29,32 @@ impl Killed {
         let entries = fs::read_dir(runs).into_iter().flatten().flatten();
         let mut found = Self::default();
         for entry in entries {
-            let path = entry.path();
-            if !is_left(&entry) {
-                continue;
-            }
-            let left = if entry.file_name().to_string_lossy().starts_with('.') {
-                &mut found.nameless
-            } else if environment(&path)["imported"].is_object() {
-                &mut found.imports
-            } else {
-                &mut found.interrupted
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_string_lossy();
+            let left = match name.starts_with('.') {
+                true if is_temporary(&name) && is_old(&entry) => &mut found.nameless,
+                false if name.ends_with(PARTIAL) => {
+                    let environment = environment(&path);
+                    if !environment["shard"].is_null() {
+                        continue; // It waits to be merged.
+                    }
+                    match environment["imported"].is_object() {
+                        true => &mut found.imports,
+                        false => &mut found.interrupted,
+                    }
+                }
+                _ => continue,
             };
-            left.push(path);
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && is_idle(&path) {
+                left.push(path);
+            }
         }
         found.interrupted.sort_by_key(|path| begun(path));
         found.nameless.sort();
         found.imports.sort();
         found
     }
-}
-
-/// Did a killed process leave it?
-fn is_left(entry: &DirEntry) -> bool {
-    let (name, path) = (entry.file_name(), entry.path());
-    let name = name.to_string_lossy();
-    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-    let is_left = match name.starts_with('.') {
-        true => is_temporary(&name) && is_old(entry),
-        // A shard waits to be merged.
-        false => name.ends_with(PARTIAL) && environment(&path)["shard"].is_null(),
-    };
-    is_folder && is_left && is_idle(&path)
 }
 
 fn is_temporary(name: &str) -> bool {

@@ -7,7 +7,7 @@ use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use delaylab_model::SECOND;
-use delaylab_store::run::tail::{Tail, Told};
+use delaylab_store::run::tail::{Tail, TailEvent};
 use delaylab_store::run::{Run, write_batch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
@@ -21,9 +21,9 @@ fn every_record_of_a_running_trial_is_handed_over_once() {
     let mut tail = Tail::new(run.folder());
     let mut look = |expected: &[u32]| {
         let mut seen = Vec::new();
-        let push = |told: Told<'_>| match told {
-            Told::Began(trial) => assert_eq!(trial, 0),
-            Told::Record(record) => seen.push(*record),
+        let push = |event: TailEvent<'_>| match event {
+            TailEvent::Began(trial) => assert_eq!(trial, 0),
+            TailEvent::Record(record) => seen.push(*record),
         };
         assert_eq!(tail.read(push).unwrap(), expected);
         seen

@@ -6,7 +6,7 @@ use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
-use delaylab_stats::interval::{Estimate, of_difference, of_share};
+use delaylab_stats::interval::{Estimate, Z, of_difference, of_share};
 use delaylab_stats::quantile::trimmed_mean;
 use delaylab_stats::student::two_sided;
 use delaylab_stats::summary::{AnatomyAt, Distribution, Interval, Summary};
@@ -327,8 +327,6 @@ fn median_of(of: &Distribution) -> Estimate {
     (p50, [p50 - half, p50 + half])
 }
 
-/// 95 % of the normal distribution lie within this number of standard deviations.
-const Z: f64 = 1.96;
 /// Packets of which nothing tells how much they resemble each other say as much as this many independent ones: their median
 /// is longer where the difference is larger than they vary.
 const UNKNOWN: f64 = 4.0;

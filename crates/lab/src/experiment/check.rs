@@ -2,7 +2,7 @@
 
 use super::claims::{findings, wrong_figures};
 use super::diagnostic::{Problem, Source};
-use super::factor::factors;
+use super::factor::{factors, hidden_factors};
 use super::sections::{Common, IN_QUICK, IN_WORLD, Setup, TOP, keep, known_keys};
 use super::tree::{Node, Value};
 use delaylab_model::experiment::WorldName;
@@ -36,12 +36,16 @@ pub(super) fn overlay_keys(root: &Node) -> Vec<Problem> {
     problems
 }
 
-/// Problems of a tree, and of the tree with each level applied alone; `recorded`: but for those of findings.
+/// Problems of a tree, and of the tree with each level applied alone; `recorded`: but for those of findings, and
+/// of factors that hide each other, which are as they were carried out.
 pub(super) fn check(root: &Node, sources: &[Source], recorded: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     Setup::read(root, &mut problems);
     let common = Common::read(root, &mut problems);
-    let factors = factors(root, recorded, &mut problems);
+    let factors = factors(root, &mut problems);
+    if !recorded {
+        problems.extend(hidden_factors(root, &factors));
+    }
     if !problems.is_empty() {
         return problems;
     }

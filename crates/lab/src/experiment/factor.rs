@@ -52,9 +52,8 @@ impl FactorLevel {
     }
 }
 
-/// All factors: the cases first, then the sweep in the order of the file. Those of a `recorded` run are read as they were
-/// carried out, even if one hides another.
-pub(crate) fn factors(root: &Node, recorded: bool, problems: &mut Vec<Problem>) -> Vec<Factor> {
+/// All factors: the cases first, then the sweep in the order of the file.
+pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
     let Some(table) = root.table() else {
         return Vec::new();
     };
@@ -71,11 +70,14 @@ pub(crate) fn factors(root: &Node, recorded: bool, problems: &mut Vec<Problem>) 
         }
     }
     factors.retain(|factor| !factor.levels.is_empty());
-    if !recorded {
-        problems.extend(overwritten(root, &factors));
-        problems.extend(one_column(root, &factors));
-    }
     factors
+}
+
+/// The problems of factors of which one hides another: in the trials, or in the columns of a table.
+pub(crate) fn hidden_factors(root: &Node, factors: &[Factor]) -> Vec<Problem> {
+    let mut problems = overwritten(root, factors);
+    problems.extend(one_column(root, factors));
+    problems
 }
 
 fn cases(root: &Node, table: &Table, problems: &mut Vec<Problem>) -> Option<Factor> {

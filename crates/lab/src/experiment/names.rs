@@ -82,7 +82,7 @@ impl Experiment {
         let planned = run.planned.iter().filter(|planned| planned.repeat == 0);
         search.ask(planned.map(|planned| kept(run.world, &planned.trial)));
         for (world, form) in &forms {
-            let factors = factors(form, true, &mut Vec::new());
+            let factors = factors(form, &mut Vec::new());
             // Skip a form that does not resolve: its problems are reported when it is used.
             if let Ok(trials) = combinations(form, &factors, false, &|_| Vec::new()) {
                 search.ask(trials.kept.iter().map(|(trial, _)| kept(*world, trial)));
@@ -181,7 +181,7 @@ fn streams(form: &Node) -> Vec<StreamInfo> {
     let setup = Setup::read(form, &mut Vec::new());
     let probes = setup.map_or_else(Vec::new, |setup| setup.probes);
     let probes = probes.into_iter().map(|probe| (probe.name, Vec::new()));
-    let levels = factors(form, true, &mut Vec::new()).into_iter();
+    let levels = factors(form, &mut Vec::new()).into_iter();
     let levels = levels.flat_map(|factor| {
         let name = factor.name;
         let levels = factor.levels.into_iter();
@@ -329,7 +329,13 @@ fn too_few(factor: &str, fit: Fit, known: &[StreamInfo]) -> Option<String> {
         let alike = levels.iter().filter(|level| dimension(level) == *unit);
         fit.unfit(factor, &alike.cloned().collect::<Vec<_>>())
     });
-    why.collect::<Option<Vec<_>>>()?.into_iter().next()
+    first_of_all(why)
+}
+
+/// The first reason, where there is one each time.
+fn first_of_all(mut reasons: impl Iterator<Item = Option<String>>) -> Option<String> {
+    let first = reasons.next()??;
+    reasons.all(|reason| reason.is_some()).then_some(first)
 }
 
 /// Why a check cannot apply to the trials of a run, as a clause; `None` if they have its factors and levels, and if the world
@@ -347,10 +353,7 @@ pub fn not_applicable(check: &Check, run: &Resolved, kept: Kept<'_>) -> Option<S
 
 fn claim_lacks(claim: &Claim, lacks: &dyn Fn(Vec<Name>) -> Option<String>) -> Option<String> {
     match claim {
-        Claim::Any(claims) => {
-            let each = claims.iter().map(|claim| claim_lacks(claim, lacks));
-            each.collect::<Option<Vec<_>>>()?.into_iter().next()
-        }
+        Claim::Any(claims) => first_of_all(claims.iter().map(|claim| claim_lacks(claim, lacks))),
         Claim::All(claims) => claims.iter().find_map(|claim| claim_lacks(claim, lacks)),
         Claim::Not(claim) => claim_lacks(claim, lacks),
         Claim::Compare(_) => lacks(claim.names()),

@@ -5,7 +5,7 @@ use super::claims::{findings, unread, wrong_figures};
 use super::combine::{Combination, SkippedCase, combinations};
 use super::diagnostic::{Diagnostics, Origin, Problem, Source};
 use super::estimate::{Estimate, estimate};
-use super::factor::{Factor, factors};
+use super::factor::{Factor, factors, hidden_factors};
 use super::file::Experiment;
 use super::frame_probe::draw;
 use super::order::seed_of_repeat;
@@ -120,7 +120,11 @@ impl Experiment {
         let mut problems = Vec::new();
         let header = Header::read(&root, &mut problems);
         let common = Common::read(&root, &mut problems);
-        let factors = factors(&root, self.recorded, &mut problems);
+        let factors = factors(&root, &mut problems);
+        // What was recorded was carried out so.
+        if !self.recorded {
+            problems.extend(hidden_factors(&root, &factors));
+        }
         problems.extend(hidden_sets(&root, &set, &factors));
         let (Some(header), Some(common)) = (header, common) else {
             return Err(problems);

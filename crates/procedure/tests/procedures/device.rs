@@ -263,3 +263,14 @@ pub fn any_device(random: &mut SplitMix) -> Device {
         fault: Fault::None,
     }
 }
+
+/// The trial as a sender carries it out whose gaps are longer by this factor.
+pub fn slower(trial: &Trial, factor: f64) -> Trial {
+    let mut trial = trial.clone();
+    for probe in &mut trial.probes {
+        if let Pacing::Frames { interval_ps } = &mut probe.pacing {
+            *interval_ps = (*interval_ps as f64 * factor) as u64;
+        }
+    }
+    trial
+}

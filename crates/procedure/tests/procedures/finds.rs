@@ -2,7 +2,6 @@
 
 use crate::device::*;
 use delaylab_model::path::{Reset, Switch};
-use delaylab_model::probe::Pacing;
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_procedure::bench::Bench;
@@ -333,13 +332,7 @@ fn what_is_held_is_reckoned_by_the_rate_that_was_reached() {
         let steps = buffering::BufferingSteps;
         let mut course = ProcedureRun::new(steps, case.setup.clone(), Options::default());
         drive(&mut course, |planned| {
-            let mut trial = planned.trial.clone();
-            for probe in &mut trial.probes {
-                if let Pacing::Frames { interval_ps } = &mut probe.pacing {
-                    *interval_ps += *interval_ps / 200;
-                }
-            }
-            case.device.carry_out(&trial)
+            case.device.carry_out(&slower(&planned.trial, 1.005))
         });
         let found = course.found()[0].found.clone();
         let Some(frames) = found.and_then(|found| found.held_frames) else {

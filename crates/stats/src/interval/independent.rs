@@ -1,7 +1,7 @@
 //! Intervals at 95 % of what is independent: a share of many, and the difference of two estimates.
 
 /// 95 % of the normal distribution lie within this number of standard deviations.
-const Z: f64 = 1.96;
+pub const Z: f64 = 1.96;
 
 /// An estimate and the ends of its interval.
 pub type Estimate = (f64, [f64; 2]);

@@ -323,23 +323,19 @@ impl SummaryBuilder {
 
     /// Share of round trips that are no further than `bound` from their mean.
     fn within(&self, round_trips: &Values, bound: Nanos) -> Option<f64> {
-        let mean = self.measures[Measure::RoundTrip as usize].moments.mean()?;
+        let moments = &self.measures[Measure::RoundTrip as usize].moments;
+        let mean = moments.mean()?;
         let is_near = |value: Nanos| (value as f64 - mean).abs() <= bound as f64;
-        Some(match round_trips {
-            Values::Exact(values) => {
-                let near = values.iter().filter(|&&value| is_near(value));
-                near.count() as f64 / values.len() as f64
-            }
+        let near = match round_trips {
+            Values::Exact(values) => values.iter().filter(|&&it| is_near(it)).count() as u64,
             // A bin as wide as the bound does not tell which side of it its values are on.
             Values::Spilled(_) if mean * loglinear::RELATIVE_ERROR > bound as f64 => return None,
             Values::Spilled(counts) => {
-                let sum = |of: &dyn Fn(Nanos) -> bool| -> u64 {
-                    let these = counts.iter().filter(|(middle, _)| of(*middle));
-                    these.map(|(_, times)| times).sum()
-                };
-                sum(&is_near) as f64 / sum(&|_| true) as f64
+                let near = counts.iter().filter(|(middle, _)| is_near(*middle));
+                near.map(|(_, times)| times).sum()
             }
-        })
+        };
+        Some(near as f64 / moments.count() as f64)
     }
 }
 

@@ -27,7 +27,7 @@ pub use batches::Batches;
 use delaylab_model::record::Record;
 pub use export::{write_batch, write_first};
 pub use export_error::ExportError;
-use reading::Wrong;
+use reading::Unread;
 pub use reading::{Noised, SeriesName};
 use recent::Recent;
 use serde_json::Value;
@@ -257,12 +257,12 @@ impl Run {
                         StoreError::Table { reason, .. } => reason,
                         error => error.to_string(),
                     };
-                    Wrong { path, what }
+                    Unread { path, what }
                 })
             });
             match read {
                 Ok(found) => rows.extend(found),
-                Err(wrong) => self.note(&wrong.path, &wrong.what),
+                Err(unread) => self.note(&unread.path, &unread.what),
             }
         }
         rows.sort_by_key(|row| (row.trial, row.probe));

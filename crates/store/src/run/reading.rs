@@ -29,16 +29,16 @@ use std::sync::Arc;
 const ENDED: &str = "gone since the run was opened: the run has ended or was moved. Open it again";
 
 /// A file that cannot be read, and what is wrong with it.
-pub(super) struct Wrong {
+pub(super) struct Unread {
     pub(super) path: PathBuf,
     pub(super) what: String,
 }
 
-impl From<Wrong> for StoreError {
-    fn from(wrong: Wrong) -> Self {
+impl From<Unread> for StoreError {
+    fn from(unread: Unread) -> Self {
         Self::Table {
-            path: wrong.path,
-            reason: wrong.what,
+            path: unread.path,
+            reason: unread.what,
         }
     }
 }
@@ -311,18 +311,18 @@ impl Run {
     ) -> impl Iterator<Item = Step> + Send + use<'_, R> {
         self.every_step::<R>(trial).filter_map(|step| match step {
             Ok(step) => Some(step),
-            Err(wrong) => {
-                self.note(&wrong.path, &wrong.what);
+            Err(unread) => {
+                self.note(&unread.path, &unread.what);
                 None
             }
         })
     }
 
-    /// The same with what is wrong, in its place.
+    /// The same with what cannot be read, in its place.
     pub(super) fn every_step<R: Row>(
         &self,
         trial: Option<u32>,
-    ) -> impl Iterator<Item = Result<Step, Wrong>> + Send + use<'_, R> {
+    ) -> impl Iterator<Item = Result<Step, Unread>> + Send + use<'_, R> {
         let known = part::schema::<R>();
         let files = self.parquet_files(R::TABLE, trial);
         let journals = match self.is_joined() {
@@ -332,7 +332,7 @@ impl Run {
         let row_groups = files.into_iter().flat_map(move |file| {
             match file.and_then(|path| self.row_groups::<R>(&path, &known, trial)) {
                 Ok(steps) => steps.into_iter().map(Ok).collect(),
-                Err(wrong) => vec![Err(wrong)],
+                Err(unread) => vec![Err(unread)],
             }
         });
         row_groups.chain(journals.into_iter().map(Ok))
@@ -344,16 +344,16 @@ impl Run {
         path: &Path,
         known: &SchemaRef,
         trial: Option<u32>,
-    ) -> Result<Vec<Step>, Wrong> {
-        let wrong = |what: String| Wrong {
+    ) -> Result<Vec<Step>, Unread> {
+        let unread = |what: String| Unread {
             path: path.to_owned(),
             what,
         };
         match Step::row_groups(path, known, trial, self.recent()) {
             Ok(steps) => Ok(steps),
             Err(_) if !regular::exists(path) && R::IS_OPTIONAL => Ok(Vec::new()),
-            Err(_) if !regular::exists(path) => Err(wrong("missing".to_owned())),
-            Err(error) => Err(wrong(error.to_string())),
+            Err(_) if !regular::exists(path) => Err(unread("missing".to_owned())),
+            Err(error) => Err(unread(error.to_string())),
         }
     }
 
@@ -391,7 +391,7 @@ impl Run {
         &self,
         table: &str,
         trial: Option<u32>,
-    ) -> Vec<Result<PathBuf, Wrong>> {
+    ) -> Vec<Result<PathBuf, Unread>> {
         if self.is_joined() {
             return vec![Ok(self.folder.table(table))];
         }
@@ -402,7 +402,7 @@ impl Run {
                     .map(|trial| Ok(self.folder.part(table, trial)))
                     .collect()
             }
-            Err(error) => vec![Err(Wrong {
+            Err(error) => vec![Err(Unread {
                 path: self.folder.parts(),
                 what: error.to_string(),
             })],

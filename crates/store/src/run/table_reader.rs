@@ -4,7 +4,7 @@ use super::Run;
 use super::ahead::Ahead;
 use super::batches::{Reader, Step};
 use super::export_error::ExportError;
-use super::reading::Wrong;
+use super::reading::Unread;
 use crate::all_columns::AllColumns;
 use crate::error::StoreError;
 use crate::folder::TRIALS;
@@ -43,8 +43,8 @@ impl Run {
             return TableReader::of_batch(batch, columns);
         }
         every_table!(R => if R::TABLE == table {
-            let steps: Result<Vec<Step>, Wrong> = self.every_step::<R>(None).collect();
-            let steps = steps.map_err(|wrong| ExportError::Read(wrong.into()))?;
+            let steps: Result<Vec<Step>, Unread> = self.every_step::<R>(None).collect();
+            let steps = steps.map_err(|unread| ExportError::Read(unread.into()))?;
             return TableReader::of_steps(steps, part::schema::<R>(), columns);
         });
         Err(ExportError::NoTable(table.to_owned()))

@@ -24,9 +24,9 @@ pub struct Tail {
     journals: BTreeMap<u32, Journal>,
 }
 
-/// What a look at a run in progress tells.
+/// What has happened in a run since the last look at it.
 #[derive(Debug)]
-pub enum Told<'a> {
+pub enum TailEvent<'a> {
     /// This trial began, if another attempt did before, once more: the records of that one are not of this one.
     Began(u32),
     /// The next record of a trial.
@@ -59,7 +59,7 @@ impl Tail {
     ///
     /// # Errors
     /// Where the folder cannot be read, as when the run has ended and got its name.
-    pub fn read(&mut self, mut take: impl FnMut(Told<'_>)) -> io::Result<Vec<u32>> {
+    pub fn read(&mut self, mut take: impl FnMut(TailEvent<'_>)) -> io::Result<Vec<u32>> {
         std::fs::metadata(&self.folder.0)?;
         let mut running = self.folder.journals::<Record>()?;
         running.retain(|trial, _| !self.folder.part(TRIALS, *trial).exists());
@@ -82,7 +82,12 @@ impl Tail {
 }
 
 impl Journal {
-    fn read(&mut self, trial: u32, path: &Path, take: &mut impl FnMut(Told<'_>)) -> io::Result<()> {
+    fn read(
+        &mut self,
+        trial: u32,
+        path: &Path,
+        take: &mut impl FnMut(TailEvent<'_>),
+    ) -> io::Result<()> {
         let mut file = regular::open(path)?;
         let facts = file.metadata()?;
         let this = (facts.dev(), facts.ino());
@@ -91,7 +96,7 @@ impl Journal {
                 file: this,
                 ..Self::default()
             };
-            take(Told::Began(trial));
+            take(TailEvent::Began(trial));
         }
         file.seek(SeekFrom::Start(self.read))?;
         while !self.is_damaged {
@@ -112,12 +117,13 @@ impl Journal {
     }
 
     /// `None` where this is no journal.
-    fn decode(&mut self, mut bytes: Buffer, take: &mut impl FnMut(Told<'_>)) -> Option<()> {
+    fn decode(&mut self, mut bytes: Buffer, take: &mut impl FnMut(TailEvent<'_>)) -> Option<()> {
         let mut rows = Vec::new();
         while !bytes.is_empty() {
             if let Some(batch) = self.decoder.decode(&mut bytes).ok()? {
                 table::read_into(&batch, &mut rows).ok()?;
-                rows.iter().for_each(|record| take(Told::Record(record)));
+                rows.iter()
+                    .for_each(|record| take(TailEvent::Record(record)));
             }
         }
         Some(())
@@ -148,9 +154,9 @@ mod tests {
         let mut tail = Tail::new(runs.path());
         let mut look = || {
             let (mut began, mut records) = (0, 0);
-            let running = tail.read(|told| match told {
-                Told::Began(_) => began += 1,
-                Told::Record(_) => records += 1,
+            let running = tail.read(|event| match event {
+                TailEvent::Began(_) => began += 1,
+                TailEvent::Record(_) => records += 1,
             });
             assert_eq!(running.unwrap(), [3]);
             (began, records)

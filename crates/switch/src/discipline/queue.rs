@@ -25,7 +25,8 @@ pub trait Queue<T: Item> {
     /// What it holds.
     fn backlog(&self) -> Backlog;
 
-    /// Gives up an item of a longer queue, because the buffer, limited in what lengths are measured in, has no room for this one. None: this one is to be refused.
+    /// Gives up an item of a longer queue, because the buffer has no room for this one. None: this one is to be refused. Which
+    /// queue is longer is measured in what the buffer is limited in.
     fn give_way(&mut self, _arrival: &T, _length: Length) -> Option<T> {
         None
     }

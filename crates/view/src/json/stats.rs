@@ -118,11 +118,13 @@ impl Stats {
                 .map(|worst| Worst::new(worst, summary.start))
                 .collect(),
             histogram: Measured::or(summary.histogram.as_ref().map(Histogram::new), unanswered),
-            within_500us: Measured::or(summary.within_500us, || {
-                match summary.quantile_error {
+            within_500us: Measured::or(summary.within_500us, || match summary.quantile_error {
                 None => unanswered(),
-                Some(_) => "packets are no longer kept one by one, and delays so long are not told apart by 500 µs".to_owned(),
-            }
+                Some(_) => {
+                    "packets are no longer kept one by one, and delays so long are not told \
+                            apart by 500 µs"
+                        .to_owned()
+                }
             }),
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,

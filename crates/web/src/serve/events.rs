@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_store::index::Entry;
-use delaylab_store::run::tail::{Tail, Told};
+use delaylab_store::run::tail::{Tail, TailEvent};
 use delaylab_view::words::plural;
 use futures_util::stream::unfold;
 use serde_json::json;
@@ -80,9 +80,9 @@ pub(super) fn changes(peer: Peer) -> Response {
 pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response {
     let state = (Tail::new(folder), Trials::new());
     stream(peer, state, move |_, (mut tail, mut trials)| {
-        let push = |told: Told<'_>| match told {
-            Told::Began(trial) => drop(trials.remove(&trial)),
-            Told::Record(record) => {
+        let push = |event: TailEvent<'_>| match event {
+            TailEvent::Began(trial) => drop(trials.remove(&trial)),
+            TailEvent::Record(record) => {
                 let new = || Under::new(record.t_intended);
                 trials.entry(record.trial).or_insert_with(new).push(record);
             }
