@@ -1,6 +1,8 @@
 """What the tests share: a small simulation, and what a run holds."""
 
 import hashlib
+import resource
+import signal
 
 import pytest
 
@@ -66,9 +68,22 @@ def run(small, tmp_path_factory) -> dl.Run:
     return dl.run(small, output=tmp_path_factory.mktemp("runs"))
 
 
+@pytest.fixture(scope="session")
+def few(small, tmp_path_factory) -> dl.Run:
+    """The same with fewer trials and packets, where each of them costs time: in figures and pages."""
+    fewer = {"probe.echo.duration": "200ms", "probe.large.duration": "200ms", "design.repeats": 1}
+    return dl.run(small.set(fewer), output=tmp_path_factory.mktemp("few"))
+
+
 def content(run: dl.Run) -> dict[str, str]:
     """A digest of every table and of the findings, by the name of the file."""
     files = [*run.folder.glob("*.parquet"), run.folder / "findings.json"]
     return {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files
     }
+
+
+def no_room():
+    """Files of this process stay small: as on a disk that is full. It stands here so that a worker need not import Dask for it."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))

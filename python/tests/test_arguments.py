@@ -173,9 +173,9 @@ def calls(small, run):
     }
 
 
-def test_a_wrong_type_is_named_before_anything_is_done(small, run, tmp_path, monkeypatch):
+def test_a_wrong_type_is_named_before_anything_is_done(small, few, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, call in calls(small, run).items():
+    for name, call in calls(small, few).items():
         with pytest.raises(TypeError, match=f"^{name.strip()} is .*: expected "):
             call()
     assert not list(tmp_path.iterdir())

@@ -145,7 +145,7 @@ def test_a_run_that_ended_since_it_was_opened_is_an_error_and_not_empty(small, t
         if not opened:
             opened.append(dl.open(next(tmp_path.glob("*.partial"))))
 
-    dl.run(small, output=tmp_path, threads=1, progress=look)
+    dl.run(small.set("design.repeats", 1), output=tmp_path, threads=1, progress=look)
     (partial,) = opened
     for read in (lambda: len(partial.records()), lambda: partial.table("hops"), partial.summary):
         with pytest.raises(dl.EnvironmentFault, match="gone since the run was opened"):
@@ -186,9 +186,19 @@ def test_figures_are_charts_of_the_same_specification(run):
         run.figure("heat")
 
 
-def test_every_figure_is_a_chart(run):
+def every_figure_is_a_chart(run):
+    assert {"cumulative", "distribution", "time_series"} <= {*run.figures}
     for name in run.figures:
         assert run.figure(name).to_dict()["$schema"].startswith("https://vega.github.io/schema/vega-lite/"), name
+
+
+def test_every_figure_is_a_chart(few):
+    every_figure_is_a_chart(few)
+
+
+@pytest.mark.long
+def test_every_figure_of_a_longer_run_is_a_chart(run):
+    every_figure_is_a_chart(run)
 
 
 def test_a_picture_is_of_a_figure_that_is_there(run):
@@ -229,7 +239,7 @@ def test_a_cell_of_several_lines_is_shown_in_one():
 
 def test_what_to_know_before_trusting_a_run_is_a_warning(small, tmp_path):
     with pytest.warns(dl.RunWarning) as warned:
-        run = dl.run(small, output=tmp_path)
+        run = dl.run(small.set("path.switch.buffer", "2KiB").set("design.repeats", 1), output=tmp_path)
     assert [str(one.message) for one in warned] == [f"{run.folder.name}: {problem}" for problem in run.problems]
     assert any("packets were dropped" in problem for problem in run.problems)
     assert {one.filename for one in warned} == {__file__}
@@ -237,7 +247,7 @@ def test_what_to_know_before_trusting_a_run_is_a_warning(small, tmp_path):
 
 def test_problems_are_the_same_whether_all_of_the_run_was_read_or_none(small, tmp_path):
     with pytest.warns(dl.RunWarning):
-        made = dl.run(small.set("path.switch.buffer", "2KiB"), output=tmp_path)
+        made = dl.run(small.set("path.switch.buffer", "2KiB").set("design.repeats", 1), output=tmp_path)
     read = dl.open(made.folder)
     # All of it is read for its summary.
     read.summary()
@@ -273,7 +283,7 @@ def test_python_goes_on_meanwhile(small, tmp_path):
 
     other = threading.Thread(target=tick)
     other.start()
-    dl.run(small.set("probe.echo.duration", "5s"), output=tmp_path)
+    dl.run(small.set("probe.echo.duration", "5s").set("design.repeats", 1), output=tmp_path)
     over.set()
     other.join()
     assert len(ticks) > 5
@@ -282,8 +292,9 @@ def test_python_goes_on_meanwhile(small, tmp_path):
 def test_a_line_or_a_bar_shows_progress(small, tmp_path, capsys, monkeypatch):
     for name in ("rich.progress", "tqdm.auto"):
         monkeypatch.setitem(sys.modules, name, None)
+    small = small.set("design.repeats", 1)
     dl.run(small, output=tmp_path, progress=True)
-    assert capsys.readouterr().err.endswith("8 of 8 trials\n")
+    assert capsys.readouterr().err.endswith("2 of 2 trials\n")
 
     class Bar(contextlib.nullcontext):
         n = total = 0
@@ -295,7 +306,7 @@ def test_a_line_or_a_bar_shows_progress(small, tmp_path, capsys, monkeypatch):
     bar.enter_result = bar
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=lambda unit: bar))
     dl.run(small, output=tmp_path, progress=True)
-    assert (bar.n, bar.total) == (8, 8)
+    assert (bar.n, bar.total) == (2, 2)
 
 
 def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, tmp_path, capsys):

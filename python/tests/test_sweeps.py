@@ -1,11 +1,9 @@
 """Sweeps: the same bytes as one process, whatever becomes of workers, and clear errors where it cannot be."""
 
 import concurrent.futures
-import contextlib
 import importlib
 import multiprocessing
 import os
-import resource
 import signal
 import stat
 import subprocess
@@ -16,7 +14,7 @@ import types
 
 import distributed
 import pytest
-from conftest import content
+from conftest import content, no_room
 
 import delaylab as dl
 from delaylab import _places, _share, sweeps
@@ -24,12 +22,11 @@ from delaylab import _places, _share, sweeps
 SPAWN = multiprocessing.get_context("spawn")
 
 
-@contextlib.contextmanager
-def dask(workers=2):
+@pytest.fixture(scope="module")
+def dask():
+    """A client of two workers. Each takes a second to start: all tests here have the same."""
     with (
-        distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -41,18 +38,18 @@ def partial(folder):
     return found
 
 
-@pytest.mark.parametrize("shared", [None, "{}", "file://{}/store"])
-def test_dask_gives_the_same_bytes(small, run, tmp_path, shared):
+# By a folder: with every change where a worker is killed.
+@pytest.mark.parametrize("shared", [None, pytest.param("{}", marks=pytest.mark.long), "file://{}/store"])
+def test_dask_gives_the_same_bytes(small, run, dask, tmp_path, shared):
     seen = []
-    with dask() as client:
-        swept = dl.sweep(
-            small,
-            client,
-            output=tmp_path / "runs",
-            shared=shared and shared.format(tmp_path),
-            trials_per_share=3,
-            progress=lambda done, of: seen.append((done, of)),
-        )
+    swept = dl.sweep(
+        small,
+        dask,
+        output=tmp_path / "runs",
+        shared=shared and shared.format(tmp_path),
+        trials_per_share=3,
+        progress=lambda done, of: seen.append((done, of)),
+    )
     assert content(swept) == content(run)
     assert len(seen) == 3 and seen[-1] == (8, 8)
     assert_no_share_is_left(tmp_path)
@@ -103,20 +100,19 @@ def test_ray_gives_the_same_bytes_and_a_lost_worker_costs_its_share_alone(small,
         ray.shutdown()
 
 
-def test_a_worker_that_is_killed_costs_its_share_alone(small, tmp_path):
-    long = small.set("probe.echo.duration", "3s").set("probe.large.duration", "3s")
+def test_a_worker_that_is_killed_costs_its_share_alone(small, dask, tmp_path):
+    long = small.set("probe.echo.duration", "1s").set("probe.large.duration", "1s")
     alone = dl.run(long, output=tmp_path)
     killed = []
+    workers = dask.run(os.getpid)
 
-    with dask() as client:
-        workers = client.run(os.getpid)
+    # Dask starts another one in its place.
+    def kill(done, of):
+        if not killed:
+            killed.append(workers.popitem()[1])
+            os.kill(killed[0], signal.SIGKILL)
 
-        def kill(done, of):
-            if not killed:
-                killed.append(workers.popitem()[1])
-                os.kill(killed[0], signal.SIGKILL)
-
-        swept = dl.sweep(long, client, output=tmp_path, shared=tmp_path, trials_per_share=1, progress=kill)
+    swept = dl.sweep(long, dask, output=tmp_path, shared=tmp_path, trials_per_share=1, progress=kill)
     assert killed
     assert_no_share_is_left(tmp_path)
     assert content(swept) == content(alone)
@@ -241,8 +237,8 @@ def test_a_stop_rule_goes_round_by_round(small, tmp_path):
     text = small.toml.replace("repeats = 4", "stop = { of = \"mean(response)\", within = \"4%\", at_most = 12 }")
     adaptive = dl.Experiment.from_toml(text)
     alone = dl.run(adaptive, output=tmp_path)
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=SPAWN) as pool:
-        swept = dl.sweep(adaptive, pool, output=tmp_path)
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        swept = dl.sweep(adaptive, threads, output=tmp_path)
     assert content(swept) == content(alone)
     trials = len({*swept.trials().to_polars()["trial"]})
     assert 4 < trials < adaptive.trials, trials
@@ -251,13 +247,13 @@ def test_a_stop_rule_goes_round_by_round(small, tmp_path):
 def test_what_is_no_cluster_or_cannot_be_divided_is_refused(small, tmp_path):
     with pytest.raises(dl.UsageError, match="is no cluster: give a `distributed.Client`"):
         dl.sweep(small, "localhost", output=tmp_path)
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
         with pytest.raises(dl.UsageError, match="only simulations are divided"):
-            dl.sweep("wait-time-jitter", pool, output=tmp_path)
+            dl.sweep("wait-time-jitter", threads, output=tmp_path)
         with pytest.raises(dl.EnvironmentFault, match="`shared` '/none/such' cannot be written: No such file"):
-            dl.sweep(small, pool, output=tmp_path, shared="/none/such")
+            dl.sweep(small, threads, output=tmp_path, shared="/none/such")
         with pytest.raises(dl.UsageError, match="none://such cannot be reached: .*pip install s3fs"):
-            dl.sweep(small, pool, output=tmp_path, shared="none://such")
+            dl.sweep(small, threads, output=tmp_path, shared="none://such")
     assert not list(tmp_path.iterdir())
 
 
@@ -266,33 +262,27 @@ def test_other_versions_are_refused_by_name(small):
         _share.carry_out(small.toml, [0], "9.9.9", _places.place(None))
 
 
-def test_what_progress_raises_ends_the_sweep_and_is_no_error_of_the_cluster(small, tmp_path):
+def test_what_progress_raises_ends_the_sweep_and_is_no_error_of_the_cluster(small, run, tmp_path):
     def enough(done, of):
         raise ValueError("enough")
 
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
         with pytest.raises(ValueError, match="^enough$"):
-            dl.sweep(small, pool, output=tmp_path, trials_per_share=1, progress=enough)
+            dl.sweep(small, threads, output=tmp_path, trials_per_share=1, progress=enough)
     left = partial(tmp_path)
     # The program may go on with it at once.
     subprocess.run([os.environ["DELAYLAB"], "resume", left, "-q", "--no-report"], check=True, stdout=subprocess.DEVNULL)
-    assert content(dl.open(left.with_suffix(""))) == content(dl.run(small, output=tmp_path / "alone"))
-
-
-def _no_room():
-    """Files of this process stay small: as on a disk that is full."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    assert content(dl.open(left.with_suffix(""))) == content(run)
 
 
 def test_a_full_disk_at_a_worker_is_said_and_nothing_is_lost(small, tmp_path):
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN, initializer=_no_room) as pool:
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN, initializer=no_room) as pool:
         with pytest.raises(dl.EnvironmentFault, match="worker .*no room to write.*delaylab resume"):
             dl.sweep(small, pool, output=tmp_path, retries=1)
     kept = partial(tmp_path)
     # It goes on where there is room.
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=SPAWN) as pool:
-        whole = dl.sweep(small, pool, output=tmp_path / "again")
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        whole = dl.sweep(small, threads, output=tmp_path / "again")
     assert kept.exists() and whole.complete
 
 
@@ -311,7 +301,7 @@ def _scheduler(tmp_path):
 
 
 def test_a_scheduler_that_dies_is_said_and_nothing_is_lost(small, tmp_path):
-    long = small.set("probe.echo.duration", "2s").set("probe.large.duration", "2s")
+    long = small.set("probe.echo.duration", "1s").set("probe.large.duration", "1s")
     file, scheduler, worker = _scheduler(tmp_path)
     runs = tmp_path / "runs"
     try:

@@ -3,7 +3,7 @@
 use delaylab_explain::import::{self, Format, ImportError, Imported};
 use delaylab_model::Nanos;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 fn samples() -> Vec<(String, Vec<u8>)> {
@@ -35,18 +35,31 @@ fn delays(imported: &Imported) -> BTreeMap<(&str, u64), Option<Nanos>> {
     delays
 }
 
+/// Where a file is cut: at every so manieth byte, at about `most` places if it is long, because each is read from its
+/// start; and at both sides of line breaks, of all or, of many lines, of about `lines`.
+fn places(bytes: &[u8], step: usize, most: usize, lines: usize) -> BTreeSet<usize> {
+    let step = (bytes.len() / most).max(step) | 1;
+    let breaks: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at] == b'\n').collect();
+    let some = breaks.iter().step_by((breaks.len() / lines).max(1));
+    let sides = some.flat_map(|&at| [at, at + 1]);
+    let all = (0..bytes.len()).step_by(step).chain(sides);
+    all.filter(|&end| end < bytes.len()).collect()
+}
+
 /// A file that is cut anywhere is an error or has a warning (or lacks only its last line break), and
 /// each packet that is left is one of the whole file.
 #[test]
 fn a_file_cut_anywhere_says_so_and_invents_nothing() {
+    cut_says_so(|bytes| places(bytes, 7, 150, 50));
+}
+
+fn cut_says_so(places: impl Fn(&[u8]) -> BTreeSet<usize>) {
     for (name, bytes) in samples() {
         let Ok(whole) = import::read(&bytes, None) else {
             continue;
         };
         let known = delays(&whole);
-        // Long files at a thousand places: each is read from its start.
-        let step = (bytes.len() / 1_000).max(1) | 1;
-        for end in (0..bytes.len()).step_by(step) {
+        for end in places(&bytes) {
             let Ok(cut) = import::read(&bytes[..end], Some(whole.format)) else {
                 continue;
             };
@@ -77,11 +90,15 @@ fn a_file_cut_anywhere_says_so_and_invents_nothing() {
 /// A file that was cut is recognised as what it was, or not at all.
 #[test]
 fn a_file_cut_anywhere_is_no_other_format() {
+    cut_is_no_other_format(|bytes| places(bytes, 53, 150, 20));
+}
+
+fn cut_is_no_other_format(places: impl Fn(&[u8]) -> BTreeSet<usize>) {
     for (name, bytes) in samples() {
         let Ok(whole) = import::read(&bytes, None) else {
             continue;
         };
-        for end in (0..bytes.len()).step_by(13) {
+        for end in places(&bytes) {
             match import::read(&bytes[..end], None) {
                 Ok(cut) => assert_eq!(cut.format, whole.format, "{name} cut at {end}"),
                 Err(ImportError::Nothing { format }) => {
@@ -150,5 +167,20 @@ proptest! {
             }
         }
         read_all_ways(&bytes);
+    }
+}
+
+/// The same at many more places, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn a_file_cut_at_every_byte_says_so() {
+        cut_says_so(|bytes| places(bytes, 1, 1_000, usize::MAX));
+    }
+
+    #[test]
+    fn a_file_cut_at_many_places_is_no_other_format() {
+        cut_is_no_other_format(|bytes| places(bytes, 13, usize::MAX, 1_000));
     }
 }

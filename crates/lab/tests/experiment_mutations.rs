@@ -154,7 +154,7 @@ fn take_mutated_files(count: u32) {
 
 #[test]
 fn no_mutated_file_panics() {
-    take_mutated_files(2_000);
+    take_mutated_files(600);
 }
 
 /// The same with many more, in `make test-all`.

@@ -2,6 +2,7 @@
 //! one event set or the other. And what must hold for every discipline under random traffic.
 
 use crate::common::{Taken, every, poisson, probe, run, run_with, trial};
+use delaylab_model::Nanos;
 use delaylab_model::hop::Hop;
 use delaylab_model::method::Method;
 use delaylab_model::path::Discipline;
@@ -33,6 +34,9 @@ const DISCIPLINES: &[&str] = &[
     "discipline = \"wfq\"\nweights = { best-effort = 2 }\nflow_control = { kind = \"pfc\", xoff = \"20kB\", quanta = 100, priorities = [\"best-effort\"] }",
     "buffer = \"20packets\"\npolicer = { rate = \"30Mbit/s\", burst = \"10kB\" }",
 ];
+
+/// Loads go on for as long after the last packet, where one is lost: longer than any queue is.
+const TIMEOUT: Nanos = 200_000_000;
 
 const CELL_DISCIPLINES: &[(&str, &str)] = &[
     (
@@ -110,6 +114,9 @@ latency = "3us"
         ],
     );
     trial.seed = seed;
+    for probe in &mut trial.probes {
+        probe.timeout = TIMEOUT;
+    }
     trial
 }
 
@@ -135,6 +142,7 @@ latency = "12us"
     );
     let mut trial = trial(&sections, vec![probe("echo", 512, every(5_000_000), 100)]);
     trial.seed = seed;
+    trial.probes[0].timeout = TIMEOUT;
     trial
 }
 

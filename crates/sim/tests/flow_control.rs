@@ -216,44 +216,132 @@ fn what_cannot_be_is_refused_by_its_field() {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+/// Traffic of random sizes both ways, more than the last line takes, over two switches.
+#[derive(Debug, Clone)]
+struct Crowded {
+    megabits: u64,
+    /// The last line takes one in so many of these.
+    slow: u64,
+    propagation: u32,
+    latency: u32,
+    response: Option<u32>,
+    mtu: u32,
+    sizes: Vec<u32>,
+    xoff: u32,
+    /// In hundredths of that.
+    xon: u32,
+    kind: usize,
+    discipline: usize,
+    quanta: u16,
+    seed: u64,
+}
 
-    /// Traffic of random sizes both ways, more than the last line takes, over two switches.
-    #[test]
-    fn nothing_is_lost(
+prop_compose! {
+    fn crowded()(
         (megabits, slow) in (100_u64..100_000, 2_u64..20),
         (propagation, latency, response) in (0_u32..20_000, 0_u32..5_000, prop::option::of(0_u32..10_000)),
         (mtu, sizes) in (600_u32..9_000, prop::collection::vec(40_u32..9_000, 4)),
         (xoff, xon) in (1_u32..100_000, 0_u32..100),
         (kind, discipline) in (0_usize..3, 0_usize..5),
         (quanta, seed) in (1_000_u16..u16::MAX, any::<u64>()),
-    ) {
-        let kind = ["kind = \"pause\"", "kind = \"pfc\"", "kind = \"pfc\", priorities = [\"best-effort\", \"expedited\"]"][kind];
-        let discipline = ["fifo", "priority", "wrr\"\nweights = { expedited = 2 }\n#", "wfq\"\nweights = { scavenger = 2 }\n#", "drr"][discipline];
-        let response = response.map_or(String::new(), |ns| format!("response = \"{ns}ns\","));
-        let payload = |size: u32| size.min(mtu - 28);
-        // What a line takes of the longest load.
-        let gap = (u64::from(mtu) * 8_000 / megabits).max(100);
-        let mut sections = format!(
-            "[path]\ntopology = \"pairs-on-a-trunk\"\npairs = 3\nrate = \"{megabits}Mbit/s\"\npropagation = \"{propagation}ns\"\nmtu = \"{mtu}B\"\n\
-             line = {{ b1 = {{ rate = \"{}kbit/s\" }} }}\n[path.switch]\nlatency = \"{latency}ns\"\nbuffer = \"unlimited\"\ndiscipline = \"{discipline}\"\n\
-             flow_control = {{ {kind}, xoff = \"{xoff}B\", xon = \"{}B\", quanta = {quanta}, {response} }}\n",
-            megabits * 1_000 / slow, u64::from(xoff) * u64::from(xon) / 100,
+    ) -> Crowded {
+        Crowded { megabits, slow, propagation, latency, response, mtu, sizes, xoff, xon, kind, discipline, quanta, seed }
+    }
+}
+
+fn loses_nothing(crowded: Crowded) -> Result<(), TestCaseError> {
+    let Crowded {
+        megabits,
+        slow,
+        propagation,
+        latency,
+        response,
+        mtu,
+        sizes,
+        xoff,
+        xon,
+        kind,
+        discipline,
+        quanta,
+        seed,
+    } = crowded;
+    let kind = [
+        "kind = \"pause\"",
+        "kind = \"pfc\"",
+        "kind = \"pfc\", priorities = [\"best-effort\", \"expedited\"]",
+    ][kind];
+    let discipline = [
+        "fifo",
+        "priority",
+        "wrr\"\nweights = { expedited = 2 }\n#",
+        "wfq\"\nweights = { scavenger = 2 }\n#",
+        "drr",
+    ][discipline];
+    let response = response.map_or(String::new(), |ns| format!("response = \"{ns}ns\","));
+    let payload = |size: u32| size.min(mtu - 28);
+    // What a line takes of the longest load.
+    let gap = (u64::from(mtu) * 8_000 / megabits).max(100);
+    let mut sections = format!(
+        "[path]\ntopology = \"pairs-on-a-trunk\"\npairs = 3\nrate = \"{megabits}Mbit/s\"\npropagation = \"{propagation}ns\"\nmtu = \"{mtu}B\"\n\
+         line = {{ b1 = {{ rate = \"{}kbit/s\" }} }}\n[path.switch]\nlatency = \"{latency}ns\"\nbuffer = \"unlimited\"\ndiscipline = \"{discipline}\"\n\
+         flow_control = {{ {kind}, xoff = \"{xoff}B\", xon = \"{}B\", quanta = {quanta}, {response} }}\n",
+        megabits * 1_000 / slow,
+        u64::from(xoff) * u64::from(xon) / 100,
+    );
+    for (at, ((from, to), class)) in [
+        (("a1", "b1"), "be"),
+        (("a2", "b1"), "ef"),
+        (("b2", "a1"), "be"),
+        (("b3", "a2"), "be"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        sections += &format!(
+            "[[load]]\nname = \"l{at}\"\nkind = \"poisson\"\nrate = \"{}kbit/s\"\npayload = \"{}B\"\nclass = \"{class}\"\nfrom = \"{from}\"\nto = \"{to}\"\n",
+            megabits * 1_000 * 9 / 10,
+            payload(sizes[at]),
         );
-        for (at, ((from, to), class)) in [(("a1", "b1"), "be"), (("a2", "b1"), "ef"), (("b2", "a1"), "be"), (("b3", "a2"), "be")].into_iter().enumerate() {
-            sections += &format!(
-                "[[load]]\nname = \"l{at}\"\nkind = \"poisson\"\nrate = \"{}kbit/s\"\npayload = \"{}B\"\nclass = \"{class}\"\nfrom = \"{from}\"\nto = \"{to}\"\n",
-                megabits * 1_000 * 9 / 10, payload(sizes[at]),
-            );
+    }
+    let mut trial = trial(
+        &sections,
+        vec![between(
+            probe("echo", 64, every((gap * 20) as i64), 20),
+            "a3",
+            "b3",
+        )],
+    );
+    trial.probes[0].timeout = (gap * 1_000) as i64;
+    trial.seed = seed;
+    prop_assert_eq!(refusals(&trial), []);
+    let taken = run(&trial);
+    prop_assert!(
+        taken.counts.dropped.is_empty(),
+        "{:?}",
+        taken.counts.dropped
+    );
+    let Taken { counts, .. } = taken;
+    prop_assert!(counts.sent >= counts.delivered + counts.under_way);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(15))]
+    #[test]
+    fn nothing_is_lost(crowded in crowded()) {
+        loses_nothing(crowded)?;
+    }
+}
+
+/// The same with many more, in `make test-all`.
+mod long {
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+        #[test]
+        fn nothing_is_lost_of_whatever_is_sent(crowded in crowded()) {
+            loses_nothing(crowded)?;
         }
-        let mut trial = trial(&sections, vec![between(probe("echo", 64, every((gap * 20) as i64), 20), "a3", "b3")]);
-        trial.probes[0].timeout = (gap * 1_000) as i64;
-        trial.seed = seed;
-        prop_assert_eq!(refusals(&trial), []);
-        let taken = run(&trial);
-        prop_assert!(taken.counts.dropped.is_empty(), "{:?}", taken.counts.dropped);
-        let Taken { counts, .. } = taken;
-        prop_assert!(counts.sent >= counts.delivered + counts.under_way);
     }
 }

@@ -216,7 +216,7 @@ fn what_was_configured_is_found_in(devices: usize) {
 
 #[test]
 fn what_was_configured_is_found() {
-    what_was_configured_is_found_in(12);
+    what_was_configured_is_found_in(4);
 }
 
 /// A switch whose full queue takes twice as long to empty as a short trial waits.

@@ -37,24 +37,53 @@ explicit_rate = "erica"
     )
 }
 
+const PRESETS: [&str; 2] = ["eprca-1995", "tm-4.0"];
+/// In Mbit/s, and for how many seconds.
+const LINES: [(f64, i64); 3] = [(2.0, 40), (10.0, 8), (155.52, 1)];
+const CHANNELS: [u32; 4] = [1, 2, 10, 50];
+
+fn the_queue_is_bounded_and_the_line_busy(
+    abr: &str,
+    (megabits, seconds): (f64, i64),
+    channels: u32,
+) {
+    let taken = run(&greedy(abr, megabits, channels, seconds as u64, ""));
+    let series = |name, from| taken.series_of(name, "s1→s2", from);
+    let (later, last) = (seconds * SECOND / 2, seconds * SECOND * 3 / 4);
+    let ((_, _, most), (_, _, end)) = (series("backlog", 0), series("backlog", last));
+    let (used, ..) = series("utilisation", later);
+    let what = format!(
+        "{abr}, {megabits} Mbit/s, {channels} channels: {most} cells at most, {end} in the end, {used:.3} used"
+    );
+    println!("{what}");
+    assert!(used > 0.94, "{what}");
+    assert!(most < 128.0 * f64::from(channels), "{what}");
+    // What piled up before the first rates were told goes.
+    assert!(end < 0.9 * most || end < 60.0, "{what}");
+}
+
+/// Each preset with each number of channels, and each number of channels on two lines of the three.
 #[test]
 fn erica_keeps_the_queue_bounded_and_the_line_busy() {
-    for abr in ["eprca-1995", "tm-4.0"] {
-        for (megabits, seconds) in [(2.0, 40_i64), (10.0, 8), (155.52, 1)] {
-            for channels in [1, 2, 10, 50] {
-                let taken = run(&greedy(abr, megabits, channels, seconds as u64, ""));
-                let series = |name, from| taken.series_of(name, "s1→s2", from);
-                let (later, last) = (seconds * SECOND / 2, seconds * SECOND * 3 / 4);
-                let ((_, _, most), (_, _, end)) = (series("backlog", 0), series("backlog", last));
-                let (used, ..) = series("utilisation", later);
-                let what = format!(
-                    "{abr}, {megabits} Mbit/s, {channels} channels: {most} cells at most, {end} in the end, {used:.3} used"
-                );
-                println!("{what}");
-                assert!(used > 0.94, "{what}");
-                assert!(most < 128.0 * f64::from(channels), "{what}");
-                // What piled up before the first rates were told goes.
-                assert!(end < 0.9 * most || end < 60.0, "{what}");
+    for (preset, abr) in PRESETS.into_iter().enumerate() {
+        for (number, channels) in CHANNELS.into_iter().enumerate() {
+            let line = LINES[(preset + number) % LINES.len()];
+            the_queue_is_bounded_and_the_line_busy(abr, line, channels);
+        }
+    }
+}
+
+/// Each with each, in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn erica_keeps_the_queue_of_every_line_bounded_and_the_line_busy() {
+        for abr in PRESETS {
+            for line in LINES {
+                for channels in CHANNELS {
+                    the_queue_is_bounded_and_the_line_busy(abr, line, channels);
+                }
             }
         }
     }

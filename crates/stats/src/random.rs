@@ -12,6 +12,7 @@ impl SplitMix {
 
     /// All 64 bits.
     #[allow(clippy::should_implement_trait)] // it never ends
+    #[inline]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -21,6 +22,7 @@ impl SplitMix {
     }
 
     /// Uniform from 0 to `bound`, which is not among them.
+    #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
@@ -33,6 +35,7 @@ impl SplitMix {
     }
 
     /// Uniform between 0 and 1, neither among them.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }

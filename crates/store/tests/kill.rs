@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 /// Tells the recording process where to.
 const RUNS: &str = "DELAYLAB_TEST_RUNS";
-const TRIALS: u32 = 6;
-const RECORDS: u64 = 300;
+const TRIALS: u32 = 3;
+const RECORDS: u64 = 150;
 
 /// What runs in the process that is killed: records a run, or goes on with one.
 #[test]

@@ -7,10 +7,12 @@ use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use delaylab_model::SECOND;
+use delaylab_model::record::Record;
 use delaylab_store::run::tail::{Tail, TailEvent};
 use delaylab_store::run::{Run, write_batch};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use std::fs;
 use std::path::Path;
 
@@ -236,21 +238,36 @@ fn open_files_in(folder: &Path) -> usize {
     files.filter(|file| file.starts_with(folder)).count()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
-    #[test]
-    fn some_rows_are_those_of_all(from in 0_u64..700, length in 0_u64..700) {
-        let runs = tempfile::tempdir().unwrap();
-        let finished = write_run(runs.path(), &[0, 1, 2], 100);
-        let run = Run::open(&finished.folder).unwrap();
-        let columns = ["trial", "probe", "seq", "t_intended", "t_recv"];
-        let key = |record: &delaylab_model::record::Record| {
-            (record.trial, record.probe, record.seq, record.t_intended, record.t_recv)
-        };
+#[test]
+fn some_rows_are_those_of_all() {
+    let runs = tempfile::tempdir().unwrap();
+    let finished = write_run(runs.path(), &[0, 1, 2], 100);
+    let run = Run::open(&finished.folder).unwrap();
+    let columns = ["trial", "probe", "seq", "t_intended", "t_recv"];
+    let key = |record: &Record| {
+        (
+            record.trial,
+            record.probe,
+            record.seq,
+            record.t_intended,
+            record.t_recv,
+        )
+    };
+    let all: Vec<_> = read(&run, None).iter().map(key).collect();
+    assert_eq!(all.len(), 600);
+    let config = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(40)
+    };
+    let ranges = (0_u64..700, 0_u64..700);
+    let checked = TestRunner::new(config).run(&ranges, |(from, length)| {
         let mut found = Vec::new();
-        run.for_each_record_in(from..from + length, &columns, |record| found.push(key(record)));
-        let all = read(&run, None);
+        run.for_each_record_in(from..from + length, &columns, |record| {
+            found.push(key(record));
+        });
         let expected = all.iter().skip(from as usize).take(length as usize);
-        prop_assert_eq!(found, expected.map(key).collect::<Vec<_>>());
-    }
+        prop_assert_eq!(found, expected.copied().collect::<Vec<_>>());
+        Ok(())
+    });
+    checked.unwrap();
 }

@@ -6,7 +6,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use delaylab_view::run::samples;
+use delaylab_view::run::{RunData, samples};
 
 /// Says why a test does not run here; under `CI=true` that is a failure.
 fn skip(why: &str) {
@@ -109,9 +109,23 @@ fn complaints(log: &str) -> Vec<&str> {
 
 #[test]
 fn the_page_draws_every_figure_and_asks_for_nothing() {
+    draws_every_figure("browser", crate::with_few_points);
+}
+
+/// With all their points, in `make test-all`.
+mod long {
+    #[test]
+    fn the_page_draws_every_figure_in_full() {
+        super::draws_every_figure("browser-in-full", |run| run);
+    }
+}
+
+/// What is shown of each run is in its page.
+fn draws_every_figure(folder: &str, shown: impl Fn(RunData) -> RunData) {
     let Some(browser) = browser() else { return };
-    let scratch = Scratch::new("browser");
+    let scratch = Scratch::new(folder);
     for (name, run) in samples::runs() {
+        let run = shown(run);
         let page = scratch.0.join(format!("{name}.html"));
         std::fs::write(&page, html::page(&run)).unwrap();
         let output = open(browser, &page, &scratch.0.join(format!("profile-{name}")));

@@ -16,7 +16,7 @@ fn nothing_that_is_shown_of_frames_speaks_of_round_trips() {
         run.parts.clear();
         run.head.about.clear();
         let mut shown = vec![delaylab_terminal::run::summary(&run, None, &Style::PLAIN)];
-        shown.push(html::page(&run));
+        shown.push(html::page(&crate::with_few_points(run.clone())));
         for drawing in drawings(&run) {
             shown.push(serde_json::json!([drawing.title, drawing.about, drawing.spec]).to_string());
         }

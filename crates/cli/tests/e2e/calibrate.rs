@@ -35,7 +35,23 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     let run = fs::canonicalize(scratch.path("runs/latest")).unwrap();
     let before = fs::read(run.join("records.parquet")).unwrap();
 
-    let found = document(&scratch, "calibrate latest --json");
+    // Each execution simulates: it says here what programs read, and what people do.
+    let told = done(
+        &scratch,
+        "calibrate latest -q --strict --json --text-file calibrated.txt",
+    );
+    assert_eq!(told.stderr, "");
+    let found: Value = serde_json::from_str(&told.stdout).unwrap();
+    reads_well(
+        &scratch,
+        "calibrated.txt",
+        &[
+            "10.000 Mbit/s",
+            "fifo",
+            "Not identified by this run:",
+            "model.toml",
+        ],
+    );
     assert_eq!(found["schema"], "delaylab/calibration/2");
     near(&found["found"]["rate"]["bps"]["value"], 10e6, 0.001);
     near(&found["found"]["buffer"]["limit"], 64_000.0, 0.01);
@@ -60,12 +76,21 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     );
     assert!(checked.stdout.contains("in sim"), "{}", checked.stdout);
 
-    what_is_told_reads_well(&scratch);
-
     // What a change does to the same path is known: it can be simulated.
     let change = "--set path.switch.discipline=fq-codel";
-    let predicted = document(&scratch, &format!("predict latest --json {change}"));
+    let predict = "predict latest --json --text-file predicted.txt";
+    let predicted = document(&scratch, &format!("{predict} {change}"));
     assert_eq!(predicted["schema"], "delaylab/prediction/2");
+    reads_well(
+        &scratch,
+        "predicted.txt",
+        &[
+            "path.switch.discipline = fq-codel",
+            "99th percentile",
+            "prediction.html",
+        ],
+    );
+    models_are_whole(&scratch);
     done(&scratch, &format!("{SIMULATED} {change}"));
     // Which of the fair queues it is cannot be told, and the model has one of them.
     let told = ran(&scratch, "calibrate latest --json --strict");
@@ -91,29 +116,16 @@ fn a_simulated_path_is_found_and_its_change_predicted() {
     assert!(compared >= 40, "{compared}");
 }
 
-fn what_is_told_reads_well(scratch: &Scratch) {
-    let told = done(scratch, "calibrate latest -q --strict");
-    assert_eq!(told.stderr, "");
-    for words in [
-        "10.000 Mbit/s",
-        "fifo",
-        "Not identified by this run:",
-        "model.toml",
-    ] {
-        assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
+/// What a terminal shows, in this file, has these words.
+fn reads_well(scratch: &Scratch, file: &str, expected: &[&str]) {
+    let text = fs::read_to_string(scratch.path(file)).unwrap();
+    for words in expected {
+        assert!(text.contains(words), "{words}: {text}");
     }
-    let told = done(
-        scratch,
-        "predict latest -q --set path.rate=20Mbit/s --set path.switch.buffer=30kB",
-    );
-    for words in [
-        "path.rate = 20Mbit/s, path.switch.buffer = 30kB",
-        "99th percentile",
-        "prediction.html",
-    ] {
-        assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
-    }
-    // Each model's folder is whole, also that of the model which is changed.
+}
+
+/// Each model's folder is whole, also that of the model which is changed.
+fn models_are_whole(scratch: &Scratch) {
     let all = fs::read_dir(scratch.path("runs/latest/models")).unwrap();
     let all = all.map(|entry| entry.unwrap().path());
     for folder in all.filter(|path| path.is_dir()) {
@@ -248,6 +260,29 @@ fn found_in_a_testbed(scratch: &Scratch, discipline: &str) -> Value {
     near(&found["found"]["buffer"]["limit"], 40_000.0, 0.05);
     assert_eq!(found["found"]["discipline"]["name"], discipline);
     found
+}
+
+/// A prediction simulates ten times: more of them in `make test-all`.
+mod long {
+    use super::*;
+
+    #[test]
+    fn two_changes_at_once_are_predicted() {
+        let scratch = Scratch::new();
+        done(&scratch, SIMULATED);
+        let told = done(
+            &scratch,
+            "predict latest -q --set path.rate=20Mbit/s --set path.switch.buffer=30kB",
+        );
+        for words in [
+            "path.rate = 20Mbit/s, path.switch.buffer = 30kB",
+            "99th percentile",
+            "prediction.html",
+        ] {
+            assert!(told.stdout.contains(words), "{words}: {}", told.stdout);
+        }
+        models_are_whole(&scratch);
+    }
 }
 
 /// Tests that mostly wait, and keep to milliseconds: one at a time, beside what computes.

@@ -35,7 +35,7 @@ fn across(framing: &str, words: &str) -> (Scratch, Ran) {
         delaylab(None)
             .args(["testbed", "exec", "--testbed", &id, "a1", "--"])
             .arg(program.get_program())
-            .args(["cells", "10.82.0.2", "-q", "-o"])
+            .args(["cells", "10.82.0.2", "-q", "--no-report", "-o"])
             .arg(scratch.path("runs"))
             .args(words.split_whitespace()),
     );
@@ -131,7 +131,9 @@ mod in_turn {
     fn a_line_in_cells_is_found_with_what_it_adds() {
         or_skip!(root());
         in_one_of_three(|| {
-            let (scratch, ended) = across("aal5-llc", "--count 3 --max-size 232B --json");
+            // Two whole cells and a part of one at each end: each size takes two trials.
+            let sizes = "--min-size 60B --max-size 192B";
+            let (scratch, ended) = across("aal5-llc", &format!("--count 3 {sizes} --json"));
             let found = document(&ended);
             assert_eq!(found["schema"], "delaylab/cells/2");
             let steps = &found["ways"][0]["steps"];

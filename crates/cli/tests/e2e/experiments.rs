@@ -70,11 +70,12 @@ fn killed_and_resumed(moments: &[u64]) {
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
         let context = format!("killed at moment {moment}");
-        if runs(&scratch).is_empty() {
+        let begun = runs(&scratch);
+        let Some(run) = begun.first() else {
             // Before its folder was there: nothing was recorded.
             continue;
-        }
-        if runs(&scratch)[0]["state"] == "partial" {
+        };
+        if run["state"] == "partial" {
             killed += 1;
             let resumed = ran(&scratch, "resume latest -q --no-report");
             assert_eq!(resumed.code, 0, "{context}: {}", resumed.stderr);
@@ -87,7 +88,7 @@ fn killed_and_resumed(moments: &[u64]) {
 
 #[test]
 fn a_run_that_is_killed_is_resumed_whole() {
-    killed_and_resumed(&[1, 4, 9, 13]);
+    killed_and_resumed(&[5, 12]);
 }
 
 #[test]

@@ -62,22 +62,20 @@ const COMMANDS: [&str; 7] = [
 
 /// A scratch directory with a run in it, and its folder.
 fn with_run() -> (Scratch, PathBuf) {
-    with_run_of("run small.toml -q --no-report")
-}
-
-/// The same, with its page.
-fn with_page() -> (Scratch, PathBuf) {
-    with_run_of("run small.toml -q")
-}
-
-fn with_run_of(words: &str) -> (Scratch, PathBuf) {
     let scratch = Scratch::new();
     scratch.file("small.toml", SMALL);
-    let done = ran(&scratch, words);
+    let done = ran(&scratch, "run small.toml -q --no-report");
     assert_eq!(done.code, 0, "{}", done.stderr);
     let latest = fs::canonicalize(scratch.path("runs/latest")).unwrap();
     let folder = scratch.path("runs").join("small");
     fs::rename(latest, &folder).unwrap();
+    (scratch, folder)
+}
+
+/// The same, with a page. A real one takes seconds, and it only matters here that it stays.
+fn with_page() -> (Scratch, PathBuf) {
+    let (scratch, folder) = with_run();
+    fs::write(folder.join("report.html"), "an older page").unwrap();
     (scratch, folder)
 }
 

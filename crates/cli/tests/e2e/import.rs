@@ -134,7 +134,7 @@ fn every_format_becomes_a_run_that_can_be_shown() {
         let folder = document["folder"].as_str().unwrap();
         assert!(folder.starts_with(&format!("runs/{run}-")), "{folder}");
         // A list and a page take half a second each, and are the same whatever the file was.
-        if index >= 3 {
+        if index > 0 {
             continue;
         }
         let packets: u64 = streams.iter().map(|(packets, _)| packets).sum();

@@ -55,7 +55,7 @@ fn ways(part: &Value) -> [usize; 2] {
 #[test]
 fn load_goes_up_down_and_both_ways_at_once() {
     let at = reflector("--accept-load");
-    let told = document(&words(&at, "-w 500ms --load rrul:2"));
+    let told = document(&words(&at, "-w 300ms --load rrul:2"));
     let each_way = &told["each_way"];
     assert_eq!(ways(&each_way["up"]), [2, 0]);
     assert_eq!(ways(&each_way["down"]), [0, 2]);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Ten trials, a second of simulated time each.
+/// Ten trials, half a second of simulated time each.
 const TEN: &str = r#"
 name = "ten"
 title = "Ten trials"
@@ -20,7 +20,7 @@ name = "echo"
 method = "udp"
 payload = "64B"
 pacing = { poisson = "5ms" }
-duration = "1s"
+duration = "500ms"
 
 [[load]]
 name = "bulk"
@@ -113,9 +113,13 @@ fn merge(shards: &[PathBuf]) -> String {
 
 #[test]
 fn any_number_of_shards_in_any_order_is_the_same_run() {
+    // Of eleven, one has no trial.
+    are_the_same_run(&[2, 11]);
+}
+
+fn are_the_same_run(shards_of_each: &[usize]) {
     let undivided = whole();
-    // Of sixteen, six have no trial.
-    for of in [1, 2, 7, 16] {
+    for &of in shards_of_each {
         let scratch = scratch();
         for number in (1..=of).rev() {
             let said = ok(&scratch, &format!("run ten.toml -q --shard {number}/{of}"));
@@ -151,7 +155,7 @@ fn a_shard_that_was_killed_is_resumed_or_repeated() {
     for repeated in [false, true] {
         let scratch = scratch();
         ok(&scratch, "run ten.toml -q --shard 2/2");
-        let words = "run ten.toml -q --shard 1/2 --threads 1 --set probe.echo.duration=1s";
+        let words = "run ten.toml -q --shard 1/2 --threads 1";
         let mut process = Process::start(inside(&scratch, words).stdout(Stdio::null()));
         let first = loop {
             let found = shards(&scratch)
@@ -240,5 +244,14 @@ fn what_cannot_be_divided_is_refused() {
     ] {
         let said = refused(&scratch, words);
         assert!(said.contains(why), "{words}: {said}");
+    }
+}
+
+/// The same with more shards, in `make test-all`.
+mod long {
+    #[test]
+    fn one_shard_and_up_to_sixteen_are_the_same_run() {
+        // Of sixteen, six have no trial.
+        super::are_the_same_run(&[1, 2, 7, 16]);
     }
 }

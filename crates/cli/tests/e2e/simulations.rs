@@ -129,9 +129,9 @@ fn drops_and_marks_are_counted_and_drawn() {
         over_time.is_some_and(|line| line.contains("marks")),
         "{text}"
     );
-    let report = ran(&scratch, "report latest --svg figures");
-    assert_eq!(report.code, 0, "{}", report.stderr);
-    let svg = fs::read_to_string(scratch.path("figures/part-lost.svg")).unwrap();
+    let figure = ran(&scratch, "report latest --figure part-lost -o lost.svg");
+    assert_eq!(figure.code, 0, "{}", figure.stderr);
+    let svg = fs::read_to_string(scratch.path("lost.svg")).unwrap();
     assert!(svg.contains("drops (packets)"));
 }
 
@@ -166,12 +166,15 @@ fn whole(scratch: &Scratch, words: &str) -> Vec<Vec<u8>> {
 fn threads_make_no_difference_and_the_report_shows_the_queue() {
     let scratch = with_small();
     let one = whole(&scratch, "run small.toml -q --no-report --threads 1");
-    assert!(one == whole(&scratch, "run small.toml -q --no-report --threads 3"));
-    let report = ran(&scratch, "report latest --svg figures");
-    assert_eq!(report.code, 0, "{}", report.stderr);
-    assert!(report.stdout.contains("backlog"), "{}", report.stdout);
-    assert!(report.stdout.contains("2 true"), "{}", report.stdout);
-    let svg = fs::read_to_string(scratch.path("figures/series-backlog.svg")).unwrap();
+    let three = ran(&scratch, "run small.toml --no-report --threads 3");
+    assert_eq!(three.code, 0, "{}", three.stderr);
+    assert!(one == tables(&scratch.path("runs/latest")));
+    assert!(three.stdout.contains("backlog"), "{}", three.stdout);
+    assert!(three.stdout.contains("2 true"), "{}", three.stdout);
+    let words = "report latest --figure series-backlog -o backlog.svg";
+    let figure = ran(&scratch, words);
+    assert_eq!(figure.code, 0, "{}", figure.stderr);
+    let svg = fs::read_to_string(scratch.path("backlog.svg")).unwrap();
     assert!(svg.contains("backlog (cells)"));
 }
 
@@ -500,15 +503,15 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
         &SMALL.replace("[[load]]", &format!("{TWO_PROBES}\n[[load]]")),
     );
     let carried_out = |words: &str| {
-        let done = ran(&scratch, words);
+        let done = ran(&scratch, &format!("run small.toml --no-report {words}"));
         assert_eq!(done.code, 0, "{}", done.stderr);
+        done.stdout
     };
-    carried_out("run small.toml --no-report -o near");
-    let report = ran(&scratch, "report latest --runs near");
-    let starts = |start: &str| report.stdout.lines().any(|line| line.starts_with(start));
-    assert!(starts("IPDV"), "{}", report.stdout);
-    assert!(report.stdout.contains("ef"), "{}", report.stdout);
-    carried_out("run small.toml --no-report -o far --set path.propagation=5ms");
+    let shown = carried_out("-o near --set design.repeats=2");
+    let starts = |start: &str| shown.lines().any(|line| line.starts_with(start));
+    assert!(starts("IPDV"), "{shown}");
+    assert!(shown.contains("ef"), "{shown}");
+    carried_out("-o far --set design.repeats=2 --set path.propagation=5ms");
     let far = fs::canonicalize(scratch.path("far/latest")).unwrap();
     let far = far.display();
     let beside = ran(
@@ -521,7 +524,7 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
     let rows = beside.stdout.lines();
     let rows = rows.filter(|line| paths.iter().any(|path| line.contains(path)));
     assert_eq!(rows.count(), 4, "{}", beside.stdout);
-    carried_out("run small.toml --no-report -o other --set sweep.streams.to=[1,2]");
+    carried_out("-o other --set design.repeats=1 --set sweep.streams.to=[1,2]");
     let other = fs::canonicalize(scratch.path("other/latest")).unwrap();
     let other = other.display();
     let nothing = ran(
@@ -535,6 +538,16 @@ fn probes_have_rows_of_their_own_and_two_runs_stand_in_one_table() {
 /// The same with many more, in `make test-all`.
 mod long {
     use super::*;
+
+    #[test]
+    fn every_figure_is_written_as_svg() {
+        let scratch = with_small();
+        whole(&scratch, "run small.toml -q --no-report");
+        let report = ran(&scratch, "report latest --svg figures");
+        assert_eq!(report.code, 0, "{}", report.stderr);
+        let svg = fs::read_to_string(scratch.path("figures/series-backlog.svg")).unwrap();
+        assert!(svg.contains("backlog (cells)"));
+    }
 
     #[test]
     fn each_of_the_catalogue_is_the_same_on_one_thread_and_on_two() {

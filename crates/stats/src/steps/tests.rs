@@ -165,19 +165,21 @@ fn low_cells_are_found_where_nothing_else_is() {
 
 #[test]
 fn noise_that_hides_steps_is_no_line() {
-    let found = simulate(&design(4.0 * CELL_NS), &LINE, &Settings::atm(), 200).unwrap();
-    assert!(found.cannot_tell >= 190, "{found:?}");
+    let found = simulate(&design(4.0 * CELL_NS), &LINE, &Settings::atm(), 100).unwrap();
+    assert!(found.cannot_tell >= 95, "{found:?}");
     let mut random = crate::random::SplitMix::new(9);
-    let noisy = points(40..=280, |_| 0.0).into_iter().map(|point| Point {
-        delay_ns: LINE.delay(point.size) + 3.0 * CELL_NS * random.normal(),
-        ..point
-    });
+    let noisy = points((40..=400).step_by(6), |_| 0.0)
+        .into_iter()
+        .map(|point| Point {
+            delay_ns: LINE.delay(point.size) + 1.5 * CELL_NS * random.normal(),
+            ..point
+        });
     let detection = detect(&noisy.collect::<Vec<_>>(), &Settings::default());
     let Verdict::CannotTell(Doubt::Noise { .. }) = detection.verdict else {
         panic!("{detection:?}");
     };
     let power = detection.power(48, &Settings::default()).unwrap();
-    // Noise of half a step, a sixth of this, is about what these sizes allow for.
+    // Noise of a quarter of a step, a sixth of this, is about what these sizes allow for.
     let times = power.times_as_many().unwrap();
     assert!(power.found < 5 && (32..=100).contains(&times), "{power:?}");
 }
@@ -209,11 +211,11 @@ fn without_noise_all_is_exact() {
 
 #[test]
 fn intervals_hold_the_truth() {
-    truth_is_held(40);
+    truth_is_held(14, 24);
 }
 
-/// Nine of ten widths and steps of this many.
-fn truth_is_held(count: u64) {
+/// Widths and steps, of so many measurements: 95 % less two standard errors of 28 are 24.
+fn truth_is_held(count: u64, least: u64) {
     let design = design(0.8 * CELL_NS);
     let mut random = crate::random::SplitMix::new(5);
     let mut held = 0;
@@ -232,7 +234,7 @@ fn truth_is_held(count: u64) {
         let width = found.width_interval.0 <= 48 && 48 <= found.width_interval.1;
         held += u64::from(width && found.may_add(8)) + u64::from(low <= CELL_NS && CELL_NS <= high);
     }
-    assert!(held * 10 >= 2 * count * 9, "{held}");
+    assert!(held >= least, "{held}");
 }
 
 /// Twelve bytes apart, an overhead is known to within twelve bytes.
@@ -324,13 +326,15 @@ fn fragments_are_left_out() {
 
 #[test]
 fn power_is_certainty_without_noise_and_nothing_in_much() {
-    let sizes: Vec<u32> = (40..=280).collect();
+    // So far apart and up to there, steps of 47 and 49 bytes give other columns than those of 48.
+    let sizes: Vec<u32> = (40..=400).step_by(6).collect();
     let found = |ratio| found_of_100(&sizes, (48, ratio), &Settings::default()).unwrap();
     assert_eq!(found(1e6), 100);
-    assert!(found(2.5) >= 90 && found(0.25) <= 5);
+    assert!(found(5.0) >= 90 && found(0.5) <= 5);
     let few = found_of_100(&sizes[..5], (48, 1.0), &Settings::default());
     assert_eq!(few, Err(Doubt::FewSizes { sizes: 5 }));
-    let detection = detect(&points(40..=280, |s| LINE.delay(s)), &Settings::default());
+    let every_sixth = |delay: fn(u32) -> f64| points(sizes.iter().copied(), delay);
+    let detection = detect(&every_sixth(|s| LINE.delay(s)), &Settings::default());
     let power = detection.power(48, &Settings::default()).unwrap();
     assert!(
         power.is_enough() && power.times_as_many() == Some(1),
@@ -341,7 +345,7 @@ fn power_is_certainty_without_noise_and_nothing_in_much() {
         "{power:?}"
     );
     // What does not rise may be of a faster line than any of ATM: such steps are not meant.
-    let flat = detect(&points(40..=280, |_| 5e6), &Settings::default());
+    let flat = detect(&every_sixth(|_| 5e6), &Settings::default());
     let power = flat.power(48, &Settings::default()).unwrap();
     assert!(
         (power.step_ns - 2726.0).abs() < 1.0 && power.is_enough(),
@@ -362,31 +366,50 @@ fn refuses_what_tells_nothing() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(9))]
 
     /// Width and overhead of any steps without noise, beside any slope.
     #[test]
-    fn any_steps_are_found(width in 8_u32..=96, overhead in 0_u32..96, slope in 0_u32..3, step in 100_u32..10_000) {
-        let path = Path {
-            intercept_ns: 1e6,
-            slope: f64::from(slope),
-            step_ns: f64::from(step),
-            width,
-            overhead: overhead % width,
-        };
-        let found = steps(detect(&points(40..=400, |s| path.delay(s)), &Settings::default()));
-        prop_assert_eq!((found.width, found.overhead), (width, overhead % width));
-        prop_assert!((found.step_ns - path.step_ns).abs() < 1e-6 * path.step_ns);
-        prop_assert!(found.may_add(overhead));
+    fn any_steps_are_found(path in any_path()) {
+        is_found(&path)?;
     }
+}
+
+fn any_path() -> impl Strategy<Value = Path> {
+    let parts = (8_u32..=96, 0_u32..96, 0_u32..3, 100_u32..10_000);
+    parts.prop_map(|(width, overhead, slope, step)| Path {
+        intercept_ns: 1e6,
+        slope: f64::from(slope),
+        step_ns: f64::from(step),
+        width,
+        overhead: overhead % width,
+    })
+}
+
+fn is_found(path: &Path) -> Result<(), TestCaseError> {
+    let measured = points(40..=400, |s| path.delay(s));
+    let found = steps(detect(&measured, &Settings::default()));
+    prop_assert_eq!((found.width, found.overhead), (path.width, path.overhead));
+    prop_assert!((found.step_ns - path.step_ns).abs() < 1e-6 * path.step_ns);
+    prop_assert!(found.may_add(path.overhead));
+    Ok(())
 }
 
 /// Sizes 44 to 188, three risers with these heights in µs, 10 µs of noise.
 fn three_steps(heights: [f64; 3], random: &mut crate::random::SplitMix) -> Vec<Point> {
-    points(44..=188, |size| {
+    three_steps_at(44..=188, heights, 10.0, random)
+}
+
+fn three_steps_at(
+    sizes: impl IntoIterator<Item = u32>,
+    heights: [f64; 3],
+    noise: f64,
+    random: &mut crate::random::SplitMix,
+) -> Vec<Point> {
+    points(sizes, |size| {
         let level = ((size + 35) / 48 - 1) as usize;
         let delay: f64 = heights[..level].iter().sum();
-        1e6 + 1e3 * (delay + 10.0 * random.normal())
+        1e6 + 1e3 * (delay + noise * random.normal())
     })
 }
 
@@ -483,9 +506,10 @@ fn a_curve_is_no_steps() {
     let mut random = crate::random::SplitMix::new(17);
     let called = (0..60).filter(|run| {
         let power = [0.5, 2.0, 3.0][run % 3];
-        let curve = points(40..=280, |size| {
+        // A quarter of the sizes with half the noise tell as much as all.
+        let curve = points((40..=280).step_by(4), |size| {
             let share = f64::from(size - 40) / 240.0;
-            1e6 + 2e6 * share.powf(power) + 2e4 * random.normal()
+            1e6 + 2e6 * share.powf(power) + 1e4 * random.normal()
         });
         matches!(
             detect(&curve, &Settings::default()).verdict,
@@ -499,32 +523,46 @@ fn a_curve_is_no_steps() {
 /// higher by a jump: how often the interval holds the mean of all such steps.
 #[test]
 fn intervals_allow_for_what_steps_differ() {
+    const RUNS: usize = 8;
     let mut random = crate::random::SplitMix::new(18);
     for (share, jump) in [(0.0, false), (0.02, false), (0.25, false), (0.1, true)] {
         let mut held = 0;
         let mut spans = Vec::new();
-        for _ in 0..15 {
+        for _ in 0..RUNS {
             let mut heights =
                 [0.0; 3].map(|_| 590.0 * (1.0 + share * (2.0 * random.uniform() - 1.0)));
             if jump {
                 heights[random.below(3)] += 900.0;
             }
-            let found = steps(detect_cells(
-                &three_steps(heights, &mut random),
-                &Settings::default(),
-            ));
+            // A third of the sizes with less noise tell as much as all.
+            let noise = 10.0 / 3_f64.sqrt();
+            let measured = three_steps_at((44..=188).step_by(3), heights, noise, &mut random);
+            let found = steps(detect_cells(&measured, &Settings::default()));
             let (low, high) = found.step_interval;
             held += u32::from(low <= 590e3 && 590e3 <= high);
             spans.push((high - low) / 590e3);
         }
-        assert!(held >= 12, "{share} {jump}: {held} of 15");
+        // Of intervals at 95 %, fewer are held in 6 of 1000 cases.
+        assert!(held >= 6, "{share} {jump}: {held} of {RUNS}");
         spans.sort_by(f64::total_cmp);
-        assert!(share > 0.0 || spans[7] < 0.04, "{}", spans[7]);
+        let middle = spans[RUNS / 2];
+        assert!(share > 0.0 || middle < 0.04, "{middle}");
     }
 }
 
 /// The same with many more, in `make test-all`.
 mod long {
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn more_of_any_steps_are_found(path in any_path()) {
+            is_found(&path)?;
+        }
+    }
+
     #[test]
     fn two_hundred_random_paths_are_told_apart() {
         super::random_paths(200);
@@ -532,6 +570,6 @@ mod long {
 
     #[test]
     fn a_hundred_intervals_hold_the_truth() {
-        super::truth_is_held(100);
+        super::truth_is_held(100, 180);
     }
 }

@@ -218,8 +218,7 @@ mod tests {
 
     #[test]
     fn packets_that_were_neither_answered_nor_lost_are_counted() {
-        let [(_, queue), ..] = samples::samples();
-        let mut pair = queue.comparison.pairs[0].clone();
+        let mut pair = samples::import().comparison.pairs[0].clone();
         let before = rows::counts(&pair);
         (pair.counts[1].local_error, pair.counts[0].corrupt) = (3, 2);
         assert_eq!(

@@ -13,6 +13,7 @@ use delaylab_stats::comparison::{Replicates, Resampling};
 use delaylab_stats::steps::{
     self, Detection, Doubt, Point, Power, Settings, Verdict as Found, detect_cells,
 };
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// Looks for steps in delay (ns) against size (bytes). Sizes without a delay are left out.
@@ -115,7 +116,8 @@ pub(super) fn absent(detection: &Detection, relation: &Relation, right: f64) -> 
         let only = format!("only steps of {least} B to {most} B are looked for");
         return (Verdict::Undecided, format!("{says}; {only}"));
     };
-    let powers: Option<Vec<Power>> = [*widths.start(), *widths.end()]
+    // A hundred runs are simulated for each.
+    let powers: Option<Vec<Power>> = BTreeSet::from([*widths.start(), *widths.end()])
         .into_iter()
         .map(|width| detection.power(width, &settings(0)))
         .collect();

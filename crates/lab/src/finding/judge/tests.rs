@@ -358,14 +358,20 @@ fn sizes(repeats: u32, delays: impl Fn(f64, &str) -> Delays) -> Samples {
 
 #[test]
 fn finding_000_1() {
+    // At sizes 14 bytes apart, steps of 48 give other columns than any other.
+    finding_000_1_at(14, &["quiet"]);
+}
+
+/// At sizes so far apart, and under these conditions where two would tell no more.
+fn finding_000_1_at(apart: usize, conditions: &[&str]) {
     const CHECK: &str = "for each condition: steps(min(response) on size) ≈ 48B within 2 %";
     let labels: Vec<String> = (40..=520)
-        .step_by(6)
+        .step_by(apart)
         .map(|size| format!("{size}B"))
         .collect();
     let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-    let design = crossed(("size", &labels), ("condition", &["quiet", "stressed"]));
-    let sweep = |delay: &dyn Fn(f64) -> f64, sd: f64| {
+    let sweep_of = |conditions: &[&str], delay: &dyn Fn(f64) -> f64, sd: f64| {
+        let design = crossed(("size", &labels), ("condition", conditions));
         run(&design, 1, 4, |levels| {
             let size = of(levels, "size").trim_end_matches('B').parse().unwrap();
             Delays {
@@ -377,14 +383,16 @@ fn finding_000_1() {
             }
         })
     };
+    let sweep = |delay: &dyn Fn(f64) -> f64, sd: f64| sweep_of(conditions, delay, sd);
+    let both = |delay: &dyn Fn(f64) -> f64, sd: f64| sweep_of(&["quiet", "stressed"], delay, sd);
     let cells = |size: f64| 100.0 * US * ((size + 8.0) / 48.0).ceil();
-    expect(
-        CHECK,
-        &sweep(&cells, 20.0 * US),
-        Verdict::True,
-        "48 B against 48 B",
+    let found = judged(CHECK, &both(&cells, 20.0 * US));
+    assert!(
+        found.verdict == Verdict::True && found.reason.contains("48 B against 48 B"),
+        "{}: {}",
+        found.verdict,
+        found.reason
     );
-    let found = judged(CHECK, &sweep(&cells, 20.0 * US));
     let steps = found.parts[0].statistics.last().unwrap();
     assert_eq!((steps.value, steps.unit.as_str()), (Some(48.0), "B"));
     assert_eq!((steps.low, steps.high), (Some(48.0), Some(48.0)));
@@ -1633,4 +1641,12 @@ fn frames_back_to_back_are_a_number_of_each_trial() {
     let compared = &undecided.parts[0].comparisons[0];
     assert_eq!(compared.more_packets, None);
     assert!(compared.more_repeats.is_some(), "{}", undecided.reason);
+}
+
+/// The same at more sizes and under two conditions, in `make test-all`.
+mod long {
+    #[test]
+    fn finding_000_1_at_many_sizes() {
+        super::finding_000_1_at(6, &["quiet", "stressed"]);
+    }
 }
