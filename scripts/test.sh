@@ -55,13 +55,13 @@ trap finish EXIT
 # Three slots a CPU, and one: .config/nextest.toml says which test takes how many.
 slots=$((3 * $(nproc) + 1))
 profile=default
-# The random cases of properties: the same few in every run, and with `all` others every day. The crates that others use
+# The random cases of properties: the same in every run, and with `all` others every day. The crates that others use
 # are documented in every run.
-export PROPTEST_RNG_SEED=1 PROPTEST_CASES=64
+export PROPTEST_RNG_SEED=1
 documented=(-p delaylab-wire -p delaylab-stats -p delaylab-switch -p delaylab-sim)
 if [ "$what" = all ]; then
     profile=all
-    PROPTEST_RNG_SEED=$(date +%Y%m%d) PROPTEST_CASES=256
+    PROPTEST_RNG_SEED=$(date +%Y%m%d)
     documented=(--workspace)
 fi
 
