@@ -1,5 +1,6 @@
 // A run in progress: the last minute of the trial under way, as the server tells of it.
 // <section data-progress="ADDRESS"><p class="status"></p><p class="counts"></p><div class="plot"></div></section>
+import { listen } from "./listen";
 import { fill, plot, type Cells } from "./plot";
 
 interface Progress {
@@ -25,20 +26,18 @@ export class Live {
       }
     };
     const chart = plot(place, "Time in the trial (s)");
-    const events = new EventSource(this.section.dataset.progress ?? "");
-    events.addEventListener("progress", (event: MessageEvent<string>) => {
-      const progress = JSON.parse(event.data) as Progress;
+    const progressed = (data: string) => {
+      const progress = JSON.parse(data) as Progress;
       say(progress.says);
       counts.textContent = progress.counts;
       fill(chart, progress.cells);
       this.section.dataset.cells = String(progress.cells.t_s.length);
-    });
-    events.addEventListener("finished", (event: MessageEvent<string>) => {
-      events.close();
-      location.assign(event.data);
-    });
-    events.addEventListener("error", () => {
-      say("The server does not answer; trying again.");
-    });
+    };
+    const finished = (address: string) => {
+      stop();
+      location.assign(address);
+    };
+    const lost = () => say("The server does not answer; trying again.");
+    const stop = listen(this.section.dataset.progress ?? "", { events: { progress: progressed, finished }, lost });
   }
 }

@@ -9,17 +9,17 @@ interface Answer {
   from_s: number;
   to_s: number;
   end_s: number;
+  // Whether anything of the probe is recorded.
+  is_begun: boolean;
   packets: number;
   trials: string;
   cells: Cells;
   marks: Mark[];
-  // Of each cell, in seconds since 1970; null where time is simulated.
-  utc_s: number[] | null;
+  // Of the trials shown; null where time is simulated.
+  clock: Wall | null;
 }
 
-function wallOf({ cells, utc_s }: Answer): Wall {
-  return utc_s ? { t_s: cells.t_s, utc_s } : undefined;
-}
+const wallOf = ({ clock }: Answer): Wall => clock ?? undefined;
 
 const KINDS: [Mark["kind"], string, string][] = [
   ["sentinel_gap", "Gaps of the CPU sentinel", GAP_COLOUR],
@@ -84,14 +84,17 @@ export class LongSeries {
     this.show(null);
   }
 
+  // What was asked for last is shown, whichever answer comes last.
   private show(range: Range | null): void {
-    this.load(range).catch((error: unknown) => {
-      this.status.textContent = `The server does not answer: ${String(error)}`;
+    const turn = ++this.asked;
+    this.load(range, turn).catch((error: unknown) => {
+      if (turn === this.asked) {
+        this.status.textContent = `The server does not answer: ${String(error)}`;
+      }
     });
   }
 
-  private async load(range: Range | null): Promise<void> {
-    const turn = ++this.asked;
+  private async load(range: Range | null, turn: number): Promise<void> {
     const query = new URLSearchParams({ cells: String(Math.max(this.place.clientWidth, 100)) });
     if (this.probe) {
       query.set("probe", this.probe.value);
@@ -114,14 +117,17 @@ export class LongSeries {
     this.answer = answer;
     if (this.chart) {
       fill(this.chart, answer.cells, answer.marks, wallOf(answer));
-      this.chart.setScale("x", { min: answer.from_s, max: answer.to_s });
+      if (answer.to_s > answer.from_s) {
+        this.chart.setScale("x", { min: answer.from_s, max: answer.to_s });
+      }
     }
-    const packets = answer.packets.toLocaleString("en");
+    const packets = answer.packets === 1 ? "1 packet" : `${answer.packets.toLocaleString("en")} packets`;
     const wall = wallOf(answer);
     const [from, to] = [answer.from_s, answer.to_s].map((t) => time(wall, t));
     const date = day(wall, answer.from_s, answer.to_s);
     const of = wall ? ` UTC${date ? ` on ${date}` : ""}` : ` of ${time(wall, answer.end_s)}`;
-    this.status.textContent = `${packets} packets from ${from} to ${to}${of}; ${answer.trials}`;
+    const shown = [`${packets} from ${from} to ${to}${of}`, answer.trials].filter(Boolean).join("; ");
+    this.status.textContent = answer.is_begun ? shown : "Nothing of this probe is recorded yet.";
     this.figure.querySelector(".marks")?.replaceChildren(...told(this.figure.ownerDocument, answer));
     this.figure.dataset.drawn = "true";
     this.figure.dataset.from = String(answer.from_s);

@@ -4,7 +4,7 @@ import { Figure } from "./figure";
 import { Filter } from "./filter";
 import type { Row } from "./packed";
 import { serve } from "./served";
-import { SortableTable } from "./table";
+import { SortableTable, filterRows } from "./table";
 import { Tooltip } from "./tooltip";
 
 const SOON = 100; // milliseconds after which a window that is drawn to a size has surely got it
@@ -12,6 +12,7 @@ const SOON = 100; // milliseconds after which a window that is drawn to a size h
 export function startPage(page: Document): void {
   const tooltip = new Tooltip(page);
   const tables = [...page.querySelectorAll<HTMLTableElement>("table.sortable")].map((t) => new SortableTable(t));
+  const plain = [...page.querySelectorAll<HTMLTableElement>("section table:not(.sortable)")];
   const figures: Figure[] = [];
   for (const element of page.querySelectorAll<HTMLElement>("figure[data-spec]")) {
     attempt(element, () => figures.push(new Figure(element, tooltip)));
@@ -20,6 +21,7 @@ export function startPage(page: Document): void {
   let turn = 0;
   const draw = () => {
     tables.forEach((table) => table.filter(filter.cells()));
+    plain.forEach((table) => filterRows(table, filter.cells()));
     void drawAll(++turn);
   };
   const drawAll = async (own: number) => {

@@ -21,6 +21,7 @@ export interface Mark {
 }
 
 const HEIGHT = 280;
+const LONE = 5; // of a point without a neighbour, in CSS pixels
 const MARK = { width: 2, height: 12 }; // of a mark below, in CSS pixels
 export const GAP_COLOUR = "#a9660a";
 export const CLOCK_COLOUR = "#7a5cf0";
@@ -49,9 +50,9 @@ export function plot(place: HTMLElement, title: string, onSelect?: (from: number
     ],
     series: [
       { label: "Time", value: (of, value) => (value === null ? "–" : clock((of as Counted).wall, value)) },
-      { label: "Largest", stroke: "#7f9fb8", width: 1, points: { show: false }, value: one },
-      { label: "Smallest", stroke: "#7f9fb8", width: 1, points: { show: false }, value: one },
-      { label: "Mean", stroke: "#0072b2", width: 1.5, points: { show: false }, value: one },
+      { label: "Largest", stroke: "#7f9fb8", width: 1, points: lone("#7f9fb8"), value: one },
+      { label: "Smallest", stroke: "#7f9fb8", width: 1, points: lone("#7f9fb8"), value: one },
+      { label: "Mean", stroke: "#0072b2", width: 1.5, points: lone("#0072b2"), value: one },
       {
         label: "Unanswered", scale: "lost", stroke: "#d55e00", paths: () => null,
         points: { show: true, size: 7, fill: "#d55e00" },
@@ -67,6 +68,22 @@ export function plot(place: HTMLElement, title: string, onSelect?: (from: number
   dark.addEventListener("change", () => made.redraw());
   return made;
 }
+
+// A line needs two points: one between gaps would not be seen, such as a single answer in an outage.
+export function alone(values: ArrayLike<number | null | undefined>): number[] {
+  const has = (at: number) => values[at] !== null && values[at] !== undefined;
+  return Array.from(values, (_, at) => at).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
+}
+
+const lone = (fill: string): uPlot.Series.Points => ({
+  show: false,
+  size: LONE,
+  fill,
+  filter: (of, series) => {
+    const found = alone(of.data[series] ?? []);
+    return found.length > 0 ? found : null;
+  },
+});
 
 // What is not drawn to scale is kept beside.
 interface Counted extends uPlot {

@@ -1,4 +1,5 @@
 // What only a served page has: runs as they appear, a run in progress, and long series.
+import { listen } from "./listen";
 import { LongSeries } from "./long";
 import { Live } from "./live";
 
@@ -15,12 +16,12 @@ export function serve(page: Document): void {
   }
 }
 
-// Takes the list of runs from the server again whenever it says that it changed.
+// Takes the list of runs from the server again whenever it says that it changed, and where it could not say so.
 function follow(runs: HTMLElement): void {
-  const events = new EventSource(runs.dataset.changes ?? "");
-  events.addEventListener("changed", () => {
+  const changed = () => {
     refresh(runs).catch((error: unknown) => console.error(String(error)));
-  });
+  };
+  listen(runs.dataset.changes ?? "", { events: { changed }, again: changed });
 }
 
 // What a link or a box of the list is, however often the list is made anew.

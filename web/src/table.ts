@@ -5,13 +5,30 @@ import { size } from "./quantity";
 
 type Cells = Map<string, string>;
 
+const headsOf = (table: HTMLTableElement): HTMLTableCellElement[] => [...(table.tHead?.rows[0]?.cells ?? [])];
+
+// The cells of a row by the heads of their columns.
+function cellsOf(row: HTMLTableRowElement, heads: HTMLTableCellElement[]): Cells {
+  return new Map(heads.map((head, k) => [head.textContent ?? "", row.cells[k]?.textContent ?? ""]));
+}
+
+// Shows only rows whose cells are kept, each with its note, if it has one.
+export function filterRows(table: HTMLTableElement, keep: (cells: Cells) => boolean): void {
+  const heads = headsOf(table);
+  let hidden = false;
+  for (const row of table.tBodies[0]?.rows ?? []) {
+    hidden = row.classList.contains("note") ? hidden : !keep(cellsOf(row, heads));
+    row.hidden = hidden;
+  }
+}
+
 export class SortableTable {
   private readonly heads: HTMLTableCellElement[];
   private keep: (cells: Cells) => boolean = () => true;
   private words = "";
 
   constructor(private readonly table: HTMLTableElement) {
-    this.heads = [...(table.tHead?.rows[0]?.cells ?? [])];
+    this.heads = headsOf(table);
     this.heads.forEach((head, column) => this.makeSortable(head, column));
     table.addEventListener("renewed", () => this.again());
     if (table.dataset.search !== undefined) {
@@ -41,10 +58,9 @@ export class SortableTable {
 
   private show(): void {
     for (const row of this.rows) {
-      const cells = [...row.cells].map((cell) => cell.textContent ?? "");
-      const named = new Map(this.heads.map((head, k) => [head.textContent ?? "", cells[k] ?? ""]));
-      const found = cells.join(" ").toLowerCase().includes(this.words);
-      row.hidden = !found || !this.keep(named);
+      const text = [...row.cells].map((cell) => cell.textContent ?? "").join(" ");
+      const found = text.toLowerCase().includes(this.words);
+      row.hidden = !found || !this.keep(cellsOf(row, this.heads));
     }
   }
 

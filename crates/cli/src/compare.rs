@@ -20,11 +20,13 @@ use std::path::Path;
 
 /// Runs the command.
 pub fn run(args: &CompareArgs) -> Result<(), Failed> {
+    let form = args.output.as_deref().map(|path| form(path, args.json));
+    let form = form.transpose()?;
     let open = |name| choose::run(name, &args.runs);
     let [a, b] = [open(&args.a)?, open(&args.b)?];
     let compared = compared(&a, &b, args)?;
-    if let Some(path) = &args.output {
-        write(&compared, path)?;
+    if let Some((path, form)) = args.output.as_deref().zip(form) {
+        write(&compared, path, form)?;
     }
     if args.json {
         terminal::document(&Document::new(&compared, &supplied()))?;
@@ -57,24 +59,45 @@ fn compared(a: &Run, b: &Run, args: &CompareArgs) -> Result<Compared, Failed> {
     Ok(compared)
 }
 
-/// The file's name says what is written.
-fn write(compared: &Compared, path: &Path) -> Result<(), Failed> {
+/// What is written into a file.
+#[derive(Clone, Copy)]
+enum Form {
+    Page,
+    Document,
+    Figure,
+}
+
+/// The file's name says which, before anything is read; standard output gets a page.
+fn form(path: &Path, json: bool) -> Result<Form, Failed> {
     if output::is_stdout(path) {
-        return terminal::write(html::comparison(compared));
+        return match json {
+            true => Err(Failed::usage(
+                "--json and -o - both write to standard output: leave one of them out",
+            )),
+            false => Ok(Form::Page),
+        };
     }
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    let content = match extension {
-        Some("html" | "htm") => html::comparison(compared).into_bytes(),
-        Some("json") => to_line(&Document::new(compared, &supplied())).into_bytes(),
-        Some("svg") => figure(compared)?.into_bytes(),
-        _ => {
-            return Err(Failed::usage(format!(
-                "{}: its name must end in .html, .json or .svg",
-                path.display()
-            )));
-        }
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("html" | "htm") => Ok(Form::Page),
+        Some("json") => Ok(Form::Document),
+        Some("svg") => Ok(Form::Figure),
+        _ => Err(Failed::usage(format!(
+            "{}: its name must end in .html, .json or .svg",
+            path.display()
+        ))),
+    }
+}
+
+fn write(compared: &Compared, path: &Path, form: Form) -> Result<(), Failed> {
+    let content = match form {
+        Form::Page => html::comparison(compared),
+        Form::Document => to_line(&Document::new(compared, &supplied())),
+        Form::Figure => figure(compared)?,
     };
-    output::write(path, &content)
+    if output::is_stdout(path) {
+        return terminal::write(content);
+    }
+    output::write(path, content.as_bytes())
 }
 
 fn figure(compared: &Compared) -> Result<String, Failed> {

@@ -5,7 +5,7 @@ use delaylab_model::{MICROSECOND, Nanos};
 use serde_json::{Value, json};
 
 /// Ticks of a logarithmic axis at most.
-const TICKS: usize = 4;
+pub(super) const TICKS: usize = 4;
 /// From this ratio of its ends on, an axis is logarithmic.
 const LOGARITHMIC: f64 = 4.0;
 

@@ -81,7 +81,9 @@ impl Figure for ByProbe {
             .find_map(|panel| Some(series_of(run, panel)?.0));
         let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
         let probes: Vec<String> = probes.chain(series).collect();
-        let (least, most) = ends(&run.groups);
+        let (least, most) = ends(run);
+        // Where the clock is coarse, or two clocks are compared, there are times that have no logarithm.
+        let is_logarithmic = least > 0;
         let (linear, far) = symmetric(&run.groups);
         let largest = [most, most, far];
         for (view, largest) in spec["hconcat"]
@@ -99,14 +101,20 @@ impl Figure for ByProbe {
             let range = widths(probes.len());
             let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
             view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
-            tick(view, &axis::ticks(least, most));
+            if is_logarithmic {
+                tick(view, &axis::ticks(least, most));
+            } else {
+                let x = &mut view["spec"]["encoding"]["x"];
+                x["scale"] = json!({ "zero": false, "nice": false });
+                x["axis"]["tickCount"] = json!(axis::TICKS);
+            }
             if labels.len() < 2 {
                 view["facet"]["header"] = json!({ "labels": false });
                 view["spec"]["height"] = json!(200);
             }
         }
         let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
-        ipdv["scale"]["constant"] = json!(linear);
+        ipdv["scale"] = json!({ "type": "symlog", "nice": false, "constant": linear });
         tick(&mut spec["hconcat"][2], &[-far, 0, far]);
         spec
     }
@@ -195,13 +203,20 @@ fn widths(lines: usize) -> Vec<f64> {
     (0..lines).map(narrower).collect()
 }
 
-/// The least and the largest round trip.
-fn ends(groups: &[Group]) -> (Nanos, Nanos) {
-    let ranges = groups
+/// The least and the largest that is drawn of delays: round trips, and the series beside them.
+fn ends(run: &RunData) -> (Nanos, Nanos) {
+    let round_trips = run
+        .groups
         .iter()
-        .filter_map(|group| group.summary.round_trip.as_ref());
-    let least = ranges.clone().map(|d| d.min).min().unwrap_or(1);
-    (least, ranges.map(|d| d.max).max().unwrap_or(1))
+        .filter_map(|group| group.summary.round_trip.as_ref())
+        .flat_map(|delays| [delays.min, delays.max]);
+    let beside = panels(run)
+        .into_iter()
+        .filter_map(|panel| Some(series_of(run, &panel)?.1))
+        .flat_map(|values| values.into_keys());
+    let all: Vec<Nanos> = round_trips.chain(beside).collect();
+    let end = |end: Option<&Nanos>| end.copied().unwrap_or(1);
+    (end(all.iter().min()), end(all.iter().max()))
 }
 
 /// Of the axis of IPDV: up to where it is linear, and where it has a tick on either side.
@@ -252,5 +267,25 @@ mod tests {
         let spec = ByProbe.spec(&run, &ByProbe.table(&run));
         let color = &spec["hconcat"][0]["spec"]["encoding"]["color"];
         assert_eq!(color["scale"]["domain"], json!(["ef", "be", "ss"]));
+    }
+
+    /// An imported table in whole milliseconds has some of 0.
+    #[test]
+    fn what_has_no_logarithm_is_drawn_on_a_line_without() {
+        let mut run = classes();
+        let scale = |run: &RunData, view: usize| {
+            let spec = ByProbe.spec(run, &ByProbe.table(run));
+            spec["hconcat"][view]["spec"]["encoding"]["x"]["scale"]["type"].clone()
+        };
+        assert_eq!(
+            [0, 1, 2].map(|view| scale(&run, view)),
+            ["log", "log", "symlog"]
+        );
+        let round_trip = run.groups[0].summary.round_trip.as_mut();
+        round_trip.unwrap().min = 0;
+        assert_eq!(
+            [0, 1].map(|view| scale(&run, view)),
+            [Value::Null, Value::Null]
+        );
     }
 }

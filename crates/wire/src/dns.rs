@@ -85,7 +85,7 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
         id: packet.id(),
         code: u16::from(extended.unwrap_or(0)) << 4 | u16::from(bytes.get(3)? & 0xf),
         answers: u16::try_from(packet.answers.len()).unwrap_or(u16::MAX),
-        ttl: packet.answers.iter().map(|record| record.ttl).min(),
+        ttl: packet.answers.iter().map(|record| kept(record.ttl)).min(),
         addresses: addresses(&packet),
         says: packet.opt().and_then(said_to_take),
         truncated: packet.has_flags(PacketFlag::TRUNCATION),
@@ -168,6 +168,11 @@ fn addresses(packet: &Packet<'_>) -> Vec<IpAddr> {
     addresses.sort_unstable();
     addresses.dedup();
     addresses
+}
+
+/// A time with its highest bit set is none at all (RFC 2181 §8).
+const fn kept(ttl: u32) -> u32 {
+    if ttl > i32::MAX as u32 { 0 } else { ttl }
 }
 
 /// What a server that knows one address answers to every question, for this many seconds, having taken this long for it. `None`: it
@@ -267,6 +272,9 @@ mod tests {
         let none = answer(&reply_with(&sent, &[]), &asked("a.b")).unwrap();
         assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
         assert_eq!(none.addresses, Vec::<IpAddr>::new());
+        // RFC 2181 §8.
+        let never = answer(&reply_with(&sent, &[0x8000_0001, 300]), &asked("a.b")).unwrap();
+        assert_eq!(never.ttl, Some(0));
     }
 
     /// Its number alone may be guessed. A server that cannot read the question cannot repeat it.

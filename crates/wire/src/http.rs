@@ -373,14 +373,13 @@ fn has_token(all: Fields<'_>, name: &str, token: &str) -> bool {
 
 /// Parts of a duration lie within the whole of it, so the longest counts.
 fn said_to_take(head: &Head<'_, '_>) -> Option<Nanos> {
-    let metrics =
-        fields(head.headers, "server-timing").flat_map(|value| value.split(|&byte| byte == b','));
+    let metrics = fields(head.headers, "server-timing").flat_map(|value| split(value, b','));
     metrics.filter_map(duration).max()
 }
 
 /// The duration of `name;dur=12.3;desc="…"`, which has it in milliseconds.
 fn duration(metric: &[u8]) -> Option<Nanos> {
-    let mut parameters = metric.split(|&byte| byte == b';').skip(1);
+    let mut parameters = split(metric, b';').skip(1);
     let ms: f64 = parameters.find_map(|parameter| {
         let (name, value) = std::str::from_utf8(parameter).ok()?.split_once('=')?;
         let is_duration = name.trim().eq_ignore_ascii_case("dur");
@@ -389,6 +388,21 @@ fn duration(metric: &[u8]) -> Option<Nanos> {
     let ns = ms * MILLISECOND as f64;
     // A day is no time for a page.
     (0.0..DAY_NS).contains(&ns).then_some(ns.round() as Nanos)
+}
+
+/// The parts between these, but for those within quotes (RFC 9110 §5.6.4), where `\` takes a quote along.
+fn split(text: &[u8], at: u8) -> impl Iterator<Item = &[u8]> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    text.split(move |&byte| {
+        if is_escaped {
+            is_escaped = false;
+        } else if is_quoted && byte == b'\\' {
+            is_escaped = true;
+        } else if byte == b'"' {
+            is_quoted = !is_quoted;
+        }
+        byte == at && !is_quoted
+    })
 }
 
 const DAY_NS: f64 = 86_400e9;
@@ -538,6 +552,11 @@ mod tests {
             ),
             ("Server-Timing: all;dur=-1, b;dur=NaN, c;dur=1e99\r\n", None),
             ("Server-Timing: all;dur=soon\r\n", None),
+            // What is quoted is no structure.
+            (
+                "Server-Timing: db;desc=\"q;dur=9000, \\\"x;dur=9\";dur=5\r\n",
+                Some(5_000_000),
+            ),
         ] {
             assert_eq!(says(timing), expected, "{timing}");
         }

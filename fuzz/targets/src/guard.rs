@@ -65,7 +65,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
         "\nhost:localhost:8864",
         "run=a%20b&run=c+d\nhost:[::1]:8864\nsec-fetch-site:same-origin",
         "token=0123456789abcdef",
-        "\ncookie:a=b; delaylab=0123456789abcdef",
+        "\ncookie:a=b; delaylab-8864=0123456789abcdef",
         "\nauthorization:Bearer 0123456789abcdef\nsec-fetch-site:none",
     ])
 }

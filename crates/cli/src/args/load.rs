@@ -9,6 +9,7 @@ use delaylab_model::trial::Server;
 use delaylab_model::units;
 use delaylab_runner::target::{LoadChoice, LoadServer};
 use delaylab_wire::iperf3;
+use std::collections::BTreeSet;
 
 /// How `iperf3 -s` is named.
 const IPERF3: &str = "iperf3://";
@@ -178,8 +179,13 @@ fn load(text: &str) -> Result<Load, String> {
     let mut parts = text.split(':');
     let kind = kind(parts.next().unwrap_or_default())?;
     let mut load = Load::new(text, kind);
+    let mut given = BTreeSet::new();
     for part in parts {
-        take(&mut load, part.trim())?;
+        let part = part.trim();
+        let what = take(&mut load, part)?;
+        if !given.insert(what) {
+            return Err(format!("`{part}` is a second {what}"));
+        }
     }
     if kind == LoadKind::OnOff {
         load.on = load.on.or(Some(Duration(PERIOD)));
@@ -205,46 +211,47 @@ fn kind(name: &str) -> Result<LoadKind, String> {
     }
 }
 
-fn take(load: &mut Load, part: &str) -> Result<(), String> {
-    let twice = |what: &str| format!("`{part}` is a second {what}");
+/// Takes a part, and says what it is.
+fn take(load: &mut Load, part: &str) -> Result<&'static str, String> {
     let tcp = load.kind == LoadKind::Tcp;
     if let Ok(streams) = part.parse() {
         if !(1..=MOST_STREAMS).contains(&streams) {
             return Err(format!("`{part}` streams: 1 to {MOST_STREAMS}"));
         }
         load.streams = streams;
+        Ok("number of streams")
     } else if let Ok(rate) = units::parse_rate(part) {
         if tcp {
             return Err(format!(
                 "`{part}`: tcp sends as much as it gets through; for a rate use cbr"
             ));
         }
-        load.rate
-            .replace(Rate(rate))
-            .map_or(Ok(()), |_| Err(twice("rate")))?;
+        load.rate = Some(Rate(rate));
+        Ok("rate")
     } else if let Ok(size) = units::parse_size(part) {
         let field = if tcp {
             &mut load.window
         } else {
             &mut load.payload
         };
-        field
-            .replace(Size(size))
-            .map_or(Ok(()), |_| Err(twice("size")))?;
+        *field = Some(Size(size));
+        Ok("size")
     } else if let Some(direction) = direction(part) {
         if !tcp && direction == Direction::Down {
             let name = load.kind.name();
             return Err(format!("`{part}`: only tcp comes down, and this is {name}"));
         }
         load.direction = direction;
+        Ok("direction")
     } else if let Ok(class) = part.parse() {
         load.class = Class(class);
+        Ok("class")
     } else if tcp && !part.is_empty() && load.congestion_control.is_none() {
         load.congestion_control = Some(part.to_owned());
+        Ok("congestion control")
     } else {
-        return Err(wrong_part(load.kind, part));
+        Err(wrong_part(load.kind, part))
     }
-    Ok(())
 }
 
 fn direction(part: &str) -> Option<Direction> {
@@ -359,6 +366,9 @@ mod tests {
             ("tcp:10Mbit/s", "use cbr"),
             ("tcp:0", "1 to"),
             ("cbr:1Mbit/s:2Mbit/s", "second rate"),
+            ("tcp:4:8", "`8` is a second number of streams"),
+            ("cbr:10Mbit/s:ef:cs1", "`cs1` is a second class"),
+            ("tcp:down:up", "`up` is a second direction"),
             ("cbr:1Mbit/s:", "no part"),
         ] {
             let error = load(text).unwrap_err();

@@ -102,11 +102,14 @@ fn beyond(seen: &ProbeView, shown: usize, band: usize) -> String {
 fn title(columns: &[Column], length: Nanos) -> String {
     let span = length.saturating_mul(columns.len() as Nanos);
     let worst = columns.iter().filter_map(|column| column.worst);
+    let unanswered = columns.iter().any(|column| column.unanswered > 0);
     let (Some(least), Some(most)) = (worst.clone().min(), worst.max()) else {
-        return "Last responses".to_owned();
+        return match unanswered {
+            true => format!("Last {}: × not answered", format_duration(span)),
+            false => "Last responses".to_owned(),
+        };
     };
     let [span, least, most, length] = [span, least, most, length].map(format_duration);
-    let unanswered = columns.iter().any(|column| column.unanswered > 0);
     let lost = if unanswered { ", × not answered" } else { "" };
     format!("Last {span}: {least} to {most}{lost}, the worst of each {length}")
 }

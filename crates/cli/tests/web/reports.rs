@@ -336,6 +336,12 @@ fn a_level_is_filtered_out_of_every_figure_and_table(page: &Page<'_>, _: &Scratc
     page.wait("[...document.querySelectorAll('figure[data-spec=distribution] text')].every((t) => !t.textContent.includes('25.6'))");
     assert!(marks(page, "distribution", "rect") < bins);
     assert_eq!(page.eval(shown).as_u64().unwrap() * 2, all);
+    let summary = page.eval("[...document.querySelectorAll('#summary tbody tr')].filter((row) => !row.hidden).map((row) => row.textContent).join()");
+    let summary = summary.as_str().unwrap();
+    assert!(
+        summary.contains("155.52") && !summary.contains("25.6"),
+        "{summary}"
+    );
     let kept = page.eval("[...document.querySelectorAll('#trials tbody tr')].filter((row) => !row.hidden).every((row) => row.textContent.includes('155.52'))");
     assert_eq!(kept, json!(true));
     // By keys, and back.

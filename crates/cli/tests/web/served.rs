@@ -233,12 +233,25 @@ fn times_are_those_of_the_wall_clock(server: &Server, page: &Page<'_>) {
         let values = what.as_array().unwrap().iter();
         values.map(|value| value.as_f64().unwrap()).collect()
     };
-    let (t, utc) = (seconds(&window["cells"]["t_s"]), seconds(&window["utc_s"]));
+    let clock = &window["clock"];
+    let (t, utc) = (seconds(&clock["t_s"]), seconds(&clock["utc_s"]));
     assert_eq!(t.len(), utc.len());
     let further = utc[0] - t[0];
     for (t, utc) in t.iter().zip(&utc) {
         assert!((utc - t - further).abs() < 1e-3, "{utc} at {t}");
     }
+    // It is known between packets, too.
+    let end = window["end_s"].as_f64().unwrap();
+    let (from, to) = (end * 0.5, end * 0.5 + 1e-6);
+    let address = address.as_str().unwrap();
+    let narrow = server.json(&format!("{address}/window?from={from}&to={to}"));
+    let known = seconds(&narrow["clock"]["utc_s"]);
+    assert!((known[0] - utc[0]).abs() < 120.0, "{narrow}");
+    let rest = server.json(&format!("{address}/window?from={from}"));
+    assert_eq!(
+        (&rest["from_s"], &rest["to_s"]),
+        (&narrow["from_s"], &window["to_s"])
+    );
     let now = std::time::SystemTime::now();
     let now = now
         .duration_since(std::time::UNIX_EPOCH)
@@ -432,8 +445,9 @@ fn only_who_may_is_answered() {
         "{welcome}"
     );
     let with = format!(
-        "GET / HTTP/1.1\r\nHost: {}\r\nCookie: delaylab=0123456789abcdefghij\r\n\r\n",
-        guarded.address
+        "GET / HTTP/1.1\r\nHost: {}\r\nCookie: delaylab-{}=0123456789abcdefghij\r\n\r\n",
+        guarded.address,
+        guarded.address.rsplit_once(':').unwrap().1
     );
     assert_eq!(status(guarded.ask(&with)), "HTTP/1.1 200 OK");
 }

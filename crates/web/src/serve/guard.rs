@@ -1,7 +1,6 @@
 //! Who is answered. On loopback, requests that name a loopback address or `localhost`: a page of another
 //! site whose name was turned to this address (DNS rebinding) names that site, and is refused. On any
-//! other address, who has the token: it stands in a header, or in a cookie that belongs to this address
-//! alone, so that a page of another site never has it.
+//! other address, who has the token: it stands in a header, or in a cookie that a page of another site never has.
 
 use super::query::Query;
 use http::HeaderMap;
@@ -10,7 +9,8 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use subtle::ConstantTimeEq;
 
-/// The cookie that holds the token.
+/// The cookie that holds the token, with our port behind: cookies are those of a host, whatever the port
+/// (RFC 6265, section 8.5), and another server there has a token of its own.
 const OUR_COOKIE: &str = "delaylab";
 /// The parameter that hands the token over, once.
 const PARAMETER: &str = "token";
@@ -96,7 +96,8 @@ pub(super) fn admit(
     let in_address = query.first(PARAMETER);
     if in_address.is_some_and(|given| token.is(given)) {
         let cookie = format!(
-            "{OUR_COOKIE}={}; Path=/; HttpOnly; SameSite=Strict",
+            "{OUR_COOKIE}-{}={}; Path=/; HttpOnly; SameSite=Strict",
+            address.port(),
             token.0
         );
         return Admission::SetCookie(cookie);
@@ -104,7 +105,7 @@ pub(super) fn admit(
     let bearer = only(headers, AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
     let given: Vec<_> = bearer
         .into_iter()
-        .chain(only(headers, COOKIE).and_then(cookie))
+        .chain(only(headers, COOKIE).and_then(|pairs| cookie(pairs, address.port())))
         .collect();
     if given.iter().any(|given| token.is(given)) {
         Admission::Granted
@@ -145,12 +146,13 @@ fn is_ours(host: &str, port: u16) -> bool {
 }
 
 /// Our cookie among several.
-fn cookie(header: &str) -> Option<&str> {
+fn cookie(header: &str, port: u16) -> Option<&str> {
+    let ours = format!("{OUR_COOKIE}-{port}");
     let mut pairs = header
         .split(';')
         .filter_map(|pair| pair.trim().split_once('='));
     pairs
-        .find(|(name, _)| *name == OUR_COOKIE)
+        .find(|(name, _)| *name == ours)
         .map(|(_, value)| value)
 }
 
@@ -221,10 +223,13 @@ mod tests {
         assert_eq!(admitted("", &[host]), Admission::NoToken);
         assert_eq!(admitted("token=wrong", &[]), Admission::WrongToken);
         assert_eq!(
-            admitted("", &[(COOKIE, "delaylab=0123456789abcdee")]),
+            admitted("", &[(COOKIE, "delaylab-8864=0123456789abcdee")]),
             Admission::WrongToken
         );
-        let ours = format!("a=b; delaylab={SECRET}");
+        // Another server's on this host.
+        let other = "delaylab-8865=0123456789abcdee";
+        assert_eq!(admitted("", &[(COOKIE, other)]), Admission::NoToken);
+        let ours = format!("{other}; delaylab-8864={SECRET}");
         assert_eq!(admitted("", &[(COOKIE, &ours)]), Admission::Granted);
         let bearer = format!("Bearer {SECRET}");
         assert_eq!(

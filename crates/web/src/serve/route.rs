@@ -298,10 +298,15 @@ async fn round_trips(
 async fn progress(Extension(peer): Extension<Peer>, Path(name): Path<String>) -> Response {
     let follow = peer.clone();
     let make = move |shared: &Shared| {
-        let opened = open(shared, &name)?;
         let finished = name.strip_suffix(".partial").unwrap_or(&name);
         let address = format!("/run/{}", encode(finished));
-        Ok(events::progress(follow, opened.run.folder(), address))
+        let folder = match open(shared, &name) {
+            Ok(opened) => opened.run.folder().to_owned(),
+            // It ended while the page was not connected, and has its own name now.
+            Err(Trouble::NotFound(_)) if open(shared, finished).is_ok() => shared.runs.join(&name),
+            Err(trouble) => return Err(trouble),
+        };
+        Ok(events::progress(follow, &folder, address))
     };
     answer(&peer, make).await
 }
@@ -407,10 +412,9 @@ fn window(opened: &Opened, query: &Query) -> Result<Value, Trouble> {
             .transpose()
     };
     let nanos = |seconds: f64| (seconds * 1e9) as Nanos;
-    let range = number("from")?.zip(number("to")?);
     let window = Window {
         probe: query.first("probe"),
-        range: range.map(|(from, to)| [nanos(from), nanos(to)]),
+        range: [number("from")?, number("to")?].map(|end| end.map(nanos)),
         cells: number("cells")?.map_or(CELLS, |cells| cells as usize),
     };
     let timeline = opened.timeline();

@@ -106,8 +106,8 @@ impl Counts {
 pub(super) struct Window<'a> {
     /// The name of a probe; `None`: the first.
     pub(super) probe: Option<&'a str>,
-    /// From and to, in nanoseconds of the timeline; `None` is all.
-    pub(super) range: Option<[Nanos; 2]>,
+    /// From and to, in nanoseconds of the timeline; `None`: from the beginning, to the end.
+    pub(super) range: [Option<Nanos>; 2],
     pub(super) cells: usize,
 }
 
@@ -121,8 +121,18 @@ pub(super) struct Stretch {
     trials: String,
     cells: Cells,
     marks: Vec<Marked>,
-    /// When each cell was, in seconds since 1970; `None` where a trial ran on a simulated clock.
-    utc_s: Option<Vec<f64>>,
+    /// Whether anything of the probe is recorded.
+    is_begun: bool,
+    /// `None` where a trial ran on a simulated clock.
+    clock: Option<Clock>,
+}
+
+/// What the wall clock was: at the first of these times and as long after it as till the next.
+#[derive(Debug, Default, PartialEq, Serialize)]
+struct Clock {
+    t_s: Vec<f64>,
+    /// Seconds since 1970.
+    utc_s: Vec<f64>,
 }
 
 /// What happened to the host: the longest of a stretch, and how many there were.
@@ -279,7 +289,8 @@ impl Timeline {
             .map(|chunk| chunk.t[1])
             .max()
             .unwrap_or(0);
-        let [from, to] = window.range.unwrap_or([0, end]);
+        let [from, to] = window.range;
+        let (from, to) = (from.unwrap_or(0), to.unwrap_or(end));
         let (from, to) = (from.clamp(0, end), to.clamp(0, end));
         let to = to.max(from);
         let cells = window.cells.clamp(1, CELLS);
@@ -299,7 +310,8 @@ impl Timeline {
         }
         let cells = grid.cells();
         Stretch {
-            utc_s: wall_clock(run, inside, &cells.t_s),
+            is_begun: true,
+            clock: wall_clock(run, probe.near(from, to)),
             from_s: seconds(from),
             to_s: seconds(to),
             end_s: seconds(end),
@@ -377,6 +389,17 @@ impl Probe {
 
     /// The chunks that have something of this stretch. They are in order, but for records that were due
     /// a little earlier than those before them.
+    /// Those with something in this stretch of time; where there is none, the last one before it, or else the first.
+    fn near(&self, from: Nanos, to: Nanos) -> &[Chunk] {
+        let inside = self.inside(from, to);
+        if !inside.is_empty() {
+            return inside;
+        }
+        let before = self.chunks.partition_point(|chunk| chunk.t[0] <= from);
+        let last = before.saturating_sub(1);
+        self.chunks.get(last..=last).unwrap_or_default()
+    }
+
     fn inside(&self, from: Nanos, to: Nanos) -> &[Chunk] {
         let first = self.chunks.partition_point(|chunk| chunk.t[1] < from);
         let end = self.chunks.partition_point(|chunk| chunk.t[0] <= to);
@@ -420,24 +443,23 @@ fn places(chunks: &[Chunk]) -> BTreeMap<u32, Place> {
     places
 }
 
-/// What the wall clock was at these times, in seconds since 1970.
-fn wall_clock(run: &Run, chunks: &[Chunk], times: &[f64]) -> Option<Vec<f64>> {
+/// What the wall clock was in these, trial by trial.
+fn wall_clock(run: &Run, chunks: &[Chunk]) -> Option<Clock> {
     let rows = run.trials().iter();
     let known = rows.filter(|row| row.started_utc.is_some());
     let to_utc: BTreeMap<u32, Nanos> = known
         .map(|row| (row.trial, row.facts.realtime_offset))
         .collect();
-    let mut begins: Vec<(f64, f64)> = Vec::new();
-    for chunk in chunks {
+    let mut clock = Clock::default();
+    for chunk in chunks
+        .chunk_by(|a, b| a.trial == b.trial)
+        .map(|trial| trial[0])
+    {
         let further = to_utc.get(&chunk.trial)? - chunk.shift;
-        begins.push((seconds(chunk.t[0]), seconds(further)));
+        clock.t_s.push(seconds(chunk.t[0]));
+        clock.utc_s.push(seconds(chunk.t[0] + further));
     }
-    let at = |t: &f64| {
-        let behind = begins.partition_point(|(begin, _)| begin <= t);
-        let (_, further) = begins.get(behind.saturating_sub(1))?;
-        Some(t + further)
-    };
-    times.iter().map(at).collect()
+    Some(clock)
 }
 
 /// Their rows, those that touch together.

@@ -102,8 +102,8 @@ impl Sender {
         let at = (now, self.timer.smoothed().unwrap_or(0));
         self.algorithm
             .on_mark(&mut self.window, flight, self.settings.abe, at);
-        self.marks_from = self.max;
-        self.cwr = true;
+        self.say_reduced();
+        self.marked_below = self.max;
     }
 
     fn leave_recovery(&mut self) {
@@ -122,9 +122,8 @@ impl Sender {
     /// RFC 5681 §3.2. The timer starts anew with the retransmission, as in Net/3.
     fn fast_retransmit(&mut self) {
         let flight = self.flight().min(self.window.cwnd);
-        self.cut(flight);
+        self.cut_once(flight);
         self.window.enter_recovery();
-        self.marks_from = self.max;
         self.timed = None;
         self.resend = true;
         self.deadline = None;

@@ -49,6 +49,8 @@ pub struct Sender {
     cwr: bool,
     /// Marks are not answered again below it: once a window.
     marks_from: u64,
+    /// What was sent before it was answered by a mark already: a loss there is of the same congestion.
+    marked_below: u64,
     /// What was out when the congestion window last held something back.
     used_until: u64,
     last_sent: Picos,
@@ -79,6 +81,7 @@ impl Sender {
             resend: false,
             cwr: false,
             marks_from: 0,
+            marked_below: 0,
             used_until: 0,
             last_sent: now,
             retransmits: 0,
@@ -201,6 +204,7 @@ impl Sender {
             };
             self.cut(flight);
         }
+        self.say_reduced();
         self.algorithm.on_timeout(&mut self.window);
     }
 
@@ -214,6 +218,27 @@ impl Sender {
             }
         };
         self.algorithm.on_loss(&mut self.window, halved);
+        self.say_reduced();
+    }
+
+    /// The window was reduced, for whatever reason: marks of what is out are not answered again, and the next new data
+    /// says so (RFC 3168 §6.1.2).
+    const fn say_reduced(&mut self) {
+        self.marks_from = self.max;
+        self.cwr = self.settings.ecn;
+    }
+
+    /// A loss begins a recovery with `flight` bytes outstanding. Where a mark of the same window reduced it already, the
+    /// threshold stays (as in Linux, which reduces it once a window); DCTCP and Prague answer losses as such
+    /// (RFC 8257 §3.5).
+    fn cut_once(&mut self, flight: u64) {
+        let answers_both = matches!(
+            self.settings.congestion,
+            Congestion::Dctcp | Congestion::Prague
+        );
+        if answers_both || self.una >= self.marked_below {
+            self.cut(flight);
+        }
     }
 
     /// Congestion window in bytes.

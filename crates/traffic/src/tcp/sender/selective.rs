@@ -273,7 +273,7 @@ impl Sender {
     /// RFC 6675 §5, step 4. A loss of what was sent before the last recovery began belongs to that.
     fn take_up_loss(&mut self, selective: &mut Selective, delivered: u64) {
         let flight = (self.nxt - self.una).min(self.window.cwnd);
-        self.cut(flight);
+        self.cut_once(flight);
         let pipe = selective.board.pipe() + delivered;
         let total = selective.rates.delivered();
         self.algorithm.enter_recovery(&mut self.window, pipe, total);
@@ -285,7 +285,6 @@ impl Sender {
         if let Some(tail) = &mut selective.tail {
             tail.forget();
         }
-        self.marks_from = self.max;
         self.timed = None;
         // It starts anew with the retransmission.
         self.deadline = None;
@@ -301,10 +300,9 @@ impl Sender {
             return;
         };
         if tail.on_ack(ack, is_plain) == Verdict::Repaired && selective.phase == Phase::Open {
-            let flight = (self.nxt - self.una).max(self.window.mss);
-            self.cut(flight);
+            // All the rest has arrived: what was out with the lost segment is not known any more, and Linux takes the window.
+            self.cut(self.window.cwnd);
             self.window.cwnd = self.algorithm.after_recovery(&self.window);
-            self.marks_from = self.max;
         }
     }
 

@@ -81,6 +81,58 @@ fn a_mark_halves_once_a_window_and_says_so() {
     assert!(!sender.poll_transmit(MS).unwrap().cwr);
 }
 
+/// Ten segments of 1000 bytes are out; those in `lost` do not arrive, and segment 1 does with a mark. What the threshold is
+/// in the end, and how often it was set.
+fn thresholds(settings: &Settings, lost: &[u64], marked: u64) -> Vec<u64> {
+    let mut path = Path::new(settings, 20 * MS, |_, segment| {
+        let number = segment.offset / 1000;
+        match !segment.retransmit && lost.contains(&number) {
+            true => Fate::Lost,
+            false => Fate::Arrives {
+                late: 0,
+                marked: !segment.retransmit && number == marked,
+            },
+        }
+    });
+    let mut all = Vec::new();
+    for ms in 1..3_000 {
+        path.run(ms * MS);
+        let now = path.sender.ssthresh();
+        if now != u64::MAX && all.last() != Some(&now) {
+            all.push(now);
+        }
+    }
+    all
+}
+
+/// RFC 3168 §6.1.2: once a window, and the next new data says that it was reduced, whatever for.
+#[test]
+fn a_mark_and_a_loss_of_one_window_cut_it_once() {
+    for congestion in [Congestion::NewReno, Congestion::Cubic] {
+        let selective = ecn(congestion);
+        for settings in [selective, selective.without_sack()] {
+            // The loss is seen first, then the mark, or the other way round.
+            for (lost, marked) in [(&[0][..], 1), (&[5], 0)] {
+                let found = thresholds(&settings, lost, marked);
+                assert_eq!(
+                    found.len(),
+                    1,
+                    "{congestion:?}: {lost:?} and {marked}: {found:?}"
+                );
+            }
+        }
+    }
+}
+
+/// The time-out answered it.
+#[test]
+fn a_mark_of_a_window_that_timed_out_cuts_no_more() {
+    let settings = ecn(Congestion::NewReno).without_sack();
+    let lost: Vec<u64> = [0].into_iter().chain(2..=10).collect();
+    let found = thresholds(&settings, &lost, 1);
+    assert!(found.len() == 1 && found[0] >= 5_000, "{found:?}");
+}
+
 /// The ACK that ends where the cut began still echoes: the segment with CWR has not arrived (RFC 3168 §6.1.2).
 #[test]
 fn one_mark_cuts_the_window_once() {

@@ -12,7 +12,7 @@ const MIN_RTT_DIVISOR: Picos = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// Segments that an ACK may add (L, without pacing).
+/// Segments that an ACK may add (L). Where they are paced there is no burst to bound.
 const LIMIT: u64 = 8;
 
 /// Where slow start is.
@@ -48,7 +48,7 @@ impl HyStartPlus {
     }
 
     /// Bytes by which the window grows with this ACK; `None`: slow start is over.
-    pub(super) fn on_ack(&mut self, acked: &Acked, mss: u64) -> Option<u64> {
+    pub(super) fn on_ack(&mut self, acked: &Acked, mss: u64, paced: bool) -> Option<u64> {
         if acked.next > self.window_end && !self.new_round(acked.sent) {
             return None;
         }
@@ -57,7 +57,8 @@ impl HyStartPlus {
             self.samples += 1;
         }
         self.judge();
-        let bytes = acked.bytes.min(LIMIT * mss);
+        let limit = if paced { u64::MAX } else { LIMIT * mss };
+        let bytes = acked.bytes.min(limit);
         Some(match self.phase {
             Phase::SlowStart => bytes,
             Phase::Conservative { .. } => bytes / CSS_GROWTH_DIVISOR,
@@ -125,7 +126,7 @@ mod tests {
                     next,
                     sent: end + 1,
                 };
-                last = hystart.on_ack(&acked, 1);
+                last = hystart.on_ack(&acked, 1, false);
             }
             said.push(last);
         }

@@ -52,7 +52,7 @@ impl SlowStart {
         };
         let bytes = match &mut self.watch {
             Watch::None => Some(counted),
-            Watch::HyStartPlus(hystart) => hystart.on_ack(acked, window.mss),
+            Watch::HyStartPlus(hystart) => hystart.on_ack(acked, window.mss, self.paced),
             Watch::HyStart(hystart) => {
                 let over = hystart.ends(window, acked, smoothed, self.paced);
                 (!over).then_some(counted)
