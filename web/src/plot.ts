@@ -70,18 +70,14 @@ export function plot(place: HTMLElement, title: string, onSelect?: (from: number
 }
 
 // A line needs two points: one between gaps would not be seen, such as a single answer in an outage.
-export function alone(values: ArrayLike<number | null | undefined>): number[] {
-  const has = (at: number) => values[at] !== null && values[at] !== undefined;
-  return Array.from(values, (_, at) => at).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
-}
-
 const lone = (fill: string): uPlot.Series.Points => ({
   show: false,
   size: LONE,
   fill,
   filter: (of, series) => {
-    const found = alone(of.data[series] ?? []);
-    return found.length > 0 ? found : null;
+    const values = of.data[series] ?? [];
+    const has = (at: number) => values[at] !== null && values[at] !== undefined;
+    return Array.from(values, (_, at) => at).filter((at) => has(at) && !has(at - 1) && !has(at + 1));
   },
 });
 

@@ -82,8 +82,6 @@ impl Figure for ByProbe {
         let probes = run.probes().into_iter().take(PROBES).map(str::to_owned);
         let probes: Vec<String> = probes.chain(series).collect();
         let (least, most) = ends(run);
-        // Where the clock is coarse, or two clocks are compared, there are times that have no logarithm.
-        let is_logarithmic = least > 0;
         let (linear, far) = symmetric(&run.groups);
         let largest = [most, most, far];
         for (view, largest) in spec["hconcat"]
@@ -101,20 +99,24 @@ impl Figure for ByProbe {
             let range = widths(probes.len());
             let widths = json!({ "type": "ordinal", "domain": probes, "range": range });
             view["spec"]["encoding"]["strokeWidth"]["scale"] = widths;
-            if is_logarithmic {
+            if labels.len() < 2 {
+                view["facet"]["header"] = json!({ "labels": false });
+                view["spec"]["height"] = json!(200);
+            }
+        }
+        for view in 0..2 {
+            let view = &mut spec["hconcat"][view];
+            // Where the clock is coarse, or two clocks are compared, there are times that have no logarithm.
+            if least > 0 {
                 tick(view, &axis::ticks(least, most));
             } else {
                 let x = &mut view["spec"]["encoding"]["x"];
                 x["scale"] = json!({ "zero": false, "nice": false });
                 x["axis"]["tickCount"] = json!(axis::TICKS);
             }
-            if labels.len() < 2 {
-                view["facet"]["header"] = json!({ "labels": false });
-                view["spec"]["height"] = json!(200);
-            }
         }
         let ipdv = &mut spec["hconcat"][2]["spec"]["encoding"]["x"];
-        ipdv["scale"] = json!({ "type": "symlog", "nice": false, "constant": linear });
+        ipdv["scale"]["constant"] = json!(linear);
         tick(&mut spec["hconcat"][2], &[-far, 0, far]);
         spec
     }

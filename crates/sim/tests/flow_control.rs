@@ -220,7 +220,7 @@ fn what_cannot_be_is_refused_by_its_field() {
 #[derive(Debug, Clone)]
 struct Crowded {
     megabits: u64,
-    /// The last line takes one in so many of these.
+    /// How many times as fast the others are as the last line.
     slow: u64,
     propagation: u32,
     latency: u32,

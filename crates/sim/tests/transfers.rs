@@ -8,7 +8,7 @@ fn many_to_one(streams: u32, load: &str, switch: &str) -> Taken {
     many_to_one_for(200, streams, load, switch)
 }
 
-/// The same for so many hundredths of a second.
+/// The same for another time.
 fn many_to_one_for(hundredths: u64, streams: u32, load: &str, switch: &str) -> Taken {
     let senders = streams + 1;
     let sections = format!(

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 struct Places {
     /// How far in from either end.
     ends: usize,
-    /// One in so many of these.
+    /// The distance between two of these.
     apart: usize,
     /// Equally far apart, in between.
     between: usize,
@@ -243,7 +243,7 @@ fn wrong_bytes_never_end_the_process() {
     wrong_bytes_end_no_process(FEW);
 }
 
-/// Of each file so many of eight places, in turn.
+/// Each file is cut at this number of eight places, which take turns.
 fn a_run_that_was_cut_is_resumed(places: usize) {
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());

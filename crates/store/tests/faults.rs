@@ -395,7 +395,7 @@ fn cut(
     }
 }
 
-/// Which calls of a run with an interruption, and which seeds of each: so many, all of them or the next in turn.
+/// Cuts the power at one call in `every`, with each of the seeds, or `in_turn` with the next of them.
 fn power_cuts(every: usize, seeds: u64, in_turn: bool) {
     let undisturbed = Undisturbed::record();
     let root = scratch();

@@ -109,7 +109,7 @@ fn complaints(log: &str) -> Vec<&str> {
 
 #[test]
 fn the_page_draws_every_figure_and_asks_for_nothing() {
-    draws_every_figure("browser", crate::with_few_points);
+    draws_every_figure("browser", |run| samples::with_few_points(run, 1));
 }
 
 /// With all their points, in `make test-all`.

@@ -239,14 +239,14 @@ fn a_clock_that_is_set_in_the_middle_is_named() {
     assert!(text.contains("reflector 26.2 us 3.00 ms 100%"), "{text}");
 }
 
-/// The page of one in so many of them, in turn.
-fn what_is_whole_is_left(pages: usize) {
+/// A page is made at one look in `looks_a_page`.
+fn what_is_whole_is_left(looks_a_page: usize) {
     let runs = tempfile::tempdir().unwrap();
     let folder = write(runs.path(), &packets()[..400]);
     let mut turn = 0;
     let mut look = || {
         turn += 1;
-        told_on(&folder, turn % pages == 0);
+        told_on(&folder, turn % looks_a_page == 0);
     };
     let entries = fs::read_dir(&folder).unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();

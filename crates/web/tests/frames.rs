@@ -2,7 +2,7 @@
 
 use delaylab_figure::drawings;
 use delaylab_terminal::style::Style;
-use delaylab_view::run::samples::runs;
+use delaylab_view::run::samples::{runs, with_few_points};
 use delaylab_web::html;
 
 #[test]
@@ -16,7 +16,7 @@ fn nothing_that_is_shown_of_frames_speaks_of_round_trips() {
         run.parts.clear();
         run.head.about.clear();
         let mut shown = vec![delaylab_terminal::run::summary(&run, None, &Style::PLAIN)];
-        shown.push(html::page(&crate::with_few_points(run.clone())));
+        shown.push(html::page(&with_few_points(run.clone(), 1)));
         for drawing in drawings(&run) {
             shown.push(serde_json::json!([drawing.title, drawing.about, drawing.spec]).to_string());
         }

@@ -12,12 +12,3 @@ mod browser;
 mod explain;
 mod frames;
 mod served;
-
-use delaylab_view::run::RunData;
-
-/// With all that is said of it and every figure, of one panel's packets: to draw them is what takes long.
-fn with_few_points(mut run: RunData) -> RunData {
-    run.panels.truncate(1);
-    run.trials.retain(|trial| trial.panel == 0);
-    run
-}

@@ -214,7 +214,7 @@ fn intervals_hold_the_truth() {
     truth_is_held(14, 24);
 }
 
-/// Widths and steps, of so many measurements: 95 % less two standard errors of 28 are 24.
+/// Widths and steps of `count` measurements, of which `least` are held: 95 % less two standard errors of 28 are 24.
 fn truth_is_held(count: u64, least: u64) {
     let design = design(0.8 * CELL_NS);
     let mut random = crate::random::SplitMix::new(5);

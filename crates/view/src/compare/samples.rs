@@ -12,7 +12,6 @@ use delaylab_model::plan::Level;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_stats::random::SplitMix;
-use std::sync::LazyLock;
 
 /// Every comparison, by name.
 pub fn samples() -> [(&'static str, Compared); 4] {
@@ -22,28 +21,6 @@ pub fn samples() -> [(&'static str, Compared); 4] {
         ("import", import()),
         ("silent", silent()),
     ]
-}
-
-/// A comparison is made once in a process, and only where it is shown.
-macro_rules! made_once {
-    ($($(#[$doc:meta])* $name:ident: $make:ident;)*) => {$(
-        $(#[$doc])*
-        pub fn $name() -> Compared {
-            static COMPARED: LazyLock<Compared> = LazyLock::new($make);
-            COMPARED.clone()
-        }
-    )*};
-}
-
-made_once! {
-    /// A queue of 50 µs, and one packet in fifty lost.
-    queue: make_queue;
-    /// Five levels, of which one is in each run alone.
-    levels: make_levels;
-    /// What another tool measured in user space, and a run with every stamp.
-    import: make_import;
-    /// B answers nothing.
-    silent: make_silent;
 }
 
 const ONE_CLOCK: RecordFacts = RecordFacts {
@@ -126,7 +103,8 @@ fn compared(a: &Samples, b: &Samples, limits: &[&str]) -> Compared {
     }
 }
 
-fn make_queue() -> Compared {
+/// A queue of 50 µs, and one packet in fifty lost.
+fn queue() -> Compared {
     let a = one("echo", records(1050, 0, 0, 1), ONE_CLOCK);
     let b = one("echo", records(1050, 50_000, 50, 2), ONE_CLOCK);
     let limits = [
@@ -154,7 +132,8 @@ fn make_queue() -> Compared {
     compared
 }
 
-fn make_levels() -> Compared {
+/// Five levels, of which one is in each run alone.
+fn levels() -> Compared {
     let run = |waits: &[&str], queue: i64, seed: u64| {
         let mut samples = Samples::default();
         for (trial, wait) in (0..).zip(waits) {
@@ -168,7 +147,8 @@ fn make_levels() -> Compared {
     compared(&a, &b, &["p90(response | wait=1ms) > +12%"])
 }
 
-fn make_import() -> Compared {
+/// What another tool measured in user space, and a run with every stamp.
+pub fn import() -> Compared {
     let mut bare = records(300, 0, 0, 1);
     for record in &mut bare {
         (record.t_sched, record.t_tx, record.t_rx) = (None, None, None);
@@ -179,7 +159,8 @@ fn make_import() -> Compared {
     compared(&a, &b, &[])
 }
 
-fn make_silent() -> Compared {
+/// B answers nothing.
+pub fn silent() -> Compared {
     let a = one("echo", records(200, 0, 0, 1), ONE_CLOCK);
     let b = one("echo", records(200, 0, 1, 2), ONE_CLOCK);
     let mut compared = compared(&a, &b, &["p99(response) > +10%", "p999(rtt) > 1s"]);

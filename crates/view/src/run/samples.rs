@@ -44,6 +44,13 @@ pub fn runs() -> [(&'static str, RunData); 5] {
     ]
 }
 
+/// All that is said of a run, and the packets of its first panels alone: to draw them is what takes long.
+pub fn with_few_points(mut run: RunData, panels: usize) -> RunData {
+    run.panels.truncate(panels);
+    run.trials.retain(|trial| trial.panel < panels);
+    run
+}
+
 /// A run is made once in a process, and only where it is shown.
 macro_rules! made_once {
     ($($(#[$doc:meta])* $name:ident: $make:ident;)*) => {$(

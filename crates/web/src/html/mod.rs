@@ -207,13 +207,11 @@ fn problems(items: Vec<String>) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use delaylab_view::run::samples::{runs, waits};
+    use delaylab_view::run::samples::{runs, waits, with_few_points};
 
-    /// Waits with all that is said of them, and few of their figures' points.
+    /// Two panels of waits, without what its experiment asks for.
     fn two_panels() -> RunData {
-        let mut run = waits();
-        run.panels.truncate(2);
-        run.trials.retain(|trial| trial.panel < 2);
+        let mut run = with_few_points(waits(), 2);
         run.parts.clear();
         run
     }

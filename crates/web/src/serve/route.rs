@@ -300,11 +300,11 @@ async fn progress(Extension(peer): Extension<Peer>, Path(name): Path<String>) ->
     let make = move |shared: &Shared| {
         let finished = name.strip_suffix(".partial").unwrap_or(&name);
         let address = format!("/run/{}", encode(finished));
-        let folder = match open(shared, &name) {
-            Ok(opened) => opened.run.folder().to_owned(),
-            // It ended while the page was not connected, and has its own name now.
-            Err(Trouble::NotFound(_)) if open(shared, finished).is_ok() => shared.runs.join(&name),
-            Err(trouble) => return Err(trouble),
+        // It may have ended while the page was not connected, and has its own name then.
+        let has_ended = !has(shared, &name)? && has(shared, finished)?;
+        let folder = match has_ended {
+            true => shared.runs.join(&name),
+            false => open(shared, &name)?.run.folder().to_owned(),
         };
         Ok(events::progress(follow, &folder, address))
     };
@@ -339,8 +339,12 @@ fn entry(entry: &Entry) -> Value {
 }
 
 /// The run of this name, if the index has it.
+fn has(shared: &Shared, name: &str) -> Result<bool, Trouble> {
+    Ok(list(shared)?.iter().any(|entry| entry.folder == name))
+}
+
 fn open(shared: &Shared, name: &str) -> Result<Arc<Opened>, Trouble> {
-    if !list(shared)?.iter().any(|entry| entry.folder == name) {
+    if !has(shared, name)? {
         return Err(Trouble::NotFound(format!("There is no run {name}.")));
     }
     shared

@@ -387,9 +387,7 @@ impl Probe {
         self.chunks = thinned;
     }
 
-    /// The chunks that have something of this stretch. They are in order, but for records that were due
-    /// a little earlier than those before them.
-    /// Those with something in this stretch of time; where there is none, the last one before it, or else the first.
+    /// Those [`Self::inside`]; where there is none, the last one before, or else the first.
     fn near(&self, from: Nanos, to: Nanos) -> &[Chunk] {
         let inside = self.inside(from, to);
         if !inside.is_empty() {
@@ -400,6 +398,8 @@ impl Probe {
         self.chunks.get(last..=last).unwrap_or_default()
     }
 
+    /// The chunks that have something of this stretch. They are in order, but for records that were due
+    /// a little earlier than those before them.
     fn inside(&self, from: Nanos, to: Nanos) -> &[Chunk] {
         let first = self.chunks.partition_point(|chunk| chunk.t[1] < from);
         let end = self.chunks.partition_point(|chunk| chunk.t[0] <= to);

@@ -102,7 +102,7 @@ impl Sender {
         let at = (now, self.timer.smoothed().unwrap_or(0));
         self.algorithm
             .on_mark(&mut self.window, flight, self.settings.abe, at);
-        self.say_reduced();
+        self.note_reduction();
         self.marked_below = self.max;
     }
 

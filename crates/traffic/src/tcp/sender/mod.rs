@@ -203,8 +203,9 @@ impl Sender {
                 false => self.flight(),
             };
             self.cut(flight);
+        } else {
+            self.note_reduction();
         }
-        self.say_reduced();
         self.algorithm.on_timeout(&mut self.window);
     }
 
@@ -218,12 +219,12 @@ impl Sender {
             }
         };
         self.algorithm.on_loss(&mut self.window, halved);
-        self.say_reduced();
+        self.note_reduction();
     }
 
     /// The window was reduced, for whatever reason: marks of what is out are not answered again, and the next new data
     /// says so (RFC 3168 §6.1.2).
-    const fn say_reduced(&mut self) {
+    const fn note_reduction(&mut self) {
         self.marks_from = self.max;
         self.cwr = self.settings.ecn;
     }

@@ -81,8 +81,8 @@ fn a_mark_halves_once_a_window_and_says_so() {
     assert!(!sender.poll_transmit(MS).unwrap().cwr);
 }
 
-/// Ten segments of 1000 bytes are out; those in `lost` do not arrive, and segment 1 does with a mark. What the threshold is
-/// in the end, and how often it was set.
+/// Ten segments of 1000 bytes are out: those in `lost` do not arrive, and `marked` does with a mark. Every threshold that was
+/// set in three seconds.
 fn thresholds(settings: &Settings, lost: &[u64], marked: u64) -> Vec<u64> {
     let mut path = Path::new(settings, 20 * MS, |_, segment| {
         let number = segment.offset / 1000;
