@@ -29,6 +29,8 @@ pub(crate) struct Sent {
     pub(crate) fate: Fate,
     /// Sent more than once.
     pub(crate) again: bool,
+    /// It was sent again and not taken for lost: both copies are in the network (RFC 6675 §4, SetPipe).
+    pub(crate) twice: bool,
     /// For the delivery rate, of the last time.
     pub(crate) stamp: Stamp,
 }
@@ -36,6 +38,15 @@ pub(crate) struct Sent {
 impl Sent {
     pub(crate) const fn len(&self) -> u64 {
         self.end - self.start
+    }
+
+    /// Its bytes in the network.
+    const fn in_pipe(&self) -> u64 {
+        match (self.fate, self.twice) {
+            (Fate::Out, true) => 2 * self.len(),
+            (Fate::Out, false) => self.len(),
+            (Fate::Arrived | Fate::Lost, _) => 0,
+        }
     }
 }
 
@@ -91,7 +102,7 @@ impl Scoreboard {
 
     /// New data leaves.
     pub(crate) fn push(&mut self, sent: Sent) {
-        self.pipe += sent.len();
+        self.pipe += sent.in_pipe();
         self.segments.push_back(sent);
     }
 
@@ -143,11 +154,17 @@ impl Scoreboard {
             return;
         };
         let sent = &mut self.segments[at];
-        if sent.fate == Fate::Lost {
-            sent.fate = Fate::Out;
-            self.lost -= sent.len();
-            self.pipe += sent.len();
+        self.pipe -= sent.in_pipe();
+        match sent.fate {
+            Fate::Lost => {
+                sent.fate = Fate::Out;
+                sent.twice = false;
+                self.lost -= sent.len();
+            }
+            Fate::Out => sent.twice = true,
+            Fate::Arrived => {}
         }
+        self.pipe += sent.in_pipe();
         (sent.at, sent.again, sent.stamp) = (now, true, stamp);
     }
 
@@ -160,7 +177,7 @@ impl Scoreboard {
             done.end = done.end.min(next);
             let len = done.len();
             match done.fate {
-                Fate::Out => self.pipe -= len,
+                Fate::Out => self.pipe -= done.in_pipe(),
                 Fate::Lost => self.lost -= len,
                 Fate::Arrived => self.arrived_bytes -= len,
             }
@@ -200,7 +217,7 @@ impl Scoreboard {
                 break;
             }
             match sent.fate {
-                Fate::Out => self.pipe -= sent.len(),
+                Fate::Out => self.pipe -= sent.in_pipe(),
                 Fate::Lost => self.lost -= sent.len(),
                 Fate::Arrived => continue,
             }
@@ -226,8 +243,8 @@ impl Scoreboard {
     fn lose_at(&mut self, at: usize) {
         let sent = &mut self.segments[at];
         if sent.fate == Fate::Out {
+            self.pipe -= sent.in_pipe();
             sent.fate = Fate::Lost;
-            self.pipe -= sent.len();
             self.lost += sent.len();
             self.ever_lost += sent.len();
             self.lost_from = self.lost_from.min(sent.start);
@@ -244,7 +261,7 @@ impl Scoreboard {
     }
 
     /// RFC 6675 §4, IsLost: three pieces have arrived beyond it, or more than two segments' bytes. What
-    /// was sent again is left to the time-out.
+    /// was sent again is left to the time-out; of two copies the first is lost.
     pub(crate) fn judge(&mut self, mss: u64) {
         let (mut count, mut bytes) = (0, 0);
         let enough = self.arrived.iter().rev().find(|(start, end)| {
@@ -263,6 +280,10 @@ impl Scoreboard {
             }
             if !sent.again {
                 self.lose_at(at);
+            } else if sent.twice {
+                self.pipe -= sent.in_pipe();
+                self.segments[at].twice = false;
+                self.pipe += self.segments[at].in_pipe();
             }
         }
         self.judged = self.judged.max(limit);

@@ -18,6 +18,7 @@ fn sent() -> (Rack, Scoreboard) {
             at: k * MS,
             fate: Fate::Out,
             again: false,
+            twice: false,
             stamp: Stamp::default(),
         });
         rack.on_sent(k * MS, k * MSS);
@@ -99,6 +100,7 @@ fn a_retransmission_that_is_lost_is_noticed() {
         at: 25 * MS,
         fate: Fate::Out,
         again: false,
+        twice: false,
         stamp: Stamp::default(),
     });
     rack.on_sent(25 * MS, 10 * MSS);

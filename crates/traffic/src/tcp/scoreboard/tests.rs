@@ -10,6 +10,7 @@ fn sent(start: u64, end: u64) -> Sent {
         at: 0,
         fate: Fate::Out,
         again: false,
+        twice: false,
         stamp: Stamp::default(),
     }
 }
@@ -77,6 +78,7 @@ enum Step {
     Arrive(u64, u64),
     Lose(usize),
     Resend,
+    Doubtful,
     Judge,
     LoseAll,
 }
@@ -88,6 +90,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => any::<[u64; 2]>().prop_map(|[start, end]| Step::Arrive(start, end)),
         1 => any::<usize>().prop_map(Step::Lose),
         3 => Just(Step::Resend),
+        1 => Just(Step::Doubtful),
         2 => Just(Step::Judge),
         1 => Just(Step::LoseAll),
     ];
@@ -129,6 +132,12 @@ proptest! {
                         board.resend(lost.start, 1, Stamp::default());
                     }
                 }
+                Step::Doubtful => {
+                    if let Some(doubtful) = board.first_doubtful() {
+                        prop_assert!(!told[doubtful.start as usize]);
+                        board.resend(doubtful.start, 1, Stamp::default());
+                    }
+                }
                 Step::Judge => board.judge(MSS),
                 Step::LoseAll => board.lose_if(|_| true),
                 Step::Lose(_) => {}
@@ -137,10 +146,13 @@ proptest! {
                 let of = board.segments.iter().filter(|sent| sent.fate == fate);
                 of.map(Sent::len).sum()
             };
-            prop_assert_eq!(board.pipe(), bytes(Fate::Out));
+            let twice = board.segments.iter().filter(|it| it.fate == Fate::Out && it.twice);
+            let copies: u64 = twice.map(Sent::len).sum();
+            prop_assert_eq!(board.pipe(), bytes(Fate::Out) + copies);
             prop_assert_eq!(board.lost, bytes(Fate::Lost));
             prop_assert_eq!(board.arrived_bytes(), bytes(Fate::Arrived));
-            prop_assert_eq!(board.pipe() + board.lost + board.arrived_bytes(), nxt - una);
+            let all = board.pipe() - copies + board.lost + board.arrived_bytes();
+            prop_assert_eq!(all, nxt - una);
             let all_known = (0..una).all(|byte| told[byte as usize]);
             prop_assert!(all_known);
             // The first that is lost is found, whatever was found before.

@@ -63,6 +63,9 @@ impl Sender {
         if self.settings.timestamps || self.timeouts == 0 {
             self.note_handshake(ack.echo, now);
         }
+        if self.timeouts > 0 {
+            self.timer.after_lost_syn();
+        }
         self.handshake = Handshake::Answered;
         self.deadline = None;
     }

@@ -439,7 +439,8 @@ impl Sender {
             return may.then(|| self.send_new(selective, now, len));
         }
         self.note_use(room);
-        if self.nxt == self.written {
+        // Draft-cheng-iccrg-delivery-rate-estimation §3.4: not where the window lets no whole segment go.
+        if self.nxt == self.written && room >= self.window.mss {
             selective.rates.on_app_limited(selective.board.pipe());
         }
         // NextSeg rule 3.
@@ -459,6 +460,7 @@ impl Sender {
             at: now,
             fate: Fate::Out,
             again: false,
+            twice: false,
             stamp: selective.rates.on_sent(now, nothing_out),
         });
         self.note_sent(selective, now, &segment);

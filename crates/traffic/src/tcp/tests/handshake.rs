@@ -58,3 +58,31 @@ fn a_lost_syn_is_sent_again_and_costs_the_first_window() {
     );
     assert_eq!((path.sender.timeouts(), path.sender.retransmits()), (1, 1));
 }
+
+/// RFC 6298 §5.7: without timestamps a SYN that was sent twice tells no round trip, and data waits 3 s.
+#[test]
+fn data_after_a_lost_syn_is_sent_again_after_three_seconds() {
+    for (timestamps, waits) in [(false, 3000), (true, 220)] {
+        let settings = Settings {
+            timestamps,
+            sack: false,
+            ..settings()
+        };
+        let mut sent = 0;
+        let mut path = Path::new(&settings, 20 * MS, |_, segment: &Segment| {
+            sent += u32::from(segment.syn || segment.len > 0);
+            // The first SYN and the first data.
+            match sent {
+                1 | 3 => Fate::Lost,
+                _ => FINE,
+            }
+        });
+        path.sent = Some(Vec::new());
+        path.sender.write(1000);
+        path.run(5000 * MS);
+        let data = path.sent.unwrap();
+        let data: Vec<_> = data.iter().filter(|s| s.len > 0).collect();
+        assert_eq!(data.len(), 2, "{data:?}");
+        assert_eq!((data[1].sent - data[0].sent) / MS, waits);
+    }
+}

@@ -314,3 +314,71 @@ fn a_send_buffer_limits_what_is_out() {
     let mut sender = Sender::new(&settings, 0);
     assert_eq!(drain(&mut sender, 0).len(), 4);
 }
+
+/// RFC 6675 §4, NextSeg rule 3: what is not known to be lost may be sent again when there is nothing else, and counts.
+#[test]
+fn doubtful_segments_leave_as_the_window_lets_them() {
+    let settings = Settings {
+        prr: true,
+        initial_window: 20 * MSS,
+        ..counting()
+    };
+    let (mut sender, mut far) = (Sender::new(&settings, 0), Far::new());
+    sender.write(20 * MSS);
+    let first = drain(&mut sender, 0);
+    assert_eq!(first.len(), 20);
+    let lost: Vec<_> = [0].into_iter().chain(4..18).collect();
+    let mut again = Vec::new();
+    for ack in far.acks(MS, &first, &lost) {
+        sender.on_ack(20 * MS, ack);
+        again.extend(drain(&mut sender, 20 * MS));
+    }
+    assert_eq!(offsets(&again)[0], (0, true));
+    for ack in far.acks(21 * MS, &again[..1], &[]) {
+        sender.on_ack(40 * MS, ack);
+    }
+    let room = sender.cwnd() - sender.in_flight();
+    let doubtful = drain(&mut sender, 40 * MS);
+    assert!(!doubtful.is_empty() && doubtful.iter().all(|it| it.retransmit));
+    let bytes: u64 = doubtful.iter().map(|it| u64::from(it.len)).sum();
+    assert!(bytes <= room, "{bytes} of {room}: {:?}", offsets(&doubtful));
+}
+
+/// What is written as the window lets it go is limited by the window: BBR's samples count, and Startup ends.
+#[test]
+fn a_full_window_is_not_what_the_application_limits() {
+    let settings = Settings {
+        congestion: Congestion::Bbr,
+        pacing: true,
+        ..modern()
+    };
+    let (mut sender, mut far) = (Sender::new(&settings, 0), Far::new());
+    // A line that takes 1 ms a segment, 20 ms of round trip.
+    let (mut line, mut free_at) = (std::collections::VecDeque::new(), 0);
+    let (mut now, mut written, mut sent) = (0, 0, 0);
+    while now < 1000 * MS {
+        let room = sender.cwnd().saturating_sub(sender.in_flight()) / MSS * MSS;
+        let more = room.saturating_sub(written - sent);
+        sender.write(more);
+        written += more;
+        for segment in drain(&mut sender, now) {
+            sent = sent.max(segment.end());
+            free_at = now.max(free_at) + MS;
+            line.push_back((free_at + 20 * MS, segment));
+        }
+        let arrival = line.front().map(|(at, _)| *at);
+        now = arrival
+            .into_iter()
+            .chain(sender.next_timeout())
+            .min()
+            .unwrap();
+        sender.on_timeout(now);
+        while let Some((_, segment)) = line.pop_front_if(|(at, _)| *at <= now) {
+            for ack in far.acks(now, &[segment], &[]) {
+                sender.on_ack(now, ack);
+            }
+        }
+    }
+    // Twice what the path holds, not 2.885 times.
+    assert!(sender.cwnd() < 50 * MSS, "{}", sender.cwnd());
+}

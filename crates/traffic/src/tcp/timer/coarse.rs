@@ -10,8 +10,10 @@ use delaylab_model::Picos;
 /// TCPTV_MIN and TCPTV_REXMTMAX: one second, 64 seconds.
 const LEAST: u64 = 2;
 const MOST: u64 = 128;
-/// Before the first sample: TCPTV_SRTTDFLT is 3 s, and the time-out twice that.
+/// Before the first sample: 6 s (t_rxtcur of tcp_newtcpcb()), and then the back-off of four times the variation of 3 s
+/// (TCPTV_SRTTDFLT): 24 s, 48 s.
 const INITIAL: u64 = 12;
+const UNKNOWN: i64 = 24;
 /// The exponential back-off stops at 64.
 const DOUBLINGS: u32 = 6;
 
@@ -69,10 +71,15 @@ impl Coarse {
     }
 
     fn rto_ticks(&self) -> u64 {
-        let ticks = match self.smoothed {
-            0 => INITIAL,
-            smoothed => ((smoothed >> 3) + self.variation).unsigned_abs(),
+        if self.smoothed == 0 && self.doublings == 0 {
+            return INITIAL;
+        }
+        // TCP_REXMTVAL().
+        let variation = match self.smoothed {
+            0 => UNKNOWN,
+            _ => self.variation,
         };
+        let ticks = ((self.smoothed >> 3) + variation).unsigned_abs();
         (ticks << self.doublings).clamp(LEAST, MOST)
     }
 }
@@ -97,6 +104,18 @@ mod tests {
         assert_eq!(timer.rto(), 3 * SECOND);
         (0..100).for_each(|_| timer.back_off());
         assert_eq!(timer.rto(), 64 * SECOND);
+    }
+
+    /// The seconds between SYNs of 4.4BSD that nothing answers (Stevens, TCP/IP Illustrated volume 1, §18.3).
+    #[test]
+    fn before_a_sample_it_waits_6_24_and_48_seconds() {
+        let mut timer = Coarse::new(Ticks::new(SECOND / 2, 0));
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            waits.push(timer.rto() / SECOND);
+            timer.back_off();
+        }
+        assert_eq!(waits, [6, 24, 48, 64]);
     }
 
     #[test]

@@ -60,6 +60,14 @@ impl Retransmission {
         }
     }
 
+    /// Data is sent for the first time, and a SYN was lost that told no round trip.
+    pub(crate) fn after_lost_syn(&mut self) {
+        match self {
+            Self::Fine(fine) => fine.after_lost_syn(),
+            Self::Coarse(_) => {}
+        }
+    }
+
     /// It ran out: wait twice as long (RFC 6298 §5.5) until there is a sample (Karn).
     pub(crate) fn back_off(&mut self) {
         match self {

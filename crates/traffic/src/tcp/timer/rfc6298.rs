@@ -5,6 +5,9 @@ use delaylab_model::Picos;
 /// Doublings after which the largest time-out is reached, whatever the first was.
 const DOUBLINGS: u32 = 16;
 
+/// §5.7: for the first data after a lost SYN.
+const AFTER_LOST_SYN: Picos = 3_000_000_000_000;
+
 /// The estimate and the back-off.
 #[derive(Debug, Clone)]
 pub(crate) struct Rfc6298 {
@@ -57,6 +60,14 @@ impl Rfc6298 {
 
     pub(crate) fn rto(&self) -> Picos {
         self.rto.saturating_mul(1 << self.doublings).min(self.max)
+    }
+
+    /// §5.7. A sample, as timestamps give one of a SYN that was sent twice, says more.
+    pub(crate) fn after_lost_syn(&mut self) {
+        if self.smoothed.is_none() {
+            self.rto = self.rto.max(AFTER_LOST_SYN).min(self.max);
+            self.doublings = 0;
+        }
     }
 
     pub(crate) fn back_off(&mut self) {
