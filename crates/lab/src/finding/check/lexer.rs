@@ -165,7 +165,8 @@ impl<'a> Lexer<'a> {
             return "";
         }
         let is_counted = word.to_lowercase().ends_with("bit") || ["cell", "cells"].contains(&word);
-        if is_counted && self.rest().starts_with("/s") {
+        let after = self.rest().strip_prefix("/s").filter(|_| is_counted);
+        if after.is_some_and(|after| !after.starts_with(char::is_alphanumeric)) {
             self.at += 2;
         }
         &self.text[start..self.at]

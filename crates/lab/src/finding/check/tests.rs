@@ -38,6 +38,8 @@ fn every_form_is_read() {
     );
     reads("max(acr) ≥ 10 Mbit/s * 2", "max(acr) >= 10Mbit/s * 2");
     same("max(backlog) < 500cells");
+    same("500cells / sd(response) > 0");
+    reads("1cell/sd(response) > 0", "1cell / sd(response) > 0");
     same("iqr(pdv) ≈ 2 * iqr(ipdv) within 100us");
     same("share(pdv > 1ms | wait in [1ms, 100ms], condition!=quiet) < 5%");
     same("share(response <= mean(response) + 500us | size >= 4096B) > 0.95");
