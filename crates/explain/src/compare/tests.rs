@@ -842,6 +842,37 @@ fn what_cannot_be_held_is_an_error() {
     }
 }
 
+/// What a slope counts depends on the levels of its factor, which only the runs have.
+#[test]
+fn a_bound_counts_what_the_statistic_of_these_runs_counts() {
+    let mut sizes = Samples::default();
+    for (trial, bytes) in (0..).zip([64.0, 512.0, 1024.0]) {
+        let level = Level {
+            value: Some(bytes),
+            unit: Some(Unit::Bytes),
+            ..Level::named(format!("{bytes}B"))
+        };
+        let mut stream = stream(trial, "echo", &[]);
+        stream.factors = vec![("size".to_owned(), level)];
+        let recipe = Recipe {
+            packets: 100,
+            path: 1.0 + bytes / 1e4,
+            ..PLAIN
+        };
+        sizes.push(stream, records(recipe), ONE_CLOCK);
+    }
+    let both = Both::new(&sizes, &sizes).unwrap();
+    for bound in ["5ms", "+5ms", "+5", "-3B"] {
+        let text = format!("slope(p50(response) on size) > {bound}");
+        let error = held(&Limit::parse(&text).unwrap(), &both).unwrap_err();
+        assert!(error.contains("counts ns/B, and its bound"), "{error}");
+    }
+    for bound in ["0", "+10%"] {
+        let text = format!("slope(p50(response) on size) > {bound}");
+        assert_eq!(limits(&sizes, &sizes, &text).len(), 1, "{text}");
+    }
+}
+
 /// Losses in a row are one event, which no interval of a share tells from chance; that a path died is certain.
 #[test]
 fn an_outage_to_the_end_is_a_change_and_no_chance() {

@@ -58,6 +58,7 @@ impl Question<'_> {
         let estimate = estimate.map(|estimate| estimate.within(tabled));
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();
+        self.agree(&unit)?;
         let (outcome, reason) = match estimate {
             Some(estimate) => {
                 let outcome = self.outcome(estimate);
@@ -77,6 +78,22 @@ impl Question<'_> {
             outcome,
             reason,
         })
+    }
+
+    /// An error if the bound counts something else than the statistic does. What a slope or a series counts only the
+    /// runs say. Zero fits all, and a change relative to A is a plain number.
+    fn agree(&self, unit: &str) -> Result<(), String> {
+        let (Bound::Value(bound) | Bound::Change(bound)) = &self.limit.bound else {
+            return Ok(());
+        };
+        let of_bound = bound.dimension.to_string();
+        match bound.value == 0.0 || unit == of_bound {
+            true => Ok(()),
+            false => Err(format!(
+                "{} counts {unit}, and its bound {} counts {of_bound}",
+                self.limit.statistic, bound.text
+            )),
+        }
     }
 
     /// Why there is no interval. What is said of delays is said of losses where those are what is asked for.

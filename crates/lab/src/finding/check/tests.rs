@@ -160,7 +160,12 @@ fn errors_say_what_would_do() {
     refuses(
         "share(response > 5B) > 0",
         18,
-        "response counts ns, this bound B",
+        "a number of ns is compared with a number of B",
+    );
+    refuses(
+        "share(backlog > 5ms) > 0",
+        17,
+        "backlog counts bytes, cells or packets",
     );
     refuses(
         "p50(response)",
@@ -578,8 +583,10 @@ fn limits_are_changes_where_they_have_a_sign() {
 fn a_limit_that_is_none_is_pointed_at() {
     for (text, column, says) in [
         ("p99(response) > 10%", 17, "`+10%` for a change"),
-        ("p99(response) > +10", 17, "Write the unit"),
-        ("p99(response) > 5B", 17, "counts ns, this B"),
+        ("p99(response) > +10", 17, "write the unit"),
+        ("p99(response) > 5B", 17, "a number of B"),
+        ("max(backlog) > 5ms", 16, "bytes, cells or packets"),
+        ("max(backlog) > +5ms", 16, "bytes, cells or packets"),
         ("p99 > +10%", 5, "`(` after `p99`"),
         ("response > +10%", 1, "p50(response)"),
         ("p99(respons) > +10%", 5, "did you mean `response`"),
@@ -596,6 +603,9 @@ fn a_limit_that_is_none_is_pointed_at() {
         ("lost == 0", 6, "write what must not be, like `> 0`"),
         ("lost > 1", 8, "this would never fail"),
         ("lost >= 250%", 9, "this would never fail"),
+        ("lost < 0%", 8, "this would never fail"),
+        ("lost > +100%", 8, "this would never fail"),
+        ("share(rtt > 1ms) < -100%", 20, "this would never fail"),
         ("lost < 5", 8, "a share is 0 to 1"),
     ] {
         let error = Limit::parse(text).unwrap_err();

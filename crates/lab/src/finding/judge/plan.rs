@@ -101,7 +101,11 @@ impl Plan {
         measured: &Measured<'_>,
         only_in_fit: bool,
     ) -> Result<(usize, Dimension), NoValue> {
-        let (functional, measure, note) = functional(statistic, selection, measured)?;
+        let Asked {
+            functional,
+            measure,
+            bound,
+        } = asked(statistic, selection, measured)?;
         let streams = selection.streams_of(measure, measured.streams());
         let streams = streams.map_err(NoValue::not_applicable)?;
         let same = |leaf: &Leaf| {
@@ -116,9 +120,14 @@ impl Plan {
             true => NoValue::unknown(why),
             false => NoValue::not_applicable(why),
         })?;
+        let counts = counted_in(measure, &values);
+        let note = match (bound, &counts) {
+            (Some(bound), Ok(counts)) => bound.note(measure, *counts)?,
+            _ => None,
+        };
         let dimension = match functional.is_number() {
             true => Dimension::NUMBER,
-            false => counted_in(measure, &values)?,
+            false => counts?,
         };
         self.leaves.push(Leaf {
             functional,
@@ -246,38 +255,69 @@ pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dim
     }
 }
 
-/// The functional and measure of a statistic, and a note for the reader (the computed bound of a share).
-fn functional(
+/// What a statistic asks for.
+struct Asked {
+    functional: Functional,
+    measure: Measure,
+    /// Of a share.
+    bound: Option<ShareBound>,
+}
+
+struct ShareBound {
+    value: f64,
+    dimension: Dimension,
+    is_computed: bool,
+}
+
+impl ShareBound {
+    /// A note for the reader: the bound, if it is computed. An error, a clause, if it is not of what the measure counts.
+    fn note(&self, measure: Measure, counts: Dimension) -> Result<Option<String>, NoValue> {
+        if self.dimension != counts && self.value != 0.0 {
+            let bound = self.dimension;
+            let why = format!("{measure} counts {counts}, its bound {bound}");
+            return Err(NoValue::unknown(why));
+        }
+        let note = || format!("the bound is {}", counts.format(self.value));
+        Ok(self.is_computed.then(note))
+    }
+}
+
+fn asked(
     statistic: &Statistic,
     selection: &Selection,
     measured: &Measured<'_>,
-) -> Result<(Functional, Measure, Option<String>), NoValue> {
+) -> Result<Asked, NoValue> {
     match &statistic.kind {
         // Treat the mean of a 0-or-1 measure as a share: its interval is correct even if no packet has a 1
         // (with 0 of 1000, up to 3 in 1000 are possible).
-        Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => {
-            let functional = Functional::Share {
+        Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => Ok(Asked {
+            functional: Functional::Share {
                 beyond: Beyond::More,
                 bound: 0.0,
-            };
-            Ok((functional, *measure, None))
-        }
-        Kind::Of(functional, measure) => Ok((*functional, *measure, None)),
+            },
+            measure: *measure,
+            bound: None,
+        }),
+        Kind::Of(functional, measure) => Ok(Asked {
+            functional: *functional,
+            measure: *measure,
+            bound: None,
+        }),
         Kind::Share(measure, beyond, bound) => {
             let too_few = "there are too few packets for the bound of a share";
-            let (bound_value, dimension) = point(bound, selection, measured, too_few)?;
-            let counts = measure.dimension().unwrap_or(dimension);
-            if dimension != counts && bound_value != 0.0 {
-                let why = format!("{measure} counts {counts}, its bound {dimension}");
-                return Err(NoValue::unknown(why));
-            }
-            let functional = Functional::Share {
-                beyond: *beyond,
-                bound: bound_value,
-            };
-            let computed = !matches!(**bound, Value::Number(_));
-            let note = computed.then(|| format!("the bound is {}", counts.format(bound_value)));
-            Ok((functional, *measure, note))
+            let (value, dimension) = point(bound, selection, measured, too_few)?;
+            Ok(Asked {
+                functional: Functional::Share {
+                    beyond: *beyond,
+                    bound: value,
+                },
+                measure: *measure,
+                bound: Some(ShareBound {
+                    value,
+                    dimension,
+                    is_computed: !matches!(**bound, Value::Number(_)),
+                }),
+            })
         }
         Kind::On(..) => Err(NoValue::unknown("a fit has no distribution")),
     }

@@ -1242,6 +1242,7 @@ fn what_series_there_are_not_says_so() {
         ("mean(backlog | probe=echo) > 1cells", NotApplicable, "no factor `probe`"),
         ("mean(response | of=echo) > 1ms", NotApplicable, "no factor `of`"),
         ("mean(backlog | of='s1→s2') > 1B", Undecided, "cannot be held against"),
+        ("share(backlog > 500B | of='s1→s2') > 0", Undecided, "backlog counts cells, its bound B"),
         ("mean(lost_load | case=FIFO) > 100", Undecided, "at least 3 trials"),
     ];
     for (check, verdict, why) in cases {

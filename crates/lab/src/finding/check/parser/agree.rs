@@ -6,26 +6,12 @@ use crate::finding::dimension::{Dimension, format_number};
 use crate::finding::measure::Measure;
 
 impl Parser<'_> {
-    /// An error at `span` if the dimensions are known and differ. Zero fits any dimension.
+    /// An error at `span` if the two values are known to count different things.
     pub(super) fn agree(&self, left: &Value, right: &Value, span: Span) -> Parsed<()> {
-        for (amount, other) in [(left, right), (right, left)] {
-            let other =
-                dimension(other).filter(|it| [Dimension::TIME, Dimension::RATE].contains(it));
-            if let (Some(measure), Some(other)) = (amount_of(amount), other) {
-                let message = format!(
-                    "{measure} counts bytes, cells or packets, and is compared with a number of {other}"
-                );
-                return self.error(span, message);
-            }
+        match conflict(left, right, &|_| None) {
+            None => Ok(()),
+            Some(message) => self.error(span, message),
         }
-        let (Some(a), Some(b)) = (dimension(left), dimension(right)) else {
-            return Ok(());
-        };
-        if a == b || is_zero(left) || is_zero(right) {
-            return Ok(());
-        }
-        let message = format!("{} is compared with {}: write the unit", kind(a), kind(b));
-        self.error(span, message)
     }
 
     /// An error at `span` if the value is a share and the number is none: what is compared with it is always true, or never.
@@ -49,10 +35,36 @@ impl Parser<'_> {
     }
 }
 
+/// Why two values are not compared or added: they are known to count different things. Zero fits any dimension.
+fn conflict(a: &Value, b: &Value, factor: Factors<'_>) -> Option<String> {
+    let (of_a, of_b) = (dimension_on(a, factor), dimension_on(b, factor));
+    for (amount, other) in [(a, of_b), (b, of_a)] {
+        let other = other.filter(|it| [Dimension::TIME, Dimension::RATE].contains(it));
+        if let (Some(measure), Some(other)) = (amount_of(amount), other) {
+            return Some(format!(
+                "{measure} counts bytes, cells or packets, and is compared with a number of {other}"
+            ));
+        }
+    }
+    let (one, other) = of_a.zip(of_b)?;
+    if one == other || is_zero(a) || is_zero(b) {
+        return None;
+    }
+    let advice = match [one, other].contains(&Dimension::NUMBER) {
+        true => ": write the unit",
+        false => "",
+    };
+    Some(format!(
+        "{} is compared with {}{advice}",
+        kind(one),
+        kind(other)
+    ))
+}
+
 /// The measure of a statistic that is an amount: the data say of what, but never a time or a rate.
 fn amount_of(value: &Value) -> Option<Measure> {
     match value {
-        Value::Statistic(statistic) if statistic_dimension(statistic).is_none() => {
+        Value::Statistic(statistic) if of_statistic(statistic, &|_| None).is_none() => {
             match statistic.kind {
                 Kind::Of(_, measure) => Some(measure),
                 _ => None,
@@ -92,12 +104,7 @@ pub(in crate::finding::check) fn wrong_slope(
             }
             pairs.into_iter().find_map(|(a, b)| {
                 let span = slope(a).or_else(|| slope(b))?;
-                let (one, other) = (dimension_on(a, factor)?, dimension_on(b, factor)?);
-                let differ = one != other && !is_zero(a) && !is_zero(b);
-                differ.then(|| {
-                    let message = format!("{} is compared with {}", kind(one), kind(other));
-                    (span, message)
-                })
+                Some((span, conflict(a, b, factor)?))
             })
         })
 }
@@ -125,10 +132,6 @@ fn kind(dimension: Dimension) -> String {
 type Factors<'a> = &'a dyn Fn(&str) -> Option<Dimension>;
 
 /// Dimension of a value; `None` if it depends on the data.
-pub(super) fn dimension(value: &Value) -> Option<Dimension> {
-    dimension_on(value, &|_| None)
-}
-
 fn dimension_on(value: &Value, factor: Factors<'_>) -> Option<Dimension> {
     let dimension = |value| dimension_on(value, factor);
     match value {
@@ -144,11 +147,6 @@ fn dimension_on(value: &Value, factor: Factors<'_>) -> Option<Dimension> {
     }
 }
 
-/// Dimension of a statistic; `None` if it depends on the data.
-pub(super) fn statistic_dimension(statistic: &Statistic) -> Option<Dimension> {
-    of_statistic(statistic, &|_| None)
-}
-
 fn of_statistic(statistic: &Statistic, factor: Factors<'_>) -> Option<Dimension> {
     match &statistic.kind {
         Kind::Of(functional, _) if functional.is_number() => Some(Dimension::NUMBER),
@@ -160,7 +158,7 @@ fn of_statistic(statistic: &Statistic, factor: Factors<'_>) -> Option<Dimension>
     }
 }
 
-pub(super) fn is_zero(value: &Value) -> bool {
+fn is_zero(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.value == 0.0,
         Value::Negative(inner) => is_zero(inner),

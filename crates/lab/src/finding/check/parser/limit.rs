@@ -1,6 +1,5 @@
 //! Parses limits: a statistic, a relation, and a bound. A bound with a sign is a change.
 
-use super::agree::statistic_dimension;
 use super::{Dimension, Parsed, Parser, Token};
 use crate::finding::check::syntax::{Kind, Number, Span, Statistic, Value};
 use crate::finding::check::{Bound, Limit, print};
@@ -64,16 +63,7 @@ impl Parser<'_> {
                 let message = format!("{text} of what? Write `+{text}` for a change from A to B");
                 return self.error(span, message);
             }
-            self.fits(statistic, &number, span)?;
-            if statistic.is_share() && number.value >= 1.0 && !beyond.holds(1.0, number.value) {
-                let message = format!(
-                    "no share is {} {}: this would never fail",
-                    print::sign(beyond),
-                    number.text
-                );
-                return self.error(span, message);
-            }
-            let of = Value::Statistic(statistic.clone());
+            let of = self.limited_by(statistic, &number, beyond, [0.0, 1.0], span)?;
             self.can_be_share(&of, Some(number.value), span)?;
             return Ok(Bound::Value(number));
         };
@@ -81,24 +71,31 @@ impl Parser<'_> {
         if is_percent && !statistic.is_share() {
             return Ok(Bound::Share(number));
         }
-        self.fits(statistic, &number, span)?;
+        self.limited_by(statistic, &number, beyond, [-1.0, 1.0], span)?;
         Ok(Bound::Change(number))
     }
 
-    /// An error at `span` if statistic and number have different dimensions. Zero fits any dimension.
-    fn fits(&self, statistic: &Statistic, number: &Number, span: Span) -> Parsed<()> {
-        let counts = statistic_dimension(statistic);
-        match counts.filter(|&counts| counts != number.dimension && number.value != 0.0) {
-            None => Ok(()),
-            Some(_) if number.dimension == Dimension::NUMBER => {
-                let text = &number.text;
-                self.error(span, format!("`{text}` of what? Write the unit"))
-            }
-            Some(counts) => {
-                let message = format!("{statistic} counts {counts}, this {}", number.dimension);
-                self.error(span, message)
-            }
+    /// The statistic as a value. An error at `span` if the number counts something else, or if the statistic is a share
+    /// and nothing within `ends` is beyond the number.
+    fn limited_by(
+        &self,
+        statistic: &Statistic,
+        number: &Number,
+        beyond: Beyond,
+        ends: [f64; 2],
+        span: Span,
+    ) -> Parsed<Value> {
+        let of = Value::Statistic(statistic.clone());
+        self.agree(&of, &Value::Number(number.clone()), span)?;
+        if statistic.is_share() && !ends.iter().any(|&end| beyond.holds(end, number.value)) {
+            let message = format!(
+                "no share is {} {}: this would never fail",
+                print::sign(beyond),
+                number.text
+            );
+            return self.error(span, message);
         }
+        Ok(of)
     }
 }
 

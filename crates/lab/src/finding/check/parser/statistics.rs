@@ -1,6 +1,5 @@
 //! Parses statistics with their measures and selectors.
 
-use super::agree::{dimension, is_zero};
 use super::{Parsed, Parser};
 use crate::finding::check::lexer::Token;
 use crate::finding::check::syntax::{
@@ -153,14 +152,12 @@ impl Parser<'_> {
         let start = self.span();
         let bound = self.sum()?;
         let bound = self.value(bound)?;
-        let of_measure = measure.dimension();
-        match of_measure.zip(dimension(&bound)) {
-            Some((a, b)) if a != b && !is_zero(&bound) => {
-                let message = format!("{measure} counts {a}, this bound {b}");
-                return self.error(self.since(start), message);
-            }
-            _ => {}
-        }
+        let value = Value::Statistic(Statistic {
+            kind: Kind::Of(Functional::Max, measure),
+            selectors: Vec::new(),
+            of: start,
+        });
+        self.agree(&value, &bound, self.since(start))?;
         Ok((beyond, bound))
     }
 
