@@ -1,11 +1,15 @@
 //! How likely a planned run is to decide a finding, from the results of an earlier run.
 //!
-//! Each comparison of the earlier run has a value and an interval. With k times as many observations the next interval
-//! is 1/√k as wide. The next value varies around the earlier one, with the errors of both runs: this is the
-//! *assurance* of O'Hagan, Stevens and Campbell (2005), not the power at a value assumed to be true. The comparisons
-//! of one claim are treated as independent.
+//! Each comparison of the earlier run has a value and an interval, whose two ends may be at different distances. With k
+//! times as many observations each distance is 1/√k as long. The next value varies around the earlier one, with the
+//! errors of both runs: this is the *assurance* of O'Hagan, Stevens and Campbell (2005), not the power at a value assumed
+//! to be true. The comparisons of one claim are treated as independent.
+//!
+//! A share of which no value was an example has the interval of the rule of three, 0 to 3/n. What is drawn there is the
+//! next count: the number to expect in n values is exponential with mean 1, so that at least j come among k·n values with
+//! a chance of (k/(k+1))^j. The interval of a count is that of Wilson's score, and of none again 0 to 3/(k·n).
 
-use super::check::Claim;
+use super::check::{Claim, Value};
 use super::entry::Finding;
 use super::verdict::{Compared, ComparisonScale, Judged, Part, Verdict};
 use delaylab_stats::tail::{normal_below, normal_quantile};
@@ -109,52 +113,125 @@ fn of_claim<'a>(
         }
         Claim::Not(inner) => of_claim(inner, compared, scale).not(),
         Claim::Compare(comparison) => {
-            let each = compared.take(comparison.rest.len());
-            Forecast::all(each.map(|compared| of_comparison(compared, scale)))
+            let lefts = std::iter::once(&comparison.first);
+            let lefts = lefts.chain(comparison.rest.iter().map(|(_, right)| right));
+            let sides = lefts.zip(comparison.rest.iter().map(|(_, right)| right));
+            let each = sides.zip(compared);
+            Forecast::all(each.map(|(sides, compared)| of_comparison(sides, compared, scale)))
         }
     }
 }
 
-fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
-    let as_before = || match compared.verdict {
-        Verdict::True => Forecast {
-            is_true: 1.0,
-            ..Forecast::UNKNOWN
-        },
-        Verdict::False => Forecast {
-            is_false: 1.0,
-            ..Forecast::UNKNOWN
-        },
-        Verdict::Undecided | Verdict::NotApplicable => Forecast::UNKNOWN,
-    };
-    // Ratios are compared on a logarithmic scale.
-    let on_scale = |x: f64| match compared.by {
-        ComparisonScale::Difference => x,
-        // No ratio is below 0, though a share of more than all may be allowed.
-        ComparisonScale::Ratio => x.max(0.0).ln(),
-    };
-    let (Some(value), Some(low), Some(high)) = (compared.value, compared.low, compared.high) else {
-        return as_before();
-    };
-    let [value, low, high] = [value, low, high].map(on_scale);
-    let error = (high - low) / 2.0 / normal_quantile(0.975);
+fn of_comparison(sides: (&Value, &Value), compared: &Compared, scale: Scale) -> Forecast {
     let times = if compared.repeats_differ {
         scale.repeats
     } else {
         scale.packets
     };
-    let next = error / times.sqrt();
-    if !next.is_finite() || next <= 0.0 {
-        return as_before();
-    }
-    let reach = next * normal_quantile(0.975);
-    let spread = error.hypot(next);
-    let below = |x: f64| normal_below((x - value) / spread);
-    let above = compared.above.map_or(f64::NEG_INFINITY, on_scale);
-    let under = compared.below.map_or(f64::INFINITY, on_scale);
+    let Some(found) = Found::new(sides, compared) else {
+        return match compared.verdict {
+            Verdict::True => Forecast {
+                is_true: 1.0,
+                ..Forecast::UNKNOWN
+            },
+            Verdict::False => Forecast {
+                is_false: 1.0,
+                ..Forecast::UNKNOWN
+            },
+            Verdict::Undecided | Verdict::NotApplicable => Forecast::UNKNOWN,
+        };
+    };
+    let above = (compared.above).map_or([0.0, 1.0], |bound| found.chances(bound, times));
+    let below = (compared.below).map_or([1.0, 0.0], |bound| found.chances(bound, times));
     Forecast {
-        is_true: (below(under - reach) - below(above + reach)).max(0.0),
-        is_false: below(above - reach) + 1.0 - below(under + reach),
+        is_true: (below[0] + above[1] - 1.0).max(0.0),
+        is_false: (above[0] + below[1]).min(1.0),
+    }
+}
+
+/// What an earlier run found: a value, and how far the ends of its interval are from it.
+struct Found {
+    by: ComparisonScale,
+    value: f64,
+    down: f64,
+    up: f64,
+    /// Is it a share of which no value, or every value, was an example, and a constant?
+    is_unseen: bool,
+}
+
+impl Found {
+    /// `None` where there is no interval, or nothing varies.
+    fn new((left, right): (&Value, &Value), compared: &Compared) -> Option<Self> {
+        let on_scale = |x| on_scale(compared.by, x);
+        let value = on_scale(compared.value?);
+        let down = (value - on_scale(compared.low?)).max(0.0);
+        let up = (on_scale(compared.high?) - value).max(0.0);
+        let is_edge = |side: &Value, value: Option<f64>| {
+            let is_share = matches!(side, Value::Statistic(statistic) if statistic.is_share());
+            is_share && [Some(0.0), Some(1.0)].contains(&value)
+        };
+        let is_edge = is_edge(left, compared.left) || is_edge(right, compared.right);
+        let found = Self {
+            by: compared.by,
+            value,
+            down,
+            up,
+            is_unseen: is_edge && down.min(up) == 0.0,
+        };
+        let width = down + up;
+        (width.is_finite() && width > 0.0).then_some(found)
+    }
+
+    /// The chances that the interval of a run so many times as large is all below a bound, and all above it.
+    fn chances(&self, bound: f64, times: f64) -> [f64; 2] {
+        let distance = on_scale(self.by, bound) - self.value;
+        if !self.is_unseen {
+            let shrunk = times.sqrt();
+            let (down, up) = (self.down / shrunk, self.up / shrunk);
+            let below = |distance: f64| self.is_below(distance, times);
+            return [below(distance - up), 1.0 - below(distance + down)];
+        }
+        if self.up > 0.0 {
+            next_count(distance / self.up, times)
+        } else {
+            let [nearer, beyond] = next_count(-distance / self.down, times);
+            [beyond, nearer]
+        }
+    }
+
+    /// The chance that the next value is less than the earlier one and this.
+    fn is_below(&self, distance: f64, times: f64) -> f64 {
+        let reach = if distance > 0.0 { self.up } else { self.down };
+        let error = reach / normal_quantile(0.975);
+        let spread = error.hypot(error / times.sqrt());
+        match spread > 0.0 {
+            true => normal_below(distance / spread),
+            false => f64::from(distance > 0.0),
+        }
+    }
+}
+
+/// With none in the values of an earlier run, whose interval ends at 1: the chances that the interval of `times` as many
+/// values ends below `bound`, and that it begins above.
+fn next_count(bound: f64, times: f64) -> [f64; 2] {
+    const UNSEEN: f64 = 3.0;
+    if bound < 0.0 {
+        return [0.0, 1.0];
+    }
+    let at_least = |count: f64| (times / (times + 1.0)).powf(count);
+    let expected = UNSEEN * times * bound;
+    let reach = normal_quantile(0.975) * expected.sqrt();
+    let none_is_below = if expected > UNSEEN { 1.0 } else { 0.0 };
+    let first_not_below = (expected - reach).ceil().max(none_is_below);
+    let first_above = (expected + reach).floor() + 1.0;
+    [1.0 - at_least(first_not_below), at_least(first_above)]
+}
+
+/// Ratios are compared on a logarithmic scale. None is below 0, though a share of more than all may be allowed.
+fn on_scale(by: ComparisonScale, x: f64) -> f64 {
+    match by {
+        ComparisonScale::Difference => x,
+        ComparisonScale::Ratio => x.max(0.0).ln(),
     }
 }
 
@@ -184,6 +261,16 @@ mod tests {
             verdict: Verdict::Undecided,
             reason: String::new(),
         }
+    }
+
+    /// Of a comparison with this check's two sides.
+    fn forecast_of(check: &str, compared: &Compared, scale: Scale) -> Forecast {
+        let claim = crate::finding::Check::parse(check).unwrap().claim;
+        of_claim(&claim, &mut std::iter::once(compared), scale)
+    }
+
+    fn of_comparison(compared: &Compared, scale: Scale) -> Forecast {
+        forecast_of("p50(response) > 1ms", compared, scale)
     }
 
     fn times(packets: f64) -> Scale {
@@ -252,6 +339,68 @@ mod tests {
         assert_eq!(of_comparison(&largest, times(2.0)).is_true, 1.0);
         largest.verdict = Verdict::Undecided;
         assert_eq!(of_comparison(&largest, times(2.0)).decided(), 0.0);
+    }
+
+    /// Of none of 1000 lost, the interval ends at 3/1000. As many packets again cannot end it below 1/1000; ten times as
+    /// many do with at most 3 lost, thirty times with at most 19.
+    #[test]
+    fn what_was_never_seen_is_counted() {
+        let none = |share: f64, bound: f64, reach: [f64; 2]| Compared {
+            left: Some(share),
+            right: Some(bound),
+            low: Some(share - bound - reach[0]),
+            high: Some(share - bound + reach[1]),
+            ..compared(share - bound, 0.0, None, Some(0.0))
+        };
+        let lost = none(0.0, 1e-3, [0.0, 3e-3]);
+        let check = "share(lost > 0) < 0.1 %";
+        for (k, is_true) in [
+            (1.0, 0.0),
+            (10.0, 1.0 - (10.0_f64 / 11.0).powi(4)),
+            (30.0, 1.0 - (30.0_f64 / 31.0).powi(20)),
+        ] {
+            let forecast = forecast_of(check, &lost, times(k));
+            assert!(
+                (forecast.is_true - is_true).abs() < 1e-9,
+                "{k}: {forecast:?}"
+            );
+        }
+        // All that arrived is the same the other way round.
+        let all = Compared {
+            above: Some(0.0),
+            below: None,
+            ..none(1.0, 0.999, [3e-3, 0.0])
+        };
+        let mirrored = forecast_of("share(response > 0) > 99.9 %", &all, times(10.0));
+        let forecast = forecast_of(check, &lost, times(10.0));
+        assert!((mirrored.is_true - forecast.is_true).abs() < 1e-9);
+        assert!((mirrored.is_false - forecast.is_false).abs() < 1e-9);
+        // Even one packet shows that some are lost.
+        let any = Compared {
+            above: Some(0.0),
+            below: None,
+            ..none(0.0, 0.0, [0.0, 3e-3])
+        };
+        let forecast = forecast_of("mean(lost) > 0", &any, times(1.0));
+        assert_eq!((forecast.is_true, forecast.is_false), (0.5, 0.0));
+    }
+
+    /// Of 10 ms, between 9 and 20, the next upper end is as far from its value again: 15 ms are out of reach.
+    #[test]
+    fn an_interval_reaches_further_to_one_side() {
+        let skewed = Compared {
+            low: Some(-6.0),
+            high: Some(5.0),
+            ..compared(-5.0, 0.0, None, Some(0.0))
+        };
+        let chances = [1.0, 4.0, 100.0].map(|k| of_comparison(&skewed, times(k)));
+        assert!(chances[0].is_true < 0.01, "{chances:?}");
+        assert!(chances[2].is_true > 0.7, "{chances:?}");
+        // To the other side an end is near, and a bound there is seldom passed.
+        assert!(
+            chances.iter().all(|chance| chance.is_false < 0.25),
+            "{chances:?}"
+        );
     }
 
     #[test]
