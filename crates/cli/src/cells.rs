@@ -30,6 +30,9 @@ const LEAST_ICMP: u32 = 12;
 const LEAST_UDP: [u32; 2] = [44, 60];
 /// Ethernet pads smaller IP packets to this (RFC 894): their delay does not rise with size.
 const LEAST_ON_ETHERNET: u32 = 46;
+/// From the smallest to the largest packet: two cells, which are more sizes than a search for steps needs.
+const LEAST_RANGE: u32 = 2 * CELL_PAYLOAD;
+const _: () = assert!(LEAST_RANGE as usize >= LEAST_SIZES);
 /// Larger packets hardly any line takes.
 const LARGEST: u32 = 9188;
 
@@ -116,7 +119,14 @@ fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u3
     let headers = args.method.ip_size(v6, 0).unwrap_or(0);
     let least = (headers + payload).max(LEAST_ON_ETHERNET);
     let least = args.min_size.unwrap_or(least);
-    let most = args.max_size.unwrap_or(least + CELLS * CELL_PAYLOAD);
+    if least > LARGEST - LEAST_RANGE {
+        return Err(Failed::usage(format!(
+            "--min-size {least}B: no more than {}B, so that steps of {CELL_PAYLOAD} B show up to {LARGEST} B",
+            LARGEST - LEAST_RANGE
+        )));
+    }
+    let five_cells = (least + CELLS * CELL_PAYLOAD).min(LARGEST);
+    let most = args.max_size.unwrap_or(five_cells);
     if least < headers {
         return Err(Failed::usage(format!(
             "--min-size {least}B: the headers alone have {headers} B"
@@ -127,11 +137,11 @@ fn sizes(args: &CellsArgs, v6: bool, with_key: bool) -> Result<RangeInclusive<u3
             "--max-size {most}B: no more than {LARGEST} B, and cells show best over a few of them"
         )));
     }
-    if most < least || ((most - least) as usize) < LEAST_SIZES.max(2 * CELL_PAYLOAD as usize) {
+    if most < least + LEAST_RANGE {
         return Err(Failed::usage(format!(
             "from {least} B to {most} B is too little to see steps of {CELL_PAYLOAD} B: let --max-size be at \
              least {}B",
-            least + 2 * CELL_PAYLOAD
+            least + LEAST_RANGE
         )));
     }
     Ok(least..=most)
@@ -171,4 +181,34 @@ repeats = {REPEATS}
         method = args.method.name(),
         wait = write_duration(args.wait),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    fn sizes_of(words: &str) -> Result<RangeInclusive<u32>, String> {
+        let words = format!("delaylab cells 192.0.2.7 {words}");
+        let args = Cli::try_parse_from(words.split_whitespace()).unwrap();
+        let Command::Cells(args) = args.command else {
+            panic!("{words}");
+        };
+        sizes(&args, false, false).map_err(|failed| failed.message)
+    }
+
+    #[test]
+    fn packets_are_no_larger_than_lines_take() {
+        assert_eq!(sizes_of(""), Ok(46..=286));
+        assert_eq!(sizes_of("--min-size 9000B"), Ok(9000..=LARGEST));
+        for least in [9100_u32, u32::MAX] {
+            let refused = sizes_of(&format!("--min-size {least}B")).unwrap_err();
+            assert!(
+                refused.contains(&format!("--min-size {least}B: no more than 9092B")),
+                "{refused}"
+            );
+        }
+    }
 }
