@@ -15,6 +15,7 @@ use delaylab_model::trial::{
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::run::State;
+use delaylab_store::trial_row::TrialRow;
 use delaylab_store::verify::{Mismatch, Verified};
 
 const START: Nanos = 1_000 * SECOND;
@@ -26,6 +27,27 @@ pub struct Sample {
     pub facts: ProbeFacts,
     pub records: Vec<Record>,
     pub summary: Summary,
+}
+
+/// A trial as runs keep it, without levels and figures.
+pub fn trial_row() -> TrialRow {
+    TrialRow {
+        trial: 0,
+        probe: 0,
+        probe_name: "echo".to_owned(),
+        method: Method::Udp,
+        repeat: 0,
+        position: 0,
+        started_utc: None,
+        duration: 0,
+        host: HostCondition::Normal,
+        seed: 0,
+        valid: true,
+        warmup: 0,
+        facts: ProbeFacts::default(),
+        factors: Vec::new(),
+        figures: Vec::new(),
+    }
 }
 
 impl Sample {

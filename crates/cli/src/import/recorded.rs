@@ -8,6 +8,7 @@ use delaylab_explain::import::{
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
 use delaylab_model::experiment::WorldName;
+use delaylab_model::method::Method;
 use delaylab_model::probe::HostCondition;
 use delaylab_model::record::Record;
 use delaylab_model::trial::{Delivery, ProbeFacts, StampPoint};
@@ -126,41 +127,63 @@ fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String
         .iter()
         .filter(|said| said.stream == index);
     let said: Vec<&PrintedFigure> = said.collect();
+    let method = found.imported.streams[index].method;
     for (name, value) in &mut figures {
-        let own = said
-            .iter()
-            .find(|said| column(said.what) == Some(name.as_str()));
-        *value = own.map(|said| said.value);
+        *value = match name.as_str() {
+            "lost" => lost(&said),
+            _ => (said.iter())
+                .find_map(|said| column(said, method).filter(|(column, _)| column == name))
+                .map(|(_, value)| value),
+        };
     }
-    set_lost(&mut figures, &said);
     figures
 }
 
-/// Some say what share was lost, and of how many.
-fn set_lost(figures: &mut [(String, Option<f64>)], said: &[&PrintedFigure]) {
-    let share = said.iter().find(|said| said.what == Figure::LossShare);
-    let known = |name: &str| figures.iter().find(|(column, _)| column == name);
-    let sent = known("sent").and_then(|(_, sent)| *sent);
-    let lost = share
-        .zip(sent)
-        .map(|(share, sent)| (share.value * sent).round());
-    if let Some((_, value @ None)) = figures.iter_mut().find(|(column, _)| column == "lost") {
-        *value = lost;
-    }
+/// How many were lost. A share is of whole per cent with some tools, so what came is asked first; with copies more may
+/// have come than were sent.
+fn lost(said: &[&PrintedFigure]) -> Option<f64> {
+    let figure = |what: Figure| {
+        let found = said.iter().find(|said| said.what == what);
+        found.map(|said| said.value)
+    };
+    let sent = figure(Figure::Sent);
+    let missing = || Some(sent? - figure(Figure::Received)?).filter(|&lost| lost >= 0.0);
+    let of_share = || Some((figure(Figure::LossShare)? * sent?).round());
+    figure(Figure::Lost).or_else(missing).or_else(of_share)
 }
 
-/// The column of a figure that some tools print and packets have, too.
-const fn column(figure: Figure) -> Option<&'static str> {
-    match figure {
-        Figure::Sent => Some("sent"),
-        Figure::Received => Some("received"),
-        Figure::Lost => Some("lost"),
-        Figure::Of(Delay::RoundTrip, Statistic::Min) => Some("round_trip_min_ns"),
-        Figure::Of(Delay::RoundTrip, Statistic::Mean) => Some("round_trip_mean_ns"),
-        Figure::Of(Delay::RoundTrip, Statistic::Max) => Some("round_trip_max_ns"),
-        Figure::Of(Delay::RoundTrip, Statistic::Deviation) => Some("round_trip_sd_ns"),
-        _ => None,
-    }
+/// The column and value of a figure that some tools print and packets have, too.
+fn column(said: &PrintedFigure, method: Method) -> Option<(String, f64)> {
+    let (delay, statistic) = match said.what {
+        Figure::Sent => return Some(("sent".to_owned(), said.value)),
+        Figure::Received => return Some(("received".to_owned(), said.value)),
+        Figure::Of(delay, statistic) => (delay, statistic),
+        _ => return None,
+    };
+    let (delay, times) = match (delay, method) {
+        // Frames go one way.
+        (Delay::RoundTrip, Method::Frame) | (Delay::Send, _) => ("forward", 1.0),
+        (Delay::RoundTrip, _) => ("round_trip", 1.0),
+        (Delay::HalfRoundTrip, _) => ("round_trip", 2.0),
+        (Delay::Receive, _) => ("return", 1.0),
+        (Delay::Server | Delay::Variation, _) => return None,
+    };
+    let statistic = match statistic {
+        Statistic::Min => "min",
+        Statistic::Mean => "mean",
+        Statistic::Median => "p50",
+        Statistic::Quantile(q) => match (q * 1000.0).round() as u32 {
+            500 => "p50",
+            900 => "p90",
+            990 => "p99",
+            999 => "p999",
+            _ => return None,
+        },
+        Statistic::Max => "max",
+        Statistic::Deviation => "sd",
+        Statistic::Last => return None,
+    };
+    Some((format!("{delay}_{statistic}_ns"), said.value * times))
 }
 
 /// Real time minus the clock of the records; `None` where they have none that is known.
@@ -260,4 +283,79 @@ fn said(imported: &Imported) -> Vec<Value> {
         })
     });
     said.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_explain::import;
+
+    /// The figures of a file without packets.
+    fn figures_of(text: &str) -> impl Fn(&str) -> Option<f64> {
+        let found = ImportedFile {
+            file: "f".to_owned(),
+            imported: import::read(text.as_bytes(), None).unwrap(),
+            disagreements: Vec::new(),
+        };
+        let stream = &found.imported.streams[0];
+        assert!(stream.records.is_empty(), "{text}");
+        let summary = SummaryBuilder::new(stream.facts, EXACT_LIMIT).finish();
+        let figures = figures(&found, 0, &summary);
+        move |name| {
+            let found = figures.iter().find(|(column, _)| column == name);
+            found.unwrap_or_else(|| panic!("no {name}")).1
+        }
+    }
+
+    #[test]
+    fn what_was_lost_is_what_was_sent_and_did_not_come() {
+        for (text, lost) in [
+            (
+                "h : xmt/rcv/%loss = 1000/997/0%, min/avg/max = 1.0/1.1/1.2\n",
+                Some(3.0),
+            ),
+            ("h : xmt/rcv/%loss = 1000/991/0%\n", Some(9.0)),
+            (
+                "h : xmt/rcv/%return = 1000/1001/100%, min/avg/max = 1.0/1.1/1.2\n",
+                None,
+            ),
+            (
+                "PING h (10.0.0.1): 56 data bytes\n\n--- h ping statistics ---\n\
+              1000 packets transmitted, 997 packets received, 0% packet loss\n",
+                Some(3.0),
+            ),
+        ] {
+            assert_eq!(figures_of(text)("lost"), lost, "{text}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_said_of_delays_is_kept() {
+        let owping = "--- owping statistics from [a]:1 to [b]:2 ---\n\
+            10 sent, 0 lost (0.000%), 0 duplicates\n\
+            one-way delay min/median/max = 0.202/0.4/0.582 ms, (err=0.628 ms)\n";
+        let figure = figures_of(owping);
+        assert_eq!(figure("forward_p50_ns"), Some(400_000.0));
+        assert_eq!(figure("round_trip_min_ns"), None);
+        let twping = "--- twping statistics from [a]:1 to [b]:2 ---\n\
+            10 sent, 0 lost (0.000%), 0 send duplicates, 0 reflect duplicates\n\
+            round-trip time min/median/max = 0.777/1/1.16 ms, (err=0.628 ms)\n\
+            send time min/median/max = 0.3/0.4/0.5 ms, (err=0.628 ms)\n\
+            reflect time min/median/max = 0.4/0.5/0.6 ms, (err=0.628 ms)\n";
+        let figure = figures_of(twping);
+        for (name, value) in [
+            ("round_trip_p50_ns", 1e6),
+            ("forward_min_ns", 3e5),
+            ("return_max_ns", 6e5),
+        ] {
+            assert_eq!(figure(name), Some(value), "{name}");
+        }
+        let sockperf = "sockperf: [Valid Duration] RunTime=0.540 sec; SentMessages=10; ReceivedMessages=9\n\
+            sockperf: ====> avg-latency=65.955 (std-dev=82.226)\n\
+            sockperf: ---> percentile 99.000 =  123.901\n";
+        let figure = figures_of(sockperf);
+        assert_eq!(figure("round_trip_p99_ns"), Some(247_802.0));
+        assert_eq!(figure("lost"), Some(1.0));
+    }
 }

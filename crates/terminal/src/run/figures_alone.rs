@@ -6,7 +6,7 @@ use delaylab_view::run::figures_alone::FiguresAlone;
 
 pub(super) fn section(figures: &FiguresAlone, style: &Style) -> String {
     let mut table = Table::default();
-    let heads = figures.heads.iter().map(|head| Cell::new(*head));
+    let heads = figures.heads.iter().map(Cell::new);
     let heads = [Cell::left("stream")].into_iter().chain(heads);
     table.row(heads.map(Cell::dim));
     for (stream, cells) in &figures.rows {

@@ -119,25 +119,14 @@ impl RunData {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use delaylab_model::method::Method;
+    use crate::samples::trial_row;
     use delaylab_model::plan::Level;
-    use delaylab_model::probe::HostCondition;
     use delaylab_model::trial::ProbeFacts;
 
     fn row(trial: u32, factors: [(&str, &str); 2], trace_hash: u64) -> TrialRow {
         TrialRow {
             trial,
-            probe: 0,
-            probe_name: "echo".to_owned(),
-            method: Method::Udp,
-            repeat: 0,
             position: trial,
-            started_utc: None,
-            duration: 0,
-            host: HostCondition::Normal,
-            seed: 0,
-            valid: true,
-            warmup: 0,
             facts: ProbeFacts {
                 trace_hash: Some(trace_hash),
                 ..ProbeFacts::default()
@@ -145,7 +134,7 @@ mod tests {
             factors: factors
                 .map(|(name, level)| (name.to_owned(), Level::named(level)))
                 .to_vec(),
-            figures: Vec::new(),
+            ..trial_row()
         }
     }
 

@@ -9,31 +9,49 @@ use delaylab_store::trial_row::TrialRow;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FiguresAlone {
     /// What its columns are: those of which anything is known.
-    pub heads: Vec<&'static str>,
+    pub heads: Vec<String>,
     /// The name of each stream, and a cell for each column.
     pub rows: Vec<(String, Vec<String>)>,
 }
 
-/// Round trips, as trials have them and as they are headed.
-const ROUND_TRIPS: [(&str, &str); 4] = [
-    ("round_trip_min_ns", "round trip min"),
-    ("round_trip_mean_ns", "mean"),
-    ("round_trip_sd_ns", "sd"),
-    ("round_trip_max_ns", "max"),
+/// Delays, as trials have them and as they are headed.
+const DELAYS: [(&str, &str); 3] = [
+    ("round_trip", "round trip"),
+    ("forward", "forward"),
+    ("return", "return"),
 ];
+const STATISTICS: [&str; 8] = ["min", "mean", "sd", "p50", "p90", "p99", "p999", "max"];
 
 impl FiguresAlone {
     /// Of the streams of a run that has no packets; nothing where nothing was said of them either.
     pub(super) fn new(rows: &[TrialRow]) -> Option<Self> {
-        let is_known = |name: &&str| rows.iter().any(|row| row.figure(name).is_some());
-        let counts = ["sent", "lost"].into_iter().filter(is_known);
+        let is_known = |name: &str| rows.iter().any(|row| row.figure(name).is_some());
+        // What came tells more only where what was lost does not follow from it.
+        let untold =
+            |row: &TrialRow| row.figure("lost").is_none() && row.figure("received").is_some();
+        let is_shown = |name: &&str| match *name {
+            "received" => rows.iter().any(untold),
+            name => is_known(name),
+        };
+        let counts = ["sent", "received", "lost"].into_iter().filter(is_shown);
         let counts: Vec<&str> = counts.collect();
-        let times = ROUND_TRIPS.into_iter().filter(|(name, _)| is_known(name));
-        let times: Vec<_> = times.collect();
-        let heads = counts
-            .iter()
-            .copied()
-            .chain(times.iter().map(|(_, head)| *head));
+        let times: Vec<(String, String)> = DELAYS
+            .into_iter()
+            .flat_map(|delay| {
+                let known = STATISTICS
+                    .into_iter()
+                    .map(|it| (format!("{}_{it}_ns", delay.0), it));
+                let known = known.filter(|(name, _)| is_known(name)).enumerate();
+                known
+                    .map(move |(place, (name, statistic))| match place {
+                        0 => (name, format!("{} {statistic}", delay.1)),
+                        _ => (name, statistic.to_owned()),
+                    })
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let heads = counts.iter().map(|name| (*name).to_owned());
+        let heads = heads.chain(times.iter().map(|(_, head)| head.clone()));
         let cells = |row: &TrialRow| {
             let counts = counts.iter().map(|name| count(row, name));
             let times = times.iter().map(|(name, _)| row.figure(name));
@@ -54,5 +72,47 @@ fn count(row: &TrialRow, name: &str) -> String {
         (Some(lost), Some(sent)) if name == "lost" => format_part(lost as u64, sent as u64),
         (Some(count), _) => (count as u64).to_string(),
         (None, _) => UNKNOWN.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::samples::trial_row;
+
+    #[test]
+    fn all_that_is_known_has_a_column() {
+        let row = |known: &[(&str, f64)]| TrialRow {
+            figures: (known.iter())
+                .map(|(name, value)| ((*name).to_owned(), Some(*value)))
+                .collect(),
+            ..trial_row()
+        };
+        let both = row(&[
+            ("sent", 10.0),
+            ("received", 9.0),
+            ("lost", 1.0),
+            ("round_trip_p50_ns", 1e6),
+            ("round_trip_max_ns", 2e6),
+            ("forward_min_ns", 3e5),
+            ("forward_p50_ns", 4e5),
+        ]);
+        let shown = FiguresAlone::new(std::slice::from_ref(&both)).unwrap();
+        let heads = [
+            "sent",
+            "lost",
+            "round trip p50",
+            "max",
+            "forward min",
+            "p50",
+        ];
+        assert_eq!(shown.heads, heads);
+        assert_eq!(shown.rows[0].1[1], "10 %");
+        // Of one nothing tells how many were lost.
+        let copies = row(&[("sent", 10.0), ("received", 11.0)]);
+        let shown = FiguresAlone::new(&[both, copies]).unwrap();
+        assert_eq!(shown.heads[..3], ["sent", "received", "lost"]);
+        assert_eq!(shown.rows[1].1[..3], ["10", "11", UNKNOWN]);
     }
 }

@@ -125,7 +125,10 @@ fn summary(run: &RunData) -> Markup {
 
 /// What another tool said of its streams, where the run has no packets.
 fn figures_alone(figures: &FiguresAlone) -> Markup {
-    let heads = figures.heads.iter().map(|head| (*head, Column::Figures));
+    let heads = figures
+        .heads
+        .iter()
+        .map(|head| (head.as_str(), Column::Figures));
     let mut table = Table::new([("stream", Column::Words)].into_iter().chain(heads));
     for (stream, cells) in &figures.rows {
         table.row([stream].into_iter().chain(cells).cloned().collect());
