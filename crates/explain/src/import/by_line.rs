@@ -26,6 +26,24 @@ pub fn by_line<T>(
     imported
 }
 
+/// The same of a file that may hold the output of several calls of a tool, where what is known of a call tells that a
+/// line is of the next one.
+pub fn by_turns<C: Default>(
+    input: Input<'_>,
+    format: &'static Format,
+    ends_before: impl Fn(&C, &str) -> bool,
+    take: impl Fn(&mut C, &str) -> bool,
+    finish: impl Fn(C, &mut Imported),
+) -> Imported {
+    let take = |call: &mut C, line: &str, imported: &mut Imported| {
+        if ends_before(call, line) {
+            finish(std::mem::take(call), imported);
+        }
+        take(call, line)
+    };
+    by_line(input, format, C::default(), take, &finish)
+}
+
 /// The same of a file that may hold the output of several calls of a tool. A line that begins a call ends the one
 /// before; lines before the first such line are of a call whose beginning is missing.
 pub fn by_call<C: Default>(

@@ -14,7 +14,7 @@
 //! Replies go to standard output and the summary to standard error, so that it may stand before
 //! them. hping3 counts from 0. What it says it received has errors and copies in it.
 
-use super::by_line::by_line;
+use super::by_line::by_turns;
 use super::decimal;
 use super::figure::{Figure, Statistic, min_avg_max};
 use super::order::Unwrap;
@@ -43,13 +43,13 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let line = |call: &mut Call, line: &str, imported: &mut Imported| {
-        if call.ends_before(line) {
-            std::mem::take(call).finish(imported);
-        }
-        call.line(line)
-    };
-    Ok(by_line(input, &FORMAT, Call::default(), line, Call::finish))
+    Ok(by_turns(
+        input,
+        &FORMAT,
+        Call::ends_before,
+        Call::line,
+        Call::finish,
+    ))
 }
 
 #[derive(Default)]

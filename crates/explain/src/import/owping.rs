@@ -20,7 +20,7 @@
 //! s, and 0 as that of the receiver is a packet that was lost. Other times have the unit of `-n`, and none where
 //! that is seconds. Medians are of owping's buckets, 0.1 ms wide.
 
-use super::by_line::by_line;
+use super::by_line::by_turns;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
@@ -56,29 +56,13 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    Ok(by_line(
+    Ok(by_turns(
         input,
         &FORMAT,
-        Session::default(),
-        line,
+        Session::ends_before,
+        Session::line,
         Session::finish,
     ))
-}
-
-/// Takes a line. Those of packets stand before the summary of their session.
-fn line(session: &mut Session, line: &str, imported: &mut Imported) -> bool {
-    let line = line.trim();
-    if let Some(heading) = Heading::read(line) {
-        if session.heading.is_some() {
-            std::mem::take(session).finish(imported);
-        }
-        session.heading = Some(heading);
-        return true;
-    }
-    if line.starts_with("seq_no=") && session.counts.is_some() {
-        std::mem::take(session).finish(imported);
-    }
-    session.line(line)
 }
 
 /// Between whom.
@@ -138,15 +122,40 @@ pub fn since_1970(stamp: u64) -> Option<Nanos> {
 struct Session {
     heading: Option<Heading>,
     packets: Packets,
-    /// Do its packets have times of day?
-    dated: bool,
+    /// The number of the first packet that has a time of day, and that time.
+    dated: Option<(u64, Nanos)>,
     first: Option<Nanos>,
     said: Vec<PrintedFigure>,
     counts: Option<(u64, u64)>,
 }
 
 impl Session {
+    /// Does the line begin another session? Packets stand before the summary of theirs. Of raw packets of both directions
+    /// nothing stands between: a number that comes again with another time of sending is of the second.
+    fn ends_before(&self, line: &str) -> bool {
+        let line = line.trim();
+        if line.starts_with("--- ") {
+            return self.heading.is_some() && Heading::read(line).is_some();
+        }
+        if line.starts_with("seq_no=") {
+            return self.counts.is_some();
+        }
+        let Some((first, raw)) = self.dated.zip(Raw::read(line)) else {
+            return false;
+        };
+        let known = match first {
+            (seq, sent) if seq == raw.seq => Some(sent),
+            _ => self.packets.sent_at(raw.seq),
+        };
+        known.is_some_and(|sent| sent != raw.sent)
+    }
+
     fn line(&mut self, line: &str) -> bool {
+        let line = line.trim();
+        if let Some(heading) = Heading::read(line) {
+            self.heading = Some(heading);
+            return true;
+        }
         if line.starts_with("seq_no=") {
             return self.packet(line);
         }
@@ -208,7 +217,7 @@ impl Session {
     }
 
     fn raw(&mut self, raw: &Raw) {
-        self.dated = true;
+        self.dated.get_or_insert((raw.seq, raw.sent));
         let Some(arrived) = raw.arrived else {
             self.packets.unanswered_since(raw.seq, Some(raw.sent));
             return;
@@ -286,7 +295,7 @@ impl Session {
         if self.packets.is_empty() {
             imported.warn("the file has only a summary and no packets (`-v` and `-R` print them)");
         }
-        if self.counts.is_none() && !self.dated {
+        if self.counts.is_none() && self.dated.is_none() {
             imported.warn("the summary is missing: the file ends before its tool did");
         }
         let frame = Frame {
@@ -354,6 +363,28 @@ mod tests {
             round_trips(lines),
             [delay, Some(1_230 * MILLISECOND), delay, delay]
         );
+    }
+
+    /// `-R` prints the packets of one direction and then of the other, and nothing between.
+    #[test]
+    fn raw_packets_of_both_directions_are_two_streams() {
+        const BEGAN: u64 = 16_788_979_056_430_284_800;
+        let direction = |later: u64| {
+            let packets = (0..3).map(|seq| {
+                let sent = BEGAN + later + (seq << 30);
+                let arrived = if seq == 1 { 0 } else { sent + (1 << 22) };
+                format!("{seq} {sent} 1 5.5e-05 {arrived} 1 6.1e-05 250\n")
+            });
+            packets.collect::<String>()
+        };
+        // A copy has the time of its packet.
+        let copy = direction(0).lines().next().unwrap().to_owned();
+        let text = format!("{}{copy}\n{}", direction(0), direction(1 << 20));
+        let imported = super::super::read(text.as_bytes(), None).unwrap();
+        let streams = imported.streams.iter();
+        let streams: Vec<_> = streams.map(|it| it.records.counts()).collect();
+        let counts = streams.iter().map(|it| (it.answered, it.copies));
+        assert_eq!(counts.collect::<Vec<_>>(), [(2, 1), (2, 0)]);
     }
 
     #[test]

@@ -201,6 +201,11 @@ impl Packets {
         self.is_settled(seq) || self.newest.place(seq).is_some()
     }
 
+    /// When it was sent, if that is known of one of the newest.
+    pub fn sent_at(&self, seq: u64) -> Option<Nanos> {
+        self.newest.0[self.newest.place(seq)?].1.sent_at
+    }
+
     /// Was it answered? Of those before the newest, it is taken to be so.
     pub fn is_answered(&self, seq: u64) -> bool {
         let at = self.newest.place(seq);

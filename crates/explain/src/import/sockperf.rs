@@ -14,9 +14,9 @@
 //! sockperf calls half of a round trip its latency; with `--full-rtt` it says `avg-rtt` and means all of it. The log has no row for a message that was lost;
 //! with `--mps` the time at which the others were sent tells which slots are empty.
 
-use super::by_line::by_line;
+use super::by_line::by_turns;
 use super::decimal::{self, LARGEST};
-use super::figure::{Delay, Figure, Statistic};
+use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
 use delaylab_model::method::Method;
@@ -45,20 +45,25 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let line = |heard: &mut Heard, line: &str, imported: &mut Imported| {
-        heard.line(&without_colours(line), imported)
-    };
-    Ok(by_line(
+    let line = |heard: &mut Heard, line: &str| heard.line(&without_colours(line));
+    Ok(by_turns(
         input,
         &FORMAT,
-        Heard::default(),
+        Heard::ends_before,
         line,
         Heard::finish,
     ))
 }
 
+/// With what the text begins, and the log, which may stand in one file.
+const VERSION: &str = "== version #";
+const PARAMETERS: &str = "test was performed using";
+
+/// What a call prints.
+
 #[derive(Default)]
 struct Heard {
+    version: Option<String>,
     target: String,
     method: Option<Method>,
     payload: Option<u32>,
@@ -73,21 +78,33 @@ struct Heard {
     full: bool,
     percentiles: usize,
     least: bool,
+    has_parameters: bool,
     has_log: bool,
     log_ended: bool,
+    said: Vec<PrintedFigure>,
 }
 
 impl Heard {
+    /// Does the line begin another call? Of one there is one of each beginning, and one table of messages.
+    fn ends_before(&self, line: &str) -> bool {
+        if line.starts_with(|c: char| c.is_ascii_digit()) {
+            return false;
+        }
+        (self.log_ended || self.in_rows) && line.starts_with(HEADER)
+            || self.has_parameters && line.starts_with(PARAMETERS)
+            || self.version.is_some() && line.contains(VERSION)
+    }
+
     /// Takes a line; false where it says nothing that is known.
-    fn line(&mut self, line: &str, imported: &mut Imported) -> bool {
+    fn line(&mut self, line: &str) -> bool {
         if self.in_rows {
             return self.row(line);
         }
         let Some(text) = line.strip_prefix("sockperf: ") else {
             return self.outside(line);
         };
-        if let Some(version) = text.strip_prefix("== version #") {
-            imported.version = version.split(' ').next().map(str::to_owned);
+        if let Some(version) = text.strip_prefix(VERSION) {
+            self.version = version.split(' ').next().map(str::to_owned);
         } else if text.starts_with("[Valid Duration]") {
             self.sent = word_after(text, "SentMessages=").and_then(|word| word.parse().ok());
             let received = word_after(text, "ReceivedMessages=").and_then(|word| word.parse().ok());
@@ -96,18 +113,18 @@ impl Heard {
                 (Figure::Received, "ReceivedMessages", received),
             ] {
                 if let Some(value) = value {
-                    imported.say_count(0, what, value, format!("{word}={value}"));
+                    self.count(what, value, format!("{word}={value}"));
                 }
             }
         } else if let Some(rest) = after(text, "avg-latency=") {
-            self.average("avg-latency", rest, imported);
+            self.average("avg-latency", rest);
         } else if let Some(rest) = after(text, "avg-rtt=") {
             self.full = true;
-            self.average("avg-rtt", rest, imported);
+            self.average("avg-rtt", rest);
         } else if let Some(counts) = text.strip_prefix("# dropped messages = ") {
-            self.counts(counts, imported);
+            self.counts(counts);
         } else if let Some(rest) = text.strip_prefix("---> ") {
-            return self.observation(rest, imported);
+            return self.observation(rest);
         }
         true
     }
@@ -116,7 +133,8 @@ impl Heard {
         if line.starts_with(HEADER) {
             self.in_rows = true;
             self.has_log = true;
-        } else if line.starts_with("test was performed using") {
+        } else if line.starts_with(PARAMETERS) {
+            self.has_parameters = true;
             self.rate = word_after(line, "--mps=").and_then(|word| word.parse().ok());
             let payload = word_after(line, "--msg-size=");
             self.payload = payload.and_then(|word| word.parse().ok());
@@ -137,7 +155,7 @@ impl Heard {
     }
 
     /// `17; # duplicated messages = 0; # out-of-order messages = 0`
-    fn counts(&mut self, text: &str, imported: &mut Imported) {
+    fn counts(&mut self, text: &str) {
         self.dropped = leading_number(text).unwrap_or(0);
         let counts = [
             (Figure::Lost, "dropped", Some(text)),
@@ -154,13 +172,13 @@ impl Heard {
         ];
         for (what, word, rest) in counts {
             if let Some(value) = rest.and_then(leading_number) {
-                imported.say_count(0, what, value, format!("{word} messages = {value}"));
+                self.count(what, value, format!("{word} messages = {value}"));
             }
         }
     }
 
     /// `<MAX> observation =  893.862`, `percentile 99.999 =  893.862`
-    fn observation(&mut self, text: &str, imported: &mut Imported) -> bool {
+    fn observation(&mut self, text: &str) -> bool {
         let Some((name, value)) = text.split_once(" = ") else {
             return false;
         };
@@ -179,19 +197,24 @@ impl Heard {
                 Statistic::Quantile(share.value / 100.0)
             }
         };
-        self.say(imported, statistic, name, value);
+        self.say(statistic, name, value);
         true
     }
 
     /// `65.955 (std-dev=82.226)`; comes before every observation.
-    fn average(&self, word: &str, text: &str, imported: &mut Imported) {
+    fn average(&mut self, word: &str, text: &str) {
         let mean = text.split(' ').next().unwrap_or_default();
         let deviation = word_after(text, "std-dev=").unwrap_or_default();
-        self.say(imported, Statistic::Mean, word, mean);
-        self.say(imported, Statistic::Deviation, "std-dev", deviation);
+        self.say(Statistic::Mean, word, mean);
+        self.say(Statistic::Deviation, "std-dev", deviation);
     }
 
-    fn say(&self, imported: &mut Imported, statistic: Statistic, word: &str, value: &str) {
+    fn count(&mut self, what: Figure, value: u64, printed: String) {
+        self.said
+            .push(PrintedFigure::count(0, what, value, printed));
+    }
+
+    fn say(&mut self, statistic: Statistic, word: &str, value: &str) {
         let delay = match self.full {
             true => Delay::RoundTrip,
             false => Delay::HalfRoundTrip,
@@ -199,7 +222,7 @@ impl Heard {
         if let Some(time) = decimal::time(value, MICROSECOND) {
             let what = Figure::Of(delay, statistic);
             let printed = format!("{word} {value} usec");
-            imported.say_time(0, what, time, printed);
+            self.said.push(PrintedFigure::time(0, what, time, printed));
         }
     }
 
@@ -225,6 +248,11 @@ impl Heard {
 
     fn finish(mut self, imported: &mut Imported) {
         self.rows.sort_unstable();
+        let stream = imported.streams.len();
+        let said = std::mem::take(&mut self.said).into_iter();
+        let said = said.map(|said| PrintedFigure { stream, ..said });
+        imported.said.extend(said);
+        imported.version = self.version.take().or(imported.version.take());
         let method = self.method.unwrap_or(Method::Udp);
         if self.has_log && !self.log_ended {
             imported.warn("the log's last line is missing: the file ends before the log did");
@@ -343,4 +371,34 @@ fn without_colours(line: &str) -> String {
     }
     plain.push_str(rest);
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import::testing::of_two_calls;
+    use crate::import::{self, Stream};
+
+    /// The times of each are since its own start.
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let log = include_str!("../../tests/data/import/sockperf-loss.csv");
+        let rows = &log[log.find("packet, ").unwrap()..];
+        // Text and log of one call.
+        let text = include_str!("../../tests/data/import/sockperf.txt");
+        let both = text.to_owned() + include_str!("../../tests/data/import/sockperf.csv");
+        for (call, packets) in [(log, 55), (rows, 38), (text, 0), (&both, 22)] {
+            let once = import::read(call.as_bytes(), None).unwrap();
+            let twice = of_two_calls(&call.repeat(2), packets);
+            let delays = |stream: &Stream| {
+                let records = stream.records.iter();
+                records.map(|it| it.round_trip()).collect::<Vec<_>>()
+            };
+            for stream in &twice.streams {
+                assert_eq!(delays(stream), delays(&once.streams[0]));
+            }
+            let of_second = twice.said.iter().filter(|said| said.stream == 1);
+            assert_eq!(of_second.count(), once.said.len());
+        }
+    }
 }
