@@ -42,6 +42,10 @@ fn is(bytes: &[u8]) -> bool {
 /// A packet, in the names of docs/json.md.
 #[derive(Deserialize)]
 struct RoundTrip {
+    #[serde(default)]
+    trial: u32,
+    #[serde(default)]
+    probe: u16,
     seq: u64,
     #[serde(default)]
     method: Method,
@@ -137,7 +141,13 @@ impl From<RoundTrip> for Record {
             path_mtu: trip.path_mtu,
             errno: trip.errno,
             clock_event: trip.clock_event,
-            ..Record::due(0, 0, trip.seq, trip.method, trip.t_intended_ns)
+            ..Record::due(
+                trip.trial,
+                trip.probe,
+                trip.seq,
+                trip.method,
+                trip.t_intended_ns,
+            )
         }
     }
 }
@@ -145,16 +155,21 @@ impl From<RoundTrip> for Record {
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
     if csv::is(&super::text::head(input.head())) {
-        let call = Call {
-            records: csv::records(input, &mut imported),
-            ..Call::default()
-        };
-        imported.streams.push(call.stream());
+        for records in csv::records(input, &mut imported) {
+            let call = Call {
+                records,
+                ..Call::default()
+            };
+            call.finish(&mut imported);
+        }
         return Ok(imported);
     }
     let mut call = Call::default();
     let mut wrong: Option<String> = None;
     json::each(input, &mut imported, |imported, document| {
+        if call.ends_before(&document) {
+            std::mem::take(&mut call).finish(imported);
+        }
         if let Err(error) = call.take(document, imported) {
             wrong.get_or_insert(error.to_string());
         }
@@ -166,15 +181,15 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             reason,
         });
     }
-    if call.streaming && !call.ended {
-        imported.warn("the summary is missing: the file ends before `delaylab ping` did");
-    }
-    imported.streams.push(call.stream());
+    call.finish(&mut imported);
     Ok(imported)
 }
 
+/// A call of ping, or the part of one that its start begins.
 #[derive(Default)]
 struct Call {
+    /// Has it said what runs?
+    begun: bool,
     target: String,
     records: Vec<Record>,
     facts: RecordFacts,
@@ -184,16 +199,42 @@ struct Call {
 }
 
 impl Call {
-    fn stream(mut self) -> Stream {
-        self.records.sort_by_key(|record| record.seq);
-        let first = self.records.first();
+    /// Is the document of another call?
+    fn ends_before(&self, document: &Value) -> bool {
+        document.get("config").is_some() && (self.begun || !self.records.is_empty())
+    }
+
+    /// Adds a stream for each probe of each trial.
+    fn finish(mut self, imported: &mut Imported) {
+        if self.streaming && !self.ended {
+            imported.warn("the summary is missing: the file ends before `delaylab ping` did");
+        }
+        let of = |record: &Record| (record.trial, record.probe);
+        let mut records = std::mem::take(&mut self.records);
+        records.sort_by_key(|record| (of(record), record.seq));
+        if records.is_empty() {
+            imported.streams.push(self.stream(Vec::new()));
+        }
+        for records in records.chunk_by(|one, next| of(one) == of(next)) {
+            let probe = u16::try_from(imported.streams.len()).unwrap_or(u16::MAX);
+            let records = records.iter().map(|record| Record {
+                trial: 0,
+                probe,
+                ..*record
+            });
+            imported.streams.push(self.stream(records.collect()));
+        }
+    }
+
+    fn stream(&self, records: Vec<Record>) -> Stream {
+        let first = records.first();
         let method = first.map_or(Method::Icmp, |record| record.method);
         Stream {
             size: first.and_then(|record| record.ip_size),
             clock: Clock::Own {
                 realtime_offset: self.realtime_offset,
             },
-            records: self.records.into(),
+            records: records.into(),
             facts: self.facts,
             ..Stream::new(&self.target, &self.target, method)
         }
@@ -204,6 +245,7 @@ impl Call {
             imported.version = Some(version.to_owned());
         }
         if let Some(config) = document.get("config") {
+            self.begun = true;
             self.target = json::text(config, "target").unwrap_or_default().to_owned();
         }
         if let Some(facts) = document.get("facts") {
@@ -248,5 +290,44 @@ impl Call {
             reflector_clock: clock.unwrap_or(self.facts.reflector_clock),
             residence: residence.unwrap_or(self.facts.residence),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+    use crate::import::testing::of_two_calls;
+
+    #[test]
+    fn a_further_call_is_a_stream_of_its_own() {
+        let document = include_str!("../../tests/data/import/delaylab-ping.json");
+        let stream = include_str!("../../tests/data/import/delaylab-ping-stream.ndjson");
+        let csv = include_str!("../../tests/data/import/delaylab-ping.csv");
+        for call in [document, stream, csv] {
+            let other = call.replace("127.0.0.1", "192.0.2.7");
+            let once = import::read(other.as_bytes(), None).unwrap();
+            let twice = of_two_calls(&format!("{call}{other}"), 5);
+            assert_eq!(twice.streams[1].target, once.streams[0].target);
+            assert_eq!(twice.streams[1].clock, once.streams[0].clock);
+        }
+        // The first is whole, and the second was cut.
+        let (cut, _) = stream.rsplit_once("{\"type\":\"summary\"").unwrap();
+        let cut = of_two_calls(&format!("{stream}{cut}"), 5);
+        let says = |it: &String| it.starts_with("the summary is missing");
+        assert!(cut.warnings.iter().any(says), "{:?}", cut.warnings);
+    }
+
+    /// A ping under load has an idle trial before.
+    #[test]
+    fn each_trial_of_a_call_is_a_stream() {
+        let csv = include_str!("../../tests/data/import/delaylab-ping.csv");
+        let (_, packets) = csv.split_once('\n').unwrap();
+        let of_next = |line: &str| format!("1{}\n", &line[1..]);
+        let next: String = packets.lines().map(of_next).collect();
+        let two = of_two_calls(&format!("{csv}{next}"), 5);
+        let probes = two.streams.iter().map(|it| it.records.get(0).unwrap());
+        let probes: Vec<_> = probes.map(|it| (it.trial, it.probe, it.seq)).collect();
+        assert_eq!(probes, [(0, 0, 0), (0, 1, 0)]);
     }
 }

@@ -19,21 +19,23 @@ pub fn is(head: &str) -> bool {
         .all(has)
 }
 
-/// Its packets. A line that is none is a warning.
-pub fn records(input: Input<'_>, imported: &mut Imported) -> Vec<Record> {
+/// The packets below each line of names. A line that is none of the two is a warning.
+pub fn records(input: Input<'_>, imported: &mut Imported) -> Vec<Vec<Record>> {
     let mut lines = input.lines();
     let mut names = Vec::new();
-    let mut records = Vec::new();
+    let mut calls: Vec<Vec<Record>> = Vec::new();
     let mut strange = Strange::default();
     while let Some((number, line)) = lines.next() {
+        let begins_with_digit = line.starts_with(|c: char| c.is_ascii_digit());
         let cells = line.trim_end().split(',');
-        if names.is_empty() {
+        if !begins_with_digit && is(line) {
             names = cells.map(|name| name.trim().to_owned()).collect();
+            calls.push(Vec::new());
             continue;
         }
-        match packet(&names, &cells.collect::<Vec<_>>()) {
-            Some(record) => records.push(record),
-            None => strange.note(number, line),
+        match (packet(&names, &cells.collect::<Vec<_>>()), calls.last_mut()) {
+            (Some(record), Some(records)) => records.push(record),
+            _ => strange.note(number, line),
         }
     }
     lines.warn_if_cut(imported);
@@ -41,7 +43,7 @@ pub fn records(input: Input<'_>, imported: &mut Imported) -> Vec<Record> {
     imported.warn(
         "CSV says neither the target nor whose clock the reflector's stamps are: `delaylab ping --json` says both",
     );
-    records
+    calls
 }
 
 fn packet(names: &[String], cells: &[&str]) -> Option<Record> {
