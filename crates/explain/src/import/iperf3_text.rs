@@ -133,7 +133,7 @@ impl Test {
             return true;
         }
         if is_heading(line) {
-            self.udp |= line.contains("Datagrams");
+            self.udp = line.contains("Datagrams");
             return true;
         }
         if let (Some(rest), Some(target)) =
@@ -288,6 +288,7 @@ fn point(part: &Part<'_>, stream: usize, imported: &mut Imported) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import::{self, Figure, Imported};
+    use delaylab_model::method::Method;
 
     fn text(text: &str) -> Imported {
         import::read(text.as_bytes(), None).unwrap()
@@ -317,6 +318,30 @@ mod tests {
             .filter(|it| it.what == Figure::Retransmits);
         let again: Vec<_> = again.map(|it| (it.stream, it.value)).collect();
         assert_eq!(again, [(0, 3.0), (1, 4.0)]);
+    }
+
+    /// The heading says of each test what it is of.
+    #[test]
+    fn a_test_of_tcp_after_one_of_udp_is_of_tcp() {
+        let test = |port: u16, heading: &str, sender: &str, receiver: &str| {
+            format!(
+                "[  5] local 10.0.0.1 port 37074 connected to 10.0.0.2 port {port}\n\
+                 [ ID] Interval           Transfer     Bitrate         {heading}\n\
+                 [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec  {sender}  sender\n\
+                 [  5]   0.00-1.04   sec   120 KBytes  0.95 Mbits/sec  {receiver}  receiver\n"
+            )
+        };
+        let udp = test(
+            1,
+            "Jitter    Lost/Total Datagrams",
+            "0.000 ms  0/91 (0%)",
+            "0.008 ms  6/91 (6.6%)",
+        );
+        let imported = text(&format!("{udp}{}", test(2, "Retr", "7", "")));
+        let methods = imported.streams.iter().map(|it| it.method);
+        assert_eq!(methods.collect::<Vec<_>>(), [Method::Udp, Method::Tcp]);
+        let mut of_tcp = imported.said.iter().filter(|it| it.stream == 1);
+        assert!(of_tcp.any(|it| (it.what, it.value) == (Figure::Retransmits, 7.0)));
     }
 
     #[test]
