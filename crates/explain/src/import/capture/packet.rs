@@ -1,7 +1,7 @@
 //! A captured packet with its link and IP headers taken off.
 //!
 //! Captures keep only the beginning of packets, so lengths are those of the IP header and never those
-//! of what was kept.
+//! of what was kept. Of a segment that the network card is to cut they may be 0, and what was kept is all there is.
 
 use super::frames::Frame;
 use delaylab_model::Nanos;
@@ -140,7 +140,8 @@ impl<'a> Packet<'a> {
         }
         let kept = u32::try_from(payload.payload.len()).ok()?;
         let ip_header = ip_header(&sliced)?;
-        let carried = size.checked_sub(ip_header)?.max(kept);
+        let carried = size.saturating_sub(ip_header).max(kept);
+        let size = ip_header.saturating_add(carried);
         let transport = match sliced.transport {
             Some(TransportSlice::Udp(udp)) => Transport::Udp(Udp {
                 from: udp.source_port(),
@@ -270,6 +271,36 @@ impl<'a> Icmp<'a> {
             id: inner.id,
             seq: inner.seq,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Windows and Linux write a total length of 0 where the card is to cut the segment (LSO, BIG TCP).
+    #[test]
+    fn a_segment_that_the_card_cuts_is_as_long_as_what_was_kept() {
+        for total in [0_u16, 140] {
+            let mut data = vec![0x45, 0];
+            data.extend(total.to_be_bytes());
+            data.extend([0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+            data.extend([
+                4, 0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18, 1, 0, 0, 0, 0, 0,
+            ]);
+            data.extend([7; 100]);
+            let frame = Frame {
+                time: 0,
+                link: 101,
+                data: &data,
+            };
+            let packet = Packet::read(&frame).unwrap();
+            let Transport::Tcp(segment) = packet.transport else {
+                panic!("no segment");
+            };
+            assert_eq!((packet.size, segment.data), (140, 100), "{total}");
+        }
     }
 }
 

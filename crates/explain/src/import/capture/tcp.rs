@@ -35,6 +35,8 @@ struct Connection {
     again: u32,
     retransmitted_replies: u64,
     joined: u64,
+    /// Segments of the server that acknowledge what is not in the capture.
+    unasked: u64,
 }
 
 /// Is `a` behind `b`, on numbers that wrap (RFC 9293 §3.4)?
@@ -69,11 +71,12 @@ impl Connections {
     }
 
     pub fn finish(self, imported: &mut Imported) {
-        let (mut joined, mut retransmitted) = (0, 0);
+        let (mut joined, mut retransmitted, mut unasked) = (0, 0, 0);
         for ((client, server), mut connection) in self.connections {
             connection.close();
             joined += connection.joined;
             retransmitted += connection.retransmitted_replies;
+            unasked += connection.unasked;
             push(
                 imported,
                 format!("{client} to {server}"),
@@ -84,6 +87,9 @@ impl Connections {
         }
         if joined > 0 {
             imported.warn(format!("{joined} TCP segments of clients came before an answer to those before them: they were taken for one request"));
+        }
+        if unasked > 0 {
+            imported.warn(format!("{unasked} TCP segments of servers answer what is not in the capture: they were left out"));
         }
         if retransmitted > 0 {
             imported.warn(format!(
@@ -138,7 +144,11 @@ impl Connection {
             .count();
         // Nothing new was asked: this goes on with the last answer, or greets before any request.
         if covered == 0 {
-            if let Some(last) = self
+            // The end of a connection counts as one byte.
+            let known = self.client_next.map(|next| next.wrapping_add(1));
+            if known.is_some_and(|known| behind(segment.ack, known)) {
+                self.unasked += 1;
+            } else if let Some(last) = self
                 .exchanges
                 .last_mut()
                 .filter(|last| last.answered.is_some())
@@ -185,36 +195,59 @@ mod tests {
         }
     }
 
-    #[test]
-    fn ports_that_are_used_again_have_numbers_of_their_own() {
+    /// Each at a number of milliseconds, of the server if it is from port 80.
+    fn read(segments: impl IntoIterator<Item = (i64, Tcp)>) -> Imported {
         let mut connections = Connections::default();
-        for (ms, begin) in [(0, 3_000_000_000_u32), (1_000, 1_000_000_000)] {
-            let asked = begin.wrapping_add(11);
-            for (ms, is_reply, segment) in [
-                (ms, false, segment(1000, 80, begin, 0, 0)),
-                // The SYN again.
-                (ms + 1, false, segment(1000, 80, begin, 0, 0)),
-                (
-                    ms + 2,
-                    false,
-                    segment(1000, 80, begin.wrapping_add(1), 0, 10),
-                ),
-                (ms + 22, true, segment(80, 1000, begin / 2, asked, 10)),
-            ] {
-                let (from, to) = if is_reply { (2, 1) } else { (1, 2) };
-                let packet = packet(ms, from, to, Transport::Tcp(segment));
-                let Transport::Tcp(segment) = &packet.transport else {
-                    unreachable!();
-                };
-                connections.take(&packet, segment);
-            }
+        for (ms, segment) in segments {
+            let (from, to) = if segment.from == 80 { (2, 1) } else { (1, 2) };
+            let packet = packet(ms, from, to, Transport::Tcp(segment));
+            let Transport::Tcp(segment) = &packet.transport else {
+                unreachable!();
+            };
+            connections.take(&packet, segment);
         }
         let mut imported = Imported::new(&ping::FORMAT);
         connections.finish(&mut imported);
+        imported
+    }
+
+    fn trips(imported: &Imported) -> Vec<Option<i64>> {
         let records = imported.streams[0].records.iter();
-        let trips = records.map(|record| Some(record.t_rx? - record.t_tx?));
-        let trip = Some(20 * delaylab_model::MILLISECOND);
-        assert_eq!(trips.collect::<Vec<_>>(), [trip, trip]);
+        let ms = |nanos| nanos / delaylab_model::MILLISECOND;
+        let trips = records.map(|record| Some(ms(record.t_rx? - record.t_tx?)));
+        trips.collect()
+    }
+
+    #[test]
+    fn an_answer_to_what_was_not_captured_lengthens_none() {
+        let imported = read([
+            (0, segment(1000, 80, 1, 1, 10)),
+            (20, segment(80, 1000, 1, 11, 10)),
+            // It goes on, and acknowledges the client's end.
+            (30, segment(80, 1000, 11, 12, 10)),
+            (5_000, segment(80, 1000, 21, 8_000, 10)),
+            (6_000, segment(1000, 80, 8_000, 31, 10)),
+            (6_030, segment(80, 1000, 31, 8_010, 10)),
+        ]);
+        assert_eq!(trips(&imported), [Some(30), Some(30)]);
+        assert!(imported.warnings[0].starts_with("1 TCP segments of servers answer"));
+    }
+
+    #[test]
+    fn ports_that_are_used_again_have_numbers_of_their_own() {
+        let mut segments = Vec::new();
+        for (ms, begin) in [(0, 3_000_000_000_u32), (1_000, 1_000_000_000)] {
+            let asked = begin.wrapping_add(11);
+            segments.extend([
+                (ms, segment(1000, 80, begin, 0, 0)),
+                // The SYN again.
+                (ms + 1, segment(1000, 80, begin, 0, 0)),
+                (ms + 2, segment(1000, 80, begin.wrapping_add(1), 0, 10)),
+                (ms + 22, segment(80, 1000, begin / 2, asked, 10)),
+            ]);
+        }
+        let imported = read(segments);
+        assert_eq!(trips(&imported), [Some(20), Some(20)]);
         assert_eq!(imported.warnings, [] as [String; 0]);
     }
 }
