@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Source: Cisco, *Understand the Ping and Traceroute Commands*. `!` is a reply, `.` none; `U`, `Q`,
-//! `M`, `?`, `&` are errors that came back. Only the verbose form has round trips. NX-OS and IOS XR
+//! `M`, `?`, `&` are errors that came back; of IPv6 `@`, `A`, `B`, `H`, `N`, `P`, `R`, `S`, `T`, `X`, too. Only the verbose form has round trips. NX-OS and IOS XR
 //! print what BSD's ping does.
 
 use super::by_line::by_call;
@@ -88,7 +88,7 @@ impl Call {
             self.packets.unanswered(seq);
         } else if let Some(rest) = line.strip_prefix("Success rate is ") {
             return self.summary(rest);
-        } else if !line.is_empty() && line.chars().all(|c| "!.UQM?&CI".contains(c)) {
+        } else if self.is_of_marks(line) {
             self.untimed = true;
             line.chars().for_each(|mark| self.mark(mark));
         } else {
@@ -99,6 +99,13 @@ impl Call {
                 || line.contains(">ping ");
         }
         true
+    }
+
+    /// Letters that are marks of IPv6 alone may be a word where no call has begun.
+    fn is_of_marks(&self, line: &str) -> bool {
+        let has_begun = !self.target.is_empty();
+        let is_mark = |mark| "!.UQM?&CI".contains(mark) || has_begun && "@ABHNPRSTX".contains(mark);
+        !line.is_empty() && line.chars().all(is_mark)
     }
 
     fn mark(&mut self, mark: char) {
@@ -150,5 +157,24 @@ impl Call {
         for (statistic, time, printed) in self.times {
             imported.say_round_trip(stream, statistic, time, printed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+    use delaylab_model::record::Outcome::{Lost, Ok, Refused};
+
+    #[test]
+    fn marks_of_ipv6_are_errors_that_came_back() {
+        let text = "Sending 5, 100-byte ICMP Echos to 2001:DB8::7, timeout is 2 seconds:\n\
+                    !HA.!\n\
+                    Success rate is 40 percent (2/5), round-trip min/avg/max = 1/2/4 ms\n";
+        let imported = import::read(text.as_bytes(), None).unwrap();
+        let outcomes = imported.streams[0].records.iter().map(|it| it.outcome);
+        let expected = [Ok, Refused, Refused, Lost, Ok];
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+        assert_eq!(imported.strange, None);
     }
 }

@@ -158,15 +158,6 @@ impl Run {
         let (read_at, line) = stamp(line);
         if begins_as_reply(line) || has(line, " bytes from ") || is_reply(line) {
             self.bytes_from(line, read_at)
-        } else if has(line, "no answer yet for") || line.starts_with("Request timeout for") {
-            let Some(seq) = sequence(line) else {
-                return false;
-            };
-            let seq = self.numbers.whole(seq);
-            self.packets.unanswered(seq);
-            true
-        } else if let Some(error) = line.strip_prefix("From ") {
-            self.error_from(error)
         } else if line.starts_with("wrong data byte") {
             if let Some(seq) = self.last {
                 self.packets.corrupt(seq);
@@ -180,6 +171,9 @@ impl Run {
             self.totals.is_some()
         } else if has(line, "min/avg/max") || times_by_place(line).is_some() {
             self.read_times(line)
+        } else if let Some(seq) = sequence(line).filter(|_| !begins_with_digit(line)) {
+            self.no_reply(seq, line);
+            true
         } else {
             no_matter(line)
         }
@@ -214,23 +208,23 @@ impl Run {
         true
     }
 
-    /// `From 10.0.0.9 icmp_seq=3 Destination Host Unreachable`
-    fn error_from(&mut self, line: &str) -> bool {
-        let Some(seq) = sequence(line) else {
-            return false;
-        };
+    /// `From 10.0.0.9 icmp_seq=3 Destination Host Unreachable`, or that nothing has come so far. In whatever language, the
+    /// address of who sent an error stands in front of the number.
+    fn no_reply(&mut self, seq: u64, line: &str) {
+        let seq = self.numbers.whole(seq);
+        // What is in brackets behind the number says more of the error.
+        let from = line.split(" icmp_").next().unwrap_or_default();
+        let mut words = from.split([' ', '(', ')']);
+        let by: Option<IpAddr> = words.find_map(|word| word.trim_end_matches(':').parse().ok());
+        if by.is_none() && !line.starts_with("From ") {
+            self.packets.unanswered(seq);
+            return;
+        }
         // A redirect is advice, and the packet goes on.
         if !has(line, "Redirect") {
-            // What is in brackets behind the number says more of the error.
-            let from = line.split(" icmp_").next().unwrap_or_default();
-            let name = from.split(' ').next().unwrap_or_default();
-            let address = word_after(from, "(").unwrap_or(name);
-            let by: Option<IpAddr> = address.trim_end_matches(':').parse().ok();
-            let seq = self.numbers.whole(seq);
             let (icmp, path_mtu) = (icmp_words::reason(line), icmp_words::path_mtu(line));
             self.packets.refused_because(seq, by, icmp, path_mtu);
         }
-        true
     }
 
     /// `rtt min/avg/max/mdev = a/b/c/d ms, pipe 4`, or a progress line of iputils (`ewma`), which is
@@ -450,9 +444,13 @@ fn begins_as_reply(line: &str) -> bool {
 /// A reply in whatever language: `64 octets de 192.0.2.7 : icmp_seq=1 ttl=117 temps=12,3 ms`.
 fn is_reply(line: &str) -> bool {
     let (_, line) = stamp(line);
-    line.starts_with(|c: char| c.is_ascii_digit())
+    begins_with_digit(line)
         && sequence(line).is_some()
         && (has(line, " bytes from ") || has(line, "ttl=") || has(line, "hlim="))
+}
+
+fn begins_with_digit(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The round trip of a reply: the number behind the last `=`, where letters in whatever alphabet stand behind it.
@@ -566,6 +564,43 @@ mod tests {
                 imported.warnings
             );
         }
+    }
+
+    #[test]
+    fn errors_that_came_back_are_errors_in_any_language() {
+        let by: Option<IpAddr> = Some(IpAddr::from([10, 0, 0, 9]));
+        for (line, outcome, by) in [
+            (
+                "Von 10.0.0.9 icmp_seq=1 Zielhost nicht erreichbar",
+                Outcome::Refused,
+                by,
+            ),
+            (
+                "De gw.example (10.0.0.9) icmp_seq=1 Hôte inaccessible",
+                Outcome::Refused,
+                by,
+            ),
+            (
+                "From gateway icmp_seq=1 Destination Host Unreachable",
+                Outcome::Refused,
+                None,
+            ),
+            ("noch keine Antwort für icmp_seq=1", Outcome::Lost, None),
+            ("Request timeout for icmp_seq 1", Outcome::Lost, None),
+        ] {
+            let head = "PING 10.0.0.1 (10.0.0.1) 56(84) Bytes an Daten.\n";
+            let reply = "64 Bytes von 10.0.0.1: icmp_seq=2 ttl=63 Zeit=1.00 ms\n";
+            let imported = text(&format!("{head}{line}\n{reply}"));
+            let first = imported.streams[0].records.get(0).unwrap();
+            assert_eq!((first.outcome, first.refused_by), (outcome, by), "{line}");
+            assert_eq!(imported.strange, None, "{line}");
+        }
+        // The beginning of a reply is no error.
+        let cut = text(
+            "PING 10.0.0.1 (10.0.0.1) 56(84) octets\n64 octets de 10.0.0.1 : icmp_seq=1 tt\n\
+                        64 octets de 10.0.0.1 : icmp_seq=2 ttl=63 temps=1,00 ms\n",
+        );
+        assert!(cut.strange.is_some());
     }
 
     #[test]

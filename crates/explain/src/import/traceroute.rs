@@ -6,6 +6,7 @@
 //! Tracing route to example.org [192.0.2.7]
 //!  1  10.77.1.1 (10.77.1.1)  0.037 ms  0.002 ms  0.003 ms
 //!  2  * 10.77.2.2  0.002 ms !H 10.77.3.1 0.004 ms
+//!     10.77.4.1 (10.77.4.1)  0.005 ms                        BSD and macOS: of the same hop
 //!   3     1 ms    <1 ms     *     192.0.2.7
 //!  4  P(6, 6) 192.0.2.7 (192.0.2.7)  1.204/1.310/1.377/0.050 ms
 //! ```
@@ -42,7 +43,7 @@ fn is(bytes: &[u8]) -> bool {
             || line.starts_with("traceroute6 to ")
             || line.starts_with("traceroute from ")
             || line.starts_with("traceroute [(")
-            || Hop::read(line).is_some_and(|hop| hop.number == 1)
+            || Hop::read(line).is_some_and(|hop| hop.number == Some(1))
     })
 }
 
@@ -51,6 +52,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         target: String::new(),
         method: Method::Udp,
         hops: Vec::new(),
+        last: None,
     };
     let line = |route: &mut Route, line: &str, _: &mut Imported| route.line(line);
     Ok(by_line(input, &FORMAT, route, line, Route::finish))
@@ -60,14 +62,20 @@ struct Route {
     target: String,
     method: Method,
     hops: Vec<Stretch>,
+    /// The number of the last hop.
+    last: Option<u64>,
 }
 
 impl Route {
     fn line(&mut self, line: &str) -> bool {
-        if let Some(hop) = Hop::read(line) {
-            Stretch::add(&mut self.hops, &self.target, hop);
+        let hop = Hop::read(line);
+        let numbered = hop.and_then(|hop| Some((hop.number.or(self.last)?, hop)));
+        if let Some((number, hop)) = numbered {
+            self.last = Some(number);
+            Stretch::add(&mut self.hops, &self.target, number, hop);
         } else if let Some(heading) = heading(line, &mut self.method) {
             self.target = heading;
+            self.last = None;
         } else {
             return no_matter(line, self.hops.is_empty());
         }
@@ -118,7 +126,8 @@ fn no_matter(line: &str, above: bool) -> bool {
 
 /// A line of a hop.
 struct Hop<'a> {
-    number: u64,
+    /// `None`: the line goes on with the hop before, and begins with a blank.
+    number: Option<u64>,
     answers: Vec<Answer<'a>>,
     summary: Option<Vec<Time>>,
 }
@@ -132,7 +141,12 @@ enum Answer<'a> {
 impl<'a> Hop<'a> {
     fn read(line: &'a str) -> Option<Self> {
         let mut words = line.split_whitespace().peekable();
-        let number = words.next()?.trim_end_matches(['.', ':']).parse().ok()?;
+        let number = words.peek()?.trim_end_matches(['.', ':']).parse().ok();
+        if number.is_some() {
+            words.next();
+        } else if !line.starts_with([' ', '\t']) {
+            return None;
+        }
         let mut hop = Self {
             number,
             answers: Vec::new(),
@@ -191,14 +205,14 @@ struct Stretch {
 
 impl Stretch {
     /// Several files in one, as of a loop around traceroute, have a hop more than once.
-    fn add(all: &mut Vec<Self>, target: &str, hop: Hop<'_>) {
+    fn add(all: &mut Vec<Self>, target: &str, number: u64, hop: Hop<'_>) {
         let known = all
             .iter()
-            .position(|it| it.number == hop.number && it.target == target);
+            .position(|it| it.number == number && it.target == target);
         let at = known.unwrap_or_else(|| {
             all.push(Self {
                 target: target.to_owned(),
-                number: hop.number,
+                number,
                 by: String::new(),
                 packets: Packets::new(),
                 summary: None,
@@ -243,5 +257,27 @@ impl Stretch {
             let printed = format!("{word} {:.3} ms", time.nanos as f64 / MILLISECOND as f64);
             imported.say_round_trip(stream, statistic, time, printed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    /// BSD begins a line where the address changes.
+    #[test]
+    fn a_line_without_a_number_is_of_the_hop_before() {
+        let text = "traceroute to 192.0.2.7 (192.0.2.7), 64 hops max, 40 byte packets\n \
+                    1  r0 (192.0.2.1)  1.1 ms  1.0 ms  1.2 ms\n \
+                    2  r1 (192.0.2.2)  10.1 ms\n    \
+                       r2 (192.0.2.3)  11.2 ms *\n";
+        let imported = import::read(text.as_bytes(), None).unwrap();
+        let packets = imported.streams.iter().map(|it| {
+            let counts = it.records.counts();
+            (it.records.len(), counts.answered)
+        });
+        assert_eq!(packets.collect::<Vec<_>>(), [(3, 3), (3, 2)]);
+        assert_eq!(imported.strange, None);
     }
 }
