@@ -16,7 +16,7 @@ pub struct Shape {
     pub has_heading: bool,
     /// Its names; empty where it has none.
     pub names: Vec<String>,
-    /// The cells of the first row.
+    /// Of each column the first cell that says something.
     pub first: Vec<String>,
 }
 
@@ -54,6 +54,11 @@ impl Shape {
                         .all(|cell| is_value(cell) || stands_for_none(cell)))
         };
         let (all, fitting) = (data().count(), data().filter(good).count());
+        let says = |row: &Vec<String>, column: usize| {
+            let cell = row.get(column).filter(|cell| !stands_for_none(cell));
+            cell.cloned()
+        };
+        let first_of = |column| data().filter(as_long).find_map(|row| says(row, column));
         // A heading of one word, and nothing else, is a word.
         if all == 0 || fitting * 10 < all * 8 || !data().any(|row| of_values(row)) {
             return None;
@@ -65,7 +70,9 @@ impl Shape {
             } else {
                 Vec::new()
             },
-            first: data().find(|row| of_values(row))?.clone(),
+            first: (0..first.len())
+                .map(|column| first_of(column).unwrap_or_default())
+                .collect(),
             has_heading,
         })
     }

@@ -29,6 +29,25 @@ fn warns(imported: &Imported, words: &str) -> bool {
     warnings.any(|warning| warning.contains(words))
 }
 
+/// What the times of a column are, its first cells that say something tell.
+#[test]
+fn times_are_known_though_the_first_is_missing() {
+    for missing in ["", "NaN", "-"] {
+        let imported = table("time,rtt_ms", 0..5, |row| match row {
+            0 => format!("{missing},12.1"),
+            _ => format!("{},12.3", 1_795_437_125 + row),
+        });
+        assert_eq!(imported.streams[0].clock, Clock::RealTime, "{missing}");
+        assert!(
+            !warns(&imported, "not understood"),
+            "{:?}",
+            imported.warnings
+        );
+        let last = imported.streams[0].records.iter().last().unwrap();
+        assert_eq!(last.t_intended, 1_795_437_129 * SECOND, "{missing}");
+    }
+}
+
 #[test]
 fn packets_with_a_delay_are_answered_unless_their_outcome_is_another() {
     let outcomes = [
