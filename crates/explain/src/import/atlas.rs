@@ -97,7 +97,10 @@ impl Streams {
         let at = self.stream(result, None, Method::Icmp, size);
         let probe = &mut self.all[at];
         let began = moment(result);
-        for (index, packet) in (0..).zip(packets) {
+        let first = probe.packets.next();
+        for packet in packets {
+            // Not each entry is a packet: some are copies.
+            let index = Nanos::try_from(probe.packets.next() - first).unwrap_or(Nanos::MAX);
             let sent_at = began.map(|began| began.saturating_add(apart.saturating_mul(index)));
             probe.packet(packet, sent_at, ttl);
         }
@@ -223,4 +226,21 @@ fn moment(result: &Value) -> Option<Nanos> {
 
 fn is_ipv6(result: &Value) -> bool {
     result.get("af").and_then(Value::as_u64) == Some(6)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_copy_takes_no_time_of_the_packets_behind_it() {
+        let text = r#"{"type": "ping", "msm_id": 1, "prb_id": 2, "dst_addr": "192.0.2.7", "timestamp": 1612345678,
+            "result": [{"rtt": 20.1}, {"rtt": 20.2, "dup": 1}, {"rtt": 20.3}, {"x": "*"}]}"#;
+        let imported = super::super::read(text.as_bytes(), None).unwrap();
+        let records: Vec<_> = imported.streams[0].records.iter().collect();
+        let began = 1_612_345_678 * SECOND;
+        let sent = records.iter().map(|record| record.t_intended - began);
+        assert_eq!(sent.collect::<Vec<_>>(), [0, SECOND, 2 * SECOND]);
+    }
 }

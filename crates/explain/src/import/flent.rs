@@ -9,7 +9,7 @@
 //!
 //! Source: flent's resultset.py, formats 1 to 4. A series whose name begins with `Ping` is a stream, in
 //! milliseconds: its raw values where there are some, and else what flent made of them at each step.
-//! Every other series of numbers is a rate in Mbit/s, as flent's tests have them.
+//! Others are rates where `SERIES_META` says so, or says nothing and flent's tests have them in Mbit/s.
 
 use super::decimal;
 use super::packets::{Frame, Packets, Reply};
@@ -75,8 +75,10 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         if name.starts_with("Ping") {
             let raw = raw.and_then(|raw| raw_of(raw, name));
             pings(&mut imported, target, name, values, raw, &series);
+        } else if let Some(scale) = rate_of(metadata, name) {
+            rates(&mut imported, name, values, scale, &series);
         } else {
-            rates(&mut imported, name, values, &series);
+            imported.warn(format!("{name} is no rate: left out"));
         }
     }
     Ok(imported)
@@ -163,14 +165,30 @@ fn pings(
     imported.streams.push(packets);
 }
 
-fn rates(imported: &mut Imported, name: &str, values: &[Value], series: &Series<'_>) {
+/// Bits a second in the unit of a series; `None` if it is no rate. Older versions say no unit.
+fn rate_of(metadata: &Value, name: &str) -> Option<f64> {
+    let of_series = metadata.get("SERIES_META").and_then(|all| all.get(name));
+    match of_series.and_then(|it| json::text(it, "UNITS")) {
+        Some("Mbits/s" | "Mbit/s") => Some(1e6),
+        Some("Kbits/s" | "Kbit/s") => Some(1e3),
+        Some("bits/s" | "bit/s") => Some(1.0),
+        Some(_) => None,
+        // What Linux says of a connection has the name of its rate in front.
+        None => {
+            let is_rate = ["TCP", "UDP", "SCTP"].iter().any(|it| name.starts_with(it));
+            (is_rate && !name.contains("::tcp_")).then_some(1e6)
+        }
+    }
+}
+
+fn rates(imported: &mut Imported, name: &str, values: &[Value], scale: f64, series: &Series<'_>) {
     let of: Arc<str> = name.into();
     let kind: Arc<str> = "goodput".into();
     for (index, value) in values.iter().enumerate() {
         let Some(rate) = value.as_f64().filter(|rate| rate.is_finite()) else {
             continue;
         };
-        let rate = rate * 1e6;
+        let rate = rate * scale;
         imported.series.push(SeriesPoint {
             trial: 0,
             series: Arc::clone(&kind),
@@ -182,5 +200,39 @@ fn rates(imported: &mut Imported, name: &str, values: &[Value], series: &Series<
             mean: rate,
             max: rate,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::read;
+
+    #[test]
+    fn a_series_of_milliseconds_is_no_rate() {
+        let text = r#"{"metadata": {"STEP_SIZE": 0.2, "SERIES_META": {"HTTP latency": {"UNITS": "ms"},
+            "VoIP::bitrate": {"UNITS": "Kbits/s"}, "down": {"UNITS": "Mbits/s"}}},
+            "x_values": [0.0], "results": {"Ping (ms) ICMP": [20.0], "HTTP latency": [25.0], "VoIP::bitrate": [64.0],
+            "down": [9.5], "TCP upload": [4.5], "TCP upload::tcp_rtt": [21.0], "VoIP::delay": [2.0]}}"#;
+        let imported = read(text.as_bytes(), None).unwrap();
+        let mut rates: Vec<_> = imported
+            .series
+            .iter()
+            .map(|it| (&*it.of, it.mean))
+            .collect();
+        rates.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        assert_eq!(
+            rates,
+            [
+                ("TCP upload", 4.5e6),
+                ("VoIP::bitrate", 64e3),
+                ("down", 9.5e6)
+            ]
+        );
+        let left_out = imported
+            .warnings
+            .iter()
+            .filter(|it| it.ends_with("left out"));
+        assert_eq!(left_out.count(), 3);
     }
 }

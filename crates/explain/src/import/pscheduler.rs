@@ -134,6 +134,8 @@ fn round_trips(result: &Value, trips: &[Value], target: &str, imported: &mut Imp
     let frame = Frame {
         target: by.to_owned(),
         size,
+        // Numbers are those of ping.
+        first: Some(1),
         sent: json::whole_number(result, "sent").filter(|_| whole),
         fill: whole,
         ..Frame::new(name.to_owned(), Method::Icmp)
@@ -258,4 +260,20 @@ fn one_way(packet: &Value, packets: &mut Packets) {
         ..Reply::default()
     };
     packets.reply(seq, reply);
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::read;
+
+    #[test]
+    fn a_loss_before_the_first_reply_stands_before_it() {
+        let text = r#"{"succeeded": true, "sent": 3, "received": 2, "lost": 1, "roundtrips": [
+            {"seq": 2, "ip": "192.0.2.7", "rtt": "PT0.0003S"}, {"seq": 3, "ip": "192.0.2.7", "rtt": "PT0.0003S"}]}"#;
+        let imported = read(text.as_bytes(), None).unwrap();
+        let records = imported.streams[0].records.iter();
+        let packets: Vec<_> = records.map(|it| (it.seq, it.answered())).collect();
+        assert_eq!(packets, [(0, false), (1, true), (2, true)]);
+    }
 }
