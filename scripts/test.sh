@@ -35,6 +35,23 @@ prepare() {
     [ "$what" != all ] || scripts/peers.sh
 }
 
+# What only computes takes the CPU while tests wait, and no more of it: it goes behind all other processes.
+unit_tests() {
+    chrt --idle --pid 0 "$BASHPID"
+    cargo nextest run --workspace --lib --bins --profile units "${filter[@]}" -E "not ($watches_the_clock)" \
+        --test-threads "$slots" --cargo-quiet
+    RUSTDOCFLAGS="-D warnings" cargo doc "${documented[@]}" --no-deps --quiet
+    cargo test --workspace --doc --quiet
+}
+
+# Begins a function beside the steps, in a group of processes of its own: it ends with all that it started.
+begin_beside() {
+    set -m
+    "$1" >"$2" 2>&1 &
+    beside=$!
+    set +m
+}
+
 # Waits for what works beside the steps; LOG is shown where it failed. Its number may be another process's then.
 end_beside() {
     local code=0
@@ -47,23 +64,26 @@ finish() {
     local code=$?
     if [ "$code" != 0 ]; then
         printf '\nmake test: FAILED at: %s\n' "${step:-the start}" >&2
-        [ -z "$beside" ] || kill "$beside" 2>/dev/null || true
+        [ -z "$beside" ] || kill -- "-$beside" 2>/dev/null || true
     fi
 }
 trap finish EXIT
 
 # Three slots a CPU, and one: .config/nextest.toml says which test takes how many.
 slots=$((3 * $(nproc) + 1))
-profile=default
 # The random cases of properties: the same in every run, and with `all` others every day. The crates that others use
 # are documented in every run.
 export PROPTEST_RNG_SEED=1
+filter=()
 documented=(-p delaylab-wire -p delaylab-stats -p delaylab-switch -p delaylab-sim)
 if [ "$what" = all ]; then
-    profile=all
+    filter=(--ignore-default-filter)
     PROPTEST_RNG_SEED=$(date +%Y%m%d)
     documented=(--workspace)
 fi
+# Tests beside which nothing else is to compute: those that run alone, and units that talk over loopback.
+alone='test(/(^|::)alone::/) or binary(lockdown)'
+watches_the_clock="$alone or package(delaylab-live)"
 
 begin "tools"
 scripts/tools.sh
@@ -75,34 +95,36 @@ cargo fmt --all --check
 begin "dependencies"
 scripts/deny.sh
 
-prepare >target/prepare.log 2>&1 &
-beside=$!
+begin_beside prepare target/prepare.log
 
 # Clippy is the compiler with more lints: where it compiles the tests, nothing is compiled once for the lints and once
 # more to run. The two words are how `cargo clippy -- -D warnings` calls it, each argument with its mark behind.
 export RUSTC_WORKSPACE_WRAPPER=clippy-driver
 export CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
-begin "build the tests, with every lint"
-cargo nextest run --workspace --lib --bins --tests --no-run --cargo-quiet
+begin "build the programs and their tests, with every lint"
+cargo nextest run --workspace --test '*' --no-run --cargo-quiet
 # Benchmarks and examples are only compiled, and seldom break.
 [ "$what" != all ] || cargo check --workspace --benches --examples --quiet
 
 begin "Python libraries, and the figures' script is what its sources give"
 end_beside target/prepare.log
 
-# Where tests wait, the CPU is free for what waits for nobody. Cargo locks what it builds: the tests run without it.
-begin "tests, and beside them the documentation of code"
+# Cargo locks what it builds: tests of programs run without it while it builds the unit tests.
+begin "tests of programs, and beside them those of units and the documentation of code"
+rm -f target/nextest/*/junit.xml
 cargo metadata --format-version 1 >target/metadata.json
-cargo nextest list --workspace --lib --bins --tests --list-type binaries-only --message-format json \
+cargo nextest list --workspace --test '*' --list-type binaries-only --message-format json \
     --cargo-quiet >target/binaries.json
-RUSTDOCFLAGS="-D warnings" chrt --idle 0 cargo doc "${documented[@]}" --no-deps --quiet >target/doc.log 2>&1 &
-beside=$!
+begin_beside unit_tests target/units.log
 cargo nextest run --cargo-metadata target/metadata.json --binaries-metadata target/binaries.json \
-    --profile "$profile" --test-threads "$slots"
-end_beside target/doc.log
+    --profile programs "${filter[@]}" -E "not ($watches_the_clock)" --test-threads "$slots"
 
-begin "examples in the documentation of code"
-cargo test --workspace --doc --quiet
+begin "the rest of the tests of units"
+end_beside target/units.log
+
+begin "tests that watch the clock"
+cargo nextest run --workspace --lib --bins --test '*' --profile clock "${filter[@]}" -E "$watches_the_clock" \
+    --test-threads "$slots" --cargo-quiet
 
 if [ "$what" = all ]; then
     begin "crates, as they would be published"
@@ -119,4 +141,4 @@ if [ "$what" = all ]; then
 fi
 
 end_step
-python3 -B scripts/test_times.py "$times" "target/nextest/$profile/junit.xml" scripts/test-times.tsv
+python3 -B scripts/test_times.py "$times" scripts/test-times.tsv target/nextest/*/junit.xml

@@ -1,9 +1,10 @@
 """Says how long the steps of `make test` took, beside how long they took when that was last written down, the ten
 slowest tests, and what was skipped and why. It judges nothing: machines differ.
 
-    test_times.py STEPS JUNIT RECORDED
+    test_times.py STEPS RECORDED JUNIT…
 
-STEPS and RECORDED have a line for each step: its name, a tab, seconds. JUNIT is what cargo-nextest wrote.
+STEPS and RECORDED have a line for each step: its name, a tab, seconds. JUNIT is what a run of
+cargo-nextest wrote.
 """
 
 import sys
@@ -28,8 +29,8 @@ def show_steps(now, recorded):
 
 
 def main():
-    now, junit, recorded = (Path(argument) for argument in sys.argv[1:])
-    cases = list(ElementTree.parse(junit).getroot().iter("testcase"))
+    now, recorded, *junits = (Path(argument) for argument in sys.argv[1:])
+    cases = [case for junit in junits for case in ElementTree.parse(junit).getroot().iter("testcase")]
     show_steps(steps(now), steps(recorded))
 
     print("\n  The ten slowest tests:")
