@@ -1,7 +1,7 @@
 //! Where the time goes: what each stage takes of the median, of p99 and of the largest response, as the responses around
 //! it divide on average. Each of the three has an axis of its own, or the largest would hide what the usual packet meets.
 
-use super::{Figure, LETTER, Table, WIDTH, axis, labels, parse, pooled_note};
+use super::{Figure, LETTER, Table, WIDTH, axis, labels, parse, pooled_note, silent_note};
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::run::RunData;
@@ -42,8 +42,9 @@ impl Figure for Anatomy {
     fn about(&self, run: &RunData) -> String {
         let pooled = pooled_note(run);
         let colours = colours_note(run);
+        let silent = silent_note(run);
         format!(
-            "What each stage takes of the response at each quantile, in the order of the packet's way: the responses around it divide so on average. At the right, that response. Each quantile has its own axis.{colours}{pooled}"
+            "What each stage takes of the response at each quantile, in the order of the packet's way: the responses around it divide so on average. At the right, that response. Each quantile has its own axis.{colours}{pooled}{silent}"
         )
     }
 

@@ -5,7 +5,8 @@ use super::axis;
 use super::by_probe;
 use super::course::{counted, course};
 use super::{
-    Figure, Table, WIDTH, even_columns, line_name, not_drawn, order_panels, parse, pooled_note,
+    Figure, NO_ANSWER, Table, WIDTH, even_columns, left_out, line_name, not_drawn, order_panels,
+    parse, pooled_note,
 };
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, levels_in_words};
@@ -55,7 +56,13 @@ impl Figure for Cumulative {
         };
         let count =
             |line: &Line<'_>| -> u64 { counted(line.delays.iter().copied()).values().sum() };
-        let answered = lines.iter().map(count);
+        let (answered, silent): (Vec<_>, Vec<_>) = lines
+            .iter()
+            .map(|line| (count(line), line))
+            .partition(|(count, _)| *count > 0);
+        let silent: Vec<_> = silent.into_iter().map(|(_, line)| line.label()).collect();
+        let silent = left_out(NO_ANSWER, &silent);
+        let answered = answered.into_iter().map(|(count, _)| count);
         let n = match (answered.clone().min(), answered.max()) {
             (Some(least), Some(most)) if least < most => {
                 format!("{least} to {most}")
@@ -70,8 +77,8 @@ impl Figure for Cumulative {
             }
             false => "",
         };
-        let left_out = lines.iter().filter(|line| line.colour >= LINES).count();
-        let left_out = not_drawn(left_out, "line");
+        let more = lines.iter().filter(|line| line.colour >= LINES).count();
+        let more = not_drawn(more, "line");
         let pooled = if by_group(run) {
             String::new()
         } else {
@@ -79,7 +86,7 @@ impl Figure for Cumulative {
         };
         let marked = marked(&lines, delay(run));
         format!(
-            "The share of the answered packets whose {what} is at most so long, of {n} packets a line.{marked}{bands}{pooled}{left_out}"
+            "The share of the answered packets whose {what} is at most so long, of {n} packets a line.{marked}{bands}{pooled}{more}{silent}"
         )
     }
 
@@ -133,6 +140,15 @@ struct Line<'a> {
     cumulative: Option<&'a Bounds>,
     /// Of all of them, where there is one.
     summary: Option<&'a Summary>,
+}
+
+impl Line<'_> {
+    /// What tells it from the others.
+    fn label(&self) -> String {
+        let parts = [self.panel.as_str(), self.name.as_str()];
+        let known = parts.into_iter().filter(|part| !part.is_empty());
+        known.collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Where panels have all probes together, what each met is of the groups: their round trips.

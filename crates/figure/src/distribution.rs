@@ -1,7 +1,7 @@
 //! How often each round trip occurred, in bins shared by all panels. What lies far beyond is in one
 //! bin at the right that says so (seed 002).
 
-use super::{Figure, Table, axis, parse, pooled_note, side_by_side};
+use super::{Figure, Table, axis, left_out, parse, pooled_note, side_by_side, silent_note};
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::Histogram;
@@ -113,9 +113,6 @@ fn has_overflow(table: &Table) -> bool {
     table.rows.iter().any(|row| row[OVERFLOW] == true)
 }
 
-/// Panels that are named where they are left out; more are counted.
-const NAMED: usize = 4;
-
 /// What always takes the same, but for how it was rounded, is a number and no histogram.
 fn is_varied(panel: &Panel) -> bool {
     let delays = panel.summary.round_trip.as_ref();
@@ -128,22 +125,13 @@ fn varied(run: &RunData) -> Vec<&Panel> {
 
 /// Which panels are left out, and why.
 fn left_out_note(run: &RunData) -> String {
-    let (mut same, mut silent) = (Vec::new(), Vec::new());
-    for panel in run.panels.iter().filter(|panel| !is_varied(panel)) {
-        match &panel.summary.round_trip {
-            Some(delays) => same.push(format!("{} ({})", panel.label, format_duration(delays.min))),
-            None => silent.push(panel.label.clone()),
-        }
-    }
-    let note = |why: &str, panels: Vec<String>| {
-        let named = match panels.len() {
-            0 => return String::new(),
-            1..=NAMED => panels.join("; "),
-            count => format!("{count} panels"),
-        };
-        format!(" Not drawn, as {why}: {named}.")
-    };
-    note("every round trip takes the same", same) + &note("nothing was answered", silent)
+    let constant = run.panels.iter().filter(|panel| !is_varied(panel));
+    let same = constant.filter_map(|panel| {
+        let delays = panel.summary.round_trip.as_ref()?;
+        Some(format!("{} ({})", panel.label, format_duration(delays.min)))
+    });
+    let same: Vec<_> = same.collect();
+    left_out("every round trip takes the same", &same) + &silent_note(run)
 }
 
 /// Panels share their bins so that they compare; but not where one of them would fill only a few of them.

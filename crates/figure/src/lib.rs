@@ -342,6 +342,30 @@ fn not_drawn(more: usize, what: &str) -> String {
     }
 }
 
+/// Names that a note says; more are counted.
+const NAMED: usize = 4;
+
+/// What a figure does not draw and why, in a sentence with a space before it; empty where there is nothing.
+fn left_out(why: &str, names: &[String]) -> String {
+    let named = match names.len() {
+        0 => return String::new(),
+        1..=NAMED => names.join("; "),
+        count => format!("{count} combinations"),
+    };
+    format!(" Not drawn, as {why}: {named}.")
+}
+
+/// Which panels have no delay to draw, in a sentence.
+fn silent_note(run: &RunData) -> String {
+    let silent = run.panels.iter();
+    let silent = silent.filter(|panel| panel.summary.round_trip.is_none());
+    let silent: Vec<_> = silent.map(|panel| panel.label.clone()).collect();
+    left_out(NO_ANSWER, &silent)
+}
+
+/// Why nothing is drawn of what was lost.
+const NO_ANSWER: &str = "nothing was answered";
+
 /// What the panels do not tell apart, in a sentence.
 fn pooled_note(run: &RunData) -> String {
     shown_together(run, &run.pooled)
@@ -373,6 +397,31 @@ mod tests {
         for draw in Draw::ALL.into_iter().filter(|draw| *draw != Draw::Table) {
             let known = all().iter().any(|figure| figure.name() == draw.name());
             assert!(known, "{}", draw.name());
+        }
+    }
+
+    /// A line that is not there is not seen: what nothing came back of is said in words.
+    #[test]
+    fn what_nothing_was_answered_of_is_named() {
+        let mut run = delaylab_view::run::samples::sizes();
+        run.panels[1].summary.round_trip = None;
+        run.panels[1].summary.anatomy.clear();
+        run.panels[1].sketch = Default::default();
+        let label = run.panels[1].label.clone();
+        for name in [
+            "cumulative",
+            "delay_against_size",
+            "anatomy",
+            "distribution",
+        ] {
+            let figures = all();
+            let figure = figures.iter().find(|figure| figure.name() == name);
+            let about = figure.map_or_else(String::new, |figure| figure.about(&run));
+            let said = format!("as nothing was answered: {label}");
+            assert!(
+                about.contains(&said) && !about.contains(" 0 to "),
+                "{name}: {about}"
+            );
         }
     }
 

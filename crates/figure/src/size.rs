@@ -7,7 +7,7 @@
 
 use super::axis;
 use super::series::unit as unit_name;
-use super::{Figure, Table, WIDTH, line_name, parse, shown_together};
+use super::{Figure, Table, WIDTH, line_name, parse, shown_together, silent_note};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
@@ -53,7 +53,7 @@ impl Figure for Size {
 
     fn about(&self, run: &RunData) -> String {
         let pooled = Layout::new(run).map_or_else(Vec::new, |layout| layout.pooled);
-        let pooled = shown_together(run, &pooled);
+        let pooled = shown_together(run, &pooled) + &silent_note(run);
         let against = run.against.as_deref().unwrap_or("size");
         match lines(run)[..] {
             [Mean, Min] => format!(

@@ -6,7 +6,7 @@ use crate::run::{Group, RunData};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Factor;
 use delaylab_stats::anatomy::{StageSet, in_common};
-use delaylab_stats::summary::{AnatomyAt, Distribution, Summary};
+use delaylab_stats::summary::{AnatomyAt, Counts, Distribution, Summary};
 
 /// Two runs beside each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Row {
     pub p50: [Option<Nanos>; 2],
     /// 99th percentile of the round trip; `None` where so few packets do not carry it.
     pub p99: [Option<Nanos>; 2],
+    /// The share of the packets that was lost; `None` where none was sent.
+    pub lost: [Option<f64>; 2],
     /// Where the mean responses differ most; `None` where one of them has no answer.
     pub difference: Option<Difference>,
 }
@@ -50,6 +52,12 @@ pub fn ratio([first, second]: [Option<Nanos>; 2]) -> Option<f64> {
 }
 
 impl BothRuns {
+    /// Was anything lost?
+    pub fn has_loss(&self) -> bool {
+        let lost = self.rows.iter().flat_map(|row| row.lost).flatten();
+        lost.into_iter().any(|lost| lost > 0.0)
+    }
+
     /// Of what both runs have.
     pub fn new(first: &RunData, second: &RunData) -> Self {
         let one_probe = first.probes().len() == 1 && second.probes().len() == 1;
@@ -90,10 +98,15 @@ impl Row {
             levels: Vec::new(),
             p50: both.map(|delays| delays.map(|d| d.p50)),
             p99: both.map(|delays| delays.and_then(Distribution::carried_p99)),
+            lost: [a, b].map(|summary| share_lost(&summary.counts)),
             difference: (a.mean_anatomy.as_ref().zip(b.mean_anatomy.as_ref()))
                 .and_then(|(a, b)| largest(a, b)),
         }
     }
+}
+
+fn share_lost(counts: &Counts) -> Option<f64> {
+    (counts.ended() > 0).then(|| counts.lost as f64 / counts.ended() as f64)
 }
 
 fn largest(a: &AnatomyAt, b: &AnatomyAt) -> Option<Difference> {
@@ -214,17 +227,22 @@ mod tests {
         assert_eq!(ratio([None, Some(5)]), None);
         assert_eq!(ratio([Some(5), None]), None);
         assert_eq!(ratio([Some(0), Some(5)]), None);
-        let mut silent = waits();
+        let mut whole = waits();
+        for group in &mut whole.groups {
+            group.summary.counts.lost = 0;
+        }
+        let mut silent = whole.clone();
         for group in &mut silent.groups {
+            group.summary.counts.lost = group.summary.counts.sent;
             group.summary.round_trip = None;
             group.summary.mean_anatomy = None;
         }
-        let both = BothRuns::new(&waits(), &silent);
-        assert!(
-            both.rows
-                .iter()
-                .all(|row| row.p50[1].is_none() && row.difference.is_none())
-        );
+        let both = BothRuns::new(&whole, &silent);
+        assert!(both.has_loss() && !BothRuns::new(&whole, &whole).has_loss());
+        for row in &both.rows {
+            assert!(row.p50[1].is_none() && row.difference.is_none());
+            assert_eq!(row.lost, [Some(0.0), Some(1.0)]);
+        }
     }
 
     #[test]

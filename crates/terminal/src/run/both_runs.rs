@@ -5,7 +5,7 @@ use crate::table::{Cell, Table};
 use crate::text::paragraph;
 use crate::text::width;
 use delaylab_model::Nanos;
-use delaylab_model::units::{format_duration, format_signed_duration};
+use delaylab_model::units::{format_duration, format_share, format_signed_duration};
 use delaylab_stats::anatomy::StageSet;
 use delaylab_view::both_runs::{BothRuns, Row, ratio};
 use delaylab_view::run::{RunData, Ways};
@@ -17,6 +17,9 @@ struct Shown {
     p99: bool,
     stage: bool,
 }
+
+/// A block of columns: what stands above it, and its heads.
+type Block<'a> = (&'a str, &'a [&'a str]);
 
 const NARROWER: [Shown; 3] = [
     Shown {
@@ -79,31 +82,38 @@ fn one(run: &RunData, name: &str, column: &str, style: &Style) -> String {
 fn table(both: &BothRuns, shown: Shown) -> Table {
     let mut table = Table::default();
     let [first, second] = &columns(both);
-    let quantiles: &[&str] = if shown.p99 { &["p50", "p99"] } else { &["p50"] };
+    let compared = [first, second, "ratio"];
+    let mut blocks: Vec<Block<'_>> = vec![("p50", &compared)];
+    blocks.extend(shown.p99.then_some(("p99", &compared[..])));
+    // What was lost has no delay: without it the others mislead.
+    blocks.extend(both.has_loss().then_some(("lost", &compared[..2])));
     let lead = both.heads.len().max(1);
     let above = (0..lead).map(|_| Cell::default());
     // Empty columns set them apart.
-    let names = quantiles
-        .iter()
-        .flat_map(|quantile| ["", quantile, "", ""].map(Cell::new));
+    let names = blocks.iter().flat_map(|(above, heads)| {
+        let rest = heads.iter().skip(1).map(|_| "");
+        ["", above].into_iter().chain(rest).map(Cell::new)
+    });
     table.row(above.chain(names).map(Cell::dim));
     let heads = both.heads.iter().map(Cell::left);
     let heads: Vec<_> = heads
         .chain((both.heads.is_empty()).then(Cell::default))
         .collect();
-    let each = quantiles
-        .iter()
-        .flat_map(|_| ["", first, second, "ratio"].map(Cell::new));
+    let each = blocks.iter().flat_map(|(_, heads)| {
+        std::iter::once("")
+            .chain(heads.iter().copied())
+            .map(Cell::new)
+    });
     let stage = shown.stage.then_some(["", "mostly in", "by"]);
     let stage = stage.into_iter().flatten().map(Cell::left);
     table.row(heads.into_iter().chain(each).chain(stage).map(Cell::dim));
     for row in &both.rows {
-        table.row(cells(row, shown));
+        table.row(cells(row, shown, both.has_loss()));
     }
     table
 }
 
-fn cells(row: &Row, shown: Shown) -> Vec<Cell> {
+fn cells(row: &Row, shown: Shown, loss: bool) -> Vec<Cell> {
     let levels = row.levels.iter().map(Cell::left);
     let mut cells: Vec<_> = levels.collect();
     if cells.is_empty() {
@@ -112,6 +122,12 @@ fn cells(row: &Row, shown: Shown) -> Vec<Cell> {
     cells.extend(quantile(row.p50));
     if shown.p99 {
         cells.extend(quantile(row.p99));
+    }
+    if loss {
+        let each = row
+            .lost
+            .map(|lost| Cell::new(or_unknown(lost, format_share)));
+        cells.extend(std::iter::once(Cell::default()).chain(each));
     }
     if let (true, Some(difference)) = (shown.stage, row.difference) {
         cells.push(Cell::default());
@@ -190,6 +206,8 @@ mod tests {
                 delays.p99 *= 20;
             }
         }
+        let counts = &mut second.groups[1].summary.counts;
+        counts.lost = counts.sent / 4;
         let rich = Style {
             unicode: true,
             width: 100,

@@ -42,6 +42,19 @@ impl Sample {
         })
     }
 
+    /// Of a path on which neither the model nor the change lets a packet of the first group through.
+    pub fn without_an_answer() -> Self {
+        let mut sample = Self::made();
+        let first = &mut sample.groups[0];
+        for group in [&mut first.before.model, &mut first.after] {
+            group.packets[1] = group.packets[0];
+            group.delays = Default::default();
+        }
+        first.lost = vec![1.0; 3];
+        sample.pairs[0].model = first.before.model.clone();
+        sample
+    }
+
     fn of(found: Calibration) -> Self {
         let groups = groups(&found);
         Self {

@@ -14,6 +14,7 @@ use delaylab_view::calibration::words::{
     Fact, duration, facts, in_order, levels, measure, range, range_of_loss, used, varied,
 };
 use delaylab_view::calibration::{Calibrated, Prediction};
+use delaylab_view::words::UNKNOWN;
 use maud::{Markup, html};
 
 /// The page of a calibration.
@@ -100,19 +101,27 @@ fn errors(pairs: &[Pair]) -> Markup {
     let figures = figures.chain(["Wasserstein", "lost", "model"].map(str::to_owned));
     let mut table = columns(&heads, figures.collect());
     for pair in shown {
-        let Some(distance) = pair.distance(measure(&pair.measured)) else {
-            continue;
-        };
         let mut cells = levels(&pair.measured, &heads);
-        for (quantile, error) in distance.quantiles.iter().zip(distance.errors()) {
-            cells.extend(quantile.map(duration));
-            cells.push(format_signed_share(error));
+        match pair.distance(measure(&pair.measured)) {
+            // What lost everything has no delay, and its loss says the most.
+            None => cells.extend(unknown_cells(3 * each.len() + 1)),
+            Some(distance) => {
+                for (quantile, error) in distance.quantiles.iter().zip(distance.errors()) {
+                    cells.extend(quantile.map(duration));
+                    cells.push(format_signed_share(error));
+                }
+                cells.push(duration(distance.wasserstein));
+            }
         }
-        cells.push(duration(distance.wasserstein));
         cells.extend([&pair.measured, &pair.model].map(lost));
         table.row(cells);
     }
     table.render()
+}
+
+/// Cells of what is not known.
+fn unknown_cells(count: usize) -> impl Iterator<Item = String> {
+    std::iter::repeat_n(UNKNOWN.to_owned(), count)
 }
 
 fn lost(group: &Group) -> String {
@@ -134,16 +143,18 @@ fn expected(groups: &[Predicted]) -> Markup {
             .before
             .distance(kind)
             .zip(group.expected(kind, groups));
-        let Some((before, expected)) = found else {
-            continue;
-        };
         let mut cells = levels(&group.before.measured, &heads);
-        for ([measured, _], expected) in before.quantiles.into_iter().zip(expected) {
-            cells.extend([
-                duration(measured),
-                duration(expected.value),
-                range(&expected),
-            ]);
+        match found {
+            None => cells.extend(unknown_cells(3 * each.len())),
+            Some((before, expected)) => {
+                for ([measured, _], expected) in before.quantiles.into_iter().zip(expected) {
+                    cells.extend([
+                        duration(measured),
+                        duration(expected.value),
+                        range(&expected),
+                    ]);
+                }
+            }
         }
         let after = group.expected_loss();
         cells.push(lost(&group.before.measured));
@@ -158,6 +169,19 @@ fn expected(groups: &[Predicted]) -> Markup {
 mod tests {
     use super::*;
     use delaylab_view::calibration::samples::Sample;
+
+    #[test]
+    fn what_loses_everything_has_its_row() {
+        let rows = |page: &str| page.matches("<tr>").count();
+        let (made, silent) = (Sample::made(), Sample::without_an_answer());
+        for [of_all, without] in [
+            [&made, &silent].map(|sample| calibration_page(&sample.calibrated())),
+            [&made, &silent].map(|sample| prediction_page(&sample.prediction())),
+        ] {
+            assert_eq!(rows(&of_all), rows(&without));
+            assert!(without.contains("100 %") && !of_all.contains("100 %"));
+        }
+    }
 
     #[test]
     fn pages_say_all_and_ask_for_nothing() {
