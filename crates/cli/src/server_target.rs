@@ -80,12 +80,7 @@ pub fn name_server(
         }
         let (server, name) = rest.split_once('/').unwrap_or((rest, ""));
         let (name, query) = name.split_once('?').unwrap_or((name, ""));
-        let of_type = |pair: &str| {
-            let (key, value) = pair.split_once('=')?;
-            key.eq_ignore_ascii_case("type").then(|| value.to_owned())
-        };
-        let kind = query.split([';', '&']).find_map(of_type);
-        let kind = kind.unwrap_or_else(|| "A".to_owned());
+        let kind = question_type(target, query)?;
         (asked.host, asked.port) = with_port(server, given_port);
         asked.question = (!name.is_empty()).then(|| format!("{name} {kind}"));
     }
@@ -95,6 +90,24 @@ pub fn name_server(
         )),
         false => Ok(asked),
     }
+}
+
+/// The type behind the `?` of a URL (RFC 4501: `type` and `class`); what else stands there would change the question.
+fn question_type(target: &str, query: &str) -> Result<String, Failed> {
+    let mut kind = "A".to_owned();
+    for pair in query.split([';', '&']).filter(|pair| !pair.is_empty()) {
+        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+        match key.to_ascii_lowercase().as_str() {
+            "type" if !value.is_empty() => value.clone_into(&mut kind),
+            "class" if value.eq_ignore_ascii_case("in") => {}
+            _ => {
+                return Err(Failed::usage(format!(
+                    "`{target}`: `{pair}` cannot be asked: behind `?` stands the type, as in ?type=AAAA, of class IN"
+                )));
+            }
+        }
+    }
+    Ok(kind)
 }
 
 #[cfg(test)]
@@ -153,6 +166,10 @@ mod tests {
             ),
             ("DNS://192.0.2.1/a.b", expected(None, None, Some("a.b A"))),
             (
+                "dns://192.0.2.1/a.b?CLASS=IN;TYPE=TXT",
+                expected(None, None, Some("a.b TXT")),
+            ),
+            (
                 "tls://192.0.2.1",
                 expected(None, Some(DnsTransport::Tls), None),
             ),
@@ -164,7 +181,13 @@ mod tests {
             assert_eq!(read(text), Some(server), "{text}");
         }
         assert_eq!(read("dns:///a.b"), None);
-        for text in ["ftp://192.0.2.1/a.b", "http://192.0.2.1/a.b"] {
+        for text in [
+            "ftp://192.0.2.1/a.b",
+            "http://192.0.2.1/a.b",
+            "dns://192.0.2.1/a.b?typ=AAAA",
+            "dns://192.0.2.1/a.b?class=CH;type=TXT",
+            "dns://192.0.2.1/a.b?type",
+        ] {
             assert_eq!(read(text), None, "{text}");
         }
         let udp = Some(DnsTransport::Udp);

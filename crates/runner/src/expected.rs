@@ -6,6 +6,7 @@ use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast}
 use delaylab_model::plan::{Factor, Planned, labels};
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::trial::Trial;
+use delaylab_model::{PICOS_PER_NANO, SECOND};
 use delaylab_store::index::Index;
 use delaylab_store::run::{Run, State};
 use std::collections::BTreeSet;
@@ -210,8 +211,8 @@ fn folder_name(run: &Run) -> String {
 }
 
 /// How much of a run there is for each combination of levels: a short form may have fewer of these.
-struct Amount {
-    packets: f64,
+struct Amount<P> {
+    packets: P,
     repeats: f64,
 }
 
@@ -220,14 +221,29 @@ fn scale(run: &Run, resolved: &Resolved) -> Scale {
     let next = planned(resolved);
     let times = |next: f64, earlier: f64| if earlier > 0.0 { next / earlier } else { 1.0 };
     let repeats = times(next.repeats, earlier.repeats);
-    let packets = times(next.packets, earlier.packets);
+    let packets = match next.packets {
+        Some(packets) if packets > 0.0 => Some(times(packets, earlier.packets)),
+        // Closed loops: what takes as long sends about as many.
+        _ => resolve::of_run(run)
+            .and_then(|earlier| Some(times(seconds(resolved)?, seconds(&earlier)?))),
+    };
     Scale {
-        packets: if packets > 0.0 { packets } else { repeats },
+        packets: packets.unwrap_or(repeats),
         repeats,
     }
 }
 
-fn recorded(run: &Run) -> Amount {
+/// How long the probes of each combination send together; `None` where one has no end of its own.
+fn seconds(resolved: &Resolved) -> Option<f64> {
+    let trials = &resolved.planned;
+    let combinations = combinations(trials.iter().map(|planned| &planned.factors[..]));
+    let probes = trials.iter().flat_map(|planned| &planned.trial.probes);
+    let all: Option<f64> = probes.map(|probe| Some(probe.duration? as f64)).sum();
+    all.filter(|all| *all > 0.0)
+        .map(|all| all / SECOND as f64 / combinations)
+}
+
+fn recorded(run: &Run) -> Amount<f64> {
     let combinations = combinations(run.trials().iter().map(|row| &row.factors[..]));
     Amount {
         packets: run.record_count() as f64 / combinations,
@@ -235,14 +251,14 @@ fn recorded(run: &Run) -> Amount {
     }
 }
 
-/// With a stop rule, as many as there may be.
-fn planned(resolved: &Resolved) -> Amount {
+/// With a stop rule, as many as there may be. Packets are `None` where only the path knows.
+fn planned(resolved: &Resolved) -> Amount<Option<f64>> {
     let trials = &resolved.planned;
     let combinations = combinations(trials.iter().map(|planned| &planned.factors[..]));
     let probes = trials.iter().flat_map(|planned| &planned.trial.probes);
     let packets: Option<f64> = probes.map(packets).sum();
     Amount {
-        packets: packets.unwrap_or(0.0) / combinations,
+        packets: packets.map(|packets| packets / combinations),
         repeats: trials.len() as f64 / combinations,
     }
 }
@@ -254,9 +270,13 @@ fn packets(probe: &Probe) -> Option<f64> {
         Pacing::Wait { .. } => None,
         open => open.mean_gap(),
     };
+    let gap = match probe.pacing {
+        Pacing::Frames { interval_ps } => Some(interval_ps as f64 / PICOS_PER_NANO as f64),
+        _ => gap.map(|gap| gap as f64),
+    };
     let by_time = (probe.duration.zip(gap))
-        .filter(|(_, gap)| *gap > 0)
-        .map(|(duration, gap)| duration as f64 / gap as f64);
+        .filter(|(_, gap)| *gap > 0.0)
+        .map(|(duration, gap)| duration as f64 / gap);
     [by_count, by_time]
         .into_iter()
         .flatten()
@@ -270,7 +290,6 @@ fn combinations<'a>(factors: impl Iterator<Item = &'a [Factor]>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use delaylab_model::SECOND;
     use delaylab_model::method::Method;
 
     /// How many packets a closed loop sends, its round trips decide as much as its pauses.
@@ -287,5 +306,7 @@ mod tests {
         assert_eq!(paced(Pacing::Wait { wait_ns }, None), None);
         assert_eq!(paced(Pacing::Wait { wait_ns: 0 }, None), None);
         assert_eq!(paced(Pacing::Wait { wait_ns }, Some(20)), Some(20.0));
+        let interval_ps = 2_500;
+        assert_eq!(paced(Pacing::Frames { interval_ps }, None), Some(4e9));
     }
 }

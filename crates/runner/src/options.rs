@@ -92,6 +92,8 @@ impl RunOptions {
                 "the run was begun with a key, which is not recorded: name its file with --key-file, or set DELAYLAB_KEY",
             ));
         }
+        // One that is set for other runs: a part with it would be measured in another way.
+        self.key = self.key.filter(|_| begun.has_key);
         self.port = self.port.or(begun.port);
         if self.family == AddressFamily::Any {
             self.family = begun.family;

@@ -84,5 +84,11 @@ pub fn whole(run: &Run) -> Result<(), RunnerError> {
 pub fn shortest(folder: &Path) -> String {
     let here = std::env::current_dir().ok();
     let below = here.and_then(|here| folder.strip_prefix(here).ok().map(Path::to_owned));
-    below.as_deref().unwrap_or(folder).display().to_string()
+    let shown = below.as_deref().unwrap_or(folder).display().to_string();
+    // The folder that one stands in.
+    if shown.is_empty() {
+        ".".to_owned()
+    } else {
+        shown
+    }
 }

@@ -4,7 +4,7 @@ use crate::error::RunnerError;
 use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::trial::{LoadTarget, Server};
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Which of a name's addresses are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -36,12 +36,18 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
         );
         RunnerError::unreachable(format!("cannot resolve `{name}`: {error}. {remedy}"))
     })?;
+    // An IPv4 address in IPv6's form is that of IPv4: what is known of it holds for both.
+    let addresses = addresses.map(|address| match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
+        IpAddr::V6(_) => address,
+    });
     let wanted = |address: &SocketAddr| match family {
         AddressFamily::Any => true,
         AddressFamily::V4 => address.is_ipv4(),
         AddressFamily::V6 => address.is_ipv6(),
     };
-    let found = addresses.into_iter().find(wanted).ok_or_else(|| {
+    let mut addresses = addresses;
+    let found = addresses.find(wanted).ok_or_else(|| {
         let (family, other) = match family {
             AddressFamily::V6 => ("IPv6", "-6"),
             AddressFamily::Any | AddressFamily::V4 => ("IPv4", "-4"),
@@ -116,10 +122,26 @@ pub fn load_target(
     })
 }
 
-/// Is this one of this host's own addresses? Only to those can a socket be bound.
+/// Is this one of this host's own addresses? What is sent to those comes from the same address. Nothing is sent here.
 pub fn is_this_host(address: IpAddr) -> bool {
-    UdpSocket::bind((address, 0)).is_ok()
+    let address = address.to_canonical();
+    if address.is_loopback() || address.is_unspecified() {
+        return true;
+    }
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let from = || {
+        let socket = UdpSocket::bind((any, 0)).ok()?;
+        socket.connect((address, DISCARD)).ok()?;
+        socket.local_addr().ok()
+    };
+    from().is_some_and(|from| from.ip() == address)
 }
+
+/// The port of RFC 863.
+const DISCARD: u16 = 9;
 
 #[cfg(test)]
 mod tests {
@@ -141,11 +163,18 @@ mod tests {
             resolve("127.0.0.1", 5, AddressFamily::V6).unwrap_err().kind,
             FailureKind::Unreachable
         );
+        for group in [
+            "224.0.0.1",
+            "::ffff:224.0.0.1",
+            "[::ffff:255.255.255.255]",
+            "ff02::1",
+        ] {
+            let refused = resolve(group, 5, AddressFamily::Any).unwrap_err();
+            assert_eq!(refused.kind, FailureKind::Usage, "{group}");
+        }
         assert_eq!(
-            resolve("224.0.0.1", 5, AddressFamily::Any)
-                .unwrap_err()
-                .kind,
-            FailureKind::Usage
+            resolve("::ffff:127.0.0.1", 5, AddressFamily::V4).unwrap(),
+            "127.0.0.1:5".parse().unwrap()
         );
     }
 
@@ -164,7 +193,16 @@ mod tests {
 
     #[test]
     fn loopback_is_this_host_and_a_documentation_address_is_not() {
-        assert!(is_this_host("127.0.0.1".parse().unwrap()));
-        assert!(!is_this_host("192.0.2.1".parse().unwrap()));
+        let own = |address: &str| is_this_host(address.parse().unwrap());
+        assert!(own("127.0.0.1") && own("127.0.0.2") && own("::1") && own("::ffff:127.0.0.1"));
+        for other in [
+            "192.0.2.1",
+            "2001:db8::1",
+            "224.0.0.1",
+            "::ffff:224.0.0.1",
+            "255.255.255.255",
+        ] {
+            assert!(!own(other), "{other}");
+        }
     }
 }

@@ -118,12 +118,11 @@ pub fn load_arg(text: &str) -> Result<LoadArg, String> {
         let mut load = Load::new(name.collect::<Vec<_>>().join(":"), LoadKind::Tcp);
         load.direction = direction;
         load.streams = EACH_WAY;
-        for part in rest.into_iter().flat_map(|rest| rest.split(':')) {
-            if ["up", "down"].contains(&part.trim()) {
-                return Err(format!("`{text}`: `{head}` says which way already"));
-            }
-            take(&mut load, part.trim())?;
+        let parts = || rest.into_iter().flat_map(|rest| rest.split(':'));
+        if parts().any(|part| ["up", "down"].contains(&part.trim())) {
+            return Err(format!("`{text}`: `{head}` says which way already"));
         }
+        take_all(&mut load, parts())?;
         Ok(load)
     };
     Ok(LoadArg {
@@ -179,14 +178,7 @@ fn load(text: &str) -> Result<Load, String> {
     let mut parts = text.split(':');
     let kind = kind(parts.next().unwrap_or_default())?;
     let mut load = Load::new(text, kind);
-    let mut given = BTreeSet::new();
-    for part in parts {
-        let part = part.trim();
-        let what = take(&mut load, part)?;
-        if !given.insert(what) {
-            return Err(format!("`{part}` is a second {what}"));
-        }
-    }
+    take_all(&mut load, parts)?;
     if kind == LoadKind::OnOff {
         load.on = load.on.or(Some(Duration(PERIOD)));
         load.off = load.off.or(Some(Duration(PERIOD)));
@@ -209,6 +201,18 @@ fn kind(name: &str) -> Result<LoadKind, String> {
              down, both and rrul, of tcp"
         )),
     }
+}
+
+/// Takes the parts behind the kind, each once.
+fn take_all<'a>(load: &mut Load, parts: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut given = BTreeSet::new();
+    for part in parts.map(str::trim) {
+        let what = take(load, part)?;
+        if !given.insert(what) {
+            return Err(format!("`{part}` is a second {what}"));
+        }
+    }
+    Ok(())
 }
 
 /// Takes a part, and says what it is.

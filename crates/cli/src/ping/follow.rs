@@ -129,7 +129,9 @@ impl<'a, 'w> Parts<'a, 'w> {
 impl Progress for Parts<'_, '_> {
     fn begins(&mut self, planned: &Planned, _done: usize, _left: Left) {
         let load = self.load(planned.trial.id);
-        lock(self.written).begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
+        let mut written = lock(self.written);
+        // A terminal that is gone is seen with the next packet.
+        let _ = written.begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
     }
 
     fn ended(&mut self, ended: &EndedTrial<'_>, _done: usize, _left: Left) {
@@ -160,7 +162,8 @@ impl Progress for Parts<'_, '_> {
         // A part under load without a packet has no results; the error says why.
         let any = |summary: &&Summary| trial == 0 || summary.counts.sent > 0;
         if let Some(summary) = summaries.first().filter(any) {
-            self.end(trial, summary.clone(), ProbeFacts::default(), &[]);
+            let facts = lock(self.written).facts();
+            self.end(trial, summary.clone(), facts, &[]);
         }
     }
 }

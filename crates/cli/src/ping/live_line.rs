@@ -36,6 +36,13 @@ impl LiveLine {
         }
     }
 
+    /// Another part of the run begins: what is shown is of that alone.
+    pub fn begin(&mut self) -> io::Result<()> {
+        self.wipe()?;
+        *self = Self::new();
+        Ok(())
+    }
+
     /// Takes a packet that has ended.
     pub fn take(&mut self, record: &Record) {
         self.state.sent += u64::from(record.t_send.is_some());

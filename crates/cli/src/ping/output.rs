@@ -111,7 +111,6 @@ pub struct Written<'a> {
     tui: Option<Tui>,
     /// The trial under way, without load if it is the first.
     part: u32,
-    answered: u64,
     packets: u64,
 }
 
@@ -145,7 +144,6 @@ impl<'a> Written<'a> {
             live: show_live.then(LiveLine::new),
             tui,
             part: 0,
-            answered: 0,
             packets: 0,
         })
     }
@@ -203,7 +201,6 @@ impl<'a> Written<'a> {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.packets += 1;
-        self.answered += u64::from(record.answered());
         if let Some(live) = &mut self.live {
             live.take(record);
         }
@@ -232,11 +229,22 @@ impl<'a> Written<'a> {
     }
 
     /// A trial begins, under this load, if any.
-    pub fn begin_part(&mut self, trial: u32, load: Option<&str>) {
+    pub fn begin_part(&mut self, trial: u32, load: Option<&str>) -> io::Result<()> {
         self.part = trial;
+        self.facts = RecordFacts::default();
+        self.live.as_mut().map_or(Ok(()), LiveLine::begin)?;
         if let Some(tui) = &self.tui {
             let which = load.map_or_else(|| "idle".to_owned(), |load| format!("under {load}"));
             begin_part(tui, trial, &which, self.shown);
+        }
+        Ok(())
+    }
+
+    /// What is known of the packets of the part under way.
+    pub fn facts(&self) -> ProbeFacts {
+        ProbeFacts {
+            records: self.facts,
+            ..ProbeFacts::default()
         }
     }
 
@@ -261,7 +269,9 @@ impl<'a> Written<'a> {
         self.leave_terminal()?;
         let shown = self.shown;
         let asked = 1 + load::parts(&shown.args.loads).len();
-        let answers = of_the_last_part(self.answers(), parts.len(), asked);
+        let answers = of_the_last_part(self.answers(), &parts, asked);
+        let answered = |part: &Part| part.summary.counts.received > 0;
+        let answered = !parts.is_empty() && parts.iter().all(answered);
         if parts.is_empty() {
             parts.push(Part::default());
         }
@@ -299,7 +309,7 @@ impl<'a> Written<'a> {
             print(&in_text(&idle, &loaded, shown.args.quiet > 1, &style))?;
         }
         Ok(PingOutcome {
-            answered: self.answered > 0,
+            answered,
             answers,
             broken,
             not_stored: self.storage.lacks(),
@@ -332,20 +342,34 @@ const fn without_lines(pacing: Pacing) -> &'static str {
     }
 }
 
-/// Conditions are about the last part that was asked for: what an earlier one measured does not answer them.
-fn of_the_last_part(mut answers: Vec<Answer>, parts: usize, asked: usize) -> Vec<Answer> {
-    if asked > 1 && parts < asked {
+/// Conditions are about the last part that was asked for: what an earlier one measured does not answer them, nor does one
+/// whose load was not there.
+fn of_the_last_part(mut answers: Vec<Answer>, parts: &[Part], asked: usize) -> Vec<Answer> {
+    if asked > 1 && parts.len() < asked {
         for answer in &mut answers {
             (answer.value, answer.count, answer.failed) = (None, 0, true);
             answer.reason = "it is not known: nothing was measured under this load".to_owned();
         }
+    }
+    let streams = parts.last().into_iter().flat_map(|part| &part.streams);
+    let flaws: Vec<String> = streams.flat_map(StreamReport::flaws).collect();
+    if !flaws.is_empty() {
+        let passed = answers.iter_mut().filter(|answer| !answer.failed);
+        passed.for_each(|answer| {
+            answer.failed = true;
+            answer.reason = format!(
+                "it cannot be judged: {}; {}",
+                flaws.join("; "),
+                answer.reason
+            );
+        });
     }
     answers
 }
 
 /// What a finished run is judged by.
 pub struct PingOutcome {
-    /// Was anything answered?
+    /// Was anything answered, of each part?
     pub answered: bool,
     /// What came of each `--fail-if`.
     pub answers: Vec<Answer>,
@@ -454,7 +478,10 @@ mod tests {
             failed: false,
             reason: "it is 2.00 ms".to_owned(),
         };
-        let judged = |parts, asked| of_the_last_part(vec![idle.clone()], parts, asked);
+        let judged = |parts, asked| {
+            let parts: Vec<Part> = (0..parts).map(|_| Part::default()).collect();
+            of_the_last_part(vec![idle.clone()], &parts, asked)
+        };
         // A ping without load, one under load, one up, down and both.
         for (parts, asked) in [(1, 1), (2, 2), (4, 4)] {
             assert_eq!(judged(parts, asked), std::slice::from_ref(&idle));

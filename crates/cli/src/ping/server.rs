@@ -65,11 +65,13 @@ pub fn asked(args: &PingArgs) -> Result<ServerProbe, Failed> {
         fields,
         port_of_kept: None,
     };
+    if server.resolve.is_some() && method != Method::Http {
+        return Err(no_url("--resolve"));
+    }
     match method {
         Method::Http => asked.of_page(args)?,
         Method::Dns => asked.of_name(args)?,
         Method::TcpConnect => asked.of_port(args)?,
-        _ if server.resolve.is_some() => return Err(no_url("--resolve")),
         _ => {}
     }
     Ok(asked)
@@ -116,6 +118,16 @@ impl ServerProbe {
         self.host = server.host;
         self.set("transport", json!(server.transport));
         if let Some(question) = server.question {
+            if args
+                .server
+                .question
+                .as_ref()
+                .is_some_and(|other| *other != question)
+            {
+                return Err(Failed::usage(format!(
+                    "--question: the URL asks `{question}` already"
+                )));
+            }
             self.set("question", json!(question));
         }
         let has_question = self

@@ -35,6 +35,8 @@ pub(super) struct Measured {
     late: Late,
     /// When the first packet and the last one were due.
     due: Option<(Nanos, Nanos)>,
+    /// Packets that were sent and due with the first.
+    due_at_first: u64,
 }
 
 impl Measured {
@@ -58,6 +60,7 @@ impl Measured {
             strip: Strip::new(column),
             late: Late::new(facts),
             due: None,
+            due_at_first: 0,
         }
     }
 
@@ -75,6 +78,10 @@ impl Measured {
         let due = record.t_intended;
         let (first, last) = self.due.unwrap_or((due, due));
         self.due = Some((first.min(due), last.max(due)));
+        if due < first {
+            self.due_at_first = 0;
+        }
+        self.due_at_first += u64::from(due <= first && record.t_send.is_some());
         self.summary.push(record);
         let response = record.response().filter(|_| record.answered());
         let took = response.map(|response| Took {
@@ -118,9 +125,9 @@ impl Measured {
     /// Packets a second, by when they were due.
     fn rate(&self) -> Option<f64> {
         let (first, last) = self.due?;
-        let gaps = self.summary.counts().sent.checked_sub(1)?;
+        let after = self.summary.counts().sent.saturating_sub(self.due_at_first);
         let seconds = (last - first) as f64 / SECOND as f64;
-        (seconds > 0.0).then(|| gaps as f64 / seconds)
+        (seconds > 0.0).then(|| after as f64 / seconds)
     }
 
     fn distribution(&self) -> Option<Distribution> {
@@ -151,6 +158,19 @@ mod tests {
     use super::*;
     use delaylab_model::method::Method;
     use delaylab_model::record::Outcome;
+
+    /// Packets of a burst are due at one time.
+    #[test]
+    fn bursts_are_counted_over_the_time_between_them() {
+        let mut measured = Measured::new(&Probe::new("ping", Method::Udp));
+        for seq in 0..20 {
+            let due = (seq as i64 / 10) * SECOND;
+            let mut record = Record::due(0, 0, seq, Method::Udp, due);
+            (record.t_send, record.outcome) = (Some(due), Outcome::Lost);
+            measured.take(&record);
+        }
+        assert_eq!(measured.seen().rate, Some(10.0));
+    }
 
     #[test]
     fn only_what_was_sent_and_waited_for_may_be_unanswered() {

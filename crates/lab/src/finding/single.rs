@@ -10,7 +10,7 @@ use super::measure::{Measure, Reader};
 use super::values::Values;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::functional::{Beyond, Functional};
+use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
 
@@ -153,6 +153,7 @@ impl LimitCheck {
         let of_values = of_measure.filter(|_| !self.functional.is_number());
         let dimension = of_values.unwrap_or(Dimension::NUMBER);
         let bound = self.limit.bound.number().value;
+        let least = self.values.iter().copied().fold(f64::NAN, f64::min);
         let read = self.reader.finish(self.values);
         let mut values = match &read {
             Ok(Values::Packets(values)) => values.clone(),
@@ -163,18 +164,26 @@ impl LimitCheck {
         let value = self.functional.value(&mut values);
         let holds = |value: f64| self.limit.beyond.holds(value, bound);
         let beyond = value.map(holds);
-        // Packets without the measure may have had as much of it as their response took.
-        let at_most = Some(std::mem::take(&mut self.without)).filter(|without| !without.is_empty());
-        let at_most = at_most.filter(|_| value.is_some() && is_moved_up(self.functional));
-        let may_hold = at_most
-            .filter(|_| beyond == Some(false))
-            .and_then(|without| {
-                let (missing, longest) =
-                    (without.len(), without.iter().copied().fold(0.0, f64::max));
-                values.extend(without);
-                let most = self.functional.value(&mut values)?;
-                holds(most).then_some((missing, longest))
+        // Packets without the measure may have had none of it, or as much as their response took.
+        let without = std::mem::take(&mut self.without);
+        let is_open = beyond == Some(false) && !without.is_empty() && is_monotone(self.functional);
+        let may_hold = is_open.then(|| {
+            let longest = without.iter().copied().fold(0.0, f64::max);
+            let at_least = without.iter().map(|_| 0.0).collect();
+            let at_most = without
+                .iter()
+                .map(|&response| match is_above_least(self.measure) {
+                    true => (response - least).max(0.0),
+                    false => response,
+                });
+            let ends: [Vec<f64>; 2] = [at_least, at_most.collect()];
+            let may = ends.into_iter().any(|missing| {
+                let mut all = [&values[..], &missing].concat();
+                self.functional.value(&mut all).is_some_and(holds)
             });
+            may.then_some((without.len(), longest))
+        });
+        let may_hold = may_hold.flatten();
         let shown = |value: f64| match dimension {
             Dimension::NUMBER if self.limit.statistic.is_share() => {
                 format!("{} %", super::dimension::format_number(value * 100.0))
@@ -216,20 +225,18 @@ impl LimitCheck {
 const fn is_part_of_response(measure: Measure) -> bool {
     matches!(
         measure,
-        Measure::Network | Measure::Host | Measure::Delay | Measure::Stage(_)
+        Measure::Network | Measure::Host | Measure::Delay | Measure::Stage(_) | Measure::PdvOf(_)
     )
 }
 
-/// Do longer values never make this statistic less?
-fn is_moved_up(functional: Functional) -> bool {
-    functional.is_among_values()
-        || matches!(
-            functional,
-            Functional::Share {
-                beyond: Beyond::More | Beyond::AtLeast,
-                ..
-            }
-        )
+/// Is it what a delay is above the least one?
+const fn is_above_least(measure: Measure) -> bool {
+    matches!(measure, Measure::PdvOf(_))
+}
+
+/// Does a longer value always move this statistic the same way?
+fn is_monotone(functional: Functional) -> bool {
+    functional.is_among_values() || matches!(functional, Functional::Share { .. })
 }
 
 /// A note that a quantile of so few values is only the largest or the smallest one; else empty.
@@ -426,6 +433,8 @@ mod tests {
             "p90(network) > 15ms",
             "mean(network) > 15ms",
             "share(network > 15ms) > 10%",
+            "share(network < 15ms) < 90%",
+            "max(pdv(network)) > 15ms",
         ] {
             let slow = with_stamps_missing(limit, 200_000_000);
             assert!(
@@ -440,6 +449,11 @@ mod tests {
             );
             let quick = with_stamps_missing(limit, 2_500_000);
             assert!(!quick.failed, "{limit}: {}", quick.reason);
+        }
+        // They may have spent no time in the network, too.
+        for limit in ["min(network) < 0.5ms", "p10(network) < 0.5ms"] {
+            let judged = with_stamps_missing(limit, 2_500_000);
+            assert!(judged.failed, "{limit}: {}", judged.reason);
         }
         for limit in [
             "min(network) > 15ms",

@@ -77,8 +77,14 @@ impl TrialRunner<'_> {
         }
         let TrialFacts { probes, streams } = match ran {
             Ok(facts) => facts,
-            // The error may come from the stop itself (a session not set up): a resumable run has not failed.
-            Err(_) if stopped && self.stop_means == StopMeans::Interrupted => return Ok(None),
+            // The error may come from the stop itself (a session not set up): a resumable run has not failed, and what sent
+            // nothing has no results.
+            Err(_)
+                if stopped
+                    && (self.stop_means == StopMeans::Interrupted || sent_nothing(&summaries)) =>
+            {
+                return Ok(None);
+            }
             Err(error) => {
                 let error = LabError::World(error);
                 return Err(BrokenOff { error, summaries });
@@ -104,6 +110,10 @@ impl TrialRunner<'_> {
             streams,
         }))
     }
+}
+
+fn sent_nothing(summaries: &[Summary]) -> bool {
+    summaries.iter().all(|summary| summary.counts.sent == 0)
 }
 
 /// Joins noise to records, and makes the trial part of the stored run.
