@@ -330,7 +330,7 @@ pub struct LossDirection {
     pub back: u64,
     /// Not known: lost after the last count that arrived, or counted there where it may have been the copy of another.
     pub unknown: u64,
-    /// A reply came, longer after the time-out than replies are waited for.
+    /// A reply came, longer after the time-out than replies are waited for, or after an error for the packet.
     #[serde(default)]
     pub answered_later: u64,
     /// Lost in a host, and not on the path.

@@ -10,6 +10,7 @@
 //! | [`prefix`] | which addresses belong together |
 //! | [`prober`] | what came of each packet: answered, lost, late, duplicated, reordered |
 //! | [`reflector`] | which packets are answered, and with what |
+//! | `replay` | which sequence numbers have come before |
 //! | [`tester`] | what came of each frame of a tester, and whether it was sent as asked |
 //! | [`tcp`] | what a TCP sends, and when it acknowledges |
 #![forbid(unsafe_code)]
@@ -22,5 +23,6 @@ pub mod path_trace;
 pub mod prefix;
 pub mod prober;
 pub mod reflector;
+mod replay;
 pub mod tcp;
 pub mod tester;

@@ -1,6 +1,7 @@
 //! In which direction packets were lost, from the reflector's own count of what arrived.
 
 use super::sequence::widen_near;
+use crate::replay::LongWindow;
 use delaylab_model::trial::{LossDirection, LostInHost};
 
 /// What the reflector's counts have said so far.
@@ -14,6 +15,10 @@ pub struct ReflectorCount {
     answered_later: u64,
     /// Replies to copies that were made on the way there: the reflector counted these packets more than once.
     copies: u64,
+    /// Replies to copies of which no count tells on which way they were made.
+    unplaced_copies: u64,
+    /// The counts that came: one that comes again was copied on the way back.
+    heard: LongWindow,
     /// Did every count equal our own number? Then it may be a stateless copy of it (RFC 8762 §4.1).
     always_equal: bool,
     any: bool,
@@ -29,11 +34,14 @@ impl ReflectorCount {
         self.note(seq, sent_before, count);
     }
 
-    /// Another reply to it was read, to a copy that the reflector counted for itself. Copies that were made on the way
-    /// back are none of these.
+    /// Another reply to it was read. Copied on the way there, it has a count of its own; on the way back, one that was
+    /// heard before.
     pub fn copied(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
-        self.copies += 1;
-        self.note(seq, sent_before, count);
+        match self.note(seq, sent_before, count) {
+            Some(false) => self.copies += 1,
+            Some(true) => {}
+            None => self.unplaced_copies += 1,
+        }
     }
 
     /// The reflector counts, also where its count has been our own number so far.
@@ -41,18 +49,21 @@ impl ReflectorCount {
         self.known = true;
     }
 
-    /// A reply came to a packet that had been given up as lost.
-    pub const fn answered_later(&mut self) {
+    /// A reply came to a packet that had been given up.
+    pub fn answered_later(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
         self.answered_later += 1;
+        self.note(seq, sent_before, count);
     }
 
-    fn note(&mut self, seq: u64, sent_before: u64, count: Option<u32>) {
-        let Some(count) = count else { return };
+    /// Was this count heard before? `None`: there is none, or it is too old to tell.
+    fn note(&mut self, seq: u64, sent_before: u64, count: Option<u32>) -> Option<bool> {
+        let count = count?;
         let (sent_up_to, highest) = self.highest.unwrap_or((0, 0));
         let counted = widen_near(highest, count) + 1;
         self.always_equal = (self.always_equal || !self.any) && counted == seq + 1;
         self.any = true;
         self.highest = Some((sent_up_to.max(sent_before + 1), highest.max(counted)));
+        self.heard.note(counted)
     }
 
     /// Splits the losses of `sent` packets, of which `abandoned` were not waited for. `final_count` is how many the
@@ -106,16 +117,17 @@ impl ReflectorCount {
     }
 
     /// How many of the `unread` arrivals may be copies, if copies get lost on the way back as often as others: the
-    /// expected number and three standard deviations of a Poisson distribution more. Without a copy: none.
+    /// expected number and three standard deviations of a Poisson distribution more. Without a copy: none. Those that were
+    /// read and may have been made on the way there are of them in any case.
     fn may_be_copies(&self, unread: u64, copies_unread: u64) -> u64 {
         let copies = self.copies.max(copies_unread);
-        if copies == 0 {
-            return 0;
+        let mut most = self.unplaced_copies;
+        if copies > 0 {
+            let read = (self.read() + self.copies).max(1);
+            let expected = unread as f64 * copies as f64 / read as f64;
+            most += (expected + 3.0 * expected.sqrt() + 1.0).ceil() as u64;
         }
-        let read = (self.read() + self.copies).max(1);
-        let expected = unread as f64 * copies as f64 / read as f64;
-        let most = expected + 3.0 * expected.sqrt() + 1.0;
-        unread.min(most.ceil() as u64)
+        unread.min(most)
     }
 }
 
@@ -313,11 +325,36 @@ mod tests {
     }
 
     #[test]
+    fn a_copy_made_on_the_way_back_of_one_made_on_the_way_out_counts_once() {
+        let mut count = ReflectorCount::default();
+        count.replied(0, 0, Some(0));
+        count.copied(0, 0, Some(1));
+        count.copied(0, 0, Some(1));
+        // Packet 1 arrived, or another copy did.
+        let loss = count
+            .direction(2, 0, Some(3), LostInHost::default())
+            .unwrap();
+        assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 1));
+    }
+
+    #[test]
+    fn copies_without_a_count_may_be_of_either_way() {
+        let mut count = ReflectorCount::default();
+        (0..9).for_each(|seq| count.replied(seq, seq, None));
+        count.copied(3, 3, None);
+        // Of 10, one was not read, and as many arrived.
+        let loss = count
+            .direction(10, 0, Some(10), LostInHost::default())
+            .unwrap();
+        assert_eq!((loss.forward, loss.back, loss.unknown), (0, 0, 1));
+    }
+
+    #[test]
     fn what_was_answered_later_is_not_lost_on_the_way_back() {
         let mut count = ReflectorCount::default();
         count.replied(0, 0, Some(0));
-        count.answered_later();
-        count.answered_later();
+        count.answered_later(1, 1, None);
+        count.answered_later(2, 2, None);
         // Of 5, 4 arrived there, and one reply is missing; without a count nobody knows where two are.
         let loss = |total| count.direction(5, 0, total, LostInHost::default()).unwrap();
         let found = loss(Some(4));

@@ -149,8 +149,7 @@ pub struct Prober {
     final_count: Option<u64>,
     dropped: LostInHost,
     strays: u64,
-    late_duplicates: u64,
-    /// Packets whose record says that they are lost.
+    /// Packets whose record says that they are lost or refused.
     given_up: GivenUp,
     /// Packets that were under way when the trial ended at once.
     abandoned: u64,
@@ -188,7 +187,6 @@ impl Prober {
             final_count: None,
             dropped: LostInHost::default(),
             strays: 0,
-            late_duplicates: 0,
             given_up: GivenUp::default(),
             abandoned: 0,
         }
@@ -372,21 +370,25 @@ impl Prober {
     pub fn reply(&mut self, reply: &Reply) {
         self.expire(reply.t_recv);
         let Some(state) = self.slot(reply.seq).map(|slot| slot.state) else {
-            return self.count_stray(reply.seq);
+            return self.count_stray(reply);
         };
         match state {
             State::Sent | State::TimedOut => self.answer(reply, state == State::TimedOut),
             State::Answered => self.count_copy(reply),
-            State::Released => self.count_stray(reply.seq),
+            State::Released => self.count_stray(reply),
         }
     }
 
-    fn count_stray(&mut self, seq: u64) {
+    /// Its record is closed, or there is none.
+    fn count_stray(&mut self, reply: &Reply) {
         self.strays += 1;
+        let (seq, count) = (reply.seq, reply.reflector_seq);
+        // At least so many: which packets could not be sent is forgotten.
+        let sent_before = seq.saturating_sub(self.unsent);
         if self.given_up.remove(seq) {
-            self.reflector.answered_later();
+            self.reflector.answered_later(seq, sent_before, count);
         } else if seq < self.next_seq {
-            self.late_duplicates += 1;
+            self.reflector.copied(seq, sent_before, count);
         }
     }
 
@@ -395,12 +397,8 @@ impl Prober {
             return;
         };
         slot.record.copies = slot.record.copies.saturating_add(1);
-        // Copied on the way there, it was counted there twice; on the way back, once.
-        let counted_twice = slot.record.reflector_seq != reply.reflector_seq;
         let (seq, sent_before) = (reply.seq, slot.sent_before);
-        if counted_twice {
-            self.reflector.copied(seq, sent_before, reply.reflector_seq);
-        }
+        self.reflector.copied(seq, sent_before, reply.reflector_seq);
     }
 
     fn answer(&mut self, reply: &Reply, timed_out: bool) {
@@ -474,6 +472,7 @@ impl Prober {
         slot.record.errno = Some(refused.errno);
         let record = slot.record;
         self.awaiting -= 1;
+        self.given_up.insert(seq);
         self.ended.push_back(record);
         // As after a loss: a refusal must not turn a closed loop into a flood.
         if is_last && let Some(t_send) = record.t_send {
@@ -559,11 +558,6 @@ impl Prober {
     /// Replies that belong to no open record: copies that came late, or of another run.
     pub const fn strays(&self) -> u64 {
         self.strays
-    }
-
-    /// Of those, copies of packets of this run, whose record was closed before.
-    pub const fn late_duplicates(&self) -> u64 {
-        self.late_duplicates
     }
 
     /// The reflector told at the end how many packets it received in all.

@@ -12,7 +12,7 @@
 //! | `keys` | which keys are taken, and which of them a packet is made with |
 //! | `limiter` | token buckets for each prefix and for all |
 //! | `loops` | what keeps plain echo from going round |
-//! | `replay`, `tags` | which packets have come before |
+//! | `tags` | which tags have come before |
 //! | `follow_ups`, `slots`, `hash` | stamps not reported yet; sessions by token; a hash |
 //! | [`counters`] | what became of the packets |
 //!
@@ -32,7 +32,6 @@ mod limiter;
 pub mod load;
 mod loops;
 pub mod policy;
-mod replay;
 mod session;
 mod setup;
 mod slots;

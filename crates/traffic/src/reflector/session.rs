@@ -3,8 +3,8 @@
 use super::follow_ups::FollowUps;
 use super::keys::KeyId;
 use super::policy::Policy;
-use super::replay::ReplayWindow;
 use super::{Arrival, DropReason, Now, mirrored};
+use crate::replay::ReplayWindow;
 use delaylab_model::Nanos;
 use delaylab_wire::auth::{SessionKeys, Transport};
 use delaylab_wire::control::Hello;

@@ -6,11 +6,11 @@
 use super::follow_ups::FollowUps;
 use super::hash::Seed;
 use super::policy::Policy;
-use super::replay::ReplayWindow;
 use super::slots::Slots;
 use super::{DropReason, Now};
 use crate::admission::network_of;
 use crate::prefix::is_loopback;
+use crate::replay::ReplayWindow;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::echo::FollowUp;
 use delaylab_wire::stamp::Sender;

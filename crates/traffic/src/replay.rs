@@ -1,21 +1,34 @@
-//! The anti-replay window: which of the newest 1024 sequence numbers have come (RFC 4303 §3.4.3;
+//! The anti-replay window: which of the newest sequence numbers have come (RFC 4303 §3.4.3;
 //! in blocks, as RFC 6479 has it, so that moving on never shifts the whole).
 
-/// Numbers remembered behind the newest one.
-pub(super) const WINDOW: u32 = 1024;
+/// Which of the newest 1024 have come: what sessions need, of which there are many.
+pub(crate) type ReplayWindow = SequenceWindow<17>;
 
-/// One block more than the window has: the newest is never quite full.
-const BLOCKS: usize = WINDOW as usize / 64 + 1;
+/// Which of the newest 16,384 have come: a tenth of a second at the highest rates.
+pub(crate) type LongWindow = SequenceWindow<257>;
 
-/// Which sequence numbers have come.
-#[derive(Debug, Clone, Default)]
-pub(super) struct ReplayWindow {
+/// Which sequence numbers have come. The window has 64 numbers for each block but one: the newest block is never quite
+/// full.
+#[derive(Debug, Clone)]
+pub(crate) struct SequenceWindow<const BLOCKS: usize> {
     /// One above the newest number; 0 before the first.
     next: u64,
     seen: [u64; BLOCKS],
 }
 
-impl ReplayWindow {
+impl<const BLOCKS: usize> Default for SequenceWindow<BLOCKS> {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            seen: [0; BLOCKS],
+        }
+    }
+}
+
+impl<const BLOCKS: usize> SequenceWindow<BLOCKS> {
+    /// Numbers remembered behind the newest one.
+    const WINDOW: u64 = (BLOCKS as u64 - 1) * 64;
+
     /// The whole number of which a packet carries the low 32 bits: the one nearest to the newest. What would be before
     /// the first of all is ahead.
     pub fn widen(&self, seq: u32) -> u64 {
@@ -29,17 +42,27 @@ impl ReplayWindow {
 
     /// Takes note of `seq`. False if it has come before or is too old to tell.
     pub fn admit(&mut self, seq: u64) -> bool {
-        if seq + u64::from(WINDOW) < self.next {
-            return false;
+        self.note(seq) == Some(false)
+    }
+
+    /// Takes note of `seq`. Has it come before? `None`: it is too old to tell.
+    pub fn note(&mut self, seq: u64) -> Option<bool> {
+        if seq < self.next.saturating_sub(Self::WINDOW) {
+            return None;
         }
         if seq >= self.next {
             self.move_to(seq);
         }
-        let block = &mut self.seen[block_of(seq)];
+        let block = &mut self.seen[Self::block_of(seq)];
         let bit = 1 << (seq % 64);
-        let is_new = *block & bit == 0;
+        let came_before = *block & bit != 0;
         *block |= bit;
-        is_new
+        Some(came_before)
+    }
+
+    /// Has a higher number come?
+    pub const fn is_behind(&self, seq: u64) -> bool {
+        seq.saturating_add(1) < self.next
     }
 
     /// Clears the blocks between the newest number and `seq`, which becomes the newest.
@@ -54,12 +77,12 @@ impl ReplayWindow {
         for block in first..=last {
             self.seen[(block % BLOCKS as u64) as usize] = 0;
         }
-        self.next = seq + 1;
+        self.next = seq.saturating_add(1);
     }
-}
 
-const fn block_of(seq: u64) -> usize {
-    (seq / 64 % BLOCKS as u64) as usize
+    const fn block_of(seq: u64) -> usize {
+        (seq / 64 % BLOCKS as u64) as usize
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +90,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    const WINDOW: u32 = ReplayWindow::WINDOW as u32;
 
     #[test]
     fn the_window_has_1024_numbers() {
@@ -77,7 +102,10 @@ mod tests {
         assert!(!window.admit(5000 - 1025));
         assert!(window.admit(u64::from(u32::MAX)));
         assert!(!window.admit(u64::from(u32::MAX)));
-        assert!(!window.admit(0));
+        assert_eq!(window.note(0), None);
+        // Whatever comes from outside.
+        assert!(window.admit(u64::MAX) && !window.admit(u64::MAX));
+        assert!(window.is_behind(5) && !window.is_behind(u64::MAX));
     }
 
     #[test]
