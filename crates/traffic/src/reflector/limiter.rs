@@ -49,10 +49,12 @@ impl Bucket {
         }
     }
 
-    /// What the bucket is after one packet of `len` bytes, if it holds so much.
+    /// What the bucket is after one packet of `len` bytes, if it holds so much. A full one lets any packet through,
+    /// which would else never pass: what it owes then keeps the rate.
     fn less(self, rate: &Rate, now: Nanos, len: usize, who: Standing) -> Option<Self> {
         let less = self.owing(rate, now, len);
-        less.is_within(rate, now, who).then_some(less)
+        let lets_any = self.is_full(now) && rate.packets > 0 && rate.bytes > 0;
+        (lets_any || less.is_within(rate, now, who)).then_some(less)
     }
 
     /// What it is after that packet, though it may not have held so much.
@@ -302,9 +304,10 @@ mod tests {
     fn what_has_come_is_paid_for() {
         let mut limiter = limiter(|limits| limits.total.bytes = 5000);
         let source = "192.0.2.1".parse().unwrap();
-        assert!(limiter.has_room(0, source, 500) && !limiter.has_room(0, source, 501));
+        assert!(limiter.has_room(0, source, 501) && limiter.owe(0, source, 1));
+        assert!(limiter.has_room(0, source, 499) && !limiter.has_room(0, source, 500));
         // Four seconds' worth at once, where the bucket holds one: three have to pass.
-        assert!(!limiter.owe(0, source, 4000));
+        assert!(!limiter.owe(0, source, 3999));
         assert!(!limiter.owe(2 * SECOND, source, 0));
         assert!(limiter.owe(3 * SECOND, source, 0));
         assert!(!limiter.has_room(3 * SECOND, source, 1));
@@ -314,5 +317,29 @@ mod tests {
     fn a_rate_of_nothing_lets_nothing_through() {
         let mut limiter = limiter(|limits| limits.each.packets = 0);
         assert_eq!(passed(&mut limiter, 0, "192.0.2.1", 1, 5), 0);
+    }
+
+    /// Half a burst is less than a packet: it passes all the same, as often as the rate has it.
+    #[test]
+    fn a_packet_larger_than_the_bucket_passes_at_its_rate() {
+        for (packets, len, period) in [(1, 1, SECOND), (10, 3000, 3 * SECOND)] {
+            for who in [Standing::Stranger, Standing::Established] {
+                let mut limiter = limiter(|limits| limits.each.packets = packets);
+                limiter.limits.total.bytes = 1_000_000;
+                let source = "192.0.2.1".parse().unwrap();
+                let steps = (0..12).map(|step| step * SECOND / 2);
+                let passed = steps.filter(|&now| {
+                    let has_room = limiter.has_room(now, source, len);
+                    let passes = limiter.charge(now, source, len, who).is_ok();
+                    assert!(passes || !has_room);
+                    passes
+                });
+                let all = 6 * SECOND / period;
+                assert!(
+                    (all..=all + 1).contains(&(passed.count() as Nanos)),
+                    "{packets} {who:?}"
+                );
+            }
+        }
     }
 }

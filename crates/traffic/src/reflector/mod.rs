@@ -268,8 +268,9 @@ impl Reflector {
         packet: &[u8],
         reply: &mut [u8],
     ) -> Verdict {
+        let is_control = port == Port::Echo && control::is_control(packet);
         let verdict = self
-            .check(from.ip(), packet, reply)
+            .check(from.ip(), is_control, packet, reply)
             .and_then(|()| match port {
                 Port::Echo => self.echo_datagram(now, from, arrival, packet, reply),
                 Port::Stamp => self.stamp_datagram(now, from, arrival, packet, reply),
@@ -287,7 +288,7 @@ impl Reflector {
     ) -> Opening {
         let source = tcp_source(from, None);
         let result = self
-            .check(from.ip(), packet, reply)
+            .check(from.ip(), true, packet, reply)
             .and_then(|()| self.control_or_open(now, source, packet, reply));
         let opened = result.ok().and_then(|(_, opened)| opened);
         match (self.counted(result.map(|(verdict, _)| verdict)), opened) {
@@ -359,11 +360,18 @@ impl Reflector {
         }
     }
 
-    fn check(&self, source: IpAddr, packet: &[u8], reply: &[u8]) -> Result<(), DropReason> {
+    fn check(
+        &self,
+        source: IpAddr,
+        is_control: bool,
+        packet: &[u8],
+        reply: &[u8],
+    ) -> Result<(), DropReason> {
         if !self.policy.admits(source) {
             return Err(DropReason::NotAllowed);
         }
-        if packet.len() > self.policy.max_payload as usize {
+        // Control packets have a size of their own, which says nothing of the session's.
+        if !is_control && packet.len() > self.policy.max_payload as usize {
             return Err(DropReason::TooLong);
         }
         if reply.len() < packet.len() {

@@ -148,6 +148,23 @@ fn sizes_without_room_are_refused_by_name() {
     assert_eq!(refuse.reason, Reason::TooLarge);
 }
 
+/// Also one that is below the size of what sets a session up.
+#[test]
+fn the_largest_size_is_that_of_data_packets() {
+    let policy = Policy {
+        max_payload: 200,
+        ..open()
+    };
+    let mut bench = Bench::new(policy);
+    let refuse = bench.refusal(hello(Mode::Plain, 201));
+    assert!(refuse.text.ends_with("use at most 200B"), "{}", refuse.text);
+    let session = bench.session(Mode::Plain);
+    assert!(bench.echo(&session.packet(0, 200)).is_ok());
+    for longer in [session.packet(0, 201), vec![7; 256]] {
+        assert_eq!(bench.echo(&longer), dropped(DropReason::TooLong));
+    }
+}
+
 #[test]
 fn packets_too_small_for_their_session_are_dropped() {
     let mut bench = Bench::new(open());
