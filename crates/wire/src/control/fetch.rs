@@ -32,15 +32,16 @@ pub struct Fetched {
     pub congestion_control: Option<Name>,
 }
 
-/// The name of an algorithm: letters, digits, `_` and `-`, at most 15 bytes.
+/// The name of an algorithm: letters, digits, `_`, `-` and, behind the first, `.` (BPF's may have one), at most 15 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name(String);
 
 impl Name {
     /// `None`: kernels have no algorithm of that name.
     pub fn new(name: &str) -> Option<Self> {
-        let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        let fits = !name.is_empty() && name.len() < NAME && name.bytes().all(letter);
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        let begins = !name.is_empty() && !name.starts_with('.');
+        let fits = begins && name.len() < NAME && name.bytes().all(letter);
         fits.then(|| Self(name.to_owned()))
     }
 
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn only_names_are_names() {
-        for name in ["cubic", "bbr", "dctcp-reno", "a_name_of_15_by"] {
+        for name in ["cubic", "bbr", "dctcp-reno", "my.cc", "a_name_of_15_by"] {
             let fetch = parsed(name.as_bytes());
             let name = Name::new(name).map(Some);
             assert_eq!(fetch.ok().map(|fetch| fetch.congestion_control), name);
@@ -130,6 +131,7 @@ mod tests {
         for wrong in [
             b"a name".as_slice(),
             b"../cubic",
+            b"..",
             b"cubic\0x",
             b"\xff",
             b"a_name_of_16_byt",
