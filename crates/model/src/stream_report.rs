@@ -32,8 +32,14 @@ pub struct Received {
     pub amount: Amount,
     /// Packets that came after one that was sent later.
     pub reordered: u64,
-    /// Packets that it got and did not take: over its limits, or no room in its own buffer.
+    /// Packets that came again: copies that the path made. They are in no other count.
+    pub copies: u64,
+    /// Packets that it got and did not take, as they are over its limits.
     pub refused: u64,
+    /// Packets that its buffer had no room for: of this stream, or of others that it counts.
+    pub overflowed: u64,
+    /// Others of these streams are said to have lost as many there: whose they were is not known.
+    pub others_overflowed: bool,
     /// Packets that it missed, where it says so itself; else they are what was sent and did not arrive.
     pub lost: Option<u64>,
 }
@@ -60,6 +66,8 @@ pub struct StreamReport {
     pub sent: Amount,
     /// What arrived, as the other end says, or this one, where it came down; `None`: the other no longer did.
     pub received: Option<Received>,
+    /// tcp: for so long a limit of the reflector held it back.
+    pub held_back: Nanos,
     /// tcp: segments that were sent again.
     pub retransmits: Option<u64>,
     /// tcp: the kernel's estimate of the round trip on this connection, a few times a second.
@@ -83,6 +91,7 @@ impl StreamReport {
             due: None,
             sent: Amount::default(),
             received: None,
+            held_back: 0,
             retransmits: None,
             round_trips: Vec::new(),
             failed: None,
@@ -98,17 +107,25 @@ impl StreamReport {
         Some(bytes as f64 * 8e9 / lasted as f64)
     }
 
-    /// Packets that were lost; tcp: segments that had to be sent again.
+    /// Packets that were lost; tcp: segments that had to be sent again. `None`: not known, also where the other end's buffer
+    /// had no room for some and it may have been others'.
     pub fn lost(&self) -> Option<u64> {
+        let missing = self.missing()?;
+        match self.received {
+            Some(received) if received.others_overflowed && missing > 0 => None,
+            received => Some(missing.saturating_sub(received.map_or(0, |r| r.overflowed))),
+        }
+    }
+
+    /// Packets that were lost or had no room in the other end's buffer; tcp: segments that were sent again.
+    fn missing(&self) -> Option<u64> {
         if self.kind == LoadKind::Tcp {
             return self.retransmits;
         }
         let received = self.received?;
-        if received.lost.is_some() {
-            return received.lost;
-        }
         let arrived = received.amount.packets + received.refused;
-        Some(self.sent.packets.saturating_sub(arrived))
+        let missing = self.sent.packets.saturating_sub(arrived);
+        received.lost.or(Some(missing))
     }
 
     /// The share of its schedule that it did not send. One packet is under way at any moment: a schedule cannot be
@@ -169,26 +186,56 @@ impl StreamReport {
     /// What to check before trusting the figures.
     pub fn warnings(&self) -> Vec<String> {
         let name = &self.name;
-        let mut warnings = Vec::new();
-        if let Some(refused) = self
-            .received
-            .map(|r| r.refused)
-            .filter(|&refused| refused > 0)
-        {
-            warnings.push(format!(
-                "load `{name}`: {refused} packets reached the other end and were not taken there: they are \
+        let received = self.received.unwrap_or_default();
+        let not_taken = received.refused + received.overflowed;
+        let others = match received.others_overflowed {
+            true => format!(
+                ". Up to {} of them may be other streams': how many this one lost is not known",
+                received.overflowed
+            ),
+            false => String::new(),
+        };
+        let refused = (not_taken > 0).then(|| {
+            format!(
+                "load `{name}`: {not_taken} packets reached the other end and were not taken there: they are \
                  over its limits (--max-rate, --max-bandwidth), or it is too slow. They are not counted \
-                 as lost"
-            ));
-        }
-        warnings
+                 as lost{others}"
+            )
+        });
+        let held_back = (self.held_back > 0).then(|| {
+            format!(
+                "load `{name}`: the reflector's limit (--max-bandwidth) held it back for {} of {}: what was measured is that \
+                 limit, and not the path under load. Start the reflector with a larger one, or give the load a lower `rate`",
+                format_duration(self.held_back),
+                format_duration(self.lasted.unwrap_or(0)),
+            )
+        });
+        refused.into_iter().chain(held_back).collect()
+    }
+}
+
+/// One buffer has the packets of all streams to it: marks those that it may have had no room for.
+pub fn mark_others_overflow(reports: &mut [StreamReport]) {
+    let received = reports.iter_mut().filter_map(|r| r.received.as_mut());
+    let mut overflowed: Vec<_> = received.filter(|r| r.overflowed > 0).collect();
+    let others = overflowed.len() > 1;
+    for received in &mut overflowed {
+        received.others_overflowed = others;
     }
 }
 
 /// Packets of all streams that were lost; `None` without any that can tell.
 pub fn lost(reports: &[StreamReport]) -> Option<u64> {
-    let lost: Vec<u64> = reports.iter().filter_map(StreamReport::lost).collect();
-    (!lost.is_empty()).then(|| lost.iter().sum())
+    let missing = |report: &StreamReport| {
+        let overflowed = report.received.map_or(0, |received| received.overflowed);
+        Some((report.missing()?, overflowed))
+    };
+    let missing: Vec<(u64, u64)> = reports.iter().filter_map(missing).collect();
+    let all: u64 = missing.iter().map(|(missing, _)| missing).sum();
+    // What one buffer had no room for is told of each of its streams.
+    let beside_it = missing.iter().filter(|(_, overflowed)| *overflowed > 0);
+    let overflowed = missing.iter().map(|(_, overflowed)| *overflowed).max()?;
+    Some(all - overflowed.min(beside_it.map(|(missing, _)| missing).sum()))
 }
 
 #[cfg(test)]
@@ -214,6 +261,7 @@ mod tests {
                 amount: amount(sent),
                 ..Received::default()
             }),
+            held_back: 0,
             retransmits: None,
             round_trips: Vec::new(),
             failed: None,
@@ -261,6 +309,36 @@ mod tests {
         short.received = None;
         assert_eq!((short.lost(), lost(&[short])), (None, None));
         assert_eq!(lost(&[]), None);
+    }
+
+    /// Two streams, of which one lost 500 on the path and the other 500 in the buffer that both have.
+    #[test]
+    fn what_a_shared_buffer_dropped_is_taken_off_once() {
+        let received = Received {
+            amount: Amount {
+                packets: 500,
+                bytes: 500_000,
+            },
+            overflowed: 500,
+            ..Received::default()
+        };
+        let mut reports = [(); 2].map(|()| report(1000, 1000));
+        reports[0].received = Some(received);
+        mark_others_overflow(&mut reports);
+        assert_eq!((reports[0].lost(), lost(&reports)), (Some(0), Some(0)));
+        reports[1].received = Some(received);
+        mark_others_overflow(&mut reports);
+        assert_eq!((reports[0].lost(), lost(&reports)), (None, Some(500)));
+        assert!(reports[0].warnings()[0].contains("Up to 500"));
+    }
+
+    #[test]
+    fn a_limit_that_held_it_back_is_said() {
+        let mut stream = report(1000, 1000);
+        assert!(stream.warnings().is_empty());
+        stream.held_back = 900_000_000;
+        let warnings = stream.warnings();
+        assert!(warnings[0].contains("900 ms of 1.00 s"), "{warnings:?}");
     }
 
     #[test]

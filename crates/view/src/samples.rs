@@ -333,6 +333,7 @@ pub fn streams() -> Vec<StreamReport> {
             },
             ..Received::default()
         }),
+        held_back: 0,
         retransmits: Some(3),
         round_trips: vec![20_000_000; 10],
         failed: None,

@@ -73,6 +73,12 @@ pub struct Counted {
     pub reordered: u64,
     /// Packets over the sink's limits, or that its buffer had no room for.
     pub refused: u64,
+    /// Of these, those that the buffer had no room for. It has the packets of all sessions, so they may be others'.
+    pub overflowed: u64,
+    /// Packets that came again; they are counted nowhere else.
+    pub copies: u64,
+    /// tcp: for so long the sink's limits have held it back, in nanoseconds.
+    pub held_back: u64,
     /// Of load that was fetched, as the kernel of its sender has it; zeros of all other, and from sinks that send
     /// none.
     pub sender: Sender,
@@ -455,7 +461,8 @@ impl LoadHello {
     }
 }
 
-/// `0 token  4 packets  12 bytes  20 reordered  28 refused  36 smoothed rtt  40 congestion window  44 retransmits`
+/// `0 token  4 packets  12 bytes  20 reordered  28 refused  36 smoothed rtt  40 congestion window  44 retransmits
+/// 48 overflowed  56 copies  64 held back`
 impl Counted {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, self.token.to_be_bytes());
@@ -466,6 +473,9 @@ impl Counted {
         put(body, 36, self.sender.smoothed_rtt_us.to_be_bytes());
         put(body, 40, self.sender.congestion_window.to_be_bytes());
         put(body, 44, self.sender.retransmits.to_be_bytes());
+        put(body, 48, self.overflowed.to_be_bytes());
+        put(body, 56, self.copies.to_be_bytes());
+        put(body, 64, self.held_back.to_be_bytes());
     }
 
     fn parse(body: &[u8]) -> Result<Self, ParseError> {
@@ -475,6 +485,9 @@ impl Counted {
             bytes: get_u64(body, 12)?,
             reordered: get_u64(body, 20)?,
             refused: get_u64(body, 28)?,
+            overflowed: get_u64(body, 48)?,
+            copies: get_u64(body, 56)?,
+            held_back: get_u64(body, 64)?,
             sender: Sender {
                 smoothed_rtt_us: get_u32(body, 36)?,
                 congestion_window: get_u32(body, 40)?,
@@ -712,6 +725,9 @@ mod tests {
                 bytes: 1,
                 reordered: 2,
                 refused: 3,
+                overflowed: 2,
+                copies: 6,
+                held_back: 7,
                 sender: Sender {
                     smoothed_rtt_us: 4,
                     congestion_window: u32::MAX,

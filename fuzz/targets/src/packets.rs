@@ -73,6 +73,9 @@ pub(crate) fn controls() -> Vec<Vec<u8>> {
             bytes: 3,
             reordered: 4,
             refused: 5,
+            overflowed: 1,
+            copies: 9,
+            held_back: 10,
             sender: delaylab_wire::control::Sender {
                 smoothed_rtt_us: 6,
                 congestion_window: 7,

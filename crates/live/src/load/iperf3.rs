@@ -225,9 +225,8 @@ fn take(results: &Results, reports: &mut [StreamReport]) {
                 packets: if tcp { 0 } else { packets },
                 bytes: theirs.bytes,
             },
-            reordered: 0,
-            refused: 0,
             lost: (!tcp).then_some(theirs.errors),
+            ..Received::default()
         });
     }
 }

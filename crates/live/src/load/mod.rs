@@ -23,6 +23,7 @@ mod paced;
 mod questions;
 mod session;
 
+use delaylab_model::stream_report::mark_others_overflow;
 pub use delaylab_model::stream_report::{Amount, Received, StreamReport, lost};
 pub use delaylab_model::trial::StreamRun;
 
@@ -289,7 +290,9 @@ impl UnderWay {
     pub(crate) fn finish(self) -> Vec<StreamReport> {
         self.state.is_over.store(true, Ordering::Relaxed);
         let threads = self.threads.into_iter();
-        threads.flat_map(|thread| joined(thread.join())).collect()
+        let mut reports: Vec<_> = threads.flat_map(|thread| joined(thread.join())).collect();
+        mark_others_overflow(&mut reports);
+        reports
     }
 }
 
@@ -392,10 +395,13 @@ impl Worker {
         }
     }
 
-    fn send(&self, mut set_up: Ready, start: Nanos) -> Vec<StreamReport> {
+    fn send(&self, mut set_up: Ready, released: Nanos) -> Vec<StreamReport> {
         let runs = &self.job.run;
+        if let Control::Sink(session) = &mut set_up.control {
+            session.keep_until(start_of(&runs[0], released), &self.state);
+        }
         let mut reports: Vec<StreamReport> = match &mut set_up.flows[..] {
-            [flow] => vec![self.send_one(&runs[0], flow, start)],
+            [flow] => vec![self.send_one(&runs[0], flow, released)],
             flows => std::thread::scope(|scope| {
                 let threads: Vec<_> = runs
                     .iter()
@@ -403,7 +409,7 @@ impl Worker {
                     .map(|(run, flow)| {
                         scope.spawn(move || {
                             let _ = scheduling::set_timer_slack(1);
-                            self.send_one(run, flow, start)
+                            self.send_one(run, flow, released)
                         })
                     })
                     .collect();
@@ -419,12 +425,7 @@ impl Worker {
     }
 
     fn send_one(&self, run: &StreamRun, flow: &mut Flow, released: Nanos) -> StreamReport {
-        let after =
-            |time: Option<delaylab_model::quantity::Duration>| time.map_or(0, |time| time.0);
-        let stagger = after(run.load.stagger).saturating_mul(Nanos::from(run.number) - 1);
-        let start = released
-            .saturating_add(after(run.load.start))
-            .saturating_add(stagger);
+        let start = start_of(run, released);
         self.state.sleep_until(start);
         let mut report = StreamReport::new(run);
         let mut over_time = OverTime::new(run, self.series.clone());
@@ -438,6 +439,15 @@ impl Worker {
         }
         report
     }
+}
+
+/// When a stream begins, of those that were released then.
+fn start_of(run: &StreamRun, released: Nanos) -> Nanos {
+    let after = |time: Option<delaylab_model::quantity::Duration>| time.map_or(0, |time| time.0);
+    let stagger = after(run.load.stagger).saturating_mul(Nanos::from(run.number) - 1);
+    released
+        .saturating_add(after(run.load.start))
+        .saturating_add(stagger)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::error::LoadError;
 use super::fetch::Fetched;
 use super::paced::{self, Heading, Paced};
 use super::questions::Questions;
-use super::{Flow, StreamRun};
+use super::{Flow, LoadState, StreamRun};
 use crate::prober::session::printable;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
@@ -22,6 +22,8 @@ use std::time::Duration;
 
 /// An answer comes by then: it may wait in a queue that the load has filled.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// A session is told to be kept so often. Reflectors forget one after some minutes.
+const KEEP_ALIVE: Nanos = 60 * SECOND;
 /// Between two questions of what has arrived.
 const ASK_EVERY: Nanos = 100 * MILLISECOND;
 /// Nothing more is under way once the count has stood still for so many questions.
@@ -174,6 +176,16 @@ impl Session {
         Ok(packet)
     }
 
+    /// Asks now and then, until it is nearly time to send: the reflector forgets a session that is silent.
+    pub(super) fn keep_until(&mut self, start: Nanos, state: &LoadState) {
+        let next = || clock::monotonic() + KEEP_ALIVE;
+        while next() < start && !state.stopped() {
+            state.sleep_until(next());
+            // The stream itself will say what is wrong.
+            let _ = self.ask();
+        }
+    }
+
     /// The stream is over: asks what arrived.
     pub(super) fn end(mut self, flows: Vec<Flow>, report: &mut StreamReport) {
         let down = report.direction == Direction::Down;
@@ -192,13 +204,17 @@ impl Session {
         }
         match self.settled(report.sent) {
             Ok(counted) => {
+                report.held_back = held_back(&counted);
                 report.received = Some(Received {
                     amount: Amount {
                         packets: counted.packets,
                         bytes: counted.bytes,
                     },
                     reordered: counted.reordered,
-                    refused: counted.refused,
+                    copies: counted.copies,
+                    refused: counted.refused.saturating_sub(counted.overflowed),
+                    overflowed: counted.overflowed,
+                    others_overflowed: false,
                     lost: None,
                 });
             }
@@ -219,6 +235,7 @@ impl Session {
             Ok(counted) => {
                 report.sent.bytes = counted.bytes.max(report.sent.bytes);
                 report.retransmits = Some(counted.sender.retransmits.into());
+                report.held_back = held_back(&counted);
             }
             Err(error) => {
                 let unknown = format!("the reflector no longer says what it sent again: {error}");
@@ -252,6 +269,11 @@ impl Session {
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
     }
+}
+
+/// For how long the reflector's limits have held the stream back.
+fn held_back(counted: &Counted) -> Nanos {
+    Nanos::try_from(counted.held_back).unwrap_or(Nanos::MAX)
 }
 
 /// The connection has ended, at the other end's wish.

@@ -71,13 +71,14 @@ fn sentence(stream: &StreamReport) -> String {
         );
     }
     let sent = stream.sent.bytes as f64 * 8e9 / lasted.max(1) as f64;
-    let arrived = goodput.zip(stream.lost()).map_or_else(
-        || "what arrived is not known".to_owned(),
-        |(goodput, lost)| {
+    let arrived = match (goodput, stream.lost()) {
+        (None, _) => "what arrived is not known".to_owned(),
+        (Some(goodput), None) => format!("{goodput} arrived, how many were lost is not known"),
+        (Some(goodput), Some(lost)) => {
             let lost = format_part(lost, stream.sent.packets);
             format!("{goodput} arrived, {lost} lost")
-        },
-    );
+        }
+    };
     format!("{name}: {} sent in {over}, {arrived}", format_rate(sent))
 }
 

@@ -20,6 +20,7 @@ use super::policy::{Access, Policy};
 use super::slots::Slots;
 use super::{Now, Random};
 use crate::admission::{Admission, Full};
+use crate::replay::LongWindow;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_wire::ParseError;
 use delaylab_wire::auth::{Key, KeyPair, Transport};
@@ -75,8 +76,8 @@ struct Session {
     proven: bool,
     /// It has its one connection of data.
     attached: bool,
-    /// The number after the highest that came.
-    next_seq: u64,
+    /// Which of its packets have come.
+    came: LongWindow,
     counts: Counted,
     /// What the socket had dropped before the session.
     overflow_before: u64,
@@ -207,7 +208,7 @@ impl LoadSink {
             sends: None,
             proven: false,
             attached: false,
-            next_seq: 0,
+            came: LongWindow::default(),
             counts: Counted::default(),
             overflow_before: self.overflow,
             started: now.mono,
@@ -289,7 +290,10 @@ impl LoadSink {
         session.last = now.mono;
         let mut counted = session.counts;
         // The socket is everybody's; what it had no room for may have been this session's.
-        counted.refused += self.overflow - session.overflow_before;
+        if session.transport == Transport::Udp {
+            counted.overflowed = self.overflow - session.overflow_before;
+            counted.refused += counted.overflowed;
+        }
         let key = session.keys.as_ref().map(|pair| &pair.reply);
         Control::Counted(counted).emit(key, reply).ok()
     }
@@ -311,33 +315,31 @@ impl LoadSink {
         let charged = self
             .limiter
             .charge(now.mono, from, length, Standing::Established);
-        if charged.is_err() {
+        // One that is too old to tell is rather late than a copy.
+        if session.came.note(header.seq) == Some(true) {
+            session.counts.copies += 1;
+        } else if charged.is_err() {
             session.counts.refused += 1;
-            return;
-        }
-        session.counts.packets += 1;
-        session.counts.bytes += length as u64;
-        if header.seq < session.next_seq {
-            session.counts.reordered += 1;
         } else {
-            session.next_seq = header.seq.saturating_add(1);
+            session.counts.packets += 1;
+            session.counts.bytes += length as u64;
+            session.counts.reordered += u64::from(session.came.is_behind(header.seq));
         }
     }
 
-    /// So many bytes of a session's data came.
+    /// So many bytes of a session's data came; none: it was waited for.
     pub fn bytes(&mut self, now: Now, session: LoadRef, length: usize) -> Taken {
         let policy = &self.policy;
         let session = self.sessions.get_mut(session.0);
         let Some(session) = session.filter(|session| session.is_alive(now, policy)) else {
             return Taken::Close;
         };
-        session.last = now.mono;
-        session.counts.bytes += length as u64;
-        // They are here already: whoever is over the limit waits, and TCP tells the sender.
-        match self.limiter.owe(now.mono, session.peer, length) {
-            true => Taken::More,
-            false => Taken::Wait(PAUSE),
+        if length > 0 {
+            session.last = now.mono;
         }
+        session.counts.bytes += length as u64;
+        // They are here already: who is over the limit waits, and TCP tells the sender.
+        session.paced(self.limiter.owe(now.mono, session.peer, length))
     }
 
     /// Is this session still to be served?
@@ -373,6 +375,15 @@ impl Session {
         !(owes_proof && now.mono - self.started > policy.prove_within)
             && now.mono - self.last <= policy.max_idle
             && now.mono - self.started <= policy.max_duration
+    }
+
+    /// What its connection of data is to do, as the limits have it.
+    const fn paced(&mut self, within_limits: bool) -> Taken {
+        if within_limits {
+            return Taken::More;
+        }
+        self.counts.held_back += PAUSE as u64;
+        Taken::Wait(PAUSE)
     }
 
     fn has_sealed(&self, packet: &[u8]) -> bool {
@@ -479,7 +490,8 @@ pub(super) mod tests {
         let token = accept.token;
         sink.datagram(NOW, here(), &head(token, 0), 100);
         assert_eq!(count(&mut sink, session, token, None).unwrap().packets, 0);
-        for seq in [0, 1, 4, 2] {
+        // The path copies 0, 4 and 2.
+        for seq in [0, 0, 1, 4, 4, 2, 2] {
             sink.datagram(NOW, here(), &head(token, seq), 100);
         }
         sink.datagram(NOW, "127.0.0.2".parse().unwrap(), &head(token, 5), 100);
@@ -492,6 +504,8 @@ pub(super) mod tests {
             bytes: 400,
             reordered: 1,
             refused: 7,
+            overflowed: 7,
+            copies: 3,
             ..Counted::default()
         };
         assert_eq!(count(&mut sink, session, token, None), Some(expected));
@@ -512,8 +526,19 @@ pub(super) mod tests {
         assert_eq!(attach(&sealed), LoadOpening::Data(session, Some(9000)));
         assert_eq!(attach(&sealed), LoadOpening::Close);
         assert_eq!(sink.bytes(NOW, session, 12_345), Taken::More);
-        let counted = count(&mut sink, session, token, Some(&keys)).unwrap();
-        assert_eq!((counted.bytes, counted.packets), (12_345, 0));
+        // Packets of other streams.
+        sink.overflowed(7);
+        let expected = Counted {
+            token,
+            bytes: 12_345,
+            ..Counted::default()
+        };
+        let counted = count(&mut sink, session, token, Some(&keys));
+        assert_eq!(counted, Some(expected));
+        // Nothing comes of its data, and nothing is asked.
+        let silent = |time| sink.bytes(at(time), session, 0);
+        let times = [300, 600, 601].map(|seconds| seconds * SECOND);
+        assert_eq!(times.map(silent), [Taken::More, Taken::More, Taken::Close]);
     }
 
     #[test]
@@ -605,8 +630,12 @@ pub(super) mod tests {
         }
         let counted = count(&mut sink, session, accept.token, None).unwrap();
         assert_eq!((counted.packets, counted.refused), (3, 2));
-        let (tcp, _) = open(&mut sink, hello(Transport::Tcp), None);
-        assert_eq!(sink.bytes(NOW, tcp, 1), Taken::Wait(PAUSE));
+        let (tcp, accept) = open(&mut sink, hello(Transport::Tcp), None);
+        for length in [1, 0] {
+            assert_eq!(sink.bytes(NOW, tcp, length), Taken::Wait(PAUSE));
+        }
+        let counted = count(&mut sink, tcp, accept.token, None).unwrap();
+        assert_eq!(counted.held_back, 2 * PAUSE as u64);
     }
 
     proptest! {

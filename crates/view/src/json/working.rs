@@ -115,10 +115,12 @@ pub struct Stream {
     pub sent_packets: u64,
     /// Bytes that arrived; null where the other end no longer says.
     pub received_bytes: Option<u64>,
-    /// Packets that were lost; tcp: segments that were sent again.
+    /// Packets that were lost; tcp: segments that were sent again. Null where it is not known.
     pub lost: Option<u64>,
     /// Packets that came after a later one; null for tcp.
     pub reordered: Option<u64>,
+    /// Packets that came again, and are counted nowhere else; null for tcp.
+    pub copies: Option<u64>,
     /// Bits of payload a second that arrived; null where that is not known.
     pub goodput_bps: Option<f64>,
     /// Why it is not what was asked for.
@@ -172,7 +174,7 @@ impl<'a> UnderLoad<'a> {
 impl Stream {
     fn new(report: &StreamReport) -> Self {
         let received = report.received;
-        let tcp = report.due.is_none();
+        let of_packets = received.filter(|_| report.due.is_some());
         Self {
             name: report.name.clone(),
             kind: report.kind.name(),
@@ -184,7 +186,8 @@ impl Stream {
             sent_packets: report.sent.packets,
             received_bytes: received.map(|received| received.amount.bytes),
             lost: report.lost(),
-            reordered: received.filter(|_| !tcp).map(|received| received.reordered),
+            reordered: of_packets.map(|received| received.reordered),
+            copies: of_packets.map(|received| received.copies),
             goodput_bps: report.goodput(),
             flaws: report.flaws(),
             warnings: report.warnings(),

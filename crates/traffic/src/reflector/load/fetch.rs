@@ -1,7 +1,7 @@
 //! Load that a prober fetches: it goes over a tcp connection that the prober made, so to nobody who does not receive
 //! at his address; with a key, to nobody who has not shown that he has it; never faster than the limits.
 
-use super::{LoadRef, LoadSink, PAUSE, Session, Taken};
+use super::{LoadRef, LoadSink, Session, Taken};
 use crate::reflector::Now;
 use delaylab_wire::auth::{Key, Transport};
 use delaylab_wire::control::{Control, Fetch, Fetched, Name, Reason, Refuse, Sender};
@@ -101,10 +101,7 @@ impl LoadSink {
         }
         session.counts.bytes = acknowledged;
         session.counts.sender = sender;
-        match self.sent.owe(now.mono, session.peer, length) {
-            true => Taken::More,
-            false => Taken::Wait(PAUSE),
-        }
+        session.paced(self.sent.owe(now.mono, session.peer, length))
     }
 }
 
@@ -139,6 +136,7 @@ fn chosen(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::PAUSE;
     use super::super::tests::{at, count, here, key, open, packet, sink};
     use super::*;
     use crate::reflector::load::LoadOpening;
