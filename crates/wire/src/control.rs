@@ -148,6 +148,9 @@ pub struct Accept {
     pub max_duration_s: u32,
     /// How often the reflector has seen its clocks move against each other, as in [`crate::echo::Stamps`].
     pub clock_steps: u8,
+    /// The session is forgotten once nothing of it has come for so many milliseconds; 0 from a reflector that does not
+    /// say.
+    pub max_idle_ms: u32,
 }
 
 impl Accept {
@@ -253,7 +256,8 @@ pub enum Control {
     Collect {
         /// Which session.
         token: u32,
-        /// Random; the answer carries it. 0 from a prober from before there was one.
+        /// Random; the answer carries it. What is asked again with the same one, because no answer came, is answered
+        /// again. 0 from a prober from before there was one.
         nonce: u64,
     },
     /// Reflector: this.
@@ -513,7 +517,7 @@ impl Challenge {
 }
 
 /// `0 nonce  8 salt  16 token  20 mode  21 synchronised  22 clock id  30 realtime offset
-/// 38 error bound  46 duration  50 clock steps`
+/// 38 error bound  46 duration  50 clock steps  51 idle`
 impl Accept {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, self.nonce.to_be_bytes());
@@ -526,6 +530,7 @@ impl Accept {
         put(body, 38, self.clock.error_bound.to_be_bytes());
         put(body, 46, self.max_duration_s.to_be_bytes());
         put(body, 50, [self.clock_steps]);
+        put(body, 51, self.max_idle_ms.to_be_bytes());
     }
 
     fn parse(body: &[u8]) -> Result<Self, ParseError> {
@@ -545,6 +550,7 @@ impl Accept {
             realtime_offset: get_i64(body, 30)?,
             max_duration_s: get_u32(body, 46)?,
             clock_steps,
+            max_idle_ms: get_u32(body, 51)?,
         })
     }
 }
@@ -670,6 +676,7 @@ mod tests {
             realtime_offset: -6,
             max_duration_s: 7,
             clock_steps: 8,
+            max_idle_ms: 9,
         }
     }
 
@@ -787,7 +794,7 @@ mod tests {
         let Control::Accept(accepted) = packet(Control::Accept(accept()), 50) else {
             panic!("not an Accept");
         };
-        assert_eq!(accepted.clock_steps, 0);
+        assert_eq!((accepted.clock_steps, accepted.max_idle_ms), (0, 0));
     }
 
     #[test]

@@ -106,6 +106,7 @@ fn accept() -> Accept {
         realtime_offset: 6,
         max_duration_s: 7,
         clock_steps: 8,
+        max_idle_ms: 9,
     }
 }
 

@@ -3,6 +3,7 @@
 //! To add a method: one file that implements [`Channel`] (or, over datagrams,
 //! [`super::datagram::Format`]) and one line in `Probing::run_by`.
 
+use super::session::KeptFor;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Negotiated, RecordFacts, StampPoint};
@@ -83,9 +84,14 @@ pub trait Channel {
         ReflectorTime::AsItCame
     }
 
-    /// The reflector ends the session after so long.
-    fn max_duration(&self) -> Option<Nanos> {
-        None
+    /// How long the reflector keeps the session.
+    fn kept(&self) -> KeptFor {
+        KeptFor::default()
+    }
+
+    /// Nothing has been sent for a while: has the reflector keep the session, where that disturbs no stamps.
+    fn keep_alive(&mut self) -> io::Result<()> {
+        Ok(())
     }
 
     /// Asks the reflector for what it has not reported yet, and says good-bye. Replies have taken up to `_patience`.
@@ -134,11 +140,7 @@ impl FinalReport {
     ) -> FinalReport {
         let told = collected.last();
         let account = told.and_then(|told| told.account);
-        let follow_ups = collected.iter().flat_map(|told| &told.follow_ups);
-        let follow_ups = follow_ups.map(|told| FollowUp {
-            seq: widen_near(last, told.seq),
-            r_tx: told.r_tx,
-        });
+        let follow_ups = collected.iter().flat_map(|told| follow_ups(told, last));
         FinalReport {
             follow_ups: follow_ups.collect(),
             counts: true,
@@ -160,11 +162,22 @@ pub struct FollowUp {
     pub r_tx: Nanos,
 }
 
+/// The departures that a Collected tells.
+pub fn follow_ups(collected: &Collected, last: u64) -> impl Iterator<Item = FollowUp> {
+    let told = collected.follow_ups.iter();
+    told.map(move |told| FollowUp {
+        seq: widen_near(last, told.seq),
+        r_tx: told.r_tx,
+    })
+}
+
 /// What came in.
 #[derive(Debug, Clone)]
 pub enum Decoded {
     /// A reply; its `t_recv` is not set and its `t_rx` is `CLOCK_REALTIME`.
     Reply(Reply, Option<FollowUp>),
+    /// The reflector keeps the session, and told departures not reported before.
+    Told(Vec<FollowUp>),
     /// Something that is not a reply to this probe: malformed, forged, of another run.
     Rejected,
     /// Something harmless that is nobody's business, such as another ping's reply.

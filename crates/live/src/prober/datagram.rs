@@ -2,6 +2,7 @@
 
 use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
 use super::open;
+use super::session::{Frame, KeptFor};
 use super::socket::ProbeSocket;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::clock;
@@ -43,8 +44,13 @@ pub trait Format {
         ReflectorTime::AsItCame
     }
 
-    /// See [`Channel::max_duration`].
-    fn max_duration(&self) -> Option<Nanos> {
+    /// See [`Channel::kept`].
+    fn kept(&self) -> KeptFor {
+        KeptFor::default()
+    }
+
+    /// What has the reflector keep the session.
+    fn keep_alive(&mut self) -> Option<Frame> {
         None
     }
 
@@ -84,6 +90,8 @@ pub enum Parsed {
         /// The bytes are not those sent.
         corrupt: bool,
     },
+    /// The answer to [`Format::keep_alive`], and what it told.
+    Told(Vec<FollowUp>),
     /// Malformed, forged, of another run.
     Rejected,
     /// Somebody else's.
@@ -146,6 +154,15 @@ impl<F: Format, S: ProbeSocket> DatagramChannel<F, S> {
     }
 }
 
+impl<F, S> DatagramChannel<F, S> {
+    const fn flags_now(&self) -> Flags {
+        match self.muted {
+            true => self.flags.without_departures(),
+            false => self.flags,
+        }
+    }
+}
+
 impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
     #[inline]
     fn prepare(&mut self, seq: u64) {
@@ -189,6 +206,7 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
                 follow_up,
                 corrupt,
             } => Decoded::Reply(reply(seq, reflector, &received.beside, corrupt), follow_up),
+            Parsed::Told(follow_ups) => Decoded::Told(follow_ups),
             Parsed::Rejected => Decoded::Rejected,
             Parsed::Ignored => Decoded::Ignored,
         })
@@ -235,14 +253,8 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
     fn queue_is_read(&mut self, over: u64) -> io::Result<()> {
         self.ids.over(over);
         let mute = self.wants_queue_read();
-        if mute != self.muted {
-            let flags = self.flags;
-            self.socket.set_stamping(if mute {
-                flags.without_departures()
-            } else {
-                flags
-            })?;
-            self.muted = mute;
+        if std::mem::replace(&mut self.muted, mute) != mute {
+            self.socket.set_stamping(self.flags_now())?;
         }
         Ok(())
     }
@@ -263,8 +275,19 @@ impl<F: Format, S: ProbeSocket> Channel for DatagramChannel<F, S> {
         self.format.reflector_time()
     }
 
-    fn max_duration(&self) -> Option<Nanos> {
-        self.format.max_duration()
+    fn kept(&self) -> KeptFor {
+        self.format.kept()
+    }
+
+    fn keep_alive(&mut self) -> io::Result<()> {
+        let Some(packet) = self.format.keep_alive() else {
+            return Ok(());
+        };
+        // It is none of the packets whose stamps are numbered.
+        self.socket.set_stamping(self.flags.without_departures())?;
+        let sent = self.socket.send(&packet);
+        self.socket.set_stamping(self.flags_now())?;
+        sent.map(drop)
     }
 
     fn resolved(&mut self) -> Vec<Vec<IpAddr>> {

@@ -42,6 +42,10 @@ const LOCAL_ERRORS_COUNT: u32 = 5;
 const MOST_REPORTS: u32 = 64;
 /// After being told to stop, replies are awaited no longer than this.
 const PATIENCE_AFTER_STOP: Nanos = SECOND;
+/// A silent session is asked to be kept so often in the time after which it would be forgotten: some may be lost.
+const KEEP_ALIVES: Nanos = 3;
+/// No more often than this, whatever the reflector says.
+const LEAST_KEEP_ALIVE: Nanos = 100 * MILLISECOND;
 /// The reflector's last words are waited for as long as this number of the longest round trips.
 const LAST_WORDS_TAKE: Nanos = 3;
 
@@ -73,6 +77,8 @@ pub struct EngineReport {
     pub moved: Moved,
     /// What hosts say that they dropped, the whole of their sockets counted.
     pub dropped: LostInHost,
+    /// For how long nothing had been heard of the reflector, where it did not answer at the end.
+    pub silent_for: Option<Nanos>,
 }
 
 /// What is next.
@@ -118,6 +124,11 @@ pub struct Engine<'a, C> {
     learnt_mtu: Option<u32>,
     reflector_time: ReflectorTime,
     overflow: Option<Overflow>,
+    /// After so long without a packet the reflector is asked to keep the session.
+    keep_alive_every: Option<Nanos>,
+    /// When something was sent last, and when something came.
+    last_sent: Nanos,
+    last_heard: Nanos,
 }
 
 /// Send calls that failed one after the other.
@@ -152,7 +163,12 @@ impl<'a, C: Channel> Engine<'a, C> {
         config: EngineConfig,
     ) -> Self {
         let v6 = config.target.is_ipv6();
+        let now = clock::monotonic();
+        let max_idle = channel.kept().max_idle;
         Self {
+            keep_alive_every: max_idle.map(|idle| (idle / KEEP_ALIVES).max(LEAST_KEEP_ALIVE)),
+            last_sent: now,
+            last_heard: now,
             overflow: Overflow::of_probe(&channel.socket(), v6, config.carrier),
             reflector_time: channel.reflector_time(),
             channel,
@@ -205,7 +221,9 @@ impl<'a, C: Channel> Engine<'a, C> {
     /// The first part of the result is there also where an error ended the probe.
     pub fn end(mut self, outcome: Result<(), RunError>) -> (EngineReport, Result<(), RunError>) {
         let told = self.finish();
+        let silent_for = clock::monotonic() - self.last_heard;
         let ran = EngineReport {
+            silent_for: told.received.is_none().then_some(silent_for),
             rejected: self.rejected,
             path_mtu: self.path_mtu(),
             moved: self.moved(&told),
@@ -286,11 +304,23 @@ impl<'a, C: Channel> Engine<'a, C> {
                 Ok(Polled::Again)
             }
             Step::Wait { due, deadline } => {
+                let deadline = deadline.into_iter().chain(self.keep_alive(now)).min();
                 let wait = Wait { due, deadline };
                 self.tidy(now, wait)?;
                 Ok(Polled::Wait(wait))
             }
         }
+    }
+
+    /// Asks the reflector to keep the session, where nothing has been sent for a while. When to look again.
+    fn keep_alive(&mut self, now: Nanos) -> Option<Nanos> {
+        let every = self.keep_alive_every?;
+        if now - self.last_sent >= every {
+            self.last_sent = now;
+            // One that fails or is lost is followed by another.
+            let _ = self.channel.keep_alive();
+        }
+        Some(self.last_sent + every)
     }
 
     /// The first request stops sending; the second, or a second's patience, ends the wait for
@@ -320,6 +350,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 sent.clock_read = first;
             }
         }
+        self.last_sent = sent.t_send;
         match sent.result {
             Ok(()) => {
                 self.local_errors = LocalErrors {
@@ -476,7 +507,14 @@ impl<'a, C: Channel> Engine<'a, C> {
         let last = self.prober.next_seq().saturating_sub(1);
         while let Some(decoded) = self.channel.decode(last) {
             match decoded {
+                Decoded::Told(follow_ups) => {
+                    self.last_heard = t_recv;
+                    for follow_up in follow_ups {
+                        self.take_follow_up(follow_up, t_recv);
+                    }
+                }
                 Decoded::Reply(reply, follow_up) => {
+                    self.last_heard = t_recv;
                     let seq = reply.seq;
                     self.take_reply(reply, t_recv);
                     self.note(clock_read, seq);

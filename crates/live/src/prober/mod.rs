@@ -60,7 +60,7 @@ use delaylab_model::record::Record;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{Delivery, ProbeFacts, ProbeRun, RecordFacts, Residence, StampPoint};
-use delaylab_model::units::write_duration;
+use delaylab_model::units::{format_duration, write_duration};
 use delaylab_model::world::Sink;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::room::{self, Waiting};
@@ -70,6 +70,7 @@ use engine::{Engine, EngineConfig};
 use error::{OpenError, RunError};
 use least_payload::too_short;
 use open::Settings;
+use session::KeptFor;
 use shortest::RoundTrips;
 use std::collections::BTreeMap;
 use std::io;
@@ -290,10 +291,8 @@ fn carry_out(
     warnings.extend(in_host::warnings(loss.unwrap_or_default().in_host));
     warnings.extend(unstamped(channel.unstamped()));
     warnings.extend(channel.warnings());
-    warnings.extend(session_ended(
-        channel.max_duration(),
-        clock::monotonic() - began,
-    ));
+    let lasted = clock::monotonic() - began;
+    warnings.extend(session_ended(channel.kept(), lasted, ran.silent_for));
     Ok(ProbeFacts {
         records: facts,
         stamps: seen.deliveries(probe, &facts),
@@ -315,13 +314,23 @@ fn waiting(probe: &Probe) -> Waiting {
     Waiting::at_most(&probe.pacing, probe.count, probe.duration, probe.timeout)
 }
 
-/// A reflector answers nothing more once it has ended the session.
-fn session_ended(max_duration: Option<Nanos>, lasted: Nanos) -> Option<String> {
-    let max = max_duration.filter(|&max| lasted > max)?;
+/// A reflector answers nothing more once it has ended or forgotten the session. `silent_for`: nothing was heard of it for so
+/// long, at the end.
+fn session_ended(kept: KeptFor, lasted: Nanos, silent_for: Option<Nanos>) -> Option<String> {
+    if let Some(max) = kept.max_duration.filter(|&max| lasted > max) {
+        return Some(format!(
+            "the reflector ends a session after {}: later packets were not lost on the way but ignored. \
+             Start it with a larger --max-duration, or make shorter runs",
+            write_duration(max)
+        ));
+    }
+    let silent_for = silent_for?;
+    let idle = kept.max_idle.filter(|&idle| silent_for > idle)?;
     Some(format!(
-        "the reflector ends a session after {}: later packets were not lost on the way but ignored. \
-         Start it with a larger --max-duration, or make shorter runs",
-        write_duration(max)
+        "the reflector forgets a session of which no packet comes for {}, and nothing was heard of it in the last {}: later \
+         packets may have been ignored there, and are not known to be lost on the way. Start another run to measure on",
+        write_duration(idle),
+        format_duration(silent_for)
     ))
 }
 

@@ -52,8 +52,17 @@ pub struct Session {
     pub reflector_time: ReflectorTime,
     /// The last count of steps that the reflector told.
     pub clock_steps: Option<u8>,
-    /// The reflector ends it after so long.
+    /// How long the reflector keeps it.
+    pub kept: KeptFor,
+}
+
+/// How long a reflector keeps a session. `None`: it has none, or does not say.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeptFor {
+    /// It ends the session after so long.
     pub max_duration: Option<Nanos>,
+    /// It forgets it once nothing has come for so long.
+    pub max_idle: Option<Nanos>,
 }
 
 impl Session {
@@ -67,13 +76,13 @@ impl Session {
             facts: RecordFacts::default(),
             reflector_time: ReflectorTime::AsItCame,
             clock_steps: None,
-            max_duration: None,
+            kept: KeptFor::default(),
         }
     }
 
     /// Does the reflector hold it? An RFC 862 server knows nothing of sessions.
     pub const fn is_held(&self) -> bool {
-        self.max_duration.is_some()
+        self.kept.max_duration.is_some()
     }
 }
 
@@ -182,7 +191,11 @@ impl SetUp {
             facts,
             reflector_time,
             clock_steps: None,
-            max_duration: Some(Nanos::from(accept.max_duration_s) * SECOND),
+            kept: KeptFor {
+                max_duration: Some(Nanos::from(accept.max_duration_s) * SECOND),
+                max_idle: (accept.max_idle_ms > 0)
+                    .then(|| Nanos::from(accept.max_idle_ms) * MILLISECOND),
+            },
         }
     }
 

@@ -9,7 +9,7 @@ use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{ConnectionEnd, OpenError};
 use super::least_payload::too_short;
 use super::open::{self, CONGESTION_CONTROL, Settings};
-use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
+use super::session::{self, KeptFor, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::from_stamps;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::Blocking;
@@ -371,6 +371,7 @@ impl TcpChannel {
                 }
                 Decoded::Reply(reply, follow_up)
             }
+            Parsed::Told(follow_ups) => Decoded::Told(follow_ups),
             Parsed::Rejected => Decoded::Rejected,
             Parsed::Ignored => Decoded::Ignored,
         }
@@ -500,8 +501,9 @@ impl Channel for TcpChannel {
         }
     }
 
-    fn max_duration(&self) -> Option<Nanos> {
-        self.replies.session.max_duration
+    // Nothing keeps it alive: of what stands between requests the bytes are numbered as those of requests are.
+    fn kept(&self) -> KeptFor {
+        self.replies.session.kept
     }
 
     fn reflector_time(&self) -> ReflectorTime {

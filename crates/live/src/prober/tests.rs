@@ -358,6 +358,37 @@ fn what_a_rate_limit_refuses_is_not_lost_on_the_path() {
     }
 }
 
+/// Its packets are further apart than a silent session is kept.
+#[test]
+fn a_slow_probe_keeps_its_session() {
+    let mut reflector = Running::new(Method::Udp);
+    reflector.policy.max_idle = 300 * MILLISECOND;
+    let mut run = probe_run(Method::Udp, reflector.target, 2);
+    run.probe.pacing = Pacing::Every {
+        interval_ns: 450 * MILLISECOND,
+    };
+    let (here, mut kept) = (HostClock::of_kernel(), Kept::default());
+    let facts = reflector.carries_out(&here, &run, &mut kept, || {});
+    assert_eq!(facts.warnings, Vec::<String>::new());
+    // What keeps it takes neither a number of the kernel's stamps nor what the reflector had to tell.
+    let whole = |record: &Record| record.t_tx.is_some() && record.r_tx.is_some();
+    assert!(kept.0.iter().all(whole), "{:?}", kept.0);
+}
+
+#[test]
+fn a_session_that_was_forgotten_is_said() {
+    let kept = KeptFor {
+        max_duration: Some(100 * SECOND),
+        max_idle: Some(10 * SECOND),
+    };
+    let said = |lasted, silent_for| session_ended(kept, lasted, silent_for);
+    assert_eq!(said(50 * SECOND, None), None);
+    assert_eq!(said(50 * SECOND, Some(10 * SECOND)), None);
+    let forgotten = said(50 * SECOND, Some(11 * SECOND)).unwrap();
+    assert!(forgotten.contains("comes for 10s, and"), "{forgotten}");
+    assert!(said(101 * SECOND, None).unwrap().contains("--max-duration"));
+}
+
 /// A session with a key proves itself when it begins, not with its first request.
 #[test]
 fn a_first_request_that_comes_late_finds_its_session() {
@@ -447,6 +478,7 @@ fn garbling(listener: std::net::TcpListener) {
         realtime_offset: 0,
         max_duration_s: 60,
         clock_steps: 0,
+        max_idle_ms: 0,
     };
     let mut packet = [0; SIZE];
     Control::Accept(accept).emit(None, &mut packet).unwrap();

@@ -1,12 +1,12 @@
 //! UDP echo: `delaylab reflect`, or any RFC 862 server.
 
-use super::channel::{FinalReport, FollowUp, ReflectorTime};
+use super::channel::{FinalReport, FollowUp, ReflectorTime, follow_ups};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::least_payload::too_short;
 use super::open::{self, Settings};
-use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
+use super::session::{self, Frame, KeptFor, Next, PATIENCE, Session, SetUp};
 use super::socket::ProbeSocket;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;
@@ -44,9 +44,7 @@ pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError>
     };
     let socket = open::udp_socket(settings)?;
     let set_up = SetUp::new(Transport::Udp, settings, mode, settings.probe().payload)?;
-    let format = Echo {
-        session: agree(&socket, set_up, settings)?,
-    };
+    let format = Echo::from(agree(&socket, set_up, settings)?);
     // Shows the reflector that we have the key: the first data packet may come late, or not at all.
     if with_key {
         let _ = format.collect(&socket, &COLLECT_FOR, 1);
@@ -107,23 +105,38 @@ fn plain_token(settings: &Settings<'_>) -> Result<u32, OpenError> {
 #[derive(Debug)]
 pub struct Echo {
     session: Session,
+    /// The nonce of the last question in the midst of the data.
+    asked: u64,
+}
+
+impl From<Session> for Echo {
+    fn from(session: Session) -> Self {
+        Self { session, asked: 0 }
+    }
 }
 
 impl Echo {
     /// A format that knows no socket, for [`super::any_bytes`].
     pub(super) fn of_nobody(mode: Mode) -> Self {
-        Self {
-            session: Session {
-                mode,
-                ..Session::plain(0x6465_6c61)
-            },
-        }
+        Self::from(Session {
+            mode,
+            ..Session::plain(0x6465_6c61)
+        })
     }
 
-    /// A Hello that was sent again because its answer took long is answered again, in the middle of the data.
-    fn is_control(&self, packet: &[u8]) -> bool {
+    /// The reflector keeps the session; or a Hello that was sent again because its answer took long is answered again,
+    /// in the middle of the data.
+    fn control_packet(&self, packet: &[u8], last: u64) -> Parsed {
         let key = self.session.control.as_ref().map(|keys| &keys.reply);
-        Control::parse(key, packet).is_ok()
+        match Control::parse(key, packet) {
+            Ok(Control::Collected(collected))
+                if session::answers(&collected, self.session.token, &[self.asked]) =>
+            {
+                Parsed::Told(follow_ups(&collected, last).collect())
+            }
+            Ok(_) => Parsed::Ignored,
+            Err(_) => Parsed::Rejected,
+        }
     }
 
     const fn header_end(&self) -> usize {
@@ -188,11 +201,9 @@ impl Format for Echo {
             return Parsed::Rejected;
         };
         if header.token != self.session.token {
-            let is_control = header.token == RESERVED_TOKEN && self.is_control(packet);
-            return if is_control {
-                Parsed::Ignored
-            } else {
-                Parsed::Rejected
+            return match header.token {
+                RESERVED_TOKEN => self.control_packet(packet, last),
+                _ => Parsed::Rejected,
             };
         }
         let Some(seq) = widen(last, header.seq, 32) else {
@@ -223,12 +234,24 @@ impl Format for Echo {
         }
     }
 
+    /// Control packets come in the midst of the data.
+    fn longest_reply(&self, packet: usize) -> usize {
+        packet.max(SIZE)
+    }
+
     fn facts(&self) -> RecordFacts {
         self.session.facts
     }
 
-    fn max_duration(&self) -> Option<Nanos> {
-        self.session.max_duration
+    fn kept(&self) -> KeptFor {
+        self.session.kept
+    }
+
+    fn keep_alive(&mut self) -> Option<Frame> {
+        let nonce = session::nonce().ok().filter(|_| self.session.is_held())?;
+        self.asked = nonce;
+        let token = self.session.token;
+        Some(self.control(&Control::Collect { token, nonce }))
     }
 
     fn reflector_time(&self) -> ReflectorTime {
@@ -269,16 +292,18 @@ impl Echo {
 
     /// Asks for what the reflector has to tell until it has nothing more, `rounds` times at most, or is silent for each of
     /// `waits`. An answer to any of the questions will do: with a long way there and back it comes when others were asked.
+    /// Without an answer the same is asked again, so that what a lost one told is told again.
     fn collect(&self, socket: &impl ProbeSocket, waits: &[Nanos], rounds: usize) -> Vec<Collected> {
         let token = self.session.token;
         let key = self.session.control.as_ref().map(|keys| &keys.reply);
-        let (mut asked, mut all) = (Vec::new(), Vec::new());
+        let (mut question, mut asked, mut all) = (None, Vec::new(), Vec::new());
         let mut waits = waits.iter();
         let mut wait = waits.next();
         while let Some(&patience) = wait
             && all.len() < rounds
-            && let Ok(nonce) = session::nonce()
+            && let Some(nonce) = question.or_else(|| session::nonce().ok())
         {
+            question = Some(nonce);
             asked.push(nonce);
             let frame = self.control(&Control::Collect { token, nonce });
             let take = |packet: &[u8]| match Control::parse(key, packet) {
@@ -291,6 +316,7 @@ impl Echo {
                 Ok(Some(collected)) => {
                     let is_last = collected.follow_ups.is_empty();
                     all.push(collected);
+                    question = None;
                     if is_last {
                         break;
                     }
@@ -365,9 +391,7 @@ mod tests {
         let far = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = DatagramSocket::open(delaylab_kernel::datagram::Kind::Udp, false).unwrap();
         socket.connect(far.local_addr().unwrap()).unwrap();
-        let echo = Echo {
-            session: Session::plain(1),
-        };
+        let echo = Echo::from(Session::plain(1));
         let told = std::thread::scope(|scope| {
             scope.spawn(|| far_reflector(&far, Duration::from_millis(20), 2));
             let waits = [MILLISECOND, MILLISECOND, 10_000 * MILLISECOND];
@@ -384,11 +408,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_answered_is_asked_again_and_nothing_else() {
+        let far = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let socket = DatagramSocket::open(delaylab_kernel::datagram::Kind::Udp, false).unwrap();
+        socket.connect(far.local_addr().unwrap()).unwrap();
+        let echo = Echo::from(Session::plain(1));
+        assert!(echo.collect(&socket, &[0; 3], COLLECT_ROUNDS).is_empty());
+        let asked = [(); 3].map(|()| {
+            let mut packet = [0; SIZE];
+            far.recv(&mut packet).unwrap();
+            Control::parse(None, &packet).unwrap()
+        });
+        assert!(asked.iter().all(|again| *again == asked[0]), "{asked:?}");
+    }
+
+    #[test]
     fn a_second_answer_to_a_hello_is_no_wrong_packet() {
         let sent = [0; 64];
-        let mut open = Echo {
-            session: Session::plain(1),
-        };
+        let mut open = Echo::from(Session::plain(1));
         let parsed = open.parse(&challenge(None), &sent, 3);
         assert!(matches!(parsed, Parsed::Ignored), "{parsed:?}");
         let mut cut = challenge(None);
@@ -398,12 +435,10 @@ mod tests {
         let secret = Key::from_text("hex:00112233445566778899aabbccddeeff").unwrap();
         let keys = KeyPair::control(&secret, Transport::Udp);
         let sealed = challenge(Some(&keys.reply));
-        let mut keyed = Echo {
-            session: Session {
-                control: Some(keys),
-                ..Session::plain(1)
-            },
-        };
+        let mut keyed = Echo::from(Session {
+            control: Some(keys),
+            ..Session::plain(1)
+        });
         assert!(matches!(keyed.parse(&sealed, &sent, 3), Parsed::Ignored));
         let forged = challenge(None);
         assert!(matches!(keyed.parse(&forged, &sent, 3), Parsed::Rejected));

@@ -9,25 +9,34 @@ const KEPT: usize = 64;
 
 /// Stamps not reported so far, oldest first. Holds no memory before the first.
 #[derive(Debug, Default)]
-pub(super) struct FollowUps(VecDeque<FollowUp>);
+pub(super) struct FollowUps {
+    waiting: VecDeque<FollowUp>,
+    /// What the last Collect was told, and its nonce.
+    told: (u64, Vec<FollowUp>),
+}
 
 impl FollowUps {
     /// A reply has left.
     pub fn push(&mut self, follow_up: FollowUp) {
-        if self.0.len() == KEPT {
-            self.0.pop_front();
+        if self.waiting.len() == KEPT {
+            self.waiting.pop_front();
         }
-        self.0.push_back(follow_up);
+        self.waiting.push_back(follow_up);
     }
 
     /// The oldest, which is reported herewith.
     pub fn pop(&mut self) -> Option<FollowUp> {
-        self.0.pop_front()
+        self.waiting.pop_front()
     }
 
-    /// Up to `count` of the oldest, which are reported herewith.
-    pub fn take(&mut self, count: usize) -> Vec<FollowUp> {
-        self.0.drain(..count.min(self.0.len())).collect()
+    /// Up to `count` of the oldest, which the Collect with this nonce is told. Asked again with the same one, as no answer
+    /// came, it is told the same again; without a nonce (0) nothing tells whether one came.
+    pub fn collect(&mut self, nonce: u64, count: usize) -> Vec<FollowUp> {
+        if nonce == 0 || self.told.0 != nonce {
+            let count = count.min(self.waiting.len());
+            self.told = (nonce, self.waiting.drain(..count).collect());
+        }
+        self.told.1.clone()
     }
 }
 
@@ -42,9 +51,13 @@ mod tests {
             ring.push(FollowUp { seq, r_tx: 0 });
         }
         assert_eq!(ring.pop().map(|first| first.seq), Some(3));
-        let seqs: Vec<_> = ring.take(2).iter().map(|next| next.seq).collect();
-        assert_eq!(seqs, [4, 5]);
-        assert_eq!(ring.take(1000).len(), KEPT - 3);
+        let told = ring.collect(7, 2);
+        assert_eq!(told.iter().map(|next| next.seq).collect::<Vec<_>>(), [4, 5]);
+        // The answer was lost.
+        assert_eq!(ring.collect(7, 2), told);
+        assert_eq!(ring.collect(0, 2).len(), 2);
+        assert_eq!(ring.collect(0, 1000).len(), KEPT - 5);
         assert_eq!(ring.pop(), None);
+        assert_eq!(ring.collect(0, 2), []);
     }
 }

@@ -217,16 +217,9 @@ impl LoadSink {
         let token = self.sessions.insert(random, session);
         let token = token.ok_or_else(|| full(self.why_full(Full::All, from)))?;
         self.admission.enter(now.mono, from, token);
-        let accept = Accept {
-            nonce: hello.nonce,
-            salt,
-            token,
-            mode: Mode::Plain,
-            clock: self.policy.clock,
-            realtime_offset: now.real - now.mono,
-            max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
-            clock_steps: now.clock_steps,
-        };
+        let accept = self
+            .policy
+            .accept(now, Mode::Plain, hello.nonce, (token, salt));
         if let Some(session) = self.sessions.get_mut(token) {
             session.key = secret.as_ref().map(|(id, _)| *id);
             session.keys = secret.map(|(_, key)| accept.keys(&key, hello.transport));

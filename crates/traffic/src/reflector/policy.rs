@@ -1,12 +1,13 @@
 //! What a reflector allows.
 
-use super::DropReason;
 use super::keys::Keys;
+use super::{DropReason, Now};
 use crate::admission::{self, Share};
 use crate::prefix::{Prefix, is_loopback};
-use delaylab_model::{Nanos, SECOND};
+use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::Key;
-use delaylab_wire::control::ClockFacts;
+use delaylab_wire::control::{Accept, ClockFacts};
+use delaylab_wire::echo::Mode;
 use std::net::{IpAddr, SocketAddr};
 
 /// Where udp echo and tcp are served unless told otherwise. (STAMP has its own, 862.)
@@ -111,7 +112,7 @@ pub struct Policy {
     /// With a key, a session shows within so long after its Hello that it has it, by a packet made with the
     /// session's own key; else it is forgotten. A Hello alone may have been overheard. 10 s.
     pub prove_within: Nanos,
-    /// A session without a packet for so long is forgotten. 10 minutes.
+    /// A session of which nothing comes for so long is forgotten. 10 minutes.
     pub max_idle: Nanos,
     /// A udp or tcp session ends after so long; STAMP knows no sessions that could. 24 hours.
     pub max_duration: Nanos,
@@ -144,6 +145,28 @@ impl Policy {
             max_duration: 24 * 3600 * SECOND,
             max_payload: 65_535,
             limits: Limits::default(),
+        }
+    }
+
+    /// What a Hello with this nonce is told of its session.
+    pub(super) fn accept(
+        &self,
+        now: Now,
+        mode: Mode,
+        nonce: u64,
+        (token, salt): (u32, u64),
+    ) -> Accept {
+        let in_units = |time: Nanos, unit| u32::try_from(time / unit).unwrap_or(u32::MAX);
+        Accept {
+            nonce,
+            salt,
+            token,
+            mode,
+            clock: self.clock,
+            realtime_offset: now.real - now.mono,
+            max_duration_s: in_units(self.max_duration, SECOND),
+            clock_steps: now.clock_steps,
+            max_idle_ms: in_units(self.max_idle, MILLISECOND),
         }
     }
 

@@ -79,6 +79,12 @@ impl Session {
             && now.mono - self.started <= policy.max_duration
     }
 
+    /// Something of it came.
+    pub fn heard(&mut self, now: Now) {
+        self.last = now.mono;
+        self.clock_steps = now.clock_steps;
+    }
+
     /// The peer has proven itself. True if it had not before.
     pub fn prove(&mut self) -> bool {
         !std::mem::replace(&mut self.proven, true)
@@ -112,8 +118,7 @@ impl Session {
             return Err(DropReason::Replayed);
         }
         self.received = self.received.wrapping_add(1);
-        self.last = now.mono;
-        self.clock_steps = now.clock_steps;
+        self.heard(now);
         Ok(!is_new)
     }
 

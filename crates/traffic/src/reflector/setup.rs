@@ -165,20 +165,11 @@ impl Reflector {
     ) -> Result<Accept, (Reason, String)> {
         self.expire(now);
         self.check_payload(source.transport, hello)?;
-        let (token, salt) = match self.opened_before(source, hello) {
+        let opened = match self.opened_before(source, hello) {
             Some(opened) => opened,
             None => self.open(now, source, hello, secret)?,
         };
-        Ok(Accept {
-            nonce: hello.nonce,
-            salt,
-            token,
-            mode: hello.mode,
-            clock: self.policy.clock,
-            realtime_offset: now.real - now.mono,
-            max_duration_s: u32::try_from(self.policy.max_duration / SECOND).unwrap_or(u32::MAX),
-            clock_steps: now.clock_steps,
-        })
+        Ok(self.policy.accept(now, hello.mode, hello.nonce, opened))
     }
 
     fn opened_before(&self, source: Source, hello: &Hello) -> Option<(u32, u64)> {
@@ -285,10 +276,11 @@ impl Reflector {
     ) -> Result<Effect, DropReason> {
         let session = self.session(now, source, token)?;
         let first = session.prove();
+        session.heard(now);
         let collected = Collected {
             token,
             received: session.received,
-            follow_ups: session.follow_ups.take(FOLLOW_UPS),
+            follow_ups: session.follow_ups.collect(nonce, FOLLOW_UPS),
             account: Some(Account {
                 nonce,
                 refused: session.refused,

@@ -71,6 +71,8 @@ struct Bench {
     from: SocketAddr,
     arrival: Arrival,
     last: Option<Reply>,
+    /// Of the last Collect.
+    nonce: u64,
 }
 
 impl Bench {
@@ -82,6 +84,7 @@ impl Bench {
             from: client(),
             arrival: arrival(),
             last: None,
+            nonce: 4,
         }
     }
 
@@ -155,7 +158,9 @@ impl Bench {
     }
 
     fn collect(&mut self, token: u32) -> Collected {
-        match self.ask(&Control::Collect { token, nonce: 5 }).unwrap() {
+        self.nonce += 1;
+        let nonce = self.nonce;
+        match self.ask(&Control::Collect { token, nonce }).unwrap() {
             Control::Collected(collected) => collected,
             other => panic!("not collected but {other:?}"),
         }

@@ -128,6 +128,7 @@ fn an_accept_says_what_the_clocks_are() {
     assert_eq!(accept.clock, clock);
     assert_eq!(accept.realtime_offset, REALTIME_OFFSET);
     assert_eq!(accept.max_duration_s, 24 * 3600);
+    assert_eq!(accept.max_idle_ms, 600_000);
 }
 
 #[test]
@@ -290,7 +291,13 @@ fn sessions_end_by_bye_by_silence_and_by_age() {
     assert_eq!(bench.echo(&session.packet(0, 100)), gone);
 
     let session = bench.session(Mode::Plain);
-    bench.now = at(602 * SECOND);
+    bench.collect(session.accept.token);
+    // It sends nothing, and asks.
+    bench.now = at(600 * SECOND);
+    bench.collect(session.accept.token);
+    bench.now = at(1200 * SECOND);
+    bench.collect(session.accept.token);
+    bench.now = at(1801 * SECOND);
     assert_eq!(
         bench.echo(&session.packet(0, 100)),
         dropped(DropReason::UnknownSession)
