@@ -132,7 +132,7 @@ mod in_turn {
         or_skip!(root());
         in_one_of_three(|| {
             // Two whole cells and a part of one at each end: each size takes two trials.
-            let sizes = "--min-size 60B --max-size 192B";
+            let sizes = "--min-size 60B --max-size 172B";
             let (scratch, ended) = across("aal5-llc", &format!("--count 3 {sizes} --json"));
             let found = document(&ended);
             assert_eq!(found["schema"], "delaylab/cells/2");
