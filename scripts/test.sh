@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The checks of the project, in the order that fails soonest: scripts/test.sh [all]
+# The checks of the project: scripts/test.sh [all]
 #
 # Without an argument: what a change can break, in a quarter of an hour on two cores. With `all`: what is long and
 # seldom breaks too, in about an hour more (docs/development.md has a table of what runs where).
@@ -35,13 +35,28 @@ prepare() {
     [ "$what" != all ] || scripts/peers.sh
 }
 
-# What only computes takes the CPU while tests wait, and no more of it: it goes behind all other processes.
-unit_tests() {
+# What waits for nothing takes the CPU that tests leave, behind all other processes.
+compile_units() {
     chrt --idle --pid 0 "$BASHPID"
-    cargo nextest run --workspace --lib --bins --profile units "${filter[@]}" -E "not ($watches_the_clock)" \
-        --test-threads "$slots" --cargo-quiet
+    cargo nextest run --workspace --lib --bins --no-run --cargo-quiet
+}
+document() {
+    chrt --idle --pid 0 "$BASHPID"
     RUSTDOCFLAGS="-D warnings" cargo doc "${documented[@]}" --no-deps --quiet
     cargo test --workspace --doc --quiet
+}
+
+# Lists the programs of tests among these targets, for run_tests. Cargo locks what it builds: by such a list tests run without
+# it, beside what it builds.
+list_tests() { # profile, targets
+    local profile=$1
+    shift
+    cargo nextest list --workspace "$@" --list-type binaries-only --message-format json --cargo-quiet \
+        >"target/$profile.json"
+}
+run_tests() { # profile, filter
+    cargo nextest run --cargo-metadata target/metadata.json --binaries-metadata "target/$1.json" --profile "$1" \
+        "${filter[@]}" -E "$2" --test-threads "$slots"
 }
 
 # Begins a function beside the steps, in a group of processes of its own: it ends with all that it started.
@@ -81,9 +96,7 @@ if [ "$what" = all ]; then
     PROPTEST_RNG_SEED=$(date +%Y%m%d)
     documented=(--workspace)
 fi
-# Tests beside which nothing else is to compute: those that run alone, and units that talk over loopback.
 alone='test(/(^|::)alone::/) or binary(lockdown)'
-watches_the_clock="$alone or package(delaylab-live)"
 
 begin "tools"
 scripts/tools.sh
@@ -109,22 +122,19 @@ cargo nextest run --workspace --test '*' --no-run --cargo-quiet
 begin "Python libraries, and the figures' script is what its sources give"
 end_beside target/prepare.log
 
-# Cargo locks what it builds: tests of programs run without it while it builds the unit tests.
-begin "tests of programs, and beside them those of units and the documentation of code"
+begin "tests of programs, and beside them the unit tests are built"
 rm -f target/nextest/*/junit.xml
 cargo metadata --format-version 1 >target/metadata.json
-cargo nextest list --workspace --test '*' --list-type binaries-only --message-format json \
-    --cargo-quiet >target/binaries.json
-begin_beside unit_tests target/units.log
-cargo nextest run --cargo-metadata target/metadata.json --binaries-metadata target/binaries.json \
-    --profile programs "${filter[@]}" -E "not ($watches_the_clock)" --test-threads "$slots"
-
-begin "the rest of the tests of units"
+list_tests programs --test '*'
+begin_beside compile_units target/units.log
+run_tests programs "not ($alone)"
 end_beside target/units.log
 
-begin "tests that watch the clock"
-cargo nextest run --workspace --lib --bins --test '*' --profile clock "${filter[@]}" -E "$watches_the_clock" \
-    --test-threads "$slots" --cargo-quiet
+begin "tests of units, those that run alone, and beside them the documentation of code"
+list_tests units --lib --bins --test '*'
+begin_beside document target/doc.log
+run_tests units "not kind(test) or $alone"
+end_beside target/doc.log
 
 if [ "$what" = all ]; then
     begin "crates, as they would be published"

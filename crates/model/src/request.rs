@@ -482,6 +482,13 @@ impl Question {
     }
 }
 
+impl Question {
+    /// Does it ask the same? Upper and lower case of a name are (RFC 4343).
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.name.eq_ignore_ascii_case(&other.name)
+    }
+}
+
 impl FromStr for Question {
     type Err = QuestionError;
 

@@ -232,7 +232,7 @@ pub fn lost(reports: &[StreamReport]) -> Option<u64> {
     };
     let missing: Vec<(u64, u64)> = reports.iter().filter_map(missing).collect();
     let all: u64 = missing.iter().map(|(missing, _)| missing).sum();
-    // What one buffer had no room for is told of each of its streams.
+    // What one buffer had no room for, each of its streams reports.
     let beside_it = missing.iter().filter(|(_, overflowed)| *overflowed > 0);
     let overflowed = missing.iter().map(|(_, overflowed)| *overflowed).max()?;
     Some(all - overflowed.min(beside_it.map(|(missing, _)| missing).sum()))

@@ -1,10 +1,11 @@
 //! Where a probe goes.
 
 use crate::error::RunnerError;
+use delaylab_kernel::interfaces;
 use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::trial::{LoadTarget, Server};
 use serde::{Deserialize, Serialize};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// Which of a name's addresses are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -122,26 +123,11 @@ pub fn load_target(
     })
 }
 
-/// Is this one of this host's own addresses? What is sent to those comes from the same address. Nothing is sent here.
+/// Is this one of this host's own addresses?
 pub fn is_this_host(address: IpAddr) -> bool {
     let address = address.to_canonical();
-    if address.is_loopback() || address.is_unspecified() {
-        return true;
-    }
-    let any: IpAddr = match address {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let from = || {
-        let socket = UdpSocket::bind((any, 0)).ok()?;
-        socket.connect((address, DISCARD)).ok()?;
-        socket.local_addr().ok()
-    };
-    from().is_some_and(|from| from.ip() == address)
+    address.is_loopback() || address.is_unspecified() || interfaces::with_address(address).is_some()
 }
-
-/// The port of RFC 863.
-const DISCARD: u16 = 9;
 
 #[cfg(test)]
 mod tests {

@@ -148,7 +148,7 @@ pub struct Accept {
     pub max_duration_s: u32,
     /// How often the reflector has seen its clocks move against each other, as in [`crate::echo::Stamps`].
     pub clock_steps: u8,
-    /// The session is forgotten once nothing of it has come for so many milliseconds; 0 from a reflector that does not
+    /// The session is forgotten once nothing of it has come for this many milliseconds; 0 from a reflector that does not
     /// say.
     pub max_idle_ms: u32,
 }

@@ -270,8 +270,7 @@ impl<'a> Written<'a> {
         let shown = self.shown;
         let asked = 1 + load::parts(&shown.args.loads).len();
         let answers = of_the_last_part(self.answers(), &parts, asked);
-        let answered = |part: &Part| part.summary.counts.received > 0;
-        let answered = !parts.is_empty() && parts.iter().all(answered);
+        let answered = each_was_answered(&parts);
         if parts.is_empty() {
             parts.push(Part::default());
         }
@@ -342,8 +341,15 @@ const fn without_lines(pacing: Pacing) -> &'static str {
     }
 }
 
+/// Was anything answered, of each part of which it is known? Where it was stopped, packets may still be under way.
+fn each_was_answered(parts: &[Part]) -> bool {
+    let counts = parts.iter().map(|part| &part.summary.counts);
+    let mut known = counts.filter(|counts| counts.ended() > 0).peekable();
+    known.peek().is_some() && known.all(|counts| counts.answered() > 0)
+}
+
 /// Conditions are about the last part that was asked for: what an earlier one measured does not answer them, nor does one
-/// whose load was not there.
+/// whose load was not what was asked for.
 fn of_the_last_part(mut answers: Vec<Answer>, parts: &[Part], asked: usize) -> Vec<Answer> {
     if asked > 1 && parts.len() < asked {
         for answer in &mut answers {
@@ -466,6 +472,8 @@ fn print(text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::load::LoadKind;
+    use delaylab_model::stream_report::Amount;
 
     #[test]
     fn a_part_without_load_answers_nothing_that_is_asked_of_load() {
@@ -492,6 +500,73 @@ mod tests {
             };
             assert!(answer.failed && answer.value.is_none(), "{answer:?}");
             assert!(answer.reason.contains("under this load"), "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_whose_load_was_not_there_answers_nothing() {
+        let passed = Answer {
+            limit: "p99(response) > 50ms".to_owned(),
+            value: Some(2e6),
+            unit: "ns".to_owned(),
+            bound: 50e6,
+            count: 100,
+            failed: false,
+            reason: "it is 2.00 ms".to_owned(),
+        };
+        let broken = StreamReport {
+            name: "bulk".to_owned(),
+            kind: LoadKind::Tcp,
+            direction: Direction::Up,
+            lasted: Some(MILLISECOND),
+            congestion_control: None,
+            default_congestion_control: false,
+            due: None,
+            sent: Amount::default(),
+            received: None,
+            held_back: 0,
+            retransmits: None,
+            round_trips: Vec::new(),
+            failed: Some("nothing takes it".to_owned()),
+        };
+        let parts = [
+            Part::default(),
+            Part {
+                streams: vec![broken],
+                ..Part::default()
+            },
+        ];
+        let judged = of_the_last_part(vec![passed.clone()], &parts, 2);
+        let said = &judged[0].reason;
+        assert!(
+            judged[0].failed && said.contains("nothing takes it"),
+            "{said}"
+        );
+        // The load of an earlier part says nothing of the last one.
+        let [idle, loaded] = parts;
+        assert_eq!(
+            of_the_last_part(vec![passed.clone()], &[loaded, idle], 2),
+            [passed]
+        );
+    }
+
+    #[test]
+    fn a_part_that_nothing_answered_is_not_made_up_for_by_another() {
+        let part = |sent: u64, late: u64, under_way: u64| {
+            let mut part = Part::default();
+            let counts = &mut part.summary.counts;
+            (counts.sent, counts.late, counts.under_way) = (sent, late, under_way);
+            part
+        };
+        for (parts, answered) in [
+            (vec![], false),
+            (vec![part(5, 0, 0)], false),
+            (vec![part(5, 5, 0)], true),
+            (vec![part(5, 5, 0), part(5, 0, 0)], false),
+            (vec![part(5, 5, 0), part(1, 0, 1)], true),
+            (vec![part(1, 0, 1)], false),
+        ] {
+            assert_eq!(each_was_answered(&parts), answered);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use crate::server_target::{method_of_url, name_server, unknown_scheme, with_port};
 use delaylab_model::method::Method;
-use delaylab_model::request::{DnsTransport, Url, Verb};
+use delaylab_model::request::{DnsTransport, Question, Url, Verb};
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::Path;
@@ -118,12 +118,13 @@ impl ServerProbe {
         self.host = server.host;
         self.set("transport", json!(server.transport));
         if let Some(question) = server.question {
-            if args
-                .server
-                .question
-                .as_ref()
-                .is_some_and(|other| *other != question)
-            {
+            let asks = |text: &str| text.parse::<Question>().ok();
+            let other = args.server.question.as_deref().filter(|other| {
+                let [own, other] = [asks(&question), asks(other)];
+                own.zip(other)
+                    .is_none_or(|(own, other)| !own.is_same(&other))
+            });
+            if other.is_some() {
                 return Err(Failed::usage(format!(
                     "--question: the URL asks `{question}` already"
                 )));

@@ -171,7 +171,9 @@ impl Run {
             self.totals.is_some()
         } else if has(line, "min/avg/max") || times_by_place(line).is_some() {
             self.read_times(line)
-        } else if let Some(seq) = sequence(line).filter(|_| !begins_with_digit(line)) {
+        } else if let Some(seq) =
+            sequence(line).filter(|_| !begins_with_digit(line) && !has_ttl(line))
+        {
             self.no_reply(seq, line);
             true
         } else {
@@ -446,7 +448,12 @@ fn is_reply(line: &str) -> bool {
     let (_, line) = stamp(line);
     begins_with_digit(line)
         && sequence(line).is_some()
-        && (has(line, " bytes from ") || has(line, "ttl=") || has(line, "hlim="))
+        && (has(line, " bytes from ") || has_ttl(line))
+}
+
+/// Replies have their time to live, and errors do not: what stands before the number may be cut off.
+fn has_ttl(line: &str) -> bool {
+    has(line, "ttl=") || has(line, "hlim=")
 }
 
 fn begins_with_digit(line: &str) -> bool {

@@ -60,7 +60,6 @@ const VERSION: &str = "== version #";
 const PARAMETERS: &str = "test was performed using";
 
 /// What a call prints.
-
 #[derive(Default)]
 struct Heard {
     version: Option<String>,

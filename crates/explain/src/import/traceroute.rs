@@ -126,7 +126,7 @@ fn no_matter(line: &str, above: bool) -> bool {
 
 /// A line of a hop.
 struct Hop<'a> {
-    /// `None`: the line goes on with the hop before, and begins with a blank.
+    /// `None`: the line is a further one of the hop before, and begins with a blank.
     number: Option<u64>,
     answers: Vec<Answer<'a>>,
     summary: Option<Vec<Time>>,

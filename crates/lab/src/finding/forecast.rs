@@ -182,7 +182,7 @@ impl Found {
         (width.is_finite() && width > 0.0).then_some(found)
     }
 
-    /// The chances that the interval of a run so many times as large is all below a bound, and all above it.
+    /// The chances that the interval of a run that is this many times as large is all below a bound, and all above it.
     fn chances(&self, bound: f64, times: f64) -> [f64; 2] {
         let distance = on_scale(self.by, bound) - self.value;
         if !self.is_unseen {

@@ -153,7 +153,7 @@ impl LimitCheck {
         let of_values = of_measure.filter(|_| !self.functional.is_number());
         let dimension = of_values.unwrap_or(Dimension::NUMBER);
         let bound = self.limit.bound.number().value;
-        let least = self.values.iter().copied().fold(f64::NAN, f64::min);
+        let least = self.values.iter().copied().reduce(f64::min);
         let read = self.reader.finish(self.values);
         let mut values = match &read {
             Ok(Values::Packets(values)) => values.clone(),
@@ -164,21 +164,22 @@ impl LimitCheck {
         let value = self.functional.value(&mut values);
         let holds = |value: f64| self.limit.beyond.holds(value, bound);
         let beyond = value.map(holds);
-        // Packets without the measure may have had none of it, or as much as their response took.
+        // Packets without the measure may have had none of it, or as much as their response took. One that had none is the
+        // least one, above which all are.
         let without = std::mem::take(&mut self.without);
         let is_open = beyond == Some(false) && !without.is_empty() && is_monotone(self.functional);
         let may_hold = is_open.then(|| {
             let longest = without.iter().copied().fold(0.0, f64::max);
-            let at_least = without.iter().map(|_| 0.0).collect();
-            let at_most = without
-                .iter()
-                .map(|&response| match is_above_least(self.measure) {
-                    true => (response - least).max(0.0),
-                    false => response,
-                });
-            let ends: [Vec<f64>; 2] = [at_least, at_most.collect()];
-            let may = ends.into_iter().any(|missing| {
-                let mut all = [&values[..], &missing].concat();
+            let least = least.filter(|_| is_above_least(self.measure));
+            let may = [0.0, 1.0].into_iter().any(|part| {
+                let missing = without.iter().map(|response| response * part);
+                let mut all = match least {
+                    None => [&values[..], &missing.collect::<Vec<_>>()].concat(),
+                    Some(least) => {
+                        let known = values.iter().map(|value| value + least);
+                        above_least(known.chain(missing).collect())
+                    }
+                };
                 self.functional.value(&mut all).is_some_and(holds)
             });
             may.then_some((without.len(), longest))
@@ -232,6 +233,12 @@ const fn is_part_of_response(measure: Measure) -> bool {
 /// Is it what a delay is above the least one?
 const fn is_above_least(measure: Measure) -> bool {
     matches!(measure, Measure::PdvOf(_))
+}
+
+fn above_least(mut values: Vec<f64>) -> Vec<f64> {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    values.iter_mut().for_each(|value| *value -= least);
+    values
 }
 
 /// Does a longer value always move this statistic the same way?
@@ -450,6 +457,9 @@ mod tests {
             let quick = with_stamps_missing(limit, 2_500_000);
             assert!(!quick.failed, "{limit}: {}", quick.reason);
         }
+        // The least of all may be among them: 1 ms of the others is above it then.
+        let judged = with_stamps_missing("max(pdv(network)) > 0.5ms", 900_000);
+        assert!(judged.failed, "{}", judged.reason);
         // They may have spent no time in the network, too.
         for limit in ["min(network) < 0.5ms", "p10(network) < 0.5ms"] {
             let judged = with_stamps_missing(limit, 2_500_000);

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 /// An answer comes by then: it may wait in a queue that the load has filled.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// A session is told to be kept so often. Reflectors forget one after some minutes.
+/// From one question that keeps a session to the next. Reflectors forget one after some minutes.
 const KEEP_ALIVE: Nanos = 60 * SECOND;
 /// Between two questions of what has arrived.
 const ASK_EVERY: Nanos = 100 * MILLISECOND;

@@ -292,7 +292,7 @@ impl Echo {
 
     /// Asks for what the reflector has to tell until it has nothing more, `rounds` times at most, or is silent for each of
     /// `waits`. An answer to any of the questions will do: with a long way there and back it comes when others were asked.
-    /// Without an answer the same is asked again, so that what a lost one told is told again.
+    /// Without an answer the same is asked again, so that what a lost answer told comes again.
     fn collect(&self, socket: &impl ProbeSocket, waits: &[Nanos], rounds: usize) -> Vec<Collected> {
         let token = self.session.token;
         let key = self.session.control.as_ref().map(|keys| &keys.reply);

@@ -383,7 +383,7 @@ impl Prober {
     fn count_stray(&mut self, reply: &Reply) {
         self.strays += 1;
         let (seq, count) = (reply.seq, reply.reflector_seq);
-        // At least so many: which packets could not be sent is forgotten.
+        // A lower bound: which packets could not be sent is forgotten.
         let sent_before = seq.saturating_sub(self.unsent);
         if self.given_up.remove(seq) {
             self.reflector.answered_later(seq, sent_before, count);

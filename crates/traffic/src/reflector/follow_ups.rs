@@ -29,8 +29,8 @@ impl FollowUps {
         self.waiting.pop_front()
     }
 
-    /// Up to `count` of the oldest, which the Collect with this nonce is told. Asked again with the same one, as no answer
-    /// came, it is told the same again; without a nonce (0) nothing tells whether one came.
+    /// Up to `count` of the oldest, as the answer to the Collect with this nonce. Asked again with the same one, as no answer
+    /// came, the same are the answer; without a nonce (0) nothing tells whether one came.
     pub fn collect(&mut self, nonce: u64, count: usize) -> Vec<FollowUp> {
         if nonce == 0 || self.told.0 != nonce {
             let count = count.min(self.waiting.len());

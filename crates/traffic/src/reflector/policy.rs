@@ -148,7 +148,7 @@ impl Policy {
         }
     }
 
-    /// What a Hello with this nonce is told of its session.
+    /// The answer to a Hello with this nonce, about its session.
     pub(super) fn accept(
         &self,
         now: Now,

@@ -89,10 +89,17 @@ impl Question<'_> {
         let of_bound = bound.dimension.to_string();
         match bound.value == 0.0 || unit == of_bound {
             true => Ok(()),
-            false => Err(format!(
-                "{} counts {unit}, and its bound {} counts {of_bound}",
-                self.limit.statistic, bound.text
-            )),
+            false => {
+                // No bound is written in a unit such as that of a slope.
+                let remedy = match unit.contains('/') {
+                    true => ": a bound of it is 0, or a change such as +10%",
+                    false => "",
+                };
+                Err(format!(
+                    "{} counts {unit}, and its bound {} counts {of_bound}{remedy}",
+                    self.limit.statistic, bound.text
+                ))
+            }
         }
     }
 

@@ -223,7 +223,7 @@ mod tests {
         let imported = read([
             (0, segment(1000, 80, 1, 1, 10)),
             (20, segment(80, 1000, 1, 11, 10)),
-            // It goes on, and acknowledges the client's end.
+            // Its connection lives, and it acknowledges the client's end.
             (30, segment(80, 1000, 11, 12, 10)),
             (5_000, segment(80, 1000, 21, 8_000, 10)),
             (6_000, segment(1000, 80, 8_000, 31, 10)),

@@ -58,7 +58,9 @@ impl Shape {
             let cell = row.get(column).filter(|cell| !stands_for_none(cell));
             cell.cloned()
         };
-        let first_of = |column| data().filter(as_long).find_map(|row| says(row, column));
+        // A second line of a heading, such as of units, is none of them.
+        let rows_of_values = || data().filter(|row| as_long(row) && of_values(row));
+        let first_of = |column| rows_of_values().find_map(|row| says(row, column));
         // A heading of one word, and nothing else, is a word.
         if all == 0 || fitting * 10 < all * 8 || !data().any(|row| of_values(row)) {
             return None;

@@ -32,19 +32,22 @@ fn warns(imported: &Imported, words: &str) -> bool {
 /// What the times of a column are, its first cells that say something tell.
 #[test]
 fn times_are_known_though_the_first_is_missing() {
-    for missing in ["", "NaN", "-"] {
-        let imported = table("time,rtt_ms", 0..5, |row| match row {
-            0 => format!("{missing},12.1"),
+    // As in tables with their units below the names.
+    for missing in ["", "NaN", "-", "s"] {
+        let imported = table("time,rtt_ms", 0..9, |row| match (row, missing) {
+            (0, "s") => "s,ms".to_owned(),
+            (0, _) => format!("{missing},12.1"),
             _ => format!("{},12.3", 1_795_437_125 + row),
         });
         assert_eq!(imported.streams[0].clock, Clock::RealTime, "{missing}");
-        assert!(
-            !warns(&imported, "not understood"),
+        assert_eq!(
+            warns(&imported, "not understood"),
+            missing == "s",
             "{:?}",
             imported.warnings
         );
         let last = imported.streams[0].records.iter().last().unwrap();
-        assert_eq!(last.t_intended, 1_795_437_129 * SECOND, "{missing}");
+        assert_eq!(last.t_intended, 1_795_437_133 * SECOND, "{missing}");
     }
 }
 
