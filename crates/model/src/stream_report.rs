@@ -187,11 +187,12 @@ impl StreamReport {
     pub fn warnings(&self) -> Vec<String> {
         let name = &self.name;
         let received = self.received.unwrap_or_default();
-        let not_taken = received.refused + received.overflowed;
-        let others = match received.others_overflowed {
+        // No more of what the buffer dropped is its own than it misses.
+        let overflowed = received.overflowed.min(self.missing().unwrap_or(0));
+        let not_taken = received.refused + overflowed;
+        let others = match received.others_overflowed && overflowed > 0 {
             true => format!(
-                ". Up to {} of them may be other streams': how many this one lost is not known",
-                received.overflowed
+                ". Up to {overflowed} of them may be other streams': how many this one lost is not known"
             ),
             false => String::new(),
         };
@@ -330,6 +331,16 @@ mod tests {
         mark_others_overflow(&mut reports);
         assert_eq!((reports[0].lost(), lost(&reports)), (None, Some(500)));
         assert!(reports[0].warnings()[0].contains("Up to 500"));
+        // One that misses none says nothing of what was dropped.
+        reports[1].received = reports[1].received.map(|received| Received {
+            amount: Amount {
+                packets: 1000,
+                bytes: 1_000_000,
+            },
+            ..received
+        });
+        assert_eq!(reports[1].lost(), Some(0));
+        assert_eq!(reports[1].warnings(), Vec::<String>::new());
     }
 
     #[test]

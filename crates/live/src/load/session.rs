@@ -179,7 +179,8 @@ impl Session {
     /// Asks now and then, until it is nearly time to send: the reflector forgets a session that is silent.
     pub(super) fn keep_until(&mut self, start: Nanos, state: &LoadState) {
         let next = || clock::monotonic() + KEEP_ALIVE;
-        while next() < start && !state.stopped() {
+        // The answer may take long, and the stream is not to begin late.
+        while next() + PATIENCE < start && !state.stopped() {
             state.sleep_until(next());
             // The stream itself will say what is wrong.
             let _ = self.ask();
@@ -247,19 +248,27 @@ impl Session {
     /// What has arrived once nothing more is under way.
     fn settled(&mut self, sent: Amount) -> io::Result<Counted> {
         let deadline = clock::monotonic() + PATIENCE;
-        let mut counted = self.ask()?;
-        let mut still = 0;
+        let first = self.ask()?;
+        let (mut counted, mut still) = (first, 0);
         while clock::monotonic() < deadline && still < STILL {
             let whole = counted.packets + counted.refused >= sent.packets;
             if sent.packets > 0 && whole {
                 break;
             }
             let _ = clock::sleep_until(clock::monotonic() + ASK_EVERY);
-            let before = counted;
+            let before = arrived(&counted);
             counted = self.ask()?;
-            still = if counted == before { still + 1 } else { 0 };
+            still = if arrived(&counted) == before {
+                still + 1
+            } else {
+                0
+            };
         }
-        Ok(counted)
+        // The reflector may go on to hold back what is left: that is no time of the stream.
+        Ok(Counted {
+            held_back: first.held_back,
+            ..counted
+        })
     }
 
     fn ask(&mut self) -> io::Result<Counted> {
@@ -269,6 +278,11 @@ impl Session {
             _ => Err(io::ErrorKind::InvalidData.into()),
         }
     }
+}
+
+/// Packets, bytes, and packets that were not taken.
+const fn arrived(counted: &Counted) -> [u64; 3] {
+    [counted.packets, counted.bytes, counted.refused]
 }
 
 /// For how long the reflector's limits have held the stream back.

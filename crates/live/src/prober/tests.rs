@@ -362,10 +362,11 @@ fn what_a_rate_limit_refuses_is_not_lost_on_the_path() {
 #[test]
 fn a_slow_probe_keeps_its_session() {
     let mut reflector = Running::new(Method::Udp);
-    reflector.policy.max_idle = 300 * MILLISECOND;
+    // A third of it is what a busy machine may keep a thread waiting.
+    reflector.policy.max_idle = 1_500 * MILLISECOND;
     let mut run = probe_run(Method::Udp, reflector.target, 2);
     run.probe.pacing = Pacing::Every {
-        interval_ns: 450 * MILLISECOND,
+        interval_ns: 1_800 * MILLISECOND,
     };
     let (here, mut kept) = (HostClock::of_kernel(), Kept::default());
     let facts = reflector.carries_out(&here, &run, &mut kept, || {});

@@ -105,7 +105,7 @@ fn plain_token(settings: &Settings<'_>) -> Result<u32, OpenError> {
 #[derive(Debug)]
 pub struct Echo {
     session: Session,
-    /// The nonce of the last question in the midst of the data.
+    /// The nonce of the question in the midst of the data that is not answered yet; 0: none is.
     asked: u64,
 }
 
@@ -126,12 +126,14 @@ impl Echo {
 
     /// The reflector keeps the session; or a Hello that was sent again because its answer took long is answered again,
     /// in the middle of the data.
-    fn control_packet(&self, packet: &[u8], last: u64) -> Parsed {
+    fn control_packet(&mut self, packet: &[u8], last: u64) -> Parsed {
         let key = self.session.control.as_ref().map(|keys| &keys.reply);
         match Control::parse(key, packet) {
             Ok(Control::Collected(collected))
-                if session::answers(&collected, self.session.token, &[self.asked]) =>
+                if self.asked != 0
+                    && session::answers(&collected, self.session.token, &[self.asked]) =>
             {
+                self.asked = 0;
                 Parsed::Told(follow_ups(&collected, last).collect())
             }
             Ok(_) => Parsed::Ignored,
@@ -248,9 +250,14 @@ impl Format for Echo {
     }
 
     fn keep_alive(&mut self) -> Option<Frame> {
-        let nonce = session::nonce().ok().filter(|_| self.session.is_held())?;
-        self.asked = nonce;
-        let token = self.session.token;
+        if !self.session.is_held() {
+            return None;
+        }
+        // The same until it is answered: what a lost answer told comes again.
+        if self.asked == 0 {
+            self.asked = session::nonce().ok()?;
+        }
+        let (token, nonce) = (self.session.token, self.asked);
         Some(self.control(&Control::Collect { token, nonce }))
     }
 
@@ -296,7 +303,8 @@ impl Echo {
     fn collect(&self, socket: &impl ProbeSocket, waits: &[Nanos], rounds: usize) -> Vec<Collected> {
         let token = self.session.token;
         let key = self.session.control.as_ref().map(|keys| &keys.reply);
-        let (mut question, mut asked, mut all) = (None, Vec::new(), Vec::new());
+        let mut question = Some(self.asked).filter(|&asked| asked != 0);
+        let (mut asked, mut all) = (Vec::new(), Vec::new());
         let mut waits = waits.iter();
         let mut wait = waits.next();
         while let Some(&patience) = wait

@@ -151,7 +151,11 @@ fn take(
         let length = match socket.discard(READ) {
             Ok(0) => return Ok(()),
             Ok(length) => length,
-            Err(error) if is_time_out(&error) => 0,
+            // It has nothing to send, and no limit holds it back.
+            Err(error) if is_time_out(&error) => match shared.sink().is_alive(now(), session) {
+                true => continue,
+                false => return Ok(()),
+            },
             Err(error) => return Err(error),
         };
         let mut taken = shared.sink().bytes(now(), session, length);
