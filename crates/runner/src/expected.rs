@@ -3,10 +3,10 @@
 use crate::resolve;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
+use delaylab_model::PICOS_PER_NANO;
 use delaylab_model::plan::{Factor, Planned, labels};
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::trial::Trial;
-use delaylab_model::{PICOS_PER_NANO, SECOND};
 use delaylab_store::index::Index;
 use delaylab_store::run::{Run, State};
 use std::collections::BTreeSet;
@@ -225,7 +225,7 @@ fn scale(run: &Run, resolved: &Resolved) -> Scale {
         Some(packets) if packets > 0.0 => Some(times(packets, earlier.packets)),
         // Closed loops: what takes as long sends about as many.
         _ => resolve::of_run(run)
-            .and_then(|earlier| Some(times(seconds(resolved)?, seconds(&earlier)?))),
+            .and_then(|earlier| Some(times(duration(resolved)?, duration(&earlier)?))),
     };
     Scale {
         packets: packets.unwrap_or(repeats),
@@ -234,13 +234,22 @@ fn scale(run: &Run, resolved: &Resolved) -> Scale {
 }
 
 /// How long the probes of each combination send together; `None` where one has no end of its own.
-fn seconds(resolved: &Resolved) -> Option<f64> {
-    let trials = &resolved.planned;
-    let combinations = combinations(trials.iter().map(|planned| &planned.factors[..]));
-    let probes = trials.iter().flat_map(|planned| &planned.trial.probes);
-    let all: Option<f64> = probes.map(|probe| Some(probe.duration? as f64)).sum();
+fn duration(resolved: &Resolved) -> Option<f64> {
+    let all = of_probes(resolved, |probe| Some(probe.duration? as f64));
     all.filter(|all| *all > 0.0)
-        .map(|all| all / SECOND as f64 / combinations)
+}
+
+/// The sum over the probes of each combination; `None` where one of them does not have it.
+fn of_probes(resolved: &Resolved, of: impl Fn(&Probe) -> Option<f64>) -> Option<f64> {
+    let trials = resolved.planned.iter();
+    let probes = trials.flat_map(|planned| &planned.trial.probes);
+    let all: Option<f64> = probes.map(of).sum();
+    all.map(|all| all / planned_combinations(resolved))
+}
+
+fn planned_combinations(resolved: &Resolved) -> f64 {
+    let trials = resolved.planned.iter();
+    combinations(trials.map(|planned| &planned.factors[..]))
 }
 
 fn recorded(run: &Run) -> Amount<f64> {
@@ -253,13 +262,9 @@ fn recorded(run: &Run) -> Amount<f64> {
 
 /// With a stop rule, as many as there may be. Packets are `None` where only the path knows.
 fn planned(resolved: &Resolved) -> Amount<Option<f64>> {
-    let trials = &resolved.planned;
-    let combinations = combinations(trials.iter().map(|planned| &planned.factors[..]));
-    let probes = trials.iter().flat_map(|planned| &planned.trial.probes);
-    let packets: Option<f64> = probes.map(packets).sum();
     Amount {
-        packets: packets.map(|packets| packets / combinations),
-        repeats: trials.len() as f64 / combinations,
+        packets: of_probes(resolved, packets),
+        repeats: resolved.planned.len() as f64 / planned_combinations(resolved),
     }
 }
 
@@ -268,11 +273,8 @@ fn packets(probe: &Probe) -> Option<f64> {
     let by_count = probe.count.map(|count| count as f64);
     let gap = match probe.pacing {
         Pacing::Wait { .. } => None,
-        open => open.mean_gap(),
-    };
-    let gap = match probe.pacing {
         Pacing::Frames { interval_ps } => Some(interval_ps as f64 / PICOS_PER_NANO as f64),
-        _ => gap.map(|gap| gap as f64),
+        open => open.mean_gap().map(|gap| gap as f64),
     };
     let by_time = (probe.duration.zip(gap))
         .filter(|(_, gap)| *gap > 0.0)
@@ -290,6 +292,7 @@ fn combinations<'a>(factors: impl Iterator<Item = &'a [Factor]>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::SECOND;
     use delaylab_model::method::Method;
 
     /// How many packets a closed loop sends, its round trips decide as much as its pauses.

@@ -38,7 +38,7 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
         RunnerError::unreachable(format!("cannot resolve `{name}`: {error}. {remedy}"))
     })?;
     // An IPv4 address in IPv6's form is that of IPv4: what is known of it holds for both.
-    let addresses = addresses.map(|address| match address.ip().to_canonical() {
+    let mut addresses = addresses.map(|address| match address.ip().to_canonical() {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
         IpAddr::V6(_) => address,
     });
@@ -47,7 +47,6 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
         AddressFamily::V4 => address.is_ipv4(),
         AddressFamily::V6 => address.is_ipv6(),
     };
-    let mut addresses = addresses;
     let found = addresses.find(wanted).ok_or_else(|| {
         let (family, other) = match family {
             AddressFamily::V6 => ("IPv6", "-6"),

@@ -475,9 +475,8 @@ mod tests {
     use delaylab_model::load::LoadKind;
     use delaylab_model::stream_report::Amount;
 
-    #[test]
-    fn a_part_without_load_answers_nothing_that_is_asked_of_load() {
-        let idle = Answer {
+    fn passed() -> Answer {
+        Answer {
             limit: "p99(response) > 50ms".to_owned(),
             value: Some(2e6),
             unit: "ns".to_owned(),
@@ -485,7 +484,12 @@ mod tests {
             count: 100,
             failed: false,
             reason: "it is 2.00 ms".to_owned(),
-        };
+        }
+    }
+
+    #[test]
+    fn a_part_without_load_answers_nothing_that_is_asked_of_load() {
+        let idle = passed();
         let judged = |parts, asked| {
             let parts: Vec<Part> = (0..parts).map(|_| Part::default()).collect();
             of_the_last_part(vec![idle.clone()], &parts, asked)
@@ -505,15 +509,7 @@ mod tests {
 
     #[test]
     fn a_part_whose_load_was_not_there_answers_nothing() {
-        let passed = Answer {
-            limit: "p99(response) > 50ms".to_owned(),
-            value: Some(2e6),
-            unit: "ns".to_owned(),
-            bound: 50e6,
-            count: 100,
-            failed: false,
-            reason: "it is 2.00 ms".to_owned(),
-        };
+        let passed = passed();
         let broken = StreamReport {
             name: "bulk".to_owned(),
             kind: LoadKind::Tcp,

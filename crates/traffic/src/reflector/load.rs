@@ -320,7 +320,7 @@ impl LoadSink {
         }
     }
 
-    /// So many bytes of a session's data came; none: it was waited for.
+    /// `length` bytes of a session's data came; 0: its connection was waited for.
     pub fn bytes(&mut self, now: Now, session: LoadRef, length: usize) -> Taken {
         let policy = &self.policy;
         let session = self.sessions.get_mut(session.0);
