@@ -1,8 +1,9 @@
 //! Outages: packets one after the other that were not answered, in a longer row than chance makes.
 //!
-//! The row is the longest loss period of RFC 3357. Packets that are lost independently of each other, as often as those of the
-//! stream are, are seldom lost in so long a row. Whatever a command says of an outage, it is one that is found here.
+//! The row is the longest loss period of RFC 3357. The same packets in any other order seldom have so long a row. Whatever a
+//! command says of an outage, it is one that is found here.
 
+use crate::incomplete::ln_gamma;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 pub use delaylab_model::unanswered::Outage;
@@ -102,9 +103,7 @@ impl Rows {
             self.end(row);
         }
         let (row, (first, _)) = self.longest.zip(self.ends)?;
-        let share = self.lost as f64 / self.packets as f64;
-        let expected = self.packets as f64 * (1.0 - share) * share.powf(row.packets as f64);
-        if row.packets < LEAST || expected >= RARE {
+        if row.packets < LEAST || rows_by_chance(self.packets, self.lost, row.packets) >= RARE {
             return None;
         }
         let since = |due: Nanos| due.saturating_sub(first);
@@ -115,6 +114,22 @@ impl Rows {
             other: self.other,
         })
     }
+}
+
+/// How many rows of at least `row` losses packets have on average over all orders in which so many of them can be lost:
+/// before each answered packet, and behind the last, there is one with probability C(n − row, m) / C(n, m), where m of n
+/// were answered. None of which there is no other order.
+fn rows_by_chance(packets: usize, lost: usize, row: usize) -> f64 {
+    let answered = packets - lost;
+    if answered == 0 {
+        return 0.0;
+    }
+    // Ways to lose so many of these, but for a factor that both have.
+    let ln_ways = |lost: usize| {
+        let all = lost + answered;
+        ln_gamma(all as f64 + 1.0) - ln_gamma(lost as f64 + 1.0)
+    };
+    (answered + 1) as f64 * (ln_ways(lost - row) - ln_ways(lost)).exp()
 }
 
 #[cfg(test)]
@@ -151,8 +166,40 @@ mod tests {
         let coin = (0..400).filter(|n| (n * 2_654_435_761_usize) >> 7 & 1 == 1);
         assert_eq!(row_of(&coin.map(|n| n..n + 1).collect::<Vec<_>>()), None);
         assert_eq!(row_of(&[]), None);
-        // All of them: there is nothing that a row is longer than.
         assert_eq!(row_of(std::slice::from_ref(&(100..104))), None);
         assert_eq!(longest(Vec::new()), None);
+    }
+
+    /// However few were answered before: the losses themselves say that most are lost, and not that they come in one row.
+    #[test]
+    fn a_path_that_dies_after_a_few_answers_has_an_outage() {
+        for (answered, all) in [(1, 300), (5, 30), (6, 60), (6, 1000), (8, 20)] {
+            let packets = (0..all).map(|n| (n * MS, n < answered)).collect();
+            let outage = longest(packets).map(|outage| outage.packets as Nanos);
+            assert_eq!(outage, Some(all - answered), "{answered} of {all}");
+        }
+        // That the one answer of few packets is the first may be chance.
+        for lost in [4, 12, 40] {
+            let packets = (0..=lost).map(|n| (n * MS, n == 0)).collect();
+            assert_eq!(longest(packets), None, "{lost}");
+        }
+    }
+
+    /// Against all orders of six packets of which four are lost.
+    #[test]
+    fn rows_are_counted_over_all_orders() {
+        for row in 1..=4 {
+            let orders = (0_u32..64).filter(|order| order.count_ones() == 4);
+            let rows = orders.clone().map(|order| {
+                let starts = (0..6)
+                    .filter(|at| order >> at & 1 == 1 && (*at == 0 || order >> (at - 1) & 1 == 0));
+                starts
+                    .filter(|at| (*at..*at + row).all(|bit| order >> bit & 1 == 1))
+                    .count()
+            });
+            let mean = rows.sum::<usize>() as f64 / orders.count() as f64;
+            let found = rows_by_chance(6, 4, row);
+            assert!((found - mean).abs() < 1e-12, "{row}: {found} {mean}");
+        }
     }
 }
