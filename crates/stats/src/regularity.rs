@@ -6,6 +6,9 @@
 //! are as near to a whole number of their median as is asked for here in one of four, so ten gaps or more
 //! pass for regular in fewer than one of ten thousand series (`few_random_series_are_regular`).
 //!
+//! A process that runs twice a period has two kinds of gaps, of which the longer may be near a whole number of the shorter. So
+//! where many gaps are several periods, two or three in a row are looked at: if they are alike, they are the period.
+//!
 //! A timer whose process often waits for a CPU has few such gaps. Its period is then looked for by phase
 //! (`phase.rs`): however long each start waited, it is due at the same place of its period.
 
@@ -23,6 +26,12 @@ const NEAR: f64 = 0.1;
 /// So many of the gaps must be.
 const MOST: f64 = 0.8;
 
+/// From so many periods a gap on average on, gaps in a row may be alike.
+const SEVERAL: f64 = 1.3;
+/// So many of those must be alike: of a timer that misses a turn now and then many are, too.
+const MOST_IN_A_ROW: f64 = 0.9;
+/// So many runs a period are looked for.
+const MOST_RUNS: usize = 3;
 /// A gap on average is no more periods. Bursts at random times have the gap inside them, and hardly ever run at the
 /// others of its times.
 const MOST_MISSED: f64 = 10.0;
@@ -52,7 +61,43 @@ pub fn find_period(stretches: &[Vec<Nanos>]) -> Option<Regular> {
     if gaps.len() < LEAST_GAPS {
         return None;
     }
-    by_gaps(&gaps).or_else(|| phase::regular(stretches, &gaps))
+    match by_gaps(&gaps) {
+        Some(found) if mean(&gaps) <= SEVERAL * found.period_ns => Some(found),
+        found => (2..=MOST_RUNS)
+            .find_map(|runs| of_several_runs(stretches, runs))
+            .or(found)
+            .or_else(|| phase::regular(stretches, &gaps)),
+    }
+}
+
+/// The period of a process that runs so many times in each: from a start to the one so many later.
+fn of_several_runs(stretches: &[Vec<Nanos>], runs: usize) -> Option<Regular> {
+    let each = stretches.iter().flat_map(|starts| starts.windows(runs + 1));
+    let mut spans: Vec<f64> = each
+        .map(|starts| starts[runs].saturating_sub(starts[0]) as f64)
+        .collect();
+    if spans.len() < LEAST_GAPS * runs {
+        return None;
+    }
+    let median = Functional::Quantile(0.5).value(&mut spans)?;
+    let apart = NEAR * median / runs as f64;
+    let mut alike: Vec<f64> = spans
+        .iter()
+        .copied()
+        .filter(|span| (span - median).abs() <= apart)
+        .collect();
+    let share = alike.len() as f64 / spans.len() as f64;
+    if median <= 0.0 || share < MOST_IN_A_ROW {
+        return None;
+    }
+    // Spans that have a gap in common tell the same twice.
+    let separate = alike.len() as f64 / runs as f64;
+    Some(Regular {
+        period_ns: mean(&alike),
+        error_ns: Functional::Sd.value(&mut alike)? / separate.sqrt(),
+        share,
+        gaps: spans.len(),
+    })
 }
 
 /// Where most gaps are a whole number of the period.
@@ -118,6 +163,24 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(found.gaps, 6 * 9);
+    }
+
+    #[test]
+    fn a_process_that_runs_several_times_a_period_has_that_period() {
+        let mut random = SplitMix::new(5);
+        let mut period = |runs: &[f64]| {
+            let starts =
+                (0..100).flat_map(|n| runs.iter().map(move |later| f64::from(n) * 100.0 + later));
+            let late = starts.map(|ms| ((ms + 0.1 * random.uniform()) * 1e6) as Nanos);
+            find_period(&[late.collect()]).unwrap().period_ns / 1e6
+        };
+        for later in [10.0, 11.0, 20.0, 24.0, 25.0, 33.3, 40.0] {
+            let found = period(&[0.0, later]);
+            assert!((found - 100.0).abs() < 0.1, "{later}: {found}");
+        }
+        assert!((period(&[0.0, 10.0, 20.0]) - 100.0).abs() < 0.1);
+        // That is once in half of it.
+        assert!((period(&[0.0, 50.0]) - 50.0).abs() < 0.1);
     }
 
     #[test]

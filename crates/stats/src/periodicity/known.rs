@@ -6,6 +6,8 @@ use super::Period;
 const MOST_SKIPPED: u32 = 10;
 /// It may act several times a period.
 const MOST_TIMES: u32 = 4;
+/// This share of the sets of periods that have nothing to do with the one found may have one that is related to it.
+const BY_CHANCE: f64 = 0.05;
 /// A known period is not more exact than this.
 const TOLERANCE: f64 = 0.001;
 /// And this where a small difference of it is what is seen.
@@ -37,17 +39,21 @@ pub struct Match {
 }
 
 /// Which of these known periods (ns) the found one may be, the closest relation first. Periods match
-/// that are within three standard errors or 0.1 %, whichever is more.
+/// that are within three standard errors or 0.1 %, whichever is more. A relation is tried only where few periods that have
+/// nothing to do with the one found would have it, or a closer one: at most [`BY_CHANCE`] of them.
 pub fn matching(period: &Period, known: &[(&str, f64)]) -> Vec<Match> {
     let tolerance = (3.0 * period.error).max(TOLERANCE);
     let near = |a: f64, b: f64| (a / b - 1.0).abs() <= tolerance;
+    // Each known period is within the tolerance of one relation, up or down, and all that are known are tried.
+    let tries = BY_CHANCE / (2.0 * tolerance * known.len() as f64);
+    let most = |relations: u32| (tries as u32).clamp(1, relations);
     let of = |&(name, known): &(&str, f64)| {
-        let relation = (1..=MOST_SKIPPED)
+        let relation = (1..=most(MOST_SKIPPED))
             .find(|&n| near(period.period_ns, f64::from(n) * known))
             .map(Relation::EveryNth)
             .or_else(|| {
                 let times =
-                    (2..=MOST_TIMES).find(|&n| near(f64::from(n) * period.period_ns, known));
+                    (2..=most(MOST_TIMES)).find(|&n| near(f64::from(n) * period.period_ns, known));
                 times.map(Relation::TimesAPeriod)
             })
             .or_else(|| beats(period, known).then_some(Relation::Beat))?;

@@ -189,6 +189,40 @@ fn a_process_that_beats_with_the_grid() {
     }
 }
 
+/// Late each 5 s in a minute of probes: known to 1 %, so that every period is near to some multiple of any shorter one.
+#[test]
+fn a_period_of_few_cycles_is_no_multiple_of_whatever_is_known() {
+    let found = Period {
+        period_ns: 5000.0 * MS,
+        error: 0.0094,
+        share: 0.9,
+        score: 24.0,
+        threshold: 20.0,
+        events: 12,
+        due: 0,
+        grid_ns: None,
+        tolerance_ns: 10.0 * MS,
+    };
+    let mut random = SplitMix::new(6);
+    let sets = 2000;
+    let named = (0..sets).filter(|_| {
+        let known = (0..10).map(|_| {
+            (
+                "unrelated",
+                5000.0 * MS * 0.05 * 100_f64.powf(random.uniform()),
+            )
+        });
+        !matching(&found, &known.collect::<Vec<_>>()).is_empty()
+    });
+    let named = named.count() as f64 / f64::from(sets);
+    // One of ten may be as long as the one found.
+    assert!(named < 0.15, "{named}");
+    let known = [("daemon", 5050.0 * MS), ("other", 1250.0 * MS)];
+    let matches = matching(&found, &known);
+    assert_eq!(matches.len(), 1, "{matches:?}");
+    assert_eq!(matches[0].relation, Relation::Same);
+}
+
 #[test]
 fn refuses_what_has_no_answer() {
     let probes: Vec<Nanos> = (0..1000).map(|i| i * 1_000_000).collect();
