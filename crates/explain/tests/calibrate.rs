@@ -177,10 +177,10 @@ fn queues_that_drop_early_are_told_from_those_that_wait() {
 
 #[test]
 fn a_buffer_that_counts_packets_is_one() {
-    let (_, _, found) = of(&[("path.switch.buffer", "40packets".to_owned())]);
+    let (_, _, found) = of(&[("path.switch.buffer", "41packets".to_owned())]);
     let buffer = found.buffer.unwrap();
     assert_eq!(buffer.counts, Counts::Packets, "{buffer:?}");
-    assert!(near(buffer.limit(), 40.5, 0.02), "{buffer:?}");
+    assert_eq!(buffer.limit(), 41.0, "{buffer:?}");
 }
 
 /// The model is an experiment, and does what was measured.
@@ -578,6 +578,69 @@ fn random_loss_is_no_overflow() {
 /// Where nothing stamps at the far end, rate, buffer and discipline are still found, of there and back together.
 #[test]
 fn round_trips_alone_tell_the_bottleneck() {
+    let found = by_round_trips(&[], 0);
+    assert_eq!(found.ways, Ways::Together);
+    assert!(near(bits(&found), 10e6, 0.01), "{found:#?}");
+    assert!(
+        near(found.buffer.unwrap().limit(), 64_000.0, 0.03),
+        "{found:#?}"
+    );
+    assert_eq!(found.discipline(), Some("fifo"));
+    assert_eq!(found.limiter, Some(Limiter::Link));
+    assert!(!found.verdict.unwrap().is_open, "{:?}", found.verdict);
+    let what: Vec<_> = found.unknown.iter().map(|unknown| unknown.what).collect();
+    assert!(what.contains(&"the two directions") && what.contains(&"some of the hosts' costs"));
+}
+
+/// How much of a sum of both ways is the way there, nothing says: a link that is slow there alone has about half of the slope
+/// that it would have both ways, and a shaper before a slow way back all that a link would have.
+#[test]
+fn a_sum_of_both_ways_takes_no_link_for_a_shaper() {
+    let link = by_round_trips(&[], -900);
+    assert!(link.verdict.unwrap().share < 0.7, "{:?}", link.verdict);
+    assert_eq!(link.limiter, Some(Limiter::Link), "{:?}", link.verdict);
+    assert!(!link.verdict.unwrap().is_open, "{:?}", link.verdict);
+    assert!(near(bits(&link), 10e6, 0.01), "{:?}", link.rate);
+    let differ = |found: &Calibration| {
+        let what = "links that differ by direction";
+        found.unknown.iter().any(|unknown| unknown.what == what)
+    };
+    assert!(differ(&link), "{:?}", link.unknown);
+    let bucket = "{ rate = \"6Mbit/s\", burst = \"9kB\" }";
+    let mut sets = behind("shaper", bucket, "50kB", 6.0);
+    // The flood's rate is that of packets.
+    sets.retain(|(path, _)| *path != "probe.flood.pacing.load");
+    let shaper = by_round_trips(&sets, 4000);
+    assert!(shaper.verdict.unwrap().share > 1.0, "{:?}", shaper.verdict);
+    assert!(
+        matches!(shaper.limiter, Some(Limiter::Shaper(_))),
+        "{:?}",
+        shaper.verdict
+    );
+    assert!(!shaper.verdict.unwrap().is_open, "{:?}", shaper.verdict);
+}
+
+/// A slope is the sum over all links: those beside a bucket may have as much as a link of its rate.
+#[test]
+fn a_shaper_between_slow_lines_is_no_link() {
+    let bucket = "{ rate = \"6Mbit/s\", burst = \"9kB\" }";
+    let mut sets = behind("shaper", bucket, "50kB", 6.0);
+    sets.push(("path.link.*.rate", "12Mbit/s".to_owned()));
+    sets.push(("probe.flood.pacing.load", "75%".to_owned()));
+    let (_, _, found) = of(&sets);
+    assert!(found.verdict.unwrap().share > 0.95, "{:?}", found.verdict);
+    assert!(
+        matches!(found.limiter, Some(Limiter::Shaper(_))),
+        "{:?}",
+        found.verdict
+    );
+    let burst = found.bucket().unwrap().burst.unwrap();
+    assert!(near(burst.value, 9_000.0, 0.1), "{burst:?}");
+}
+
+/// What `calibrate` finds of a run of which the sender's stamps alone are known, and a byte of whose replies takes so many
+/// nanoseconds more.
+fn by_round_trips(sets: &[(&'static str, String)], byte: i64) -> Calibration {
     let entry = Entry::find("calibration").unwrap();
     let flood = "method = \"frame\"\nframe_size = \"1446B\"\npacing = { load = \"12%\" }";
     let text = entry.text.replace("\"udp\"", "\"icmp\"").replace(flood, "");
@@ -587,25 +650,17 @@ fn round_trips_alone_tell_the_bottleneck() {
         text,
     };
     let experiment = Experiment::read(source).unwrap_or_else(|said| panic!("{said}"));
-    let mut seen = simulated(&resolve(&experiment, &short(&[])));
+    let mut seen = simulated(&resolve(&experiment, &short(sets)));
     // A simulated host stamps whatever it answers; a kernel that answers an echo request does not.
     for stream in seen.trials.iter_mut().flat_map(|trial| &mut trial.streams) {
         stream.facts = RecordFacts::default();
         for record in &mut stream.records {
             (record.r_rx, record.r_user, record.r_tx) = (None, None, None);
+            let more = byte * i64::from(record.ip_size.unwrap_or(0));
+            record.t_rx = record.t_rx.map(|received| received + more);
         }
     }
-    let found = calibrate(&seen);
-    assert_eq!(found.ways, Ways::Together);
-    let rate = found.rate.as_ref().unwrap().bits_per_second().value;
-    assert!(near(rate, 10e6, 0.01), "{found:#?}");
-    assert!(
-        near(found.buffer.unwrap().limit(), 64_000.0, 0.03),
-        "{found:#?}"
-    );
-    assert_eq!(found.discipline(), Some("fifo"));
-    let what: Vec<_> = found.unknown.iter().map(|unknown| unknown.what).collect();
-    assert!(what.contains(&"the two directions") && what.contains(&"some of the hosts' costs"));
+    calibrate(&seen)
 }
 
 /// The same with many more, in `make test-all`.

@@ -140,14 +140,23 @@ impl Buffer {
         format!("{value:.0} {}", self.counts.unit())
     }
 
-    /// The middle of what it may be.
+    /// The middle of what it may be; the most packets that it took, between which and one more there is nothing.
     pub fn limit(&self) -> f64 {
-        f64::midpoint(self.between.0, self.between.1)
+        match self.counts {
+            Counts::Bytes => f64::midpoint(self.between.0, self.between.1),
+            Counts::Packets => self.between.0,
+        }
     }
 
     /// Does it drop before it is full?
     pub fn drops_early(&self) -> bool {
         self.early > EARLY
+    }
+
+    /// The share that hardly more packets contradict than this limit: by no more than chance.
+    pub(super) fn by_chance(&self) -> f64 {
+        let all = (self.packets[0] + self.packets[1]) as f64;
+        by_chance(self.contradict * all) / all
     }
 
     /// Does it tell what was dropped? Where packets are lost at random any limit is contradicted by all of those.
@@ -173,6 +182,11 @@ struct Limit {
     hardly_worse: (f64, f64),
 }
 
+/// Not more than this many differ from so many by more than chance.
+fn by_chance(wrong: f64) -> f64 {
+    wrong + HALF * wrong.sqrt()
+}
+
 fn least_contradicted(taken: &[f64], dropped: &[f64]) -> Option<Limit> {
     let wrong = |limit: f64| {
         let beyond = taken.len() - taken.partition_point(|&value| value <= limit);
@@ -181,8 +195,8 @@ fn least_contradicted(taken: &[f64], dropped: &[f64]) -> Option<Limit> {
     let tried = || taken.iter().map(|&limit| (wrong(limit), limit));
     let (wrong, limit) = tried().min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))?;
     let next = dropped[dropped.partition_point(|&value| value <= limit)..].first();
-    let by_chance = wrong as f64 + HALF * (wrong as f64).sqrt();
-    let near = tried().filter(|(wrong, _)| *wrong as f64 <= by_chance);
+    let most = by_chance(wrong as f64);
+    let near = tried().filter(|(wrong, _)| *wrong as f64 <= most);
     let hardly_worse = near.fold((limit, limit), |(low, high), (_, limit)| {
         (low.min(limit), high.max(limit))
     });

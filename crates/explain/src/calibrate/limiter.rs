@@ -3,7 +3,8 @@
 //!
 //! A link takes as much longer for a larger packet as its rate says, also without load; through a bucket that is full a packet
 //! passes at once, whatever its size. So the slope of the minimum delay in size, compared with the rate under
-//! overflow, tells a link from a shaper. A policer loses packets while those that it takes wait for nothing.
+//! overflow, tells a link from a shaper, unless other links have as much: then what passed at once after a rest does, which is
+//! a packet before a link and the burst before a shaper. A policer loses packets while those that it takes wait for nothing.
 
 use super::Calibration;
 use super::buffer::{Buffer, Counts};
@@ -16,6 +17,8 @@ use delaylab_model::path::Framing;
 const LINK: f64 = 0.9;
 /// Below it is taken to be a shaper's where the interval leaves both open.
 const BETWEEN: f64 = 0.6;
+/// More than so many of the largest packets at once after a rest pass no link.
+const AT_ONCE_BY_A_LINK: f64 = 2.0;
 /// A packet that a policer takes waits for less than this share of the largest packet's time; in a queue that overflows
 /// three of four wait longer than one.
 const AT_ONCE: f64 = 0.25;
@@ -84,18 +87,45 @@ pub struct Verdict {
 
 impl Verdict {
     /// By the minimum delay's slope, and the rate under overflow. `None` without a line.
-    pub(super) fn decide(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
+    pub(super) fn by_slope(forward: Option<&Line>, ways: Ways, rate: &Rate) -> Option<Self> {
         let slope = forward?.slope;
-        let share = |slope: f64| ways.there() * slope / rate.ns_per_byte.value;
-        let value = share(slope.value);
+        let all = |slope: f64| slope / rate.ns_per_byte.value;
+        let value = ways.there() * all(slope.value);
         let (low, high) = slope.interval.unwrap_or((slope.value, slope.value));
-        let is_open = share(low) < BETWEEN && share(high) >= LINK
-            || (BETWEEN..LINK).contains(&value) && share(high) >= LINK;
+        let (low, high) = (ways.least_there() * all(low), all(high));
+        let is_open = high >= LINK && (low < BETWEEN || (BETWEEN..LINK).contains(&value));
         Some(Self {
             is_link: value >= if is_open { BETWEEN } else { LINK },
             is_open,
             share: value,
         })
+    }
+
+    /// The same where the slope leaves room for a link, by what passed at once after a rest.
+    pub(super) fn by_burst(self, ways: Ways, overflows: &[Overflow], rate: &Rate) -> Self {
+        if !self.is_link && !self.is_open {
+            return self;
+        }
+        let most = AT_ONCE_BY_A_LINK * packet(overflows);
+        let Some((low, high)) = burst(overflows, rate).and_then(|burst| burst.interval) else {
+            return self;
+        };
+        if low > most {
+            return Self {
+                is_link: false,
+                is_open: false,
+                ..self
+            };
+        }
+        // Of a line of the way there alone, the slope says as much.
+        if ways == Ways::Together && high <= 2.0 * most {
+            return Self {
+                is_link: true,
+                is_open: false,
+                ..self
+            };
+        }
+        self
     }
 }
 
@@ -188,7 +218,7 @@ pub(super) fn policer(overflows: &[Overflow]) -> Option<(Rate, Bucket)> {
 struct Tried {
     /// In nanoseconds a byte.
     byte: f64,
-    /// The least and the most of those that as few contradict.
+    /// The least and the most of those that hardly more contradict, and half a step: the rates between are not tried.
     rates: (f64, f64),
     bucket: Buffer,
 }
@@ -203,14 +233,20 @@ fn tried(overflows: &[Overflow], first: f64) -> Option<Tried> {
         .iter()
         .map(|(_, one)| one.contradict)
         .fold(1.0, f64::min);
-    let best: Vec<&(f64, Buffer)> = all
-        .iter()
-        .filter(|(_, one)| one.contradict <= fewest)
-        .collect();
+    let within = |most: f64| {
+        let within = all.iter().filter(move |(_, one)| one.contradict <= most);
+        within.collect::<Vec<_>>()
+    };
+    let best = within(fewest);
     let &&(byte, bucket) = best.get(best.len() / 2)?;
+    let hardly_worse = within(bucket.by_chance());
+    let half_a_step = first * AROUND / f64::from(2 * STEPS);
     Some(Tried {
         byte,
-        rates: (best.first()?.0, best.last()?.0),
+        rates: (
+            hardly_worse.first()?.0 - half_a_step,
+            hardly_worse.last()?.0 + half_a_step,
+        ),
         bucket,
     })
 }
@@ -333,14 +369,21 @@ pub(super) fn shaper(
     if let Some(bucket) = two_rates(overflows, &late, link) {
         return Some((late, bucket));
     }
+    let bucket = Bucket {
+        burst: burst(overflows, &all),
+        ceiling: None,
+    };
+    Some((all, bucket))
+}
+
+/// Bytes that pass at once after a rest, by a bucket of this rate.
+fn burst(overflows: &[Overflow], rate: &Rate) -> Option<Estimate> {
     let first = |overflow: &Overflow| {
-        let samples = samples(overflow, all.ns_per_byte.value);
+        let samples = samples(overflow, rate.ns_per_byte.value);
         let first = samples.iter().take(DEPARTURES).map(|one| one.missing);
         median(first.collect())
     };
-    let burst = largest(overflows.iter().filter_map(first), packet(overflows));
-    let ceiling = None;
-    Some((all, Bucket { burst, ceiling }))
+    largest(overflows.iter().filter_map(first), packet(overflows))
 }
 
 /// The largest packet of all trials.

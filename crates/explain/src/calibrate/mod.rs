@@ -197,9 +197,10 @@ fn limited(
         };
     }
     let rate = Rate::estimate(&overflows);
-    let verdict = rate
-        .as_ref()
-        .and_then(|rate| Verdict::decide(forward, ways, rate));
+    let verdict = rate.as_ref().and_then(|rate| {
+        let by_slope = Verdict::by_slope(forward, ways, rate)?;
+        Some(by_slope.by_burst(ways, &overflows, rate))
+    });
     if verdict.is_none_or(|verdict| verdict.is_link) {
         return Limited {
             limiter: verdict.map(|_| Limiter::Link),
@@ -230,9 +231,11 @@ fn own_queue(
     let line = line?;
     let whole = unloaded.iter().filter(|trial| !trial.random_loss);
     let trials = whole.filter_map(|trial| Overflow::gather(trial, framing, ways, Some(line)));
-    let rate = Rate::of_own_queues(&trials.collect::<Vec<_>>())?;
-    let verdict = Verdict::decide(Some(line), ways, &rate)?;
-    (verdict.share >= ALL_LINKS).then_some((rate, verdict))
+    let trials: Vec<Overflow> = trials.collect();
+    let rate = Rate::of_own_queues(&trials)?;
+    let verdict = Verdict::by_slope(Some(line), ways, &rate)?.by_burst(ways, &trials, &rate);
+    let all_links = line.slope.value / rate.ns_per_byte.value;
+    (all_links >= ALL_LINKS && verdict.is_link).then_some((rate, verdict))
 }
 
 impl Calibration {

@@ -13,6 +13,7 @@
 
 use super::Calibration;
 use super::limiter::{Bucket, Limiter};
+use super::passage::Ways;
 use super::queue::Order;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::path::{Framing, Path};
@@ -174,10 +175,11 @@ fn path_section(
             let _ = writeln!(text, "rate = \"{bits:.0}bit/s\"");
         }
         None => {
-            let _ = writeln!(
-                text,
-                "# Unknown: all of the minimum delay's slope, so no link is slower."
-            );
+            let slope_is = match found.ways {
+                Ways::Apart => "all of the minimum delay's slope, so no link is slower.",
+                Ways::Together => "half of the slope of there and back together.",
+            };
+            let _ = writeln!(text, "# Unknown: {slope_is}");
             let _ = writeln!(text, "rate = \"{:.0}bit/s\"", 8e9 / slope);
         }
     }
@@ -189,11 +191,17 @@ fn path_section(
     }
     let _ = writeln!(text, "\n[path.switch]\n{}", queue(found));
     text += &bucket(found);
-    let both = found.back.as_ref().map_or(forward.constant.value, |back| {
-        forward.constant.value + back.constant.value
-    });
     let beside = beside(found, slope, measured, probes);
-    let propagation = (both / 2.0).max(0.0);
+    let there = forward.constant.value;
+    let (propagation, is_of) = match (found.ways, &found.back) {
+        (Ways::Together, _) => (there / 2.0, "half of there and back"),
+        (Ways::Apart, Some(back)) => (
+            f64::midpoint(there, back.constant.value),
+            "the mean of there and back",
+        ),
+        (Ways::Apart, None) => (there, "there; of back nothing is known"),
+    };
+    let propagation = propagation.max(0.0);
     for switch in ["s1", "s2"] {
         let _ = writeln!(
             text,
@@ -203,7 +211,7 @@ fn path_section(
     let _ = writeln!(
         text,
         "\n[[path.link]]\nname = \"bottleneck\"\nfrom = \"s1\"\nto = \"s2\"\n# The minimum delay of a packet \
-         without any bytes, the mean of there and back.\npropagation = \"{propagation:.0}ns\""
+         without any bytes, {is_of}.\npropagation = \"{propagation:.0}ns\""
     );
     for at in 0..probes.len() + loads {
         let probe = probes.get(at);

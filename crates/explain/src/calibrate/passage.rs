@@ -5,6 +5,7 @@ use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
+use delaylab_model::trial::Residence;
 
 /// Are the two directions told apart?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,11 +30,19 @@ impl Ways {
         }
     }
 
-    /// The share that the way there has of what is known: half, where only the sum of both is.
+    /// The share that the way there has of what is known: half, where only the sum of both is. That is a guess.
     pub(super) const fn there(self) -> f64 {
         match self {
             Ways::Apart => 1.0,
             Ways::Together => 0.5,
+        }
+    }
+
+    /// The least that share may be; it may be all.
+    pub(super) const fn least_there(self) -> f64 {
+        match self {
+            Ways::Apart => 1.0,
+            Ways::Together => 0.0,
         }
     }
 }
@@ -47,9 +56,13 @@ pub(super) fn forward(stream: &Stream, record: &Record) -> Option<Nanos> {
     Some(out - stream.sent(record)?)
 }
 
-/// From the reflector's driver to the prober's kernel.
-pub(super) fn back(_: &Stream, record: &Record) -> Option<Nanos> {
-    Some(record.t_rx? - record.r_tx?)
+/// From where the reflector's part ends to the prober's kernel.
+pub(super) fn back(stream: &Stream, record: &Record) -> Option<Nanos> {
+    let left = match stream.facts.residence {
+        Residence::ToUser => record.r_user?,
+        Residence::ToDriver | Residence::Unknown => record.r_tx?,
+    };
+    Some(record.t_rx? - left)
 }
 
 /// Both together. Frames do not come back.

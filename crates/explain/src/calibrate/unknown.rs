@@ -7,6 +7,8 @@ use super::passage::Ways;
 use super::probes::Differing;
 use super::queue::Order;
 use super::run_trials::{RunTrials, Stream};
+use delaylab_model::Nanos;
+use delaylab_model::record::Record;
 use delaylab_model::units::{format_duration_f64, format_share};
 use delaylab_model::words::either;
 use schemars::JsonSchema;
@@ -41,13 +43,14 @@ const RUN: &str = "`delaylab run calibration` has such trials.";
 /// Everything that the trials leave open.
 pub(super) fn list(seen: &RunTrials, found: &Calibration) -> Vec<Unknown> {
     let lists = [
-        no_sweep(found),
+        no_sweep(seen, found),
         differing(found),
         one_sum(found),
         no_stamps(found),
         random_loss(seen),
         no_overflow(seen, found),
         where_lines_are(found),
+        slower_there(found),
         link_or_shaper(found),
         burst(found),
         buffer(found),
@@ -65,15 +68,38 @@ fn unknown(what: &'static str, why: impl Into<String>, remedy: &'static str) -> 
     })
 }
 
-fn no_sweep(found: &Calibration) -> Option<Unknown> {
+fn no_sweep(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
+    const WHAT: &str = "delay without load, and the hosts' costs";
     if found.forward.is_some() {
         return None;
     }
-    let why = match found.trials[0] {
-        0 => "No trial is without load and without loss.",
-        _ => "Trials without load have packets of one size alone, or fewer than 20 of each.",
+    if found.trials[0] == 0 {
+        return unknown(WHAT, "No trial is without load and without loss.", RUN);
+    }
+    let unloaded = seen.usable().filter(|trial| trial.is_unloaded());
+    let packets = unloaded
+        .flat_map(|trial| &trial.streams)
+        .flat_map(|stream| stream.records.iter().map(move |record| (stream, record)));
+    let answered: Vec<_> = packets.filter(|(_, record)| record.answered()).collect();
+    let none_has = |stamp: fn(&Stream, &Record) -> Option<Nanos>| {
+        !answered.is_empty()
+            && answered
+                .iter()
+                .all(|(stream, record)| stamp(stream, record).is_none())
     };
-    unknown("delay without load, and the hosts' costs", why, RUN)
+    if none_has(Stream::sent) || none_has(Stream::network) {
+        let which = match none_has(Stream::sent) {
+            true => "left this host",
+            false => "were in the network: one of their stamps is missing",
+        };
+        return unknown(
+            WHAT,
+            format!("Nothing says when packets {which}."),
+            "`delaylab doctor` says what this host can stamp, and by what interfaces and methods.",
+        );
+    }
+    let why = "Trials without load have packets of one size alone, or fewer than 20 of each.";
+    unknown(WHAT, why, RUN)
 }
 
 fn differing(found: &Calibration) -> Option<Unknown> {
@@ -146,7 +172,9 @@ fn no_overflow(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
         _ => "The probes that lost packets never kept the bottleneck busy.",
     }
     .to_owned();
-    if let Some(slope) = found.slope().filter(|slope| *slope > 0.0) {
+    // All of it may be the way there's.
+    let slope = found.forward.as_ref().map(|line| line.slope.value);
+    if let Some(slope) = slope.filter(|slope| *slope > 0.0) {
         let least = 8e3 / slope;
         why += &format!(" No link on the way is slower than {least:.3} Mbit/s, by the slope.");
     }
@@ -182,6 +210,22 @@ fn nothing_came_back(seen: &RunTrials) -> Option<usize> {
     (sent > 0 && lost == sent).then_some(sent)
 }
 
+const DIFFER: &str = "links that differ by direction";
+
+/// The way back of a link, where only the sum of both ways is known: twice its own is the least that two of its kind have.
+fn slower_there(found: &Calibration) -> Option<Unknown> {
+    let byte = found.rate.as_ref()?.ns_per_byte.value;
+    let both = found.forward.as_ref()?.slope.value;
+    let is_link = matches!(found.limiter, Some(Limiter::Link));
+    if found.ways == Ways::Apart || !is_link || both >= 2.0 * (1.0 - SAME) * byte {
+        return None;
+    }
+    let why = format!(
+        "A byte takes {both:.1} ns there and back, less than {byte:.1} ns twice. The model's links are the same both ways."
+    );
+    unknown(DIFFER, why, "")
+}
+
 fn where_lines_are(found: &Calibration) -> Option<Unknown> {
     let [there, back] = [found.forward.as_ref()?.slope, found.back.as_ref()?.slope];
     if may_be_the_same(there, back) {
@@ -197,7 +241,7 @@ fn where_lines_are(found: &Calibration) -> Option<Unknown> {
         return None;
     }
     unknown(
-        "links that differ by direction",
+        DIFFER,
         format!(
             "A byte takes {there:.1} ns there and {back:.1} ns back. The model's links are the same both ways."
         ),
