@@ -41,6 +41,7 @@ pub mod overlay;
 mod percentiles;
 pub mod quantile_shift;
 mod regression;
+mod script;
 mod series;
 mod size;
 mod steps;
@@ -49,6 +50,7 @@ pub mod svg;
 mod table;
 mod time_series;
 
+pub use script::{PACKED_SCRIPT, SCRIPT};
 pub use table::Table;
 
 use delaylab_model::plan::{Factor, levels_in_words};
@@ -56,9 +58,6 @@ use delaylab_view::run::parts::{Part, PartContent};
 use delaylab_view::run::{Head, Panel, RunData};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-
-/// The script that draws, in a browser and in `svg`. Built from `web/`.
-pub const SCRIPT: &str = include_str!("../../../web/dist/figures.js");
 
 /// One figure of a run.
 pub trait Figure {

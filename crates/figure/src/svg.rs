@@ -41,7 +41,7 @@ impl Artist {
         };
         let context = start().map_err(|error| SvgError::Engine(error.to_string()))?;
         let load = |ctx: Ctx<'_>| {
-            let loaded = ctx.eval::<(), _>(SCRIPT).catch(&ctx);
+            let loaded = ctx.eval::<(), _>(SCRIPT.as_str()).catch(&ctx);
             loaded.map_err(|error| SvgError::Engine(message(&error)))
         };
         context.with(load)?;

@@ -177,7 +177,7 @@ fn dates_of_one_year_are_sorted() {
     let page = format!(
         "<!DOCTYPE html><table class=\"sortable\"><thead><tr><th>started</th></tr></thead><tbody>{rows}</tbody></table>\
          <script>{}</script><script>setTimeout(() => document.querySelector('th button').click(), 500)</script>",
-        delaylab_figure::SCRIPT
+        *delaylab_figure::SCRIPT
     );
     std::fs::write(&path, page).unwrap();
     let output = open(browser, &path, &scratch.0.join("profile"));
@@ -206,7 +206,7 @@ fn tables_are_saved_with_numbers_in_one_unit() {
            saved.textContent = [...new Uint8Array(bytes)].join(' '); document.body.append(saved); }}); return 'data:,'; }};\
          setTimeout(() => document.querySelectorAll('.tools button').forEach((button) => button.click()), 500)</script>",
         rows.map(row).concat(),
-        delaylab_figure::SCRIPT
+        *delaylab_figure::SCRIPT
     );
     std::fs::write(&path, page).unwrap();
     let output = open(browser, &path, &scratch.0.join("profile"));

@@ -59,7 +59,7 @@ pub(crate) use embedded::hash;
 pub use served::Served;
 pub(crate) use served::navigation;
 
-use delaylab_figure::{SCRIPT, drawings};
+use delaylab_figure::{PACKED_SCRIPT, SCRIPT, drawings};
 use delaylab_view::run::RunData;
 use figures::Stills;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -70,7 +70,7 @@ static STYLE: LazyLock<String> =
 /// What unpacks the script of a page that is a file of its own.
 const LOADER: &str = include_str!("loader.js");
 /// That script: most of a page, and a third as long.
-static PACKED: LazyLock<String> = LazyLock::new(|| embedded::packed(SCRIPT));
+static PACKED: LazyLock<String> = LazyLock::new(|| embedded::base64(PACKED_SCRIPT));
 
 /// The whole page, as a file of its own.
 pub fn page(run: &RunData) -> String {
@@ -82,7 +82,7 @@ fn document(title: &str, body: Markup) -> String {
     let policy = format!(
         "default-src 'none'; script-src '{}' '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
         hash(LOADER),
-        hash(SCRIPT),
+        hash(&SCRIPT),
         hash(&STYLE)
     );
     let script = html! {

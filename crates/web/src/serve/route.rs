@@ -108,7 +108,7 @@ impl IntoResponse for Trouble {
 /// All addresses.
 pub(super) fn router() -> Router {
     let script = [(CONTENT_TYPE, JAVASCRIPT.to_owned())];
-    let script = (script, tag(&html::hash(SCRIPT)), SCRIPT);
+    let script = (script, tag(&html::hash(&SCRIPT)), SCRIPT.as_str());
     // Events have to come at once, and Parquet is compressed already.
     let compressed = SizeAbove::new(LARGE)
         .and(NotForContentType::SSE)
