@@ -4,7 +4,7 @@ use delaylab_model::Nanos;
 use delaylab_model::request::Question;
 use simple_dns::rdata::{A, OPT, OPTCode, RData};
 use simple_dns::{
-    CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, RCODE, ResourceRecord, TYPE,
+    CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question as Asked, ResourceRecord, TYPE,
 };
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -70,10 +70,12 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
         let name = back.qname.to_string();
         name.eq_ignore_ascii_case(&asked.name) && u16::from(back.qtype) == asked.kind
     };
+    let code = bytes.get(3)? & 0xf;
     let is_ours = match &packet.questions[..] {
         [back] => same(back),
-        // A server that does not understand the question may send its header back alone.
-        [] => packet.rcode() == RCODE::FormatError,
+        // A server that refuses the question or does not understand it may send its header back alone: nothing but the code is
+        // read from that.
+        [] => code != 0 && packet.answers.is_empty(),
         _ => false,
     };
     if !is_ours {
@@ -83,7 +85,7 @@ pub fn answer(bytes: &[u8], asked: &Question) -> Option<Answered> {
     let extended = packet.opt().and_then(|_| extended_code(bytes));
     Some(Answered {
         id: packet.id(),
-        code: u16::from(extended.unwrap_or(0)) << 4 | u16::from(bytes.get(3)? & 0xf),
+        code: u16::from(extended.unwrap_or(0)) << 4 | u16::from(code),
         answers: u16::try_from(packet.answers.len()).unwrap_or(u16::MAX),
         ttl: packet.answers.iter().map(|record| kept(record.ttl)).min(),
         addresses: addresses(&packet),
@@ -223,6 +225,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use proptest::prelude::*;
+    use simple_dns::RCODE;
 
     fn asked(text: &str) -> Question {
         text.parse().unwrap()
@@ -277,9 +280,9 @@ mod tests {
         assert_eq!(never.ttl, Some(0));
     }
 
-    /// Its number alone may be guessed. A server that cannot read the question cannot repeat it.
+    /// Its number alone may be guessed. A server that cannot read the question cannot repeat it, and one that refuses it need not.
     #[test]
-    fn an_answer_repeats_its_question_or_says_that_it_was_not_understood() {
+    fn an_answer_repeats_its_question_or_is_an_error_code_alone() {
         let sent = question(&asked("a.b"), 1).unwrap();
         let replied = reply_with(&sent, &[60]);
         let with = |change: fn(&mut Packet<'_>)| {
@@ -291,12 +294,21 @@ mod tests {
         assert_eq!(with(|packet| packet.questions.clear()), None);
         let twice = |packet: &mut Packet<'_>| packet.questions.push(packet.questions[0].clone());
         assert_eq!(with(twice), None);
-        let not_understood = with(|packet| {
+        let alone = |flags: [u8; 2]| {
+            let counts = [0; 8];
+            let message = [&[0, 1][..], &flags, &counts].concat();
+            answer(&message, &asked("a.b")).map(|answered| (answered.id, answered.code))
+        };
+        assert_eq!(alone([0x81, 0]), None);
+        // FORMERR, SERVFAIL, NOTIMP and, as some versions of Unbound send it, REFUSED.
+        for code in [1, 2, 4, 5] {
+            assert_eq!(alone([0x81, code]), Some((1, code.into())));
+        }
+        let with_records = |packet: &mut Packet<'_>| {
             packet.questions.clear();
-            packet.answers.clear();
-            *packet.rcode_mut() = RCODE::FormatError;
-        });
-        assert_eq!(not_understood.map(|answered| answered.code), Some(1));
+            *packet.rcode_mut() = RCODE::Refused;
+        };
+        assert_eq!(with(with_records), None);
     }
 
     /// RFC 6891 §6.1.3: BADVERS is 16, and its lower bits are those of NOERROR.
