@@ -267,7 +267,9 @@ impl Reader {
         let head = if before > 0 { &self.kept } else { came };
         let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
         let mut reply = httparse::Response::new(&mut []);
-        let config = httparse::ParserConfig::default();
+        let mut config = httparse::ParserConfig::default();
+        // A field may go on in the next line, and is to be read (RFC 9112 §5.2).
+        config.allow_obsolete_multiline_headers_in_responses(true);
         match config.parse_response_with_uninit_headers(&mut reply, head, &mut fields) {
             Ok(httparse::Status::Complete(length)) => {
                 let next = after_head(&reply, self.head_only)?;
@@ -471,8 +473,10 @@ mod tests {
     fn each_way_to_say_a_length_is_understood_in_any_pieces() {
         let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n1;x=y\r\ne\r\n0\r\nT: u\r\n\r\n";
         let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n";
+        let folded = "HTTP/1.1 403 No\r\nX: a\r\n b\r\nY:\r\nContent-Length:\r\n\t2\r\n\r\nok";
         for (text, status) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200),
+            (folded, 403),
             ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", 404),
             (chunked, 200),
             (interim, 204),
@@ -546,6 +550,10 @@ mod tests {
             ("", None),
             ("Server-Timing: cache\r\n", None),
             ("Server-Timing: all;dur=1.5\r\n", Some(1_500_000)),
+            (
+                "Server-Timing: db;dur=1,\r\n all;dur=\r\n 2\r\n",
+                Some(2_000_000),
+            ),
             (
                 "server-timing: db;desc=\"a\";DUR=\"0.25\", all;dur=12\r\nServer-Timing: x;dur=3\r\n",
                 Some(12_000_000),
