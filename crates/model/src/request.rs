@@ -411,6 +411,11 @@ const TYPES: [(&str, u16); 12] = [
     ("HTTPS", 65),
 ];
 
+/// The most bytes of a name (RFC 1035 §2.3.4).
+const LONGEST_NAME: usize = 253;
+/// Those that a label has which is another one in each question.
+const DIGITS: usize = 16;
+
 /// Why a text is no [`Question`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
@@ -449,8 +454,13 @@ impl Question {
         if labels().any(|label| label.len() > 63) {
             return Err(wrong("a label has at most 63 bytes (RFC 1035 §2.3.4)"));
         }
-        if name.len() > 253 {
+        if name.len() > LONGEST_NAME {
             return Err(wrong("a name has at most 253 bytes (RFC 1035 §2.3.4)"));
+        }
+        if name.starts_with("*.") && name.len() - 1 + DIGITS > LONGEST_NAME {
+            return Err(wrong(
+                "`*` becomes 16 digits, and a name has at most 253 bytes with them (RFC 1035 §2.3.4)",
+            ));
         }
         Ok(Self {
             name: name.to_owned(),
@@ -463,7 +473,7 @@ impl Question {
         match self.name.strip_prefix("*.") {
             None => Cow::Borrowed(self),
             Some(rest) => Cow::Owned(Self {
-                name: format!("{number:016x}.{rest}"),
+                name: format!("{number:0DIGITS$x}.{rest}"),
                 kind: self.kind,
             }),
         }
@@ -575,6 +585,10 @@ mod tests {
         );
         let other: Question = "a.*.org".parse().unwrap();
         assert_eq!(*other.numbered(1), other);
+        let longest = format!("*{}", [".", &"x".repeat(46)].concat().repeat(5) + ".y");
+        let question: Question = longest.parse().unwrap();
+        assert_eq!(question.numbered(u64::MAX).name.len(), LONGEST_NAME);
+        assert!(format!("{longest}y").parse::<Question>().is_err());
     }
 
     #[test]

@@ -271,6 +271,8 @@ mod tests {
             };
             assert_eq!(answered, expected, "{text}");
         }
+        let longest = ["*", &".x".repeat(118), "x"].concat();
+        assert!(question(&asked(&longest).numbered(u64::MAX), 1).is_some());
         let sent = question(&asked("a.b"), 1).unwrap();
         let none = answer(&reply_with(&sent, &[]), &asked("a.b")).unwrap();
         assert_eq!((none.code, none.answers, none.ttl), (3, 0, None));
