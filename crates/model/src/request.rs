@@ -115,10 +115,14 @@ impl FromStr for Header {
     type Err = HeaderError;
 
     fn from_str(text: &str) -> Result<Self, HeaderError> {
-        const TAKEN: [&str; 5] = [
+        // With HTTP/2 none of the connection's own can be sent (RFC 9113 §8.2.2).
+        const TAKEN: [&str; 8] = [
             "Host",
             "Connection",
             "Content-Length",
+            "Keep-Alive",
+            "Proxy-Connection",
+            "TE",
             "Transfer-Encoding",
             "Upgrade",
         ];
@@ -127,7 +131,9 @@ impl FromStr for Header {
         let name = http::HeaderName::from_str(name).map_err(|_| malformed())?;
         let value = http::HeaderValue::from_str(value.trim()).map_err(|_| malformed())?;
         let value = value.to_str().map_err(|_| malformed())?.to_owned();
-        if let Some(taken) = TAKEN.into_iter().find(|taken| name == *taken) {
+        let is_allowed = name == "TE" && value.eq_ignore_ascii_case("trailers");
+        let taken = TAKEN.into_iter().find(|taken| name == *taken);
+        if let Some(taken) = taken.filter(|_| !is_allowed) {
             return Err(HeaderError::Taken(taken.to_owned()));
         }
         Ok(Self {
@@ -602,9 +608,13 @@ mod tests {
             ": x",
             "host: example.org",
             "connection: close",
+            "keep-alive: timeout=5",
+            "Proxy-Connection: x",
+            "TE: gzip",
         ] {
             assert!(wrong.parse::<Header>().is_err(), "{wrong}");
         }
+        assert!("TE: trailers".parse::<Header>().is_ok());
     }
 
     #[test]
