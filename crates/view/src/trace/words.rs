@@ -460,9 +460,10 @@ fn port_words(said: Said, traced: &Traced<'_>) -> Option<String> {
         Said::Closed => Some(format!("nothing listens on port {port} (RST)")),
         Said::Replied => Some("the name server answers".to_owned()),
         Said::Error(Reason::PortUnreachable) => match traced.packets {
-            packets if packets.are_tcp() => {
-                Some(format!("nothing listens on port {port} (port unreachable)"))
-            }
+            // TCP itself says by RST that nothing listens (RFC 9293 §3.10.7.1).
+            packets if packets.are_tcp() => Some(format!(
+                "a firewall at the target rejects port {port} (port unreachable)"
+            )),
             Packets::Questions(_) => Some(format!(
                 "nothing listens on UDP port {port} (port unreachable)"
             )),
@@ -503,6 +504,7 @@ fn capital(text: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::trace::samples::samples;
 
@@ -561,6 +563,40 @@ mod tests {
             "be does not reach the target: hop 3 (10.9.0.3) says that there is no route; \
              ef does not reach the target: hop 3 (10.9.0.13) says that it is prohibited."
         );
+    }
+
+    /// Only of UDP it says that nothing listens.
+    #[test]
+    fn a_port_that_is_unreachable_by_tcp_is_rejected_by_a_firewall() {
+        let (_, sample) = samples()
+            .into_iter()
+            .find(|(name, _)| *name == "name")
+            .unwrap();
+        let syn = Packets::Crafted {
+            method: Method::Tcp,
+            payload: 0,
+        };
+        for (packets, said) in [
+            (syn, "a firewall at the target rejects port 53"),
+            (
+                Packets::Handshakes,
+                "a firewall at the target rejects port 53",
+            ),
+            (
+                Packets::Questions(". NS".parse().unwrap()),
+                "nothing listens on UDP port 53",
+            ),
+        ] {
+            let traced = Traced {
+                packets: &packets,
+                ..sample.traced()
+            };
+            let verdict = words(&traced).verdict;
+            assert!(
+                verdict.ends_with(&format!("; {said} (port unreachable).")),
+                "{verdict}"
+            );
+        }
     }
 
     #[test]
