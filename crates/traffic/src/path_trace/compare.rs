@@ -83,8 +83,10 @@ pub enum Finding {
         from: u8,
         /// What is missing there.
         first: Share,
-        /// What is missing at the last hop that tells of the path: the target, unless it may limit its errors.
+        /// What is missing at the last hop that tells of the path.
         last: Share,
+        /// That hop, where it is not the target: that may limit its errors.
+        until: Option<u8>,
     },
     /// The target leaves more packets without an answer than the hops before it, and answers by errors, which hosts limit.
     TargetLimits {
@@ -416,6 +418,7 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
         from: first.ttl,
         first: Share::missing(first),
         last: Share::missing(last),
+        until: limits.then_some(last.ttl),
     });
     let limited = limits.then(|| Finding::TargetLimits {
         class,

@@ -349,6 +349,7 @@ fn behind_a_limit_the_loss_is_that_of_the_hops_before() {
             from: 2,
             first,
             last,
+            until: Some(2),
             ..
         },
         Finding::TargetLimits { missing, .. },

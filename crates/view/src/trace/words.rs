@@ -174,12 +174,19 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             "{routers} routers answer {who} at hop {ttl}: packets of one flow are spread, or the route changed"
         ),
         Finding::Lost {
-            from, first, last, ..
-        } if last.exceeds(*first) => format!(
-            "{who} lose{s} {} from hop {from} on, and {} up to the target",
-            percent(*first),
-            percent(*last)
-        ),
+            from,
+            first,
+            last,
+            until,
+            ..
+        } if last.exceeds(*first) => {
+            let until = until.map_or("the target".to_owned(), |hop| format!("hop {hop}"));
+            format!(
+                "{who} lose{s} {} from hop {from} on, and {} up to {until}",
+                percent(*first),
+                percent(*last)
+            )
+        }
         Finding::Lost { from, last, .. } => {
             format!(
                 "{who} lose{s} {} on the way, seen from hop {from} on",
@@ -563,6 +570,26 @@ mod tests {
             "be does not reach the target: hop 3 (10.9.0.3) says that there is no route; \
              ef does not reach the target: hop 3 (10.9.0.13) says that it is prohibited."
         );
+    }
+
+    #[test]
+    fn loss_is_said_up_to_the_hop_that_shows_it() {
+        let (_, sample) = samples().remove(0);
+        let share = |packets| Share { packets, of: 100 };
+        for (until, hop) in [(None, "the target"), (Some(4), "hop 4")] {
+            let lost = Finding::Lost {
+                class: "be".parse().unwrap(),
+                from: 2,
+                first: share(10),
+                last: share(40),
+                until,
+            };
+            let text = one(&lost, &sample.traced());
+            assert!(
+                text.ends_with(&format!("(40 of 100) up to {hop}")),
+                "{text}"
+            );
+        }
     }
 
     /// Only of UDP it says that nothing listens.
