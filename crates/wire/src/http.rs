@@ -225,13 +225,14 @@ impl Reader {
         Ok(self.whole())
     }
 
-    /// The connection was closed: where nothing else says where the reply ends, this does.
+    /// The connection was closed, by TLS in order or not: where nothing else says where the reply ends, an orderly close does
+    /// (RFC 9112 §9.8).
     ///
     /// # Errors
     /// It had not ended.
-    pub fn closed(&mut self) -> Result<Whole, HttpError> {
+    pub fn closed(&mut self, in_order: bool) -> Result<Whole, HttpError> {
         self.reusable = false;
-        if self.state == State::UntilClosed {
+        if in_order && self.state == State::UntilClosed {
             self.state = State::Done;
         }
         self.whole().ok_or(HttpError::Cut)
@@ -574,12 +575,13 @@ mod tests {
     fn a_reply_until_the_connection_is_closed_ends_there_and_no_other_does() {
         let mut reader = Reader::new(false);
         assert_eq!(reader.take(b"HTTP/1.1 200 OK\r\n\r\nabc"), Ok(None));
-        let whole = reader.closed().unwrap();
+        assert_eq!(reader.clone().closed(false), Err(HttpError::Cut));
+        let whole = reader.closed(true).unwrap();
         assert_eq!((whole.bytes, whole.reusable), (22, false));
         let mut reader = Reader::new(false);
         let _ = reader.take(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc");
-        assert_eq!(reader.closed(), Err(HttpError::Cut));
-        assert_eq!(Reader::new(false).closed(), Err(HttpError::Cut));
+        assert_eq!(reader.closed(true), Err(HttpError::Cut));
+        assert_eq!(Reader::new(false).closed(true), Err(HttpError::Cut));
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn read(bytes: &[u8], piece: usize, head_only: bool) -> Result<Option<Whole>, Ht
             return Ok(Some(whole));
         }
     }
-    let _ = reader.closed();
+    let _ = reader.closed(true);
     Ok(None)
 }
 

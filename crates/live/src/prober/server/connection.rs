@@ -327,7 +327,9 @@ impl Connection {
             return self.conversation.take_unasked(bytes);
         };
         self.plain.clear();
-        tls.take(bytes, &mut self.plain).is_ok() && self.conversation.take_unasked(&self.plain)
+        tls.take(bytes, &mut self.plain).is_ok()
+            && !tls.has_ended()
+            && self.conversation.take_unasked(&self.plain)
     }
 
     /// Tells the server what it must be told beside requests. Behind a request that is ready it waits, or it would overtake
@@ -402,7 +404,7 @@ impl Connection {
 
     /// What came of a reply.
     fn take(&mut self, bytes: &[u8]) -> Result<Option<WholeReply>, Failed> {
-        let plain = match &mut self.tls {
+        let (plain, has_ended) = match &mut self.tls {
             None => {
                 let said = self.conversation.take(bytes, self.beside.software);
                 return said.map_err(Failed::broken);
@@ -414,21 +416,27 @@ impl Connection {
                 self.plain.clear();
                 tls.take(bytes, &mut self.plain)
                     .map_err(|error| Failed::garbled(refused_by_tls(&error)))?;
-                std::mem::take(&mut self.plain)
+                (std::mem::take(&mut self.plain), tls.has_ended())
             }
         };
-        if plain.is_empty() {
-            return Ok(None);
-        }
         let at = self.record_at.or(self.beside.software);
-        let said = self.conversation.take(&plain, at);
+        let said = match plain.is_empty() {
+            true => Ok(None),
+            false => self.conversation.take(&plain, at),
+        };
         self.plain = plain;
-        said.map_err(Failed::broken)
+        match said.map_err(Failed::broken)? {
+            // The connection itself may stay open until we close it.
+            None if has_ended => self.closed().map(Some),
+            said => Ok(said),
+        }
     }
 
     fn closed(&mut self) -> Result<WholeReply, Failed> {
         self.state = State::Over;
-        self.conversation.closed().map_err(Failed::broken)
+        // By TLS an end that the server has not announced may be anyone's (RFC 8446 §6.1).
+        let in_order = self.tls.as_ref().is_none_or(Secured::has_ended);
+        self.conversation.closed(in_order).map_err(Failed::broken)
     }
 
     fn replied(&mut self, said: WholeReply) -> Reply {
@@ -504,9 +512,77 @@ const IN_PROGRESS: i32 = 115;
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::prober::server::tls::tests::server;
+    use crate::prober::shortest::RoundTrips;
     use delaylab_model::method::Method;
-    use delaylab_model::record::Record;
+    use delaylab_model::record::{Answer, Record};
+    use delaylab_model::request::{HttpRequest, HttpVersion, Trust, Verb};
+    use rustls::StreamOwned;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    /// The end of a page without a length, of a server that says by TLS that it has ended and leaves the connection open, or that
+    /// cuts it.
+    fn page_by_tls(says_so: bool) -> Went {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let mut stream = StreamOwned::new(server(), listener.accept().unwrap().0);
+            assert!(stream.read(&mut [0; 1000]).unwrap() > 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhalf of").unwrap();
+            if says_so {
+                stream.conn.send_close_notify();
+            }
+            stream.flush().unwrap();
+            says_so.then_some(stream)
+        });
+        let request = HttpRequest {
+            url: format!("https://{target}/").parse().unwrap(),
+            verb: Verb::Get,
+            version: HttpVersion::One,
+            fresh: false,
+            resolves: false,
+            trust: Trust::Anyone,
+            headers: Vec::new(),
+        };
+        let terms = Terms {
+            probe: Probe::new("page", Method::Http),
+            dialogue: Dialogue::Http(request),
+            tls: Some(Tls::new("localhost", &Trust::Anyone, &[]).unwrap()),
+            flags: Flags::NONE,
+            shortest: RoundTrips::default().to(target.ip()),
+        };
+        let mut connection = Connection::begin(0, target, Some(7), &terms).unwrap();
+        let mut buffer = [0; READ];
+        let begun = std::time::Instant::now();
+        loop {
+            match connection.go_on(&terms, &mut buffer) {
+                Went::On => {}
+                Went::Nowhere => std::thread::sleep(Duration::from_millis(1)),
+                ended => {
+                    server.join().unwrap();
+                    return ended;
+                }
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+    }
+
+    #[test]
+    fn a_page_without_a_length_ends_where_tls_ends_and_not_where_it_is_cut() {
+        let Went::Replied(reply) = page_by_tls(true) else {
+            panic!("no reply");
+        };
+        let server = reply.server.unwrap();
+        let told = (server.answer, server.reply_bytes);
+        assert_eq!(told, (Some(Answer::Status(200)), Some(26)));
+        let Went::Failed(Some(7), failed) = page_by_tls(false) else {
+            panic!("it was cut");
+        };
+        assert!(failed.corrupt && failed.why.contains("before the end"));
+    }
 
     /// A path of 0.2 ms: the kernel says 1 ms of a SYN that was sent twice, or 5 of one of 4.2 ms.
     #[test]

@@ -285,13 +285,14 @@ impl Conversation {
         }
     }
 
-    /// The peer has closed the connection.
-    pub fn closed(&mut self) -> Result<WholeReply, Broken> {
+    /// The peer has closed the connection, by TLS in order or not.
+    pub fn closed(&mut self, in_order: bool) -> Result<WholeReply, Broken> {
         const WITHOUT: &str = "the server closed the connection without a reply";
         let begun = self.begun;
         match &mut self.protocol {
             Protocol::Http1 { reader, .. } => {
-                reader.closed().map(said).map_err(|error| match begun {
+                let whole = reader.closed(in_order).map(said);
+                whole.map_err(|error| match begun {
                     true => Broken::garbled(error),
                     false => Broken::Refused(WITHOUT.to_owned()),
                 })

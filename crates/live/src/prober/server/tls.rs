@@ -58,6 +58,7 @@ impl Tls {
         Ok(Secured {
             connection,
             record: Record::default(),
+            has_ended: false,
         })
     }
 }
@@ -152,6 +153,7 @@ struct Record {
 pub(super) struct Secured {
     connection: ClientConnection,
     record: Record,
+    has_ended: bool,
 }
 
 impl Secured {
@@ -176,6 +178,11 @@ impl Secured {
                 .chosen()
                 .map(|chosen| String::from_utf8_lossy(chosen).into_owned()),
         }
+    }
+
+    /// Has the peer said its last word (close_notify)? Without it what came may have been cut.
+    pub const fn has_ended(&self) -> bool {
+        self.has_ended
     }
 
     pub fn is_handshaking(&self) -> bool {
@@ -205,6 +212,7 @@ impl Secured {
                 return Ok(());
             }
             let state = self.connection.process_new_packets()?;
+            self.has_ended = state.peer_has_closed();
             let begin = plain.len();
             plain.resize(begin + state.plaintext_bytes_to_read(), 0);
             // As many bytes as there are.
@@ -257,12 +265,12 @@ impl Secured {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use rustls::{ServerConfig, ServerConnection};
 
-    fn server() -> ServerConnection {
+    pub fn server() -> ServerConnection {
         let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
@@ -305,5 +313,6 @@ mod tests {
         secured.take(&last[5..], &mut plain).unwrap();
         secured.take(b"more", &mut plain).unwrap();
         assert_eq!(plain, b"reply");
+        assert!(secured.has_ended());
     }
 }
