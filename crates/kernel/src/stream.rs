@@ -51,11 +51,38 @@ impl StreamSocket {
     pub fn set_stamping(&self, flags: Flags) -> io::Result<()> {
         // Kernels before OPT_ID_TCP count from the oldest unacknowledged byte: the same here.
         match stamping::set(self, flags) {
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                stamping::set(self, flags.without_tcp_ids())
-            }
+            Err(error) if is_unknown(&error) => stamping::set(self, flags.without_tcp_ids()),
             set => set,
         }
+    }
+
+    /// The same where something may be unacknowledged. Ids are byte offsets from so many bytes before this call.
+    pub fn set_stamping_behind_others(&self, flags: Flags) -> io::Result<u32> {
+        match stamping::set(self, flags) {
+            Err(error) if is_unknown(&error) => {
+                self.stamp_from_unacknowledged(flags.without_tcp_ids())
+            }
+            set => set.map(|()| 0),
+        }
+    }
+
+    fn stamp_from_unacknowledged(&self, flags: Flags) -> io::Result<u32> {
+        loop {
+            let bytes = self.unacknowledged()?;
+            stamping::restart_ids(self, flags)?;
+            // What is acknowledged in between may be counted, or not.
+            if self.unacknowledged()? == bytes {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Bytes that it has been given to send and that the peer has not acknowledged.
+    fn unacknowledged(&self) -> io::Result<u32> {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: SIOCOUTQ (tcp(7)), which is TIOCOUTQ, writes an int, as `bytes` is.
+        check(unsafe { libc::ioctl(self.stream.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+        Ok(bytes.unsigned_abs())
     }
 
     /// Sets the congestion control algorithm; the kernel's default may be any.
@@ -191,6 +218,11 @@ impl StreamSocket {
     }
 }
 
+/// A kernel before 6.2 does not know OPT_ID_TCP.
+fn is_unknown(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINVAL)
+}
+
 /// The part of linux/tcp.h's tcp_info that is read here. Its fields never move; a kernel that has fewer
 /// writes fewer. (The C libraries' own type ends before the counts of bytes.)
 const TCP_INFO: usize = 152;
@@ -209,6 +241,9 @@ impl AsFd for StreamSocket {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::ancillary::QueuedError;
+    use crate::error_queue::ErrorQueue;
+    use delaylab_model::probe::StampRequest;
     use std::net::TcpListener;
     use std::time::{Duration, Instant};
 
@@ -262,6 +297,42 @@ mod tests {
         let ended = sender.join().unwrap();
         let closed = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
         assert!(closed.contains(&ended), "{ended:?}");
+    }
+
+    /// As kernels before 6.2 do always, and this one where it is not asked for OPT_ID_TCP.
+    #[test]
+    fn ids_that_begin_with_unacknowledged_bytes_are_told_by_their_number() {
+        let (client, server) = pair();
+        client.stream().set_nonblocking(true).unwrap();
+        let mut left = 0;
+        while let Ok(taken) = client.send(&[7; 60_000]) {
+            left += taken;
+        }
+        let flags = Flags::requests(StampRequest::Software).without_tcp_ids();
+        let unacknowledged = client.stamp_from_unacknowledged(flags).unwrap();
+        assert!(unacknowledged > 0 && unacknowledged as usize <= left);
+        while left > 0 {
+            left -= server.discard(left).unwrap();
+        }
+        let begun = Instant::now();
+        while client.send(&[7]).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+        assert_eq!(server.discard(1).unwrap(), 1);
+        let mut queue = ErrorQueue::<4>::new();
+        let mut ids = Vec::new();
+        while ids.is_empty() {
+            let read = queue.read(client.as_fd(), 4, |beside, _| {
+                if let Some(QueuedError::Stamp { id, .. } | QueuedError::Acknowledged { id }) =
+                    beside.error
+                {
+                    ids.push(id);
+                }
+            });
+            read.unwrap();
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+        assert!(ids.iter().all(|&id| id == unacknowledged), "{ids:?}");
     }
 
     #[test]

@@ -12,13 +12,15 @@ const STAMPED: usize = 4;
 /// Of each: entering the queueing discipline, handed to the driver, acknowledged.
 const STAMPS: u32 = 3;
 
+type Ends = [Option<(u32, u64)>; STAMPED];
+
 /// The requests of one connection.
 #[derive(Debug, Default)]
 pub(super) struct RequestStamps {
     /// Bytes sent since stamps are asked for, as the kernel counts them.
     sent: u32,
     /// The last bytes of requests, and whose they are.
-    ends: [Option<(u32, u64)>; STAMPED],
+    ends: Ends,
     /// Stamps that have not come.
     due: u32,
     /// The error queue has something.
@@ -39,9 +41,12 @@ impl RequestStamps {
         self.sent = self.sent.wrapping_add(bytes as u32);
     }
 
-    /// Stamps count bytes from here on.
-    pub fn restart(&mut self) {
-        *self = Self::default();
+    /// Stamps count bytes from here on, or from so many before.
+    pub fn restart(&mut self, before: u32) {
+        *self = Self {
+            sent: before,
+            ..Self::default()
+        };
     }
 
     /// Reads what the error queue has. `true`: there may be more.
@@ -56,17 +61,13 @@ impl RequestStamps {
         }
         self.waiting = false;
         let (ends, due) = (self.ends, &mut self.due);
-        let whose = |id: u32| {
-            let mut ends = ends.iter().flatten();
-            ends.find(|(end, _)| *end == id).map(|(_, seq)| *seq)
-        };
         let read = queue.read(socket, STAMPED * STAMPS as usize, |beside, _| {
             let (point, id) = match beside.error {
                 Some(QueuedError::Stamp { point, id }) => (point, id),
                 Some(QueuedError::Acknowledged { id }) => (StampPoint::TAck, id),
                 _ => return,
             };
-            if let Some(seq) = whose(id) {
+            if let Some(seq) = whose(&ends, id) {
                 *due = due.saturating_sub(1);
                 for_each_stamp(beside, point, |point, at| {
                     take(QueueEvent::Stamp { seq, point, at });
@@ -75,5 +76,29 @@ impl RequestStamps {
         });
         // A connection that was reset says so first, and has no more stamps.
         read.unwrap_or(false)
+    }
+}
+
+/// The request whose last byte has this number.
+fn whose(ends: &Ends, id: u32) -> Option<u64> {
+    let mut ends = ends.iter().flatten();
+    ends.find(|(end, _)| *end == id).map(|(_, seq)| *seq)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kernels before 6.2 count what TLS has sent and the server not acknowledged.
+    #[test]
+    fn requests_are_found_behind_bytes_that_are_counted_too() {
+        let mut stamps = RequestStamps::default();
+        stamps.restart(64);
+        for seq in [7, 8] {
+            stamps.asking(seq, 100);
+            stamps.sent(100);
+        }
+        let whose = [163, 263, 99].map(|id| whose(&stamps.ends, id));
+        assert_eq!(whose, [Some(7), Some(8), None]);
     }
 }

@@ -122,8 +122,9 @@ impl Connection {
             return Err(Failed::garbled("the server spoke before it was asked"));
         }
         self.state = State::Idle;
-        let _ = self.socket.set_stamping(terms.flags);
-        self.stamps.restart();
+        // The last words of the handshake of TLS are under way.
+        let before = self.socket.set_stamping_behind_others(terms.flags);
+        self.stamps.restart(before.unwrap_or(0));
         let Some(seq) = self.seq else {
             self.set_up = FromServer::default();
             return Ok(Went::Ready);
