@@ -245,6 +245,12 @@ fn leave_class_out(traced: &Traced<'_>, cells: &mut Vec<Cell>) {
     }
 }
 
+/// Was an answer from there waited for?
+fn is_asked(traced: &Traced<'_>, ttl: u8) -> bool {
+    let mut hops = traced.paths.iter().filter_map(|path| path.hop(ttl));
+    hops.any(|hop| hop.sent > 0)
+}
+
 /// Who answers at this distance, in the order of the classes.
 fn addresses(traced: &Traced<'_>, ttl: u8) -> Vec<IpAddr> {
     let hops = traced.paths.iter().filter_map(|path| path.hop(ttl));
@@ -270,7 +276,8 @@ fn address_lines(
     };
     let address_cell = match address {
         Some(address) => Cell::left(address.to_string()),
-        None => Cell::left("no answer").dim(),
+        None if is_asked(traced, ttl) => Cell::left("no answer").dim(),
+        None => Cell::left("–").dim(),
     };
     let figures = |path| {
         let mut cells = figures(traced, layout, path, ttl, first, address);
@@ -372,6 +379,9 @@ fn class_seen(path: &ClassPath, router: &Router) -> Cell {
 
 /// In brackets where it is none of the path.
 fn loss(path: &ClassPath, hop: &Hop) -> Cell {
+    if hop.sent == 0 {
+        return Cell::new("–").dim();
+    }
     let share = short_percent(hop.unanswered() as f64 / hop.sent.max(1) as f64);
     if hop.unanswered() == 0 {
         return Cell::new(share).dim();

@@ -175,7 +175,7 @@ fn not_reached(path: &ClassPath) -> Option<Finding> {
     let refused = match path.end {
         End::Refused(ttl) => path.hop(ttl).map(std::slice::from_ref).and_then(refuser),
         End::Target(_) => return None,
-        End::Silent(_) | End::Beyond(_) => None,
+        End::Silent(_) | End::Beyond(_) | End::Stopped(_) => None,
     };
     Some(Finding::NotReached {
         class: path.class,

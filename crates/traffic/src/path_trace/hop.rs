@@ -135,7 +135,7 @@ impl ClassPath {
     pub fn round(&self) -> Option<Round> {
         match self.end {
             End::Target(_) | End::Refused(_) => None,
-            End::Silent(_) | End::Beyond(_) => {
+            End::Silent(_) | End::Beyond(_) | End::Stopped(_) => {
                 let mut lengths = 2..=self.hops.len() / 2;
                 lengths.find_map(|length| self.round_of(length))
             }
@@ -179,7 +179,8 @@ impl ClassPath {
     /// what is missing is no loss.
     pub fn limits_answers(&self, hop: &Hop) -> bool {
         let mut open: Vec<&Hop> = Vec::new();
-        for each in self.hops.iter().rev() {
+        // A hop of which no packet was waited for leaves nothing unanswered.
+        for each in self.hops.iter().rev().filter(|hop| hop.sent > 0) {
             let limits = each.answers_less_than(&open);
             if each.ttl == hop.ttl {
                 return limits;

@@ -264,17 +264,23 @@ pub enum End {
     Target(u8),
     /// Every packet with this TTL or a larger one is refused.
     Refused(u8),
-    /// Behind this hop nothing answers; 0: nothing does at all.
+    /// Behind this hop nothing answers, as far as it was worth asking; the one before the first hop asked: nothing does at all.
     Silent(u8),
     /// Not at the last hop that was asked for.
     Beyond(u8),
+    /// Nothing is known behind this hop: the path trace was stopped before it had asked.
+    Stopped(u8),
 }
 
 impl End {
     /// The last hop that there is something to say of.
     pub const fn last_hop(self) -> u8 {
         match self {
-            End::Target(ttl) | End::Refused(ttl) | End::Silent(ttl) | End::Beyond(ttl) => ttl,
+            End::Target(ttl)
+            | End::Refused(ttl)
+            | End::Silent(ttl)
+            | End::Beyond(ttl)
+            | End::Stopped(ttl) => ttl,
         }
     }
 }
@@ -447,15 +453,21 @@ impl PathTrace {
     /// How the path of a class ends, as far as is known.
     pub fn end(&self, class: usize) -> End {
         let course = &self.courses[class];
-        let silent = || {
-            let asked = course.sent.iter().rposition(|&sent| sent > 0).unwrap_or(0) as u8;
-            if course.heard == self.settings.max_ttl && asked == self.settings.max_ttl {
-                End::Beyond(asked)
-            } else {
-                End::Silent(course.heard)
+        course.end().unwrap_or_else(|| {
+            let (last, settled) = self.known(course);
+            match settled.max(last) {
+                settled if settled - last >= self.settings.give_up => End::Silent(last),
+                settled if settled == self.settings.max_ttl => End::Beyond(settled),
+                _ => End::Stopped(last),
             }
-        };
-        course.end().unwrap_or_else(silent)
+        })
+    }
+
+    /// The last hop that answers, or the one before the first that is asked; and that up to which every hop is resolved.
+    fn known(&self, course: &ClassState) -> (u8, u8) {
+        let first = self.settings.first_ttl;
+        let last = course.heard.max(first - 1);
+        (last, course.settled(first))
     }
 
     fn times_out(&self, index: usize) -> Nanos {
@@ -524,11 +536,9 @@ impl PathTrace {
         if let Some(end) = course.end() {
             return end.last_hop();
         }
-        let settled = course.settled(self.settings.first_ttl);
-        if settled.saturating_sub(course.heard.max(self.settings.first_ttl - 1))
-            >= self.settings.give_up
-        {
-            return course.heard;
+        let (last, settled) = self.known(course);
+        if settled.saturating_sub(last) >= self.settings.give_up {
+            return last;
         }
         let ahead = settled.saturating_add(AHEAD).min(self.settings.max_ttl);
         let elsewhere = self.courses.iter().filter_map(|other| other.target).max();

@@ -448,11 +448,45 @@ fn silence_ends_a_path() {
         round: None,
     };
     assert_eq!(found(&trace), [not_reached]);
-    let trace = run(settings.clone(), &mut |_, _, _| None);
-    assert_eq!(trace.end(0), End::Silent(0));
+    for first_ttl in [1, 5] {
+        settings.first_ttl = first_ttl;
+        let trace = run(settings.clone(), &mut |_, _, _| None);
+        assert_eq!(trace.end(0), End::Silent(first_ttl - 1));
+    }
+    settings.first_ttl = 1;
     settings.max_ttl = 2;
-    let trace = run(settings, &mut plain(9));
+    let trace = run(settings.clone(), &mut plain(9));
     assert_eq!(trace.end(0), End::Beyond(2));
+    // Two silent hops of the three that end a path.
+    settings.max_ttl = 4;
+    let trace = run(settings, &mut silent);
+    assert_eq!(trace.end(0), End::Beyond(4));
+}
+
+/// Four packets are sent to four hops, and answers to all but the third come.
+#[test]
+fn a_stop_leaves_unknown_what_was_not_waited_for() {
+    let mut trace = PathTrace::new(settings(&["be"]), address(0), 0).unwrap();
+    for ttl in 1..=4 {
+        let now = Nanos::from(ttl) * 2 * MILLISECOND;
+        assert!(matches!(trace.next(now), Step::Send(due) if due.ttl == ttl));
+    }
+    let mut heard = trace.clone();
+    heard.stop();
+    assert_eq!(heard.end(0), End::Stopped(0));
+    for ttl in [1, 2, 4] {
+        let (_, answer) = answer(ttl, class("be")).unwrap();
+        let at = 20 * MILLISECOND;
+        assert!(trace.answered(ttl.into(), Answer { at, ..answer }));
+    }
+    trace.stop();
+    let not_reached = Finding::NotReached {
+        class: class("be"),
+        end: End::Stopped(4),
+        refused: None,
+        round: None,
+    };
+    assert_eq!(found(&trace), [not_reached]);
 }
 
 #[test]
@@ -645,6 +679,7 @@ proptest! {
             prop_assert!(packets.windows(2).all(|pair| pair[1].sent_at >= until(&pair[0])));
         }
         for path in ClassPath::of_every_class(&trace) {
+            prop_assert!(!matches!(path.end, End::Stopped(_)));
             for hop in &path.hops {
                 prop_assert!(hop.sent <= settings.queries.into());
                 prop_assert!(hop.answered() + hop.late <= hop.sent);

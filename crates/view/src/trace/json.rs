@@ -86,7 +86,7 @@ pub struct Path<'a> {
     pub class: String,
     /// Its DSCP as sent.
     pub dscp: u8,
-    /// How it ends: `target`, `refused`, `silent`, `beyond` (further than the last hop asked).
+    /// How it ends: `target`, `refused`, `silent`, `beyond` (not at the last hop asked), `stopped` (nothing is known behind it).
     pub end: &'static str,
     /// The last hop. A target at `first_ttl` may be nearer.
     pub last_hop: u8,
@@ -187,7 +187,7 @@ pub struct Label {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Found {
     /// `re-marked`, `ecn-changed`, `parts`, `distance`, `ignored`, `spread`, `lost`, `target-limits`, `limited`,
-    /// `not-reached`, `refused` (some of the packets).
+    /// `not-sent`, `not-reached`, `not-known` (whether the target is reached), `refused` (some of the packets).
     pub kind: &'static str,
     /// The class that it is about; null: all.
     pub class: Option<String>,
@@ -295,6 +295,7 @@ impl<'a> Path<'a> {
                 End::Refused(_) => "refused",
                 End::Silent(_) => "silent",
                 End::Beyond(_) => "beyond",
+                End::Stopped(_) => "stopped",
             },
             last_hop: path.end.last_hop(),
             hops: hops.map(|hop| HopOf::new(hop, path, traced)).collect(),
@@ -386,8 +387,14 @@ impl Found {
                 ("target-limits", Some(class), Some(*after), None)
             }
             Finding::Limited { .. } => ("limited", None, None, None),
-            Finding::NotReached { class, end, .. } => {
-                ("not-reached", Some(class), Some(end.last_hop()), None)
+            Finding::NotReached {
+                class, end, round, ..
+            } => {
+                let kind = match (end, round) {
+                    (End::Stopped(_), None) => "not-known",
+                    _ => "not-reached",
+                };
+                (kind, Some(class), Some(end.last_hop()), None)
             }
             Finding::Refused { class, ttl, .. } => ("refused", Some(class), None, Some(*ttl)),
             Finding::Distance { class, .. } => ("distance", Some(class), None, None),

@@ -45,6 +45,23 @@ struct Fate {
     labels: Vec<Entry>,
 }
 
+impl Fate {
+    fn answer(self, at: Nanos, ttl: u8) -> Answer {
+        Answer {
+            at,
+            from: self.from.parse().unwrap(),
+            said: self.said,
+            seen: self.seen.map(|traffic_class| QuotedMarks {
+                traffic_class,
+                ttl: 1,
+            }),
+            labels: self.labels,
+            reply_ttl: Some(64 - ttl),
+            reply_traffic_class: Some(0),
+        }
+    }
+}
+
 fn class(name: &str) -> Dscp {
     name.parse().unwrap()
 }
@@ -105,19 +122,7 @@ fn run_with(
                     continue;
                 };
                 let took = Nanos::from(due.ttl) * 731_000 + Nanos::from(due.number % 7) * 41_000;
-                let answer = Answer {
-                    at: now + took,
-                    from: fate.from.parse().unwrap(),
-                    said: fate.said,
-                    seen: fate.seen.map(|traffic_class| QuotedMarks {
-                        traffic_class,
-                        ttl: 1,
-                    }),
-                    labels: fate.labels,
-                    reply_ttl: Some(64 - due.ttl),
-                    reply_traffic_class: Some(0),
-                };
-                assert!(trace.answered(due.number, answer));
+                assert!(trace.answered(due.number, fate.answer(now + took, due.ttl)));
             }
         }
     }
@@ -156,6 +161,43 @@ fn classes(classes: &[&str], prefix: &str) -> PathTrace {
             _ => Some(says(Reason::PortUnreachable, hop(by(99), seen))),
         }
     })
+}
+
+/// Hops as far as `heard` answer, of those asked.
+pub fn heard_up_to(first_ttl: u8, max_ttl: u8, heard: u8) -> (PathTrace, SocketAddr) {
+    let settings = Settings {
+        first_ttl,
+        max_ttl,
+        ..settings(&["be"])
+    };
+    let trace = run_with(settings, TARGET, |sent, ttl, _| {
+        (ttl <= heard).then(|| hop(format!("10.9.0.{ttl}"), sent))
+    });
+    (trace, "10.9.0.99:80".parse().unwrap())
+}
+
+/// Stopped while the packets to hop 3 and to hops behind the fourth are under way.
+fn stopped() -> PathTrace {
+    let classes = ["be", "ef"];
+    let settings = Settings {
+        interval: 20 * MILLISECOND,
+        ..settings(&classes)
+    };
+    let mut trace = PathTrace::new(settings, TARGET.parse().unwrap(), 0).unwrap();
+    let mut now = 0;
+    while now < 60 * MILLISECOND {
+        match trace.next(now) {
+            Step::Done => return trace,
+            Step::Wait(until) => now = until,
+            Step::Send(due) if ![1, 2, 4].contains(&due.ttl) => {}
+            Step::Send(due) => {
+                let fate = hop(format!("10.9.0.{}", due.ttl), class(classes[due.class]));
+                assert!(trace.answered(due.number, fate.answer(now + MILLISECOND, due.ttl)));
+            }
+        }
+    }
+    trace.stop();
+    trace
 }
 
 const fn crafted(method: Method) -> Packets {
@@ -271,6 +313,7 @@ pub fn samples() -> Vec<(&'static str, Sample)> {
         ("behind", v4(behind, TARGET)),
         ("round", v4(round, TARGET)),
         ("refused", v4(refused, TARGET)),
+        ("stopped", v4(stopped(), TARGET)),
         (
             "v6",
             Sample {

@@ -179,20 +179,7 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             last,
             until,
             ..
-        } if last.exceeds(*first) => {
-            let until = until.map_or("the target".to_owned(), |hop| format!("hop {hop}"));
-            format!(
-                "{who} lose{s} {} from hop {from} on, and {} up to {until}",
-                percent(*first),
-                percent(*last)
-            )
-        }
-        Finding::Lost { from, last, .. } => {
-            format!(
-                "{who} lose{s} {} on the way, seen from hop {from} on",
-                percent(*last)
-            )
-        }
+        } => format!("{who} lose{s} {}", lost(*from, [*first, *last], *until)),
         Finding::TargetLimits {
             after, missing: at, ..
         } => {
@@ -213,16 +200,21 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             refused,
             round,
         } => {
-            let verb = if many { "do" } else { "does" };
             let why = match (refused, round) {
                 (Some((by, said)), _) => {
                     let hop = hop_of(*class, *by, end.last_hop(), traced);
                     format!("{hop} says {}", refused_as(*said))
                 }
                 (None, Some(round)) => goes_round(round),
-                (None, None) => why(*end),
+                (None, None) => why(*end, path_of(*class, traced)),
             };
-            format!("{who} {verb} not reach the target: {why}")
+            let (verb, es) = if many { ("do", "") } else { ("does", "es") };
+            match (end, round) {
+                (End::Stopped(_), None) => {
+                    format!("whether {who} reach{es} the target is not known: {why}")
+                }
+                _ => format!("{who} {verb} not reach the target: {why}"),
+            }
         }
         Finding::Refused {
             class,
@@ -246,6 +238,16 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             }
         ),
     }
+}
+
+/// `until` is the hop of the last share, where that is not the target.
+fn lost(from: u8, [first, last]: [Share; 2], until: Option<u8>) -> String {
+    if !last.exceeds(first) {
+        return format!("{} on the way, seen from hop {from} on", percent(last));
+    }
+    let until = until.map_or("the target".to_owned(), |hop| format!("hop {hop}"));
+    let [first, last] = [first, last].map(percent);
+    format!("{first} from hop {from} on, and {last} up to {until}")
 }
 
 /// `65.0 % (13 of 20)`.
@@ -318,13 +320,31 @@ fn limited(some: &[u8], none: &[u8]) -> String {
     }
 }
 
-fn why(end: End) -> String {
-    match end {
-        End::Silent(0) => "no hop answers at all".to_owned(),
-        End::Silent(ttl) => format!("no hop behind hop {ttl} answers"),
-        End::Beyond(ttl) => format!("it is more than {} away", plural(ttl.into(), "hop")),
-        End::Target(ttl) => format!("hop {ttl}"),
-        End::Refused(ttl) => format!("hop {ttl} refuses it"),
+fn why(end: End, path: Option<&ClassPath>) -> String {
+    let hops = path.map_or(&[][..], |path| &path.hops);
+    let answering = hops.iter().rfind(|hop| hop.answered() > 0);
+    match (end, answering.map(|hop| hop.ttl)) {
+        (End::Stopped(_), None) => "stopped before a hop answered".to_owned(),
+        (End::Stopped(_), Some(last)) => format!("stopped behind hop {last}"),
+        (End::Beyond(ttl), Some(last)) if last == ttl => {
+            format!("it is more than {} away", plural(ttl.into(), "hop"))
+        }
+        (End::Beyond(ttl), last) => {
+            let silent = silent_behind(last, hops.first().map_or(1, |hop| hop.ttl));
+            format!("{silent} up to hop {ttl}, the last that was asked")
+        }
+        (End::Silent(before), last) => silent_behind(last, before + 1),
+        (End::Target(ttl), _) => format!("hop {ttl}"),
+        (End::Refused(ttl), _) => format!("hop {ttl} refuses it"),
+    }
+}
+
+/// Behind the last hop that answers, or from the first that was asked on.
+fn silent_behind(last: Option<u8>, first: u8) -> String {
+    match (last, first) {
+        (Some(last), _) => format!("no hop behind hop {last} answers"),
+        (None, 1) => "no hop answers at all".to_owned(),
+        (None, first) => format!("no hop from hop {first} on answers"),
     }
 }
 
@@ -341,11 +361,14 @@ fn goes_round(round: &Round) -> String {
 /// `hop 2 (192.0.2.1)`, where that address is first met: a firewall lets a packet's hop limit run out before it
 /// rejects the packet, and so answers at the next distance, too.
 fn hop_of(class: Dscp, address: IpAddr, ttl: u8, traced: &Traced<'_>) -> String {
-    let mut paths = traced.paths.iter();
-    let path = paths.find(|path| path.class == class);
+    let path = path_of(class, traced);
     let first = path.and_then(|path| path.hops.iter().find(|hop| hop.has(address)));
     let hop = first.map_or(ttl, |hop| hop.ttl);
     format!("hop {hop} ({address})")
+}
+
+fn path_of<'a>(class: Dscp, traced: &'a Traced<'_>) -> Option<&'a ClassPath> {
+    traced.paths.iter().find(|path| path.class == class)
 }
 
 /// Is it the target that answers here?
@@ -513,7 +536,8 @@ fn capital(text: String) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::trace::samples::samples;
+    use crate::trace::samples::{heard_up_to, samples};
+    use std::collections::BTreeMap;
 
     fn verdict(name: &str) -> String {
         let found = samples().into_iter().find(|(known, _)| *known == name);
@@ -590,6 +614,46 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    /// A silent hop at the end says nothing of what is behind it, nor does one that was not asked.
+    #[test]
+    fn silence_is_said_of_hops_that_were_asked() {
+        let said = |first_ttl, max_ttl, heard| {
+            let (trace, address) = heard_up_to(first_ttl, max_ttl, heard);
+            let names = BTreeMap::new();
+            let packets = Packets::Handshakes;
+            let method = Method::TcpConnect;
+            let traced = Traced::new("a", address, method, &packets, &trace, &names);
+            words(&traced).verdict
+        };
+        let not_reached = "be does not reach the target: ";
+        for (asked, why) in [
+            ((1, 5, 5), "it is more than 5 hops away."),
+            (
+                (1, 5, 4),
+                "no hop behind hop 4 answers up to hop 5, the last that was asked.",
+            ),
+            (
+                (2, 4, 0),
+                "no hop from hop 2 on answers up to hop 4, the last that was asked.",
+            ),
+            ((1, 30, 4), "no hop behind hop 4 answers."),
+            ((1, 30, 0), "no hop answers at all."),
+            ((5, 30, 0), "no hop from hop 5 on answers."),
+        ] {
+            let (first_ttl, max_ttl, heard) = asked;
+            let verdict = said(first_ttl, max_ttl, heard);
+            assert_eq!(verdict, not_reached.to_owned() + why, "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_stop_left_unknown_is_not_denied() {
+        assert_eq!(
+            verdict("stopped"),
+            "Whether be and ef reach the target is not known: stopped behind hop 4."
+        );
     }
 
     /// Only of UDP it says that nothing listens.
