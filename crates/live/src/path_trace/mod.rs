@@ -21,6 +21,7 @@ mod wires;
 
 use crate::clocks::{Clocks, RealTime};
 use crate::prober::error::{OpenError, RunError};
+use crate::prober::open::is_too_long;
 use crafted::Crafted;
 use delaylab_kernel::clock;
 use delaylab_kernel::wait::Watched;
@@ -161,14 +162,21 @@ impl Running<'_> {
             traffic_class: class.traffic_class(self.trace.settings().ecn),
             ttl: due.ttl,
         };
-        let sent = self.wires.send(due.class, mark);
-        let sent_at = sent.map_err(|error| self.cannot_send(error))?;
-        self.trace.sent(due.number, sent_at);
+        match self.wires.send(due.class, mark) {
+            Ok(sent_at) => self.trace.sent(due.number, sent_at),
+            Err(error) => match error.raw_os_error() {
+                // The first packet shows whether anything can be sent. What fails later may be of one class, or pass.
+                Some(errno) if due.number > 1 && !is_too_long(&error) => {
+                    self.trace.not_sent(due.number, errno);
+                }
+                _ => return Err(self.cannot_send(error)),
+            },
+        }
         Ok(())
     }
 
     fn cannot_send(&self, source: io::Error) -> RunError {
-        if crate::prober::open::is_too_long(&source) {
+        if is_too_long(&source) {
             let reason = format!(
                 "packets of {} B do not fit the interface, and a path trace sends whole packets. \
                  Use a smaller -s",
@@ -201,5 +209,77 @@ impl Running<'_> {
             self.trace.answered(arrived.number, arrived.answer);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::{MILLISECOND, Nanos};
+    use std::os::fd::BorrowedFd;
+    use wires::Arrived;
+
+    const EPERM: i32 = 1;
+
+    /// Drops packets from this number on, as a firewall of this host does.
+    struct Firewall(u16);
+
+    impl Wires for Firewall {
+        fn packet_size(&self) -> usize {
+            60
+        }
+
+        fn readable(&self) -> Vec<BorrowedFd<'_>> {
+            Vec::new()
+        }
+
+        fn send(&mut self, _: usize, mark: Mark) -> io::Result<Nanos> {
+            match mark.number < self.0 {
+                true => Ok(clock::monotonic()),
+                false => Err(io::Error::from_raw_os_error(EPERM)),
+            }
+        }
+
+        fn receive(&mut self) -> io::Result<Option<Arrived>> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn what_is_known_outlives_a_send_call_that_fails_later() {
+        let tracing = PathTracing {
+            target: "192.0.2.1:80".parse().unwrap(),
+            packets: Packets::Handshakes,
+            interface: None,
+            settings: Settings {
+                classes: vec!["be".parse().unwrap(), "ef".parse().unwrap()],
+                ecn: 0,
+                first_ttl: 1,
+                max_ttl: 2,
+                queries: 1,
+                interval: 0,
+                gap: 0,
+                timeout: MILLISECOND,
+                give_up: 5,
+                at_once: AtOnce::One,
+            },
+            stop: Stop::default(),
+        };
+        let run = |dropped_from| {
+            let target = tracing.target.ip();
+            let trace = PathTrace::new(tracing.settings.clone(), target, clock::monotonic());
+            let mut running = Running {
+                tracing: &tracing,
+                wires: Box::new(Firewall(dropped_from)),
+                clocks: Clocks::new(RealTime::of_kernel()),
+                trace: trace.unwrap(),
+            };
+            running.go(&mut |_| ())?;
+            let packets = running.trace.packets().iter();
+            Ok::<_, RunError>(packets.map(|packet| packet.not_sent).collect::<Vec<_>>())
+        };
+        assert_eq!(run(3).unwrap(), [None, None, Some(EPERM), Some(EPERM)]);
+        assert!(matches!(run(1), Err(RunError::Send { .. })));
     }
 }

@@ -104,6 +104,15 @@ pub enum Finding {
         /// The hops that answer none.
         none: Vec<u8>,
     },
+    /// This host did not send packets of a class.
+    NotSent {
+        /// The class.
+        class: Dscp,
+        /// The error number of the send calls.
+        errno: i32,
+        /// How many.
+        share: Share,
+    },
     /// The path of a class does not come to the target.
     NotReached {
         /// The class.
@@ -158,7 +167,8 @@ pub fn findings(paths: &[ClassPath], interval: Nanos) -> Vec<Finding> {
     let Some((first, others)) = paths.split_first() else {
         return Vec::new();
     };
-    let mut found: Vec<Finding> = paths.iter().filter_map(not_reached).collect();
+    let mut found: Vec<Finding> = paths.iter().flat_map(not_sent).collect();
+    found.extend(paths.iter().filter_map(not_reached));
     found.extend(paths.iter().filter_map(refused));
     found.extend(paths.iter().flat_map(remarked));
     found.extend(paths.iter().flat_map(ecn_changed));
@@ -171,7 +181,23 @@ pub fn findings(paths: &[ClassPath], interval: Nanos) -> Vec<Finding> {
     found
 }
 
+fn not_sent(path: &ClassPath) -> impl Iterator<Item = Finding> + '_ {
+    let not_sent = path.not_sent.iter();
+    not_sent.map(|(&errno, &packets)| Finding::NotSent {
+        class: path.class,
+        errno,
+        share: Share {
+            packets,
+            of: path.due,
+        },
+    })
+}
+
 fn not_reached(path: &ClassPath) -> Option<Finding> {
+    // Nothing was looked for.
+    if !path.is_sent() {
+        return None;
+    }
     let refused = match path.end {
         End::Refused(ttl) => path.hop(ttl).map(std::slice::from_ref).and_then(refuser),
         End::Target(_) => return None,

@@ -18,6 +18,10 @@ pub struct ClassPath {
     pub hops: Vec<Hop>,
     /// How it ends.
     pub end: End,
+    /// Packets that were due, on whatever hop.
+    pub due: u64,
+    /// Those of them that this host did not send, by the error number of the send call.
+    pub not_sent: BTreeMap<i32, u64>,
 }
 
 /// One hop of one class.
@@ -115,12 +119,20 @@ impl ClassPath {
         classes
             .map(|(index, &class)| {
                 let end = trace.end(index);
+                let packets = trace.packets().iter();
+                let packets = packets.filter(|packet| packet.class == index);
+                let mut not_sent = BTreeMap::new();
+                for errno in packets.clone().filter_map(|packet| packet.not_sent) {
+                    *not_sent.entry(errno).or_default() += 1;
+                }
                 let ttls = trace.settings().first_ttl..=end.last_hop();
                 Self {
                     class,
                     traffic_class: class.traffic_class(trace.settings().ecn),
                     hops: ttls.map(|ttl| Hop::new(trace, index, ttl)).collect(),
                     end,
+                    due: packets.count() as u64,
+                    not_sent,
                 }
             })
             .collect()
@@ -170,6 +182,11 @@ impl ClassPath {
         })
     }
 
+    /// Was any packet sent at all?
+    pub fn is_sent(&self) -> bool {
+        self.not_sent.values().sum::<u64>() < self.due
+    }
+
     /// Does it end at the target?
     pub fn reaches_target(&self) -> bool {
         matches!(self.end, End::Target(_))
@@ -195,7 +212,9 @@ impl ClassPath {
 
 impl Hop {
     fn new(trace: &PathTrace, class: usize, ttl: u8) -> Self {
-        let ours = |packet: &&Packet| packet.class == class && packet.ttl == ttl;
+        let ours = |packet: &&Packet| {
+            packet.class == class && packet.ttl == ttl && packet.not_sent.is_none()
+        };
         let mut hop = Self {
             ttl,
             sent: 0,

@@ -243,6 +243,8 @@ pub struct Packet {
     pub answer: Option<Answer>,
     /// Did an answer come after its time-out?
     pub late: bool,
+    /// The error number of its send call; `None`: it was sent.
+    pub not_sent: Option<i32>,
     given_up: bool,
 }
 
@@ -394,6 +396,16 @@ impl PathTrace {
         }
     }
 
+    /// The send call of the packet failed with this error number: nothing is waited for.
+    pub fn not_sent(&mut self, number: u16, errno: i32) {
+        let index = usize::from(number).wrapping_sub(1);
+        if let Some(packet) = self.packets.get_mut(index) {
+            packet.not_sent = Some(errno);
+            self.open.retain(|&open| open != index);
+            self.give_up(index);
+        }
+    }
+
     /// An answer to the packet with this number. Returns whether there was one to answer.
     pub fn answered(&mut self, number: u16, answer: Answer) -> bool {
         let index = usize::from(number).wrapping_sub(1);
@@ -481,10 +493,14 @@ impl PathTrace {
             && self.times_out(index) <= now
         {
             self.open.pop_front();
-            let packet = &mut self.packets[index];
-            packet.given_up = true;
-            self.courses[packet.class].resolved[usize::from(packet.ttl)] = true;
+            self.give_up(index);
         }
+    }
+
+    fn give_up(&mut self, index: usize) {
+        let packet = &mut self.packets[index];
+        packet.given_up = true;
+        self.courses[packet.class].resolved[usize::from(packet.ttl)] = true;
     }
 
     /// The packet that is next, if its hop may be asked now; else when one may. Hops that were asked least
@@ -561,6 +577,7 @@ impl PathTrace {
             sent_at: now,
             answer: None,
             late: false,
+            not_sent: None,
             given_up: false,
         });
         self.open.push_back(index);

@@ -489,6 +489,46 @@ fn a_stop_leaves_unknown_what_was_not_waited_for() {
     assert_eq!(found(&trace), [not_reached]);
 }
 
+/// A firewall of this host drops one class, and a link is down for two packets of the other.
+#[test]
+fn packets_that_this_host_does_not_send_are_none_of_the_path() {
+    const EPERM: i32 = 1;
+    const ENETDOWN: i32 = 100;
+    let mut trace = PathTrace::new(settings(&["be", "ef"]), address(0), 0).unwrap();
+    let mut now = 0;
+    loop {
+        match trace.next(now) {
+            Step::Done => break,
+            Step::Wait(until) => now = until,
+            Step::Send(due) if due.class == 1 => trace.not_sent(due.number, EPERM),
+            Step::Send(due) if due.number <= 2 => {
+                trace.not_sent(due.number, ENETDOWN);
+            }
+            Step::Send(due) => {
+                let router = if due.ttl > 3 { 0 } else { due.ttl };
+                let (_, answer) = answer(router, class("be")).unwrap();
+                assert!(trace.answered(due.number, Answer { at: now, ..answer }));
+            }
+        }
+    }
+    assert_eq!(trace.end(0), End::Target(4));
+    let paths = ClassPath::of_every_class(&trace);
+    assert!(paths[0].is_sent() && !paths[1].is_sent());
+    assert!(paths[0].hops.iter().all(|hop| hop.unanswered() == 0));
+    let not_sent = |class, errno, packets, of| Finding::NotSent {
+        class,
+        errno,
+        share: Share { packets, of },
+    };
+    assert_eq!(
+        found(&trace),
+        [
+            not_sent(class("be"), ENETDOWN, 2, paths[0].due),
+            not_sent(class("ef"), EPERM, paths[1].due, paths[1].due),
+        ]
+    );
+}
+
 #[test]
 fn a_refusal_ends_a_path_of_its_class_alone() {
     let trace = run(settings(&["be", "cs1"]), &mut |sent, ttl, _| {

@@ -214,6 +214,9 @@ pub struct Row<'a> {
     pub round_trip_ns: Option<Nanos>,
     /// Did an answer come after the time-out?
     pub late: bool,
+    /// The error number of its send call, where that failed; left out where it was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
     /// Who answered.
     pub from: Option<String>,
     /// What that said.
@@ -387,6 +390,7 @@ impl Found {
                 ("target-limits", Some(class), Some(*after), None)
             }
             Finding::Limited { .. } => ("limited", None, None, None),
+            Finding::NotSent { class, .. } => ("not-sent", Some(class), None, None),
             Finding::NotReached {
                 class, end, round, ..
             } => {
@@ -424,6 +428,7 @@ impl<'a> Row<'a> {
             t_rx_ns: answer.map(|answer| answer.at),
             round_trip_ns: packet.round_trip(),
             late: packet.late,
+            errno: packet.not_sent,
             from: answer.map(|answer| answer.from.to_string()),
             said: answer.map(|answer| name(answer.said)),
             seen_dscp: seen_marks.map(|(dscp, _)| dscp.code_point()),

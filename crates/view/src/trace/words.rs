@@ -32,6 +32,7 @@ pub fn words(traced: &Traced<'_>) -> Words {
             Finding::Limited { .. } | Finding::Spread { .. } | Finding::Ignored { .. } => {
                 notes.push(text + ".");
             }
+            Finding::NotSent { share, .. } if share.packets < share.of => notes.push(text + "."),
             _ => told.push(text),
         }
     }
@@ -83,6 +84,7 @@ const fn class_of(finding: &Finding) -> Option<Dscp> {
         | Finding::Spread { class, .. }
         | Finding::Lost { class, .. }
         | Finding::TargetLimits { class, .. }
+        | Finding::NotSent { class, .. }
         | Finding::NotReached { class, .. }
         | Finding::Refused { class, .. }
         | Finding::Distance { class, .. } => Some(*class),
@@ -105,6 +107,7 @@ fn put_class(finding: &mut Finding, other: Dscp) {
         | Finding::Spread { class, .. }
         | Finding::Lost { class, .. }
         | Finding::TargetLimits { class, .. }
+        | Finding::NotSent { class, .. }
         | Finding::NotReached { class, .. }
         | Finding::Refused { class, .. }
         | Finding::Distance { class, .. } => *class = other,
@@ -194,6 +197,14 @@ fn sentence(classes: &[Dscp], finding: &Finding, traced: &Traced<'_>) -> String 
             )
         }
         Finding::Limited { some, none } => limited(some, none),
+        Finding::NotSent { errno, share, .. } => {
+            let error = std::io::Error::from_raw_os_error(*errno);
+            let some = match share.packets == share.of {
+                true => "sends no packet".to_owned(),
+                false => format!("does not send {}", percent(*share)),
+            };
+            format!("this host {some} of {who}: {error}")
+        }
         Finding::NotReached {
             class,
             end,
@@ -397,7 +408,7 @@ fn refused_as(said: Said) -> String {
 /// What the classes have in common, where nothing speaks against it.
 fn what_holds(traced: &Traced<'_>) -> Vec<String> {
     let found = |test: fn(&Finding) -> bool| traced.findings.iter().any(test);
-    if found(|finding| matches!(finding, Finding::NotReached { .. })) {
+    if !traced.is_reached() {
         return Vec::new();
     }
     let parts = found(|finding| matches!(finding, Finding::Parts { .. }));
@@ -594,6 +605,29 @@ mod tests {
             "be does not reach the target: hop 3 (10.9.0.3) says that there is no route; \
              ef does not reach the target: hop 3 (10.9.0.13) says that it is prohibited."
         );
+    }
+
+    #[test]
+    fn packets_that_were_not_sent_are_said_with_the_reason() {
+        let (_, sample) = samples().remove(0);
+        for (packets, said) in [
+            (
+                30,
+                "this host sends no packet of ef: Operation not permitted",
+            ),
+            (
+                3,
+                "this host does not send 10 % (3 of 30) of ef: Operation not permitted",
+            ),
+        ] {
+            let not_sent = Finding::NotSent {
+                class: "ef".parse().unwrap(),
+                errno: 1,
+                share: Share { packets, of: 30 },
+            };
+            let text = one(&not_sent, &sample.traced());
+            assert!(text.starts_with(said), "{text}");
+        }
     }
 
     #[test]
