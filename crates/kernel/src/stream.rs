@@ -56,7 +56,7 @@ impl StreamSocket {
         }
     }
 
-    /// The same where something may be unacknowledged. Ids are byte offsets from so many bytes before this call.
+    /// The same where something may be unacknowledged. Returns how many bytes before this call ids begin to count.
     pub fn set_stamping_behind_others(&self, flags: Flags) -> io::Result<u32> {
         match stamping::set(self, flags) {
             Err(error) if is_unknown(&error) => {

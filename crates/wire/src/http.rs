@@ -269,7 +269,7 @@ impl Reader {
         let mut fields = [const { MaybeUninit::uninit() }; MOST_FIELDS];
         let mut reply = httparse::Response::new(&mut []);
         let mut config = httparse::ParserConfig::default();
-        // A field may go on in the next line, and is to be read (RFC 9112 §5.2).
+        // A field may continue on the next line, and is to be read (RFC 9112 §5.2).
         config.allow_obsolete_multiline_headers_in_responses(true);
         match config.parse_response_with_uninit_headers(&mut reply, head, &mut fields) {
             Ok(httparse::Status::Complete(length)) => {

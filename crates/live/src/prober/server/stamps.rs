@@ -41,7 +41,7 @@ impl RequestStamps {
         self.sent = self.sent.wrapping_add(bytes as u32);
     }
 
-    /// Stamps count bytes from here on, or from so many before.
+    /// Stamps count bytes from here on, `before` of which are sent already.
     pub fn restart(&mut self, before: u32) {
         *self = Self {
             sent: before,
