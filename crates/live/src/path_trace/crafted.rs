@@ -5,7 +5,7 @@
 //! used keeps our port from others.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires};
+use super::wires::{Arrival, Arrived, Wires, bind_to_interface, connected};
 use crate::prober::error::OpenError;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, Received, SendOptions};
 use delaylab_kernel::privilege::{self, Capability};
@@ -253,28 +253,13 @@ impl Opening<'_> {
         self.tracing.target.is_ipv6()
     }
 
-    fn bind_to_interface(&self, socket: &impl AsFd) -> Result<(), OpenError> {
-        let Some(name) = &self.tracing.interface else {
-            return Ok(());
-        };
-        let bound = options::bind_to_interface(socket, name);
-        bound.map_err(|source| OpenError::Interface {
-            name: name.clone(),
-            source,
-        })
-    }
-
     /// The socket that keeps our udp port, and by which the kernel says from which address we send.
     fn udp(&self) -> Result<(DatagramSocket, SocketAddr), OpenError> {
-        let socket = DatagramSocket::open(Kind::Udp, self.v6()).map_err(self.failed("open"))?;
-        self.bind_to_interface(&socket)?;
         let mut target = self.tracing.target;
         if self.method != Method::Udp {
             target.set_port(ANY_PORT);
         }
-        socket
-            .connect(target)
-            .map_err(|source| OpenError::NoRoute { target, source })?;
+        let socket = connected(self.tracing, target, self.failed("open"))?;
         options::receive_marks(&socket, self.v6()).map_err(self.failed("receive marks"))?;
         let _ = socket.set_stamping(Flags::reflector());
         let local = socket.local_address().map_err(self.failed("address"))?;
@@ -306,7 +291,7 @@ impl Opening<'_> {
             DatagramSocket::open(kind, self.v6())
         });
         let socket = opened.map_err(self.failed("open"))?;
-        self.bind_to_interface(&socket)?;
+        bind_to_interface(self.tracing, &socket)?;
         Ok(socket)
     }
 

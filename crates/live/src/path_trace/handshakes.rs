@@ -7,11 +7,10 @@
 //! time: one handshake is under way in all.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires, icmp_error};
+use super::wires::{Arrival, Arrived, Wires, connected, icmp_error};
 use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::clock;
-use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::poller::Poller;
 use delaylab_kernel::socket_options as options;
@@ -149,14 +148,7 @@ impl Handshakes {
 fn this_address(tracing: &PathTracing) -> Result<SocketAddr, OpenError> {
     let target = tracing.target;
     let no_route = |source| OpenError::NoRoute { target, source };
-    let socket = DatagramSocket::open(Kind::Udp, target.is_ipv6()).map_err(no_route)?;
-    if let Some(name) = &tracing.interface {
-        options::bind_to_interface(&socket, name).map_err(|source| OpenError::Interface {
-            name: name.clone(),
-            source,
-        })?;
-    }
-    socket.connect(target).map_err(no_route)?;
+    let socket = connected(tracing, target, no_route)?;
     socket.local_address().map_err(no_route)
 }
 

@@ -5,11 +5,11 @@
 //! may quote no more than the UDP header, which is the same in all of them.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires, icmp_error};
+use super::wires::{Arrival, Arrived, Wires, connected, icmp_error};
 use crate::prober::dns::first_number;
 use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::Ancillary;
-use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind};
+use delaylab_kernel::datagram::{Blocking, DatagramSocket};
 use delaylab_kernel::error_queue::ErrorQueue;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::{clock, random, socket_options as options};
@@ -59,16 +59,7 @@ impl Questions {
         };
         let target = tracing.target;
         let v6 = target.is_ipv6();
-        let socket = DatagramSocket::open(Kind::Udp, v6).map_err(failed("open"))?;
-        if let Some(name) = &tracing.interface {
-            options::bind_to_interface(&socket, name).map_err(|source| OpenError::Interface {
-                name: name.clone(),
-                source,
-            })?;
-        }
-        socket
-            .connect(target)
-            .map_err(|source| OpenError::NoRoute { target, source })?;
+        let socket = connected(tracing, target, failed("open"))?;
         options::receive_marks(&socket, v6).map_err(failed("receive marks"))?;
         options::receive_errors(&socket, v6, true).map_err(failed("receive errors"))?;
         // Without the kernel's stamps the reader's clock has to do.

@@ -1,13 +1,17 @@
 //! What a path trace asks of the sockets that its packets leave by, whatever they are.
 
+use super::PathTracing;
+use crate::prober::error::OpenError;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
+use delaylab_kernel::datagram::{DatagramSocket, Kind};
+use delaylab_kernel::socket_options as options;
 use delaylab_model::Nanos;
 use delaylab_traffic::path_trace::{Answer, Said};
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::path_probe::Mark;
 use std::io;
-use std::net::IpAddr;
-use std::os::fd::BorrowedFd;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Sockets that packets of a path trace leave by, and that their answers arrive by.
 pub(super) trait Wires {
@@ -95,6 +99,34 @@ pub(super) fn icmp_error(beside: &Ancillary) -> Option<(IpAddr, Said)> {
         }
         _ => None,
     }
+}
+
+/// A UDP socket that is connected to this address, by the interface that was asked for.
+pub(super) fn connected(
+    tracing: &PathTracing,
+    target: SocketAddr,
+    failed: impl FnOnce(io::Error) -> OpenError,
+) -> Result<DatagramSocket, OpenError> {
+    let socket = DatagramSocket::open(Kind::Udp, target.is_ipv6()).map_err(failed)?;
+    bind_to_interface(tracing, &socket)?;
+    let connected = socket.connect(target);
+    connected.map_err(|source| OpenError::NoRoute { target, source })?;
+    Ok(socket)
+}
+
+/// Where one was asked for.
+pub(super) fn bind_to_interface(
+    tracing: &PathTracing,
+    socket: &impl AsFd,
+) -> Result<(), OpenError> {
+    let Some(name) = &tracing.interface else {
+        return Ok(());
+    };
+    let bound = options::bind_to_interface(socket, name);
+    bound.map_err(|source| OpenError::Interface {
+        name: name.clone(),
+        source,
+    })
 }
 
 #[cfg(test)]
