@@ -163,12 +163,46 @@ fn htb(
     for code in 0..64 {
         let queue = queue_of(path, Dscp::new(code).unwrap_or_default());
         if queue != 2 {
-            let (class, field) = (10 * (queue + 1), code << 2);
-            words.push(format!(
-                "filter add dev {interface} parent 1: protocol ip prio 1 u32 match ip dsfield \
-                 {field:#04x} 0xfc flowid 1:{class}"
-            ));
+            let class = 10 * (queue + 1);
+            let to_class = |filter: String| {
+                format!("filter add dev {interface} parent 1: {filter} flowid 1:{class}")
+            };
+            words.extend(filters_of(code).map(to_class));
         }
     }
     words
+}
+
+/// What matches the packets of a code point. A protocol has filters of its own; of a frame with a tag it is the tag's, and
+/// which IP is behind it the version says.
+fn filters_of(code: u8) -> [String; 4] {
+    let v4 = format!("match ip dsfield {:#04x} 0xfc", code << 2);
+    // Version, traffic class and flow label, of 4, 8 and 20 bits.
+    let v6 = format!(
+        "match u16 {:#06x} 0xffc0 at 0",
+        0x6000 | u16::from(code) << 6
+    );
+    [
+        format!("protocol ip prio 1 u32 {v4}"),
+        format!("protocol ipv6 prio 2 u32 {v6}"),
+        format!("protocol 802.1Q prio 3 u32 match u8 0x40 0xf0 at 0 {v4}"),
+        format!("protocol 802.1Q prio 3 u32 {v6}"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EF is 46: of IPv4 the second byte is 0xb8, of IPv6 the first two are 0x6b and 0x80.
+    #[test]
+    fn a_class_is_told_of_both_families_with_and_without_a_tag() {
+        let expected = [
+            "protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc",
+            "protocol ipv6 prio 2 u32 match u16 0x6b80 0xffc0 at 0",
+            "protocol 802.1Q prio 3 u32 match u8 0x40 0xf0 at 0 match ip dsfield 0xb8 0xfc",
+            "protocol 802.1Q prio 3 u32 match u16 0x6b80 0xffc0 at 0",
+        ];
+        assert_eq!(filters_of(46), expected);
+    }
 }
