@@ -148,7 +148,7 @@ impl<E: EventSet> Engine<E> {
         self.switches[switch as usize].waiting = waiting;
     }
 
-    /// What waits in a switch is gone, and so is what its queues remember; what has left is on its way.
+    /// What waits in a switch is gone, and so is what its queues and rates remember; what has left is on its way.
     pub(super) fn reset(&mut self, switch: u32) {
         self.set(Event::Reset(switch), None);
         for (port, egress) in self.switches[switch as usize]
@@ -172,6 +172,10 @@ impl<E: EventSet> Engine<E> {
         let node = &mut self.switches[switch as usize];
         if let Some(fresh) = node.fresh.take() {
             node.switch = *fresh;
+        }
+        let up = node.reset.map_or(self.now, |(_, up)| up);
+        for rate in &mut node.rates {
+            rate.restart(up);
         }
     }
 

@@ -42,6 +42,11 @@ impl Eprca {
         }
     }
 
+    /// Forgets what it saw.
+    pub(super) const fn restart(&mut self) {
+        self.mean = None;
+    }
+
     /// MACR, the mean allowed cell rate; None before the first RM cell.
     pub const fn mean(&self) -> Option<f64> {
         self.mean
@@ -72,6 +77,14 @@ impl Eprca {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_restarted_has_no_mean() {
+        let mut eprca = Eprca::new(Bound::items(10), Bound::items(20));
+        eprca.forward_rm(100.0);
+        eprca.restart();
+        assert_eq!(eprca.mean(), None);
+    }
 
     const fn cells(items: u64) -> Backlog {
         Backlog {

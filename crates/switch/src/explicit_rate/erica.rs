@@ -86,6 +86,14 @@ impl Erica {
         }
     }
 
+    /// Forgets what it saw: its first interval begins at this time.
+    pub(super) fn restart(&mut self, at: Picos) {
+        self.channels.clear();
+        (self.number, self.start) = (1, at);
+        (self.cells, self.active) = (0, 0);
+        self.measured = None;
+    }
+
     /// The averaging interval of a line of `capacity` cells a second that so many channels use, where none is given.
     pub fn interval_for(capacity: f64, channels: u64) -> Picos {
         cell_times(capacity, CELLS_OF_EACH.saturating_mul(channels)).max(SHORTEST)
@@ -185,6 +193,21 @@ mod tests {
                 erica.cell(start + MILLISECOND / 2, flow);
             }
         }
+    }
+
+    /// Nothing that it told or measured is left, and the time that it was down is no interval without load.
+    #[test]
+    fn what_was_restarted_measures_anew() {
+        let mut erica = Erica::new(1e5, 0.9, MILLISECOND, 2);
+        send(&mut erica, 0, [150, 30]);
+        erica.forward_rm(0, 0, 1.5e5);
+        assert_eq!(erica.backward_rm(MILLISECOND, 0, 2e5), 7.5e4);
+        erica.restart(9 * MILLISECOND);
+        send(&mut erica, 9 * MILLISECOND, [60, 30]);
+        assert_eq!(erica.load(), None);
+        assert_eq!(erica.backward_rm(9 * MILLISECOND, 0, 2e5), 4.5e4);
+        erica.forward_rm(9 * MILLISECOND, 0, 6e4);
+        assert_eq!(erica.backward_rm(10 * MILLISECOND, 0, 2e5), 6e4);
     }
 
     #[test]

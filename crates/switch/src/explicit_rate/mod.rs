@@ -26,6 +26,14 @@ pub enum ExplicitRate {
 }
 
 impl ExplicitRate {
+    /// Forgets what it saw: what it measures begins at this time.
+    pub fn restart(&mut self, at: Picos) {
+        match self {
+            Self::Eprca(eprca) => eprca.restart(),
+            Self::Erica(erica) => erica.restart(at),
+        }
+    }
+
     /// A cell of a flow arrived for the port.
     #[inline]
     pub fn cell(&mut self, now: Picos, flow: u32) {

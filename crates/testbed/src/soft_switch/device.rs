@@ -153,6 +153,7 @@ pub struct Device {
     next_number: u64,
     flows: HashMap<FlowKey, u32>,
     hosts: HashMap<IpAddr, u32>,
+    seed: u64,
     random: SplitMix,
     now: Picos,
     /// From when on it is traced.
@@ -182,6 +183,7 @@ impl Device {
             next_number: 0,
             flows: HashMap::new(),
             hosts: HashMap::new(),
+            seed,
             random: SplitMix::new(seed),
             now: 0,
             traced_from: 0,
@@ -328,7 +330,7 @@ impl Device {
         self.now = self.now.max(now);
     }
 
-    /// What waits and what is being sent is gone; what propagates arrives.
+    /// What waits and what is being sent is gone, and so is what its queues remember; what propagates arrives.
     fn reset(&mut self, up_at: Picos) {
         self.up_at = up_at;
         // No line is busy any more, and no transmission will end.
@@ -348,6 +350,10 @@ impl Device {
             self.account(egress);
             self.trace(at);
         }
+        self.switch = Switch::new(&self.settings.queues, self.ports.len(), self.seed);
+        // The new one knows no flow and no host.
+        self.flows.clear();
+        self.hosts.clear();
     }
 
     fn arrives(&mut self, egress: u16, mut frame: Frame, due: &mut DeviceOutput) {

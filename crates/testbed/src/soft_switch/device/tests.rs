@@ -133,6 +133,39 @@ fn after_a_short_reset_the_line_begins_anew() {
     assert_eq!(left, first + 2 * second);
 }
 
+/// PIE's probability is that of the overload before: what comes after a reset meets none of it.
+#[test]
+fn a_queue_does_not_remember_what_was_before_a_reset() {
+    let pie = |section: &mut path::Switch| section.discipline = Some(path::Discipline::Pie);
+    let mut device = Device::new(settings(3, pie), 1);
+    let mut probes = watching();
+    let gap = on_the_line(1000);
+    let mut offer = |device: &mut Device, from: Picos, frames: u32, senders: u8| {
+        for seq in 0..frames {
+            for sender in 0..senders {
+                let at = from + Picos::from(seq) * gap;
+                let to = packet(sender, 2, seq, 1000);
+                device.receive(at, sender.into(), &to, &mut probes);
+                device.advance(at, &mut DeviceOutput::default());
+            }
+        }
+    };
+    offer(&mut device, 0, 1000, 2);
+    let reset = 1000 * gap;
+    device.at(reset, Event::Resets(reset + MICRO));
+    device.advance(reset + 2 * MICRO, &mut DeviceOutput::default());
+    let early = |device: &Device| {
+        let dropped = device.counts.dropped.iter();
+        let by_pie = dropped.filter(|((_, cause), _)| *cause == Cause::Pie);
+        by_pie.map(|(_, count)| *count).sum::<u64>()
+    };
+    let before = early(&device);
+    assert!(before > 0);
+    offer(&mut device, reset + 2 * MICRO, 300, 1);
+    finish(&mut device, &mut DeviceOutput::default());
+    assert_eq!(early(&device), before);
+}
+
 #[test]
 fn a_line_that_a_reset_has_cleared_is_idle() {
     let mut device = Device::new(settings(2, |_| ()), 1);
