@@ -410,6 +410,13 @@ fn cases() -> Vec<(Trial, &'static str, &'static str)> {
         ),
         (
             of_path(
+                "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nframing = \"aal5\"\nabr = \"tm-4.0\"\nswitch = { discipline = \"efci\", packet_discard = \"early\" }",
+            ),
+            "path.switch.packet_discard",
+            "of an unlimited buffer no cell is lost",
+        ),
+        (
+            of_path(
                 "topology = \"pairs-on-a-trunk\"\nrate = \"10Mbit/s\"\nswitch = { reset = { at = \"1h\", lasts = \"1s\" } }",
             ),
             "path.switch.reset",

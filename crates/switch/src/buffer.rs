@@ -72,11 +72,24 @@ impl Bound {
         held.items >= self.items || held.bytes >= self.bytes
     }
 
+    /// Is this share of it held, or more? Of what is not limited, never.
+    pub fn filled(&self, share: Share, held: Backlog) -> bool {
+        let limited = [(self.items, held.items), (self.bytes, held.bytes)];
+        let limited = limited.into_iter().filter(|(bound, _)| *bound < u64::MAX);
+        limited
+            .into_iter()
+            .any(|(bound, held)| scaled(held, Share::WHOLE) >= scaled(bound, share))
+    }
+
     /// Is more held?
     #[inline]
     pub const fn exceeded(&self, held: Backlog) -> bool {
         held.items > self.items || held.bytes > self.bytes
     }
+}
+
+const fn scaled(count: u64, share: Share) -> u128 {
+    count as u128 * share.0 as u128
 }
 
 /// A buffer as configured.
@@ -148,12 +161,19 @@ impl Buffer {
         let held = self.held_for(item, port);
         self.memory.size.has_room(held, item.bytes())
             && !self.memory.share.reached(port)
-            && self.below_dynamic_threshold(port)
+            && self.below_dynamic_threshold(Share::WHOLE, port)
+    }
+
+    /// Is this share of what [`Buffer::admits`] would leave to the port held, or more?
+    pub fn is_filled<T: Item>(&self, share: Share, item: &T, port: Backlog) -> bool {
+        self.memory.size.filled(share, self.held_for(item, port))
+            || self.memory.share.filled(share, port)
+            || !self.below_dynamic_threshold(share, port)
     }
 
     /// What is held of the buffer that the item would be put into.
     #[inline]
-    pub fn held_for<T: Item>(&self, item: &T, port: Backlog) -> Backlog {
+    fn held_for<T: Item>(&self, item: &T, port: Backlog) -> Backlog {
         match self.memory.owner {
             Owner::Shared { .. } => self.total,
             Owner::Input => self.input(item.ingress()),
@@ -167,22 +187,25 @@ impl Buffer {
     }
 
     #[inline]
-    fn below_dynamic_threshold(&self, port: Backlog) -> bool {
+    fn below_dynamic_threshold(&self, share: Share, port: Backlog) -> bool {
         match self.memory.owner {
-            Owner::Shared { alpha: Some(alpha) } => self.below(alpha, port),
+            Owner::Shared { alpha: Some(alpha) } => {
+                let part = scaled(alpha.0, share) / u128::from(Share::WHOLE.0);
+                self.below(part, port)
+            }
             _ => true,
         }
     }
 
-    /// q < α·(B − Q), in the unit of B.
-    fn below(&self, alpha: Share, port: Backlog) -> bool {
+    /// q < α·(B − Q), in the unit of B; α in parts of [`Share::WHOLE`].
+    fn below(&self, alpha: u128, port: Backlog) -> bool {
         let size = self.memory.size;
         let (held, free) = if size.items == u64::MAX {
             (port.bytes, size.bytes - self.total.bytes)
         } else {
             (port.items, size.items - self.total.items)
         };
-        u128::from(held) * u128::from(Share::WHOLE.0) < u128::from(alpha.0) * u128::from(free)
+        scaled(held, Share::WHOLE) < alpha * u128::from(free)
     }
 
     /// The item was put into a queue.

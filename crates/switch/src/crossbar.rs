@@ -102,9 +102,11 @@ impl<T: Item> Crossbar<T> {
         drops: &mut Vec<Dropped<T>>,
     ) {
         let (flow, pdu) = (item.flow(), item.pdu());
-        let held = self.buffer.held_for(&item, Backlog::default());
+        let from = self.discard.as_ref().and_then(|discard| discard.early);
+        let of_buffer = |from| self.buffer.is_filled(from, &item, Backlog::default());
+        let is_filled = from.is_some_and(of_buffer);
         let discard = self.discard.as_mut();
-        if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, held)) {
+        if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, is_filled)) {
             return drops.push(Dropped { item, cause });
         }
         if !self.buffer.admits(&item, Backlog::default()) {

@@ -11,9 +11,9 @@
 //! Validation: both by hand; under overload by five flows, EPD with room for a PDU a flow above its
 //! threshold passes whole PDUs only, and PPD never a cell between a lost one and the last.
 
-use crate::buffer::Bound;
 use crate::growing;
-use crate::item::{Backlog, Cause, Pdu};
+use crate::item::{Cause, Pdu};
+use delaylab_model::quantity::Share;
 
 /// What is dropped besides cells that do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,10 +23,10 @@ pub enum Discard {
     Cells,
     /// The rest of a PDU that lost a cell.
     Partial,
-    /// That, and whole PDUs that begin while so much or more of the buffer is held.
+    /// That, and whole PDUs that begin while so much or more is held of what the port may hold.
     Early {
         /// From where on.
-        from: Bound,
+        from: Share,
     },
 }
 
@@ -46,7 +46,8 @@ enum State {
 /// Where each flow of an output port is in its PDUs.
 #[derive(Debug, Clone)]
 pub(crate) struct Discarder {
-    early: Bound,
+    /// From where on PDUs are refused; `None`: never.
+    pub(crate) early: Option<Share>,
     flows: Vec<State>,
 }
 
@@ -55,8 +56,8 @@ impl Discarder {
     pub(crate) fn new(discard: Discard) -> Option<Self> {
         let early = match discard {
             Discard::Cells => return None,
-            Discard::Partial => Bound::UNLIMITED,
-            Discard::Early { from } => from,
+            Discard::Partial => None,
+            Discard::Early { from } => Some(from),
         };
         Some(Self {
             early,
@@ -64,15 +65,14 @@ impl Discarder {
         })
     }
 
-    /// A cell arrives while `held` of the buffer is taken. Why it must be dropped, if it must.
-    pub(crate) fn arrives(&mut self, flow: u32, pdu: Pdu, held: Backlog) -> Option<Cause> {
+    /// A cell arrives while the buffer is filled so far that PDUs are refused, or not. Why it must be dropped, if it must.
+    pub(crate) fn arrives(&mut self, flow: u32, pdu: Pdu, is_filled: bool) -> Option<Cause> {
         if pdu == Pdu::Apart {
             return None;
         }
-        let full = self.early.reached(held);
         let state = self.state(flow);
         let (next, verdict) = match *state {
-            State::Between if full => (State::Refused, Some(Cause::EarlyPacketDiscard)),
+            State::Between if is_filled => (State::Refused, Some(Cause::EarlyPacketDiscard)),
             State::Refused => (State::Refused, Some(Cause::EarlyPacketDiscard)),
             State::Broken if pdu == Pdu::Part => (State::Broken, Some(Cause::PartialPacketDiscard)),
             _ => (State::Within, None),
@@ -101,16 +101,11 @@ impl Discarder {
 mod tests {
     use super::*;
 
-    const EMPTY: Backlog = Backlog { items: 0, bytes: 0 };
-    const FULL: Backlog = Backlog {
-        items: 10,
-        bytes: 530,
-    };
+    const EMPTY: bool = false;
+    const FULL: bool = true;
 
     fn early() -> Option<Discarder> {
-        Discarder::new(Discard::Early {
-            from: Bound::items(10),
-        })
+        Discarder::new(Discard::Early { from: Share::WHOLE })
     }
 
     #[test]
@@ -135,7 +130,7 @@ mod tests {
         let Some(mut flows) = Discarder::new(Discard::Partial) else {
             panic!("something to remember")
         };
-        assert_eq!(flows.arrives(7, Pdu::Part, FULL), None);
+        assert_eq!(flows.arrives(7, Pdu::Part, EMPTY), None);
         flows.lost(7, Pdu::Part);
         let rest = flows.arrives(7, Pdu::Part, EMPTY);
         assert_eq!(rest, Some(Cause::PartialPacketDiscard));

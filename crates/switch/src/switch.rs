@@ -20,6 +20,7 @@ use crate::item::{Backlog, Cause, Dropped, Item, Length};
 use crate::settings::{Kind, Settings};
 use crate::token_bucket::{Shaper, TokenBucket};
 use delaylab_model::Picos;
+use delaylab_model::quantity::Share;
 use delaylab_stats::random::SplitMix;
 
 /// The whole device.
@@ -494,6 +495,16 @@ impl<T: Item> Port<T> {
         }
     }
 
+    /// Is this share of what it may hold held, or more?
+    fn is_filled(&mut self, buffer: &Buffer, share: Share, item: &T) -> bool {
+        let counted = self.counted(item);
+        let of_queue = |queues: &mut Box<ClassQueues>| {
+            let held = *queues.held(item);
+            queues.most.filled(share, held)
+        };
+        buffer.is_filled(share, &counted, self.held) || self.queues.as_mut().is_some_and(of_queue)
+    }
+
     /// The same with early or partial packet discard.
     fn offer_whole(
         &mut self,
@@ -503,9 +514,10 @@ impl<T: Item> Port<T> {
         drops: &mut Vec<Dropped<T>>,
     ) {
         let (flow, pdu) = (item.flow(), item.pdu());
-        let held = buffer.held_for(&self.counted(&item), self.held);
+        let from = self.discard().and_then(|discard| discard.early);
+        let is_filled = from.is_some_and(|from| self.is_filled(buffer, from, &item));
         let discard = self.discard();
-        if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, held)) {
+        if let Some(cause) = discard.and_then(|discard| discard.arrives(flow, pdu, is_filled)) {
             drops.push(Dropped { item, cause });
             return;
         }

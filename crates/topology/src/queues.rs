@@ -3,8 +3,8 @@
 use crate::classes::QUEUES;
 use crate::framing::{in_cells, wire};
 use delaylab_model::path::{Framing, PacketDiscard, Path, Switch as SwitchSection};
+use delaylab_model::quantity::Share;
 use delaylab_model::refusal::{Refusal, refuse};
-use delaylab_switch::buffer::Bound;
 use delaylab_switch::discard::Discard;
 use delaylab_switch::{Counts, Settings};
 use delaylab_traffic::abr::Parameters;
@@ -51,8 +51,13 @@ pub fn switch_settings(
              behind them: leave it out",
         );
     }
-    let discard = packet_discard(discard, &settings);
-    let settings = settings.with_discard(discard);
+    if discard != PacketDiscard::None && settings.never_drops() {
+        return refuse(
+            "path.switch.packet_discard",
+            "of an unlimited buffer no cell is lost: limit `buffer`, or leave it out",
+        );
+    }
+    let settings = settings.with_discard(packet_discard(discard));
     let Some(abr) = &path.abr else {
         return Ok(settings);
     };
@@ -61,21 +66,14 @@ pub fn switch_settings(
     Ok(settings.with_mark(parameters.mark))
 }
 
-/// Early packet discard begins at four fifths of the buffer (Romanow and Floyd 1995 leave it open).
-fn packet_discard(how: PacketDiscard, settings: &Settings) -> Discard {
-    let most = |bound: u64| match bound {
-        u64::MAX => u64::MAX,
-        bound => bound - bound / 5,
-    };
+/// Early packet discard begins at four fifths of what a port may hold (Romanow and Floyd 1995 leave it open).
+const EARLY_FROM: Share = Share(Share::WHOLE.0 / 5 * 4);
+
+const fn packet_discard(how: PacketDiscard) -> Discard {
     match how {
         PacketDiscard::None => Discard::Cells,
         PacketDiscard::Partial => Discard::Partial,
-        PacketDiscard::Early => Discard::Early {
-            from: Bound {
-                items: most(settings.memory.size.items),
-                bytes: most(settings.memory.size.bytes),
-            },
-        },
+        PacketDiscard::Early => Discard::Early { from: EARLY_FROM },
     }
 }
 

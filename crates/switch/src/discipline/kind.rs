@@ -57,6 +57,11 @@ impl Kind {
         )
     }
 
+    /// May it drop what arrives although it fits?
+    pub const fn drops_at_arrival(&self) -> bool {
+        matches!(self, Self::Red(_) | Self::Pie(_))
+    }
+
     /// May it mark what it forwards?
     pub const fn marks(&self) -> bool {
         match self {

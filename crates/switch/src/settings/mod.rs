@@ -108,6 +108,15 @@ impl Settings {
         self
     }
 
+    /// Does it lose nothing, whatever arrives?
+    pub fn never_drops(&self) -> bool {
+        let limits = [self.memory.size, self.memory.share, self.queue_share];
+        limits == [Bound::UNLIMITED; 3]
+            && self.policer.is_none()
+            && !self.kind.drops_at_arrival()
+            && !self.kind.drops_at_departure()
+    }
+
     /// The same, with early or partial packet discard.
     #[must_use]
     pub const fn with_discard(mut self, discard: Discard) -> Self {

@@ -280,7 +280,8 @@ proptest! {
     #[test]
     fn also_with_whole_pdus_dropped(steps in steps()) {
         for kind in kinds() {
-            for discard in [Discard::Partial, Discard::Early { from: Bound::items(6) }] {
+            let from = Share(Share::WHOLE.0 / 2);
+            for discard in [Discard::Partial, Discard::Early { from }] {
                 let memory = Memory::of_each_output(Bound::items(12));
                 let kind = kind.clone();
                 let queue_share = Bound::UNLIMITED;

@@ -4,6 +4,8 @@ use super::*;
 use crate::buffer::{Bound, Memory};
 use crate::discard::Discard;
 use crate::settings::Kind;
+use delaylab_model::path::{Discipline, Pool};
+use delaylab_model::quantity::{Limit, Share};
 use std::collections::BTreeMap;
 
 /// Cells of PDUs of 4 on several flows in turn, twice as many as the port can send; what comes out of
@@ -63,7 +65,7 @@ fn early_discard_passes_whole_pdus_only_where_cell_by_cell_few_survive() {
     // Room above the threshold for the rest of a PDU of each flow.
     let early = overload(
         Discard::Early {
-            from: Bound::items(20),
+            from: Share(Share::WHOLE.0 / 2),
         },
         40,
     );
@@ -75,6 +77,49 @@ fn early_discard_passes_whole_pdus_only_where_cell_by_cell_few_survive() {
     assert_eq!(part, 0);
     assert!(whole > 400, "{whole}"); // of 2000 cells that leave, 500 PDUs at most
     assert!(sum(&cells).1 > 100, "{:?}", sum(&cells));
+}
+
+/// Of whatever limits a port first: its buffer, its share of it, what is left of a shared one, or a class queue's part.
+#[test]
+fn early_discard_begins_below_what_a_port_may_hold() {
+    let half = Share(Share::WHOLE.0 / 2);
+    let limits: [fn(&mut path::Switch, Share); 5] = [
+        |_, _| (),
+        |switch, half| switch.threshold = Some(Limit::Share(half)),
+        |switch, half| {
+            (switch.pool, switch.threshold) = (Some(Pool::Shared), Some(Limit::Share(half)))
+        },
+        |switch, _| switch.alpha = Some(Share::WHOLE),
+        |switch, half| {
+            switch.discipline = Some(Discipline::Priority);
+            switch.queue_buffer = Some(Limit::Share(half));
+        },
+    ];
+    // Four fifths, rounded up to PDUs of four cells.
+    for (limit, first) in limits.into_iter().zip([800, 400, 400, 448, 400]) {
+        let settings = cells(|switch| {
+            switch.buffer = Some(Limit::Cells(1_000));
+            limit(switch, half);
+        });
+        let from = Share(Share::WHOLE.0 / 5 * 4);
+        let settings = settings.with_discard(Discard::Early { from });
+        let mut switch = Switch::new(&settings, 1, 1);
+        let mut drops = Vec::new();
+        for place in 0..1_000 {
+            let pdu = if place % 4 == 3 { Pdu::End } else { Pdu::Part };
+            let cell = Thing {
+                pdu,
+                ..Thing::cell(1)
+            };
+            switch.enqueue(0, 0, cell, &mut drops);
+        }
+        assert_eq!(switch.backlog(0).items, first);
+        assert!(
+            drops
+                .iter()
+                .all(|drop| drop.cause == Cause::EarlyPacketDiscard)
+        );
+    }
 }
 
 #[test]
