@@ -95,7 +95,7 @@ impl Parameters {
     }
 
     /// What a file says, checked. `line_rate` is the link's in bit/s and caps PCR; an ICR or MCR that
-    /// the file leaves to the preset gives way to PCR.
+    /// the file leaves to the preset gives way to PCR, and such an MCR to ICR, too.
     pub fn read(file: &AbrParameters, line_rate: u64) -> Result<Self, Refusal> {
         let preset = Self::preset(file.preset, line_rate);
         let pcr = file.pcr.map_or(preset.pcr, cells);
@@ -104,10 +104,11 @@ impl Parameters {
             AbrPreset::Eprca1995 => preset,
             AbrPreset::Tm40 => Self::tm_4_0(pcr, file.nrm.unwrap_or(preset.nrm)),
         };
+        let icr = file.icr.map_or(preset.icr.min(pcr), cells);
         let read = Self {
             pcr,
-            icr: file.icr.map_or(preset.icr.min(pcr), cells),
-            mcr: file.mcr.map_or(preset.mcr.min(pcr), cells),
+            icr,
+            mcr: file.mcr.map_or(preset.mcr.min(pcr).min(icr), cells),
             air: file.air.map_or(preset.air, cells),
             rdf: file.rdf.map_or(preset.rdf, f64::from),
             nrm: file.nrm.unwrap_or(preset.nrm),

@@ -1,7 +1,7 @@
 //! Packets when a file says, in lines of `time,size` with their units: `1.5ms,64B`.
 //!
 //! Times are from the start of the load and never go back. Blank lines, lines that begin with `#` and
-//! a first line `time,size` are passed over.
+//! `time,size` above the first packet are passed over.
 
 use super::Packet;
 use delaylab_model::load::ReplayTrace;
@@ -46,7 +46,8 @@ pub fn parse(text: &str) -> Result<ReplayTrace, ReplayError> {
     let mut packets: Vec<Packet> = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        if line.is_empty() || line.starts_with('#') || (index == 0 && line == "time,size") {
+        let is_header = packets.is_empty() && line == "time,size";
+        if line.is_empty() || line.starts_with('#') || is_header {
             continue;
         }
         let at_line = |reason| ReplayError {

@@ -114,7 +114,7 @@ fn the_end_of_the_clock_is_the_end() {
 
 #[test]
 fn a_file_is_replayed() {
-    let text = "time,size\n# a comment\n0s,64B\n\n1.5ms, 1500 B\n1.5ms,1kB\n";
+    let text = "# a comment\n\ntime,size\n# another\n0s,64B\n\n1.5ms, 1500 B\n1.5ms,1kB\n";
     let packets: Vec<Packet> = Replay::new(parse(text).unwrap(), 1000).collect();
     let ms = SECOND / 1000;
     let expected = [

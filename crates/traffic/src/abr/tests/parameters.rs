@@ -80,6 +80,16 @@ fn shares_of_the_specification_are_of_the_pcr_and_nrm_that_were_set() {
 }
 
 #[test]
+fn an_mcr_of_the_preset_gives_way_to_an_icr_that_is_given() {
+    let slow = AbrParameters {
+        icr: Some(Rate(100_000)),
+        ..file(AbrPreset::Eprca1995)
+    };
+    let read = Parameters::read(&slow, OC3).unwrap();
+    assert_eq!(read.mcr, read.icr);
+}
+
+#[test]
 fn what_does_not_fit_is_refused_by_name() {
     let base = file(AbrPreset::Eprca1995);
     let rate = |mbit: u64| Some(Rate(mbit * 1_000_000));
