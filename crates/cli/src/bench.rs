@@ -255,19 +255,7 @@ fn design(args: &ProcedureArgs, procedure: &Description, world: WorldName) -> St
     if let (Some(rate), WorldName::Live) = (&args.egress_rate, world) {
         let _ = writeln!(out, "egress_rate = {}", quoted(rate));
     }
-    // A queue that grows by a hundredth of the rate takes longer than any burst.
-    let is_buffering = procedure.name == "buffering";
-    if is_buffering {
-        let _ = writeln!(
-            out,
-            "burst = {}",
-            quoted(&write_duration(Effort::rfc().trial))
-        );
-    }
-    let mut quick = Effort::quick();
-    if is_buffering {
-        quick.burst = 2 * quick.trial;
-    }
+    let quick = Effort::quick();
     let time = |ns| quoted(&write_duration(ns));
     let _ = write!(
         out,
@@ -283,7 +271,7 @@ fn design(args: &ProcedureArgs, procedure: &Description, world: WorldName) -> St
         time(quick.drain),
         time(quick.settle),
     );
-    if is_buffering {
+    if procedure.name == "buffering" {
         out += "excess = \"10%\"\n";
     }
     out

@@ -50,9 +50,11 @@ impl FramesSeen {
 
     /// The gathered results. `flaws` stays empty: only the world knows them.
     pub fn finish(&self) -> FrameTrial {
-        let means = self.goodput.values().filter(|(_, length)| *length > 0.0);
+        let means = self.goodput.iter().filter(|(_, sums)| sums.1 > 0.0);
         FrameTrial {
-            goodput_bps: means.map(|(bits, length)| bits / length).collect(),
+            goodput_bps: means
+                .map(|(of, (bits, length))| (of.clone(), bits / length))
+                .collect(),
             ..FrameTrial::new(self.streams.values().map(FramesBuilder::finish).collect())
         }
     }

@@ -16,4 +16,6 @@ pub struct AtSize<F> {
     pub trials: usize,
     /// How many of them were invalid.
     pub invalid: u32,
+    /// Repeats that were never valid and are left out.
+    pub left_out: u32,
 }

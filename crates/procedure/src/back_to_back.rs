@@ -9,46 +9,102 @@ use crate::setup::{Options, Setup};
 use crate::throughput;
 use delaylab_model::SECOND;
 use delaylab_model::quantity::Share;
+use delaylab_stats::frames::FrameTrial;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// One search for the longest burst.
+/// How the longest burst is looked for.
+pub(crate) struct Search<'a> {
+    /// What its trials are for.
+    pub(crate) phase: &'static str,
+    /// Of each stream that sends.
+    pub(crate) loads: &'a [(usize, Share)],
+    /// Must streams reach their rate?
+    pub(crate) paced: bool,
+    /// The longest burst that is tried, in frames of all streams together.
+    pub(crate) cap: u64,
+    /// How often a loss is verified before it counts (TST 009 §12.3.3, binary search with loss verification).
+    pub(crate) confirm: u32,
+}
+
+impl<'a> Search<'a> {
+    /// At the highest rate that these loads are, or whatever rate is reached; a loss counts at once.
+    pub(crate) fn at_full_rate(bench: &Bench<'_>, loads: &'a [(usize, Share)]) -> Self {
+        let each = loads
+            .iter()
+            .map(|&(_, load)| bench.frames_in(bench.setup.effort.burst, load));
+        Self {
+            phase: "burst",
+            loads,
+            paced: false,
+            cap: each.sum::<u64>().max(1),
+            confirm: 0,
+        }
+    }
+
+    /// Looks for the longest burst that passes, from `hint` on. Every trial, and its burst, goes to `sees`.
+    pub(crate) fn longest(
+        &self,
+        bench: &mut Bench<'_>,
+        hint: u64,
+        repeat: u32,
+        mut sees: impl FnMut(u64, &FrameTrial),
+    ) -> Result<Longest, Stop> {
+        let mut sent = (0, None);
+        let frames = search::longest(self.cap, hint, |frames| {
+            for _ in 0..=self.confirm {
+                let mut offer = bench.burst(self.phase, self.loads, frames).repeat(repeat);
+                offer.paced = self.paced;
+                let trial = bench.trial(offer)?;
+                sees(frames, &trial);
+                let rate = throughput::achieved_fps(&trial);
+                if frames >= sent.0 && rate.is_some() {
+                    sent = (frames, rate);
+                }
+                if throughput::lost(&trial) == 0 {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })?;
+        Ok(Longest {
+            frames,
+            achieved_fps: sent.1,
+        })
+    }
+
+    /// Looks for it as often as `repeats`; each search begins at what the one before found.
+    pub(crate) fn bursts(
+        &self,
+        bench: &mut Bench<'_>,
+        repeats: u32,
+        mut sees: impl FnMut(u64, &FrameTrial),
+    ) -> Result<Bursts, Stop> {
+        let mut hint = 1;
+        let found = bench.repeats(repeats, |bench, repeat| {
+            let found = self.longest(bench, hint, repeat, &mut sees)?;
+            hint = found.frames.unwrap_or(self.cap);
+            Ok(found)
+        })?;
+        let repeats: Vec<_> = found.iter().map(|found| found.frames).collect();
+        let at_least = repeats.iter().map(|burst| burst.unwrap_or(self.cap) as f64);
+        let any_lost = repeats.iter().any(Option::is_some);
+        let rates = found.iter().filter_map(|found| found.achieved_fps);
+        Ok(Bursts {
+            frames: Spread::new(at_least).filter(|_| any_lost),
+            achieved_fps: Spread::new(rates).map(|rates| rates.mean),
+            repeats,
+        })
+    }
+}
+
+/// What one search for the longest burst found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Longest {
-    /// Frames of all streams together; `None`: no burst was long enough.
+    /// Frames of all streams together; `None`: that at the cap passed.
     pub(crate) frames: Option<u64>,
     /// Frames a second as sent, of the longest burst that was sent.
     pub(crate) achieved_fps: Option<f64>,
-}
-
-/// Looks for the longest burst at these loads that passes. A loss counts if it is there in every one of
-/// `1 + confirm` trials (TST 009 §12.3.3, binary search with loss verification).
-pub(crate) fn longest(
-    bench: &mut Bench<'_>,
-    loads: &[(usize, Share)],
-    (cap, hint): (u64, u64),
-    repeat: u32,
-    confirm: u32,
-) -> Result<Longest, Stop> {
-    let mut sent = (0, None);
-    let frames = search::longest(cap, hint, |frames| {
-        for _ in 0..=confirm {
-            let offer = bench.burst("burst", loads, frames);
-            let trial = bench.trial(offer.repeat(repeat).as_fast_as_can_be())?;
-            let rate = throughput::achieved_fps(&trial);
-            if frames >= sent.0 && rate.is_some() {
-                sent = (frames, rate);
-            }
-            if throughput::lost(&trial) == 0 {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    })?;
-    Ok(Longest {
-        frames,
-        achieved_fps: sent.1,
-    })
 }
 
 /// The longest burst of each of some repeats.
@@ -61,60 +117,69 @@ pub(crate) struct Bursts {
     pub(crate) achieved_fps: Option<f64>,
 }
 
-/// Looks for the longest burst as often as `repeats`; each search begins at what the one before found.
-pub(crate) fn bursts(
-    bench: &mut Bench<'_>,
-    loads: &[(usize, Share)],
-    cap: u64,
-    repeats: u32,
-) -> Result<Bursts, Stop> {
-    let mut hint = 1;
-    let mut rates = Vec::new();
-    let mut burst = |repeat| {
-        let found = longest(bench, loads, (cap, hint), repeat, 0)?;
-        rates.extend(found.achieved_fps);
-        hint = found.frames.unwrap_or(cap);
-        Ok(found.frames)
-    };
-    let repeats: Result<Vec<_>, Stop> = (0..repeats.max(1)).map(&mut burst).collect();
-    let repeats = repeats?;
-    let at_least = repeats.iter().map(|burst| burst.unwrap_or(cap) as f64);
-    let any_lost = repeats.iter().any(Option::is_some);
-    Ok(Bursts {
-        frames: Spread::new(at_least).filter(|_| any_lost),
-        achieved_fps: Spread::new(rates).map(|rates| rates.mean),
-        repeats,
-    })
-}
-
 /// Rates that differ by no more than this share are the same: two clocks are never the same (RFC 8239 §2.2).
 const SAME_RATE: f64 = 0.000_2;
+/// A sender is never more exact than this: what the first and the last send call of a burst are late by, in seconds.
+const LATE_BY: f64 = 5e-6;
 
-/// `64 B 40.3 %`: the frame sizes whose bursts reached another rate than the calculated one, and which share of it.
+/// The rate of a burst beside that of the lines.
+pub(crate) struct BurstRate {
+    /// Frames a second as they were sent.
+    pub(crate) achieved_fps: f64,
+    /// Frames a second as calculated from the ports' rates.
+    pub(crate) calculated_fps: f64,
+    /// Of all streams together.
+    pub(crate) frames: f64,
+}
+
+impl BurstRate {
+    /// Of the shortest of the longest bursts of some repeats.
+    pub(crate) fn of(
+        repeats: &[Option<u64>],
+        cap: u64,
+        achieved_fps: Option<f64>,
+        calculated_fps: f64,
+    ) -> Option<Self> {
+        let frames = repeats.iter().map(|burst| burst.unwrap_or(cap));
+        Some(Self {
+            achieved_fps: achieved_fps?,
+            calculated_fps,
+            frames: frames.min()? as f64,
+        })
+    }
+
+    /// The share of the calculated rate that was reached, where that is another rate.
+    fn other(&self) -> Option<f64> {
+        // The lines carry no more: frames that are handed over faster wait before them.
+        let share = (self.achieved_fps / self.calculated_fps).min(1.0);
+        let lasts = self.frames / self.calculated_fps;
+        (1.0 - share > SAME_RATE.max(LATE_BY / lasts)).then_some(share)
+    }
+}
+
+/// `64 B 40.32 %`: the frame sizes whose bursts reached another rate than the calculated one, and which share of it.
 pub(crate) fn other_rates<F>(
     sizes: &[AtSize<F>],
-    rates: impl Fn(&F) -> Option<(f64, f64)>,
+    rate: impl Fn(&F) -> Option<BurstRate>,
 ) -> Vec<String> {
     let shares = sizes.iter().filter_map(|at| {
-        let (achieved, calculated) = rates(at.found.as_ref()?)?;
-        // The lines carry no more: frames that are handed over faster wait before them.
-        Some((at.size, (achieved / calculated).min(1.0)))
+        let share = rate(at.found.as_ref()?)?.other()?;
+        // Rounded down: it is less than 100 %.
+        let percent = (1e4 * share).floor() / 100.0;
+        Some(format!("{} B {percent:.2} %", at.size))
     });
-    let other = shares.filter(|(_, share)| 1.0 - share > SAME_RATE);
-    other
-        .map(|(size, share)| format!("{size} B {:.1} %", 100.0 * share))
-        .collect()
+    shares.collect()
 }
 
 /// Were bursts sent at the rate of the lines?
 pub(crate) fn at_line_rate<F>(
     (section, says): (&str, &str),
     sizes: &[AtSize<F>],
-    rates: impl Fn(&F) -> Option<(f64, f64)>,
+    rate: impl Fn(&F) -> Option<BurstRate>,
 ) -> Clause {
     let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let is_known = found.all(|found| rates(found).is_some());
-    let other = other_rates(sizes, rates);
+    let is_known = found.all(|found| rate(found).is_some());
+    let other = other_rates(sizes, rate);
     Clause::measured(section, says, sizes, || match other.is_empty() {
         true if !is_known => Err("the rate that bursts reached is not known".to_owned()),
         true => Ok("at 100 % of line rate".to_owned()),
@@ -125,20 +190,18 @@ pub(crate) fn at_line_rate<F>(
     })
 }
 
+/// How many repeats passed at the cap.
+pub(crate) fn count_at_cap(repeats: &[Option<u64>]) -> Cell {
+    let at_cap = repeats.iter().filter(|burst| burst.is_none());
+    Cell::Count(at_cap.count() as u64)
+}
+
 /// What the table cannot say of bursts that passed at the cap.
 pub(crate) fn at_the_cap<'a>(mut repeats: impl Iterator<Item = &'a [Option<u64>]>) -> Vec<String> {
     let note = "Some bursts passed as long as they were tried: the device forwards at this rate, or its buffer is \
                 larger. Beside others they count as long as that, so mean and maximum are at least what is given.";
     let any = repeats.any(|repeats| repeats.contains(&None));
     any.then(|| note.to_owned()).into_iter().collect()
-}
-
-/// The longest burst that is tried, in frames of all streams together.
-pub(crate) fn cap(bench: &Bench<'_>, loads: &[(usize, Share)]) -> u64 {
-    let each = loads
-        .iter()
-        .map(|&(_, load)| bench.frames_in(bench.setup.effort.burst, load));
-    each.sum::<u64>().max(1)
 }
 
 /// What was found.
@@ -166,12 +229,12 @@ impl Steps for BackToBackSteps {
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<BackToBack, Stop> {
         let loads = bench.all_at(Share::WHOLE);
-        let cap = cap(bench, &loads);
-        let found = bursts(bench, &loads, cap, bench.setup.effort.burst_repeats)?;
+        let search = Search::at_full_rate(bench, &loads);
+        let found = search.bursts(bench, bench.setup.effort.burst_repeats, |_, _| ())?;
         Ok(BackToBack {
             frames: found.frames,
             repeats: found.repeats,
-            cap,
+            cap: search.cap,
             achieved_fps: found.achieved_fps,
             calculated_fps: bench.fps(&loads),
         })
@@ -189,14 +252,13 @@ impl Steps for BackToBackSteps {
             ("burst rate reached", "frames/s"),
         ];
         let table = report::by_size("Back-to-back frames", &columns, sizes, |found| {
-            let at_cap = found.repeats.iter().filter(|burst| burst.is_none()).count();
             vec![
                 found.frames.map(|frames| frames.mean).into(),
                 found.frames.map(|frames| frames.min).into(),
                 found.frames.map(|frames| frames.max).into(),
                 found.frames.and_then(|frames| frames.sd).into(),
                 Cell::Count(found.repeats.len() as u64),
-                Cell::Count(at_cap as u64),
+                count_at_cap(&found.repeats),
                 found.cap.into(),
                 found.achieved_fps.into(),
             ]
@@ -226,7 +288,10 @@ impl Steps for BackToBackSteps {
             at_line_rate(
                 ("RFC 2544 §26.4", "with the minimum gap between frames"),
                 sizes,
-                |found| Some((found.achieved_fps?, found.calculated_fps)),
+                |found| {
+                    let rates = (found.achieved_fps, found.calculated_fps);
+                    BurstRate::of(&found.repeats, found.cap, rates.0, rates.1)
+                },
             ),
         ]);
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
@@ -239,5 +304,39 @@ impl Steps for BackToBackSteps {
             conformance,
             notes: at_the_cap(found.map(|found| found.repeats.as_slice())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What one send call is late by is much of a short burst, and nothing of a long one.
+    #[test]
+    fn a_rate_is_told_from_the_lines_by_more_than_a_late_call() {
+        let (calculated_fps, late) = (2_349.6, 4e-6);
+        let other = |frames: f64, share: f64| {
+            let found = AtSize {
+                size: 512,
+                found: Some(share),
+                why: None,
+                trials: 1,
+                invalid: 0,
+                left_out: 0,
+            };
+            let rate = |share: &f64| {
+                Some(BurstRate {
+                    achieved_fps: calculated_fps * share,
+                    calculated_fps,
+                    frames,
+                })
+            };
+            other_rates(&[found], rate).pop()
+        };
+        let short = 30.0 / calculated_fps;
+        assert_eq!(other(31.0, short / (short + late)), None);
+        assert_eq!(other(31.0, 0.99).as_deref(), Some("512 B 99.00 %"));
+        assert_eq!(other(10_000.0, 0.9999), None);
+        assert_eq!(other(10_000.0, 0.99969).as_deref(), Some("512 B 99.96 %"));
     }
 }

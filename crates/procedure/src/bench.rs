@@ -1,8 +1,8 @@
 //! What a procedure's steps see: trials, by asking for them.
 
-use crate::forecast;
 pub use crate::offer::{Offer, Stream};
 use crate::setup::{Options, Setup};
+use crate::forecast;
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level, Planned, Remaining, Unit};
 use delaylab_model::probe::{Pacing, Probe};
@@ -61,6 +61,8 @@ pub struct Bench<'a> {
     at: usize,
     step: u32,
     invalid: u32,
+    /// Repeats that are left out.
+    left_out: u32,
     wanted: Option<Wanted>,
     forecast: Option<Remaining>,
 }
@@ -81,6 +83,7 @@ impl<'a> Bench<'a> {
             at: 0,
             step: 0,
             invalid: 0,
+            left_out: 0,
             wanted: None,
             forecast: None,
         }
@@ -100,9 +103,36 @@ impl<'a> Bench<'a> {
         self.wanted
     }
 
-    /// Trials so far, and how many of them were invalid.
-    pub(crate) fn counts(&self) -> (usize, u32) {
-        (self.at, self.invalid)
+    /// Trials so far, how many of them were invalid, and how many repeats are left out.
+    pub(crate) fn counts(&self) -> (usize, u32, u32) {
+        (self.at, self.invalid, self.left_out)
+    }
+
+    /// What each repeat gives. Those that are never valid are left out and counted.
+    ///
+    /// # Errors
+    /// What stopped one, and [`Stop::Invalid`] if the first [`ATTEMPTS`] or all of them are never valid.
+    pub fn repeats<T>(
+        &mut self,
+        times: u32,
+        mut of: impl FnMut(&mut Self, u32) -> Result<T, Stop>,
+    ) -> Result<Vec<T>, Stop> {
+        let times = times.max(1);
+        let (mut valid, mut left_out) = (Vec::new(), 0);
+        for repeat in 0..times {
+            match of(self, repeat) {
+                Ok(found) => valid.push(found),
+                Err(Stop::Invalid(why)) => {
+                    left_out += 1;
+                    if valid.is_empty() && left_out == times.min(ATTEMPTS) {
+                        return Err(Stop::Invalid(why));
+                    }
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+        self.left_out += left_out;
+        Ok(valid)
     }
 
     /// What came of a trial. An invalid one is asked for again, twice at most.

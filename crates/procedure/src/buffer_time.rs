@@ -13,7 +13,7 @@
 //! is a small difference of two large rates; such sizes are left out. What the buffer takes in during a short trial is not
 //! forwarded: the throughput is at most what the lines carry.
 
-use crate::back_to_back::{cap, longest, other_rates};
+use crate::back_to_back::{BurstRate, Search, other_rates};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Clause, Figure, Holds, Report};
@@ -90,13 +90,14 @@ impl Steps for BufferTimeSteps {
             return Err(Stop::Unfit(why.to_owned()));
         }
         let loads = bench.all_at(Share::WHOLE);
-        let cap = cap(bench, &loads);
-        let (mut searches, mut rates) = (Vec::new(), Vec::new());
+        let search = Search {
+            confirm: bench.options.confirm,
+            ..Search::at_full_rate(bench, &loads)
+        };
+        let cap = search.cap;
         let mut hint = 1;
-        for repeat in 0..bench.setup.effort.burst_repeats.max(1) {
-            let confirm = bench.options.confirm;
-            let found = longest(bench, &loads, (cap, hint), repeat, confirm)?;
-            rates.extend(found.achieved_fps);
+        let found = bench.repeats(bench.setup.effort.burst_repeats, |bench, repeat| {
+            let found = search.longest(bench, hint, repeat, |_, _| ())?;
             hint = found.frames.unwrap_or(cap);
             if hint as f64 > cap as f64 * NEAR_THE_CAP {
                 let why = format!(
@@ -104,8 +105,10 @@ impl Steps for BufferTimeSteps {
                 );
                 return Err(Stop::Unfit(why));
             }
-            searches.push(hint);
-        }
+            Ok((hint, found.achieved_fps))
+        })?;
+        let searches: Vec<u64> = found.iter().map(|(frames, _)| *frames).collect();
+        let rates = found.iter().filter_map(|(_, rate)| *rate);
         let nominal = bench.fps(&loads);
         // The lines carry no more: frames that are handed over faster wait before them.
         let achieved = Spread::new(rates).map_or(nominal, |rates| rates.mean.min(nominal));
@@ -223,7 +226,8 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
                 Holds::No
             },
             format!("a loss counts if it is there {} times", options.confirm + 1),
-        ),
+        )
+        .of_found(sizes),
         Clause::times(
             "RFC 9004 §6.3",
             "several searches: average, minimum, maximum, standard deviation",
@@ -238,7 +242,11 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
 
 fn rate_of_the_correction(sizes: &[AtSize<BufferTime>]) -> Clause {
     let short = other_rates(sizes, |found| {
-        Some((found.achieved_fps, found.calculated_fps))
+        Some(BurstRate {
+            achieved_fps: found.achieved_fps,
+            calculated_fps: found.calculated_fps,
+            frames: found.frames.min,
+        })
     });
     let says = "the calculated highest rate in the correction";
     Clause::measured("RFC 9004 §6.4", says, sizes, || match short.is_empty() {

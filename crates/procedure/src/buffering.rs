@@ -5,10 +5,11 @@
 //! port forwards up to there is the buffer. Who overloads whom is [`Way`]; with many to one each of n
 //! streams sends 99.98 / n + 1 / n % of the receiving port's rate.
 
+use crate::back_to_back::{Search, at_the_cap, count_at_cap};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::search::{self, Spread};
+use crate::search::Spread;
 use crate::setup::{Options, Setup, Way};
 use crate::throughput;
 use delaylab_model::Nanos;
@@ -32,11 +33,13 @@ pub struct LatencyAt {
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Buffering {
-    /// Frames of all streams up to the inflection.
+    /// Frames of all streams up to the inflection. Repeats without a drop count as the longest stream; `None` where none
+    /// dropped.
     pub inflection: Option<Spread>,
-    /// Of each repeat; `None` where no stream was long enough.
+    /// Of each repeat; `None` where the longest stream was not long enough.
     pub repeats: Vec<Option<u64>>,
-    /// Frames of the excess up to the inflection: what is held.
+    /// Frames of the excess up to the inflection: what is held. `None` where streams were sent no faster than the ports
+    /// forward.
     pub held_frames: Option<f64>,
     /// The same in bytes of frames with their check sequence.
     pub held_bytes: Option<f64>,
@@ -109,39 +112,31 @@ impl Steps for BufferingSteps {
         let loaded = groups.filter(|group| loads.iter().any(|load| group.contains(&load.0)));
         let ports = loaded.count() as f64;
         let forwarded = bench.setup.egress_fps(bench.size) * ports;
-        let mut reached = Vec::new();
-        let cap = (asked * bench.setup.effort.trial as f64 / 1e9).max(1.0) as u64;
-        let (mut points, mut repeats, mut hint) = (Vec::<LatencyAt>::new(), Vec::new(), 1);
-        let mut least_ns: Option<Nanos> = None;
-        for repeat in 0..bench.setup.effort.repeats.max(1) {
-            let mut longest = (0, None);
-            let found = search::longest(cap, hint, |frames| {
-                let offer = bench.burst("buffering", &loads, frames);
-                let trial = bench.trial(offer.repeat(repeat))?;
-                let lost = throughput::lost(&trial);
-                points.push(LatencyAt {
-                    frames,
-                    highest_ns: highest(&trial, |delay| delay.max),
-                    lost,
-                });
-                let least = trial.streams.iter().filter_map(|s| Some(s.delay?.min));
-                least_ns = least.chain(least_ns).min();
-                if lost == 0 && frames > longest.0 {
-                    longest = (frames, throughput::achieved_fps(&trial));
-                }
-                Ok(lost == 0)
-            })?;
-            hint = found.unwrap_or(cap);
-            repeats.push(found);
-            reached.extend(longest.1);
-        }
+        let search = Search {
+            phase: "buffering",
+            paced: true,
+            cap: (asked * bench.setup.effort.trial as f64 / 1e9).max(1.0) as u64,
+            ..Search::at_full_rate(bench, &loads)
+        };
+        let (mut points, mut least_ns) = (Vec::<LatencyAt>::new(), None::<Nanos>);
+        let found = search.bursts(bench, bench.setup.effort.repeats, |frames, trial| {
+            points.push(LatencyAt {
+                frames,
+                highest_ns: highest(trial, |delay| delay.max),
+                lost: throughput::lost(trial),
+            });
+            let least = trial.streams.iter().filter_map(|s| Some(s.delay?.min));
+            least_ns = least.chain(least_ns).min();
+        })?;
         points.sort_by_key(|point| point.frames);
-        let inflection = Spread::new(repeats.iter().flatten().map(|&n| n as f64));
-        // The rates that were reached: what a sender may be off by is as much as the excess that is asked for.
-        let sending = Spread::new(reached).map_or(asked, |rates| rates.mean);
-        let excess = (1.0 - forwarded / sending).max(0.0);
+        let inflection = found.frames;
+        // The rates that were reached: what a sender may be off by is as much as the excess that is asked for. What is sent no
+        // faster than it is forwarded fills no buffer.
+        let sending = found.achieved_fps.unwrap_or(asked);
+        let excess = (sending > forwarded).then(|| 1.0 - forwarded / sending);
         let size = f64::from(bench.size);
-        let held_frames = inflection.map(|frames| frames.mean * excess);
+        let held_frames = inflection.zip(excess);
+        let held_frames = held_frames.map(|(frames, excess)| frames.mean * excess);
         let passed = points.iter().filter(|point| point.lost == 0);
         let highest_ns = passed.filter_map(|point| point.highest_ns).max();
         let rate = bench.setup.egress_rate as f64 / 8.0;
@@ -155,7 +150,7 @@ impl Steps for BufferingSteps {
             held_bytes: held_frames.map(|frames| frames * size),
             held_bytes_by_latency: inflection.and(highest_ns).and_then(by_latency),
             inflection,
-            repeats,
+            repeats: found.repeats,
             held_frames,
             highest_ns,
             points,
@@ -171,6 +166,7 @@ impl Steps for BufferingSteps {
             ("latency, max", "ns"),
             ("relative sd of the buffer", "%"),
             ("repeats", ""),
+            ("repeats at the longest stream", ""),
         ];
         let table = report::by_size("Buffer", &columns, sizes, |found| {
             vec![
@@ -181,6 +177,7 @@ impl Steps for BufferingSteps {
                 found.highest_ns.into(),
                 found.relative_sd.map(|sd| sd * 100.0).into(),
                 Cell::Count(found.repeats.len() as u64),
+                count_at_cap(&found.repeats),
             ]
         });
         let figure = Figure::new("Maximum latency", ("stream", "frames"), ("latency", "ns"));
@@ -213,12 +210,8 @@ impl Steps for BufferingSteps {
                 "Most bytes were held as frames of {size} B: {bytes:.0} B."
             ));
         }
-        if sizes
-            .iter()
-            .any(|at| at.found.as_ref().is_some_and(|f| f.inflection.is_none()))
-        {
-            notes.push("A frame size had no drop in the longest stream.".to_owned());
-        }
+        let found = sizes.iter().filter_map(|at| at.found.as_ref());
+        notes.extend(at_the_cap(found.map(|found| found.repeats.as_slice())));
         Report {
             procedure: "buffering".to_owned(),
             title: "Buffer under a slight overload".to_owned(),

@@ -72,7 +72,7 @@ impl<S: Steps> ProcedureRun<S> {
         while let Some(&size) = self.setup.sizes.get(self.done.len()) {
             let mut bench = Bench::new(&self.setup, &self.options, size, &self.log);
             let outcome = self.outcome(&mut bench);
-            let (trials, invalid) = bench.counts();
+            let (trials, invalid, left_out) = bench.counts();
             if matches!(outcome, Err(Stop::Pending))
                 && let Some(wanted) = bench.wanted()
             {
@@ -92,6 +92,7 @@ impl<S: Steps> ProcedureRun<S> {
                 why,
                 trials,
                 invalid,
+                left_out,
             });
             self.log.clear();
         }
@@ -158,6 +159,11 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
         if invalid > 0 {
             let trials: usize = self.done.iter().map(|at| at.trials).sum();
             let note = format!("{invalid} of {trials} trials were invalid and were not counted.");
+            report.notes.push(note);
+        }
+        let left_out: u32 = self.done.iter().map(|at| at.left_out).sum();
+        if left_out > 0 {
+            let note = format!("{left_out} repeats were never valid and are left out.");
             report.notes.push(note);
         }
         report

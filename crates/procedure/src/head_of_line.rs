@@ -74,7 +74,8 @@ impl Steps for HeadOfLineSteps {
             lost_congested: 0,
             repeats: Vec::new(),
         };
-        for repeat in 0..bench.setup.effort.repeats.max(1) {
+        let repeats = bench.setup.effort.repeats;
+        let trials = bench.repeats(repeats, |bench, repeat| {
             let loads = [half, half, full].into_iter().enumerate();
             let streams = loads.map(|(of, load)| Stream {
                 of,
@@ -83,7 +84,9 @@ impl Steps for HeadOfLineSteps {
                 start: 0,
             });
             let offer = Offer::new("head of line", streams.collect());
-            let trial = bench.trial(offer.repeat(repeat))?;
+            bench.trial(offer.repeat(repeat))
+        })?;
+        for trial in &trials {
             let (free, congested) = trial.streams.split_at(1);
             let lost_congested = congested.iter().map(|stream| stream.lost());
             found.lost_congested += lost_congested.sum::<u64>();

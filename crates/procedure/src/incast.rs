@@ -13,8 +13,10 @@ use crate::setup::{Options, Setup};
 use delaylab_model::Nanos;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::quantity::{Class, Share};
+use delaylab_stats::frames::FrameTrial;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What so many sending ports with TCP did.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -33,6 +35,10 @@ pub struct IncastAt {
     pub sent: u64,
     /// How many of them were lost.
     pub lost: u64,
+    /// Repeats that these are of.
+    pub repeats: usize,
+    /// Why there is none.
+    pub why: Option<String>,
 }
 
 /// What was found.
@@ -52,7 +58,16 @@ impl Steps for IncastSteps {
     fn size(&self, bench: &mut Bench<'_>) -> Result<Incast, Stop> {
         let mut points = Vec::new();
         for stateful in 1..bench.setup.streams.len().max(2) {
-            points.push(beside(bench, stateful)?);
+            let trials = match beside(bench, stateful) {
+                Ok(trials) => Ok(trials),
+                Err(Stop::Invalid(why)) => Err(why),
+                Err(stop) => return Err(stop),
+            };
+            points.push(IncastAt::new(bench.setup, stateful, trials));
+        }
+        if points.iter().all(|at| at.why.is_some()) {
+            let why = points.pop().and_then(|at| at.why);
+            return Err(Stop::Invalid(why.unwrap_or_default()));
         }
         Ok(Incast { points })
     }
@@ -67,16 +82,22 @@ impl Steps for IncastSteps {
             ("UDP sent", "frames"),
             ("UDP lost", "frames"),
         ];
-        let repeats = setup.effort.repeats.max(1) as usize;
         let row = |at: &IncastAt| -> Vec<Cell> {
+            let mean = |count| {
+                at.why
+                    .is_none()
+                    .then(|| report::per_repeat(count, at.repeats))
+            };
+            let why = at.why.as_ref().map(|why| format!("invalid: {why}"));
             vec![
                 at.stateful.into(),
                 at.goodput_bps.map(|goodput| goodput.mean).into(),
                 at.min_ns.into(),
                 at.mean_ns.into(),
                 at.max_ns.into(),
-                report::per_repeat(at.sent, repeats),
-                report::per_repeat(at.lost, repeats),
+                mean(at.sent).into(),
+                mean(at.lost).into(),
+                why.unwrap_or_default().into(),
             ]
         };
         let table = report::rows_by_size("Incast", &columns, sizes, |found| {
@@ -132,10 +153,8 @@ impl Steps for IncastSteps {
 }
 
 /// Microbursts in the middle of TCP from so many ports.
-fn beside(bench: &mut Bench<'_>, stateful: usize) -> Result<IncastAt, Stop> {
-    let (mut goodputs, mut delays) = (Vec::new(), Vec::new());
-    let (mut sent, mut lost) = (0, 0);
-    for repeat in 0..bench.setup.effort.repeats.max(1) {
+fn beside<'a>(bench: &mut Bench<'a>, stateful: usize) -> Result<Vec<Cow<'a, FrameTrial>>, Stop> {
+    bench.repeats(bench.setup.effort.repeats, |bench, repeat| {
         let burst = Stream {
             of: 0,
             load: Share::WHOLE,
@@ -145,24 +164,45 @@ fn beside(bench: &mut Bench<'_>, stateful: usize) -> Result<IncastAt, Stop> {
         let mut offer = Offer::new("incast", vec![burst]).repeat(repeat);
         offer = offer.as_fast_as_can_be();
         offer.loads = (1..=stateful).map(|of| tcp(bench.setup, of)).collect();
-        let trial = bench.trial(offer)?;
-        if !trial.goodput_bps.is_empty() {
-            goodputs.push(trial.goodput_bps.iter().sum::<f64>());
-        }
-        for stream in &trial.streams {
-            (sent, lost) = (sent + stream.sent, lost + stream.lost());
-            delays.extend(stream.delay);
+        bench.trial(offer)
+    })
+}
+
+impl IncastAt {
+    fn new(
+        setup: &Setup,
+        stateful: usize,
+        trials: Result<Vec<Cow<'_, FrameTrial>>, String>,
+    ) -> Self {
+        let (trials, why) = match trials {
+            Ok(trials) => (trials, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
+        // Beside the loads that are always there.
+        let names: Vec<_> = (1..=stateful).map(|of| tcp_name(setup, of)).collect();
+        let goodput = |trial: &Cow<'_, FrameTrial>| {
+            let of_tcp = trial.goodput_bps.iter();
+            let of_tcp = of_tcp.filter(|(name, _)| names.iter().any(|tcp| **tcp == **name));
+            of_tcp.map(|(_, bps)| *bps).reduce(|a, b| a + b)
+        };
+        let streams = || trials.iter().flat_map(|trial| &trial.streams);
+        let delays = || streams().filter_map(|stream| stream.delay);
+        Self {
+            stateful: stateful as u64,
+            goodput_bps: Spread::new(trials.iter().filter_map(goodput)),
+            min_ns: delays().map(|delay| delay.min).min(),
+            mean_ns: Spread::new(delays().map(|delay| delay.mean)).map(|mean| mean.mean),
+            max_ns: delays().map(|delay| delay.max).max(),
+            sent: streams().map(|stream| stream.sent).sum(),
+            lost: streams().map(|stream| stream.lost()).sum(),
+            repeats: trials.len(),
+            why,
         }
     }
-    Ok(IncastAt {
-        stateful: stateful as u64,
-        goodput_bps: Spread::new(goodputs),
-        min_ns: delays.iter().map(|delay| delay.min).min(),
-        mean_ns: Spread::new(delays.iter().map(|delay| delay.mean)).map(|mean| mean.mean),
-        max_ns: delays.iter().map(|delay| delay.max).max(),
-        sent,
-        lost,
-    })
+}
+
+fn tcp_name(setup: &Setup, of: usize) -> String {
+    format!("tcp {}", setup.name(of))
 }
 
 /// TCP where a stream enters and leaves.
@@ -172,6 +212,6 @@ fn tcp(setup: &Setup, of: usize) -> Load {
         class: probe.map_or_else(Class::default, |probe| Class(probe.dscp)),
         from: probe.and_then(|probe| probe.from.clone()),
         to: probe.and_then(|probe| probe.to.clone()),
-        ..Load::new(format!("tcp {}", setup.name(of)), LoadKind::Tcp)
+        ..Load::new(tcp_name(setup, of), LoadKind::Tcp)
     }
 }

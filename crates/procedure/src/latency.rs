@@ -1,7 +1,7 @@
 //! Latency (RFC 2544 §26.2, RFC 1242 §3.8): how long one tagged frame takes in the middle of a stream
 //! at the throughput, and the distribution over every frame.
 
-use crate::bench::{ATTEMPTS, Bench, Stop};
+use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Clause, Figure, Holds, Report};
 use crate::search::Spread;
@@ -39,8 +39,6 @@ pub struct Latency {
     pub max_ns: Option<Nanos>,
     /// Frames lost in all repeats.
     pub lost: u64,
-    /// Repeats that were invalid each time they were tried.
-    pub invalid_repeats: u32,
 }
 
 /// The procedure.
@@ -54,27 +52,18 @@ impl Steps for LatencySteps {
         let throughput = throughput::sustained(bench)?;
         let effort = bench.setup.effort;
         let (mut tagged_ns, mut delays) = (Vec::new(), Vec::new());
-        let (mut lost, mut tagged_lost, mut invalid_repeats) = (0, 0, 0);
-        for repeat in 0..effort.latency_repeats.max(1) {
+        let (mut lost, mut tagged_lost) = (0, 0);
+        let trials = bench.repeats(effort.latency_repeats, |bench, repeat| {
             let offer = bench.at_load("latency", throughput.load(), effort.latency);
-            let trial = match bench.trial(offer.repeat(repeat)) {
-                Ok(trial) => trial,
-                Err(Stop::Invalid(_)) => {
-                    invalid_repeats += 1;
-                    continue;
-                }
-                Err(stop) => return Err(stop),
-            };
-            lost += throughput::lost(&trial);
+            bench.trial(offer.repeat(repeat))
+        })?;
+        for trial in &trials {
+            lost += throughput::lost(trial);
             for stream in &trial.streams {
                 tagged_ns.extend(stream.tagged_delay);
                 tagged_lost += u32::from(stream.tagged_delay.is_none());
                 delays.extend(stream.delay);
             }
-        }
-        if invalid_repeats == effort.latency_repeats.max(1) {
-            let why = format!("every repeat was, {ATTEMPTS} times");
-            return Err(Stop::Invalid(why));
         }
         let most = |of: fn(&DelayFigures) -> Nanos| delays.iter().map(of).max();
         let frames: f64 = delays.iter().map(|delay| delay.count as f64).sum();
@@ -92,7 +81,6 @@ impl Steps for LatencySteps {
             max_ns: most(|delay| delay.max),
             tagged_ns,
             lost,
-            invalid_repeats,
         })
     }
 
@@ -121,9 +109,9 @@ impl Steps for LatencySteps {
         let columns = [
             ("min", "ns"),
             ("mean", "ns"),
-            ("p50", "ns"),
-            ("p99", "ns"),
-            ("p99.9", "ns"),
+            ("worst p50", "ns"),
+            ("worst p99", "ns"),
+            ("worst p99.9", "ns"),
             ("max", "ns"),
             ("lost", ""),
         ];
@@ -150,15 +138,11 @@ impl Steps for LatencySteps {
         let mut conformance = report::clauses_of_trials(setup);
         conformance.extend(clauses(setup, sizes));
         let mut notes = Vec::new();
-        let found = || sizes.iter().filter_map(|at| at.found.as_ref());
-        if found().any(|latency| latency.lost > 0) {
+        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+        if found.any(|latency| latency.lost > 0) {
             let note = "Frames were lost at the throughput: the streams of this test last longer than \
                         the trials that found it, or it varies.";
             notes.push(note.to_owned());
-        }
-        let invalid: u32 = found().map(|latency| latency.invalid_repeats).sum();
-        if invalid > 0 {
-            notes.push(format!("{invalid} repeats were invalid and are left out."));
         }
         Report {
             procedure: "latency".to_owned(),

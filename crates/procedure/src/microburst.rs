@@ -1,7 +1,7 @@
 //! Microbursts (RFC 8239 §4, RFC 8238 §6): the largest burst that two or more sending ports can throw
 //! at one receiving port, at full intensity, without loss.
 
-use crate::back_to_back::{at_line_rate, at_the_cap, bursts, cap};
+use crate::back_to_back::{BurstRate, Search, at_line_rate, at_the_cap, count_at_cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
@@ -20,6 +20,8 @@ pub struct Microburst {
     pub frames: Option<Spread>,
     /// Each repeat's; `None` where the longest burst that was tried passed.
     pub repeats: Vec<Option<u64>>,
+    /// The longest burst that was tried.
+    pub cap: u64,
     /// The same in bytes.
     pub bytes: Option<f64>,
     /// Frames of each sending stream.
@@ -41,8 +43,8 @@ impl Steps for MicroburstSteps {
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<Microburst, Stop> {
         let loads = bench.all_at(Share::WHOLE);
-        let cap = cap(bench, &loads);
-        let found = bursts(bench, &loads, cap, bench.setup.effort.repeats)?;
+        let search = Search::at_full_rate(bench, &loads);
+        let found = search.bursts(bench, bench.setup.effort.repeats, |_, _| ())?;
         let frames = found.frames;
         Ok(Microburst {
             bytes: frames.map(|frames| frames.mean * f64::from(bench.size)),
@@ -50,6 +52,7 @@ impl Steps for MicroburstSteps {
             relative_sd: frames.and_then(|frames| frames.relative_sd()),
             frames,
             repeats: found.repeats,
+            cap: search.cap,
             achieved_fps: found.achieved_fps,
             calculated_fps: bench.fps(&loads),
         })
@@ -66,14 +69,13 @@ impl Steps for MicroburstSteps {
             ("burst rate reached", "frames/s"),
         ];
         let table = report::by_size("Microburst without loss", &columns, sizes, |found| {
-            let at_cap = found.repeats.iter().filter(|burst| burst.is_none()).count();
             vec![
                 found.frames.map(|frames| frames.mean).into(),
                 found.bytes.into(),
                 found.frames_a_stream.into(),
                 found.relative_sd.map(|sd| sd * 100.0).into(),
                 Cell::Count(found.repeats.len() as u64),
-                Cell::Count(at_cap as u64),
+                count_at_cap(&found.repeats),
                 found.achieved_fps.into(),
             ]
         });
@@ -97,7 +99,10 @@ impl Steps for MicroburstSteps {
                         "two or more sending ports to one receiving port, at an intensity of 100 %",
                     ),
                     sizes,
-                    |found| Some((found.achieved_fps?, found.calculated_fps)),
+                    |found| {
+                        let rates = (found.achieved_fps, found.calculated_fps);
+                        BurstRate::of(&found.repeats, found.cap, rates.0, rates.1)
+                    },
                 ),
                 repeatability(spreads),
                 repeats_clause(setup, sizes),

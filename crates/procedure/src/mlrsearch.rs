@@ -166,7 +166,8 @@ impl Steps for MlrsearchSteps {
                     "classify each load by every trial there; report the relevant bounds",
                     Holds::Yes,
                     "trials of the final duration only",
-                ),
+                )
+                .of_found(sizes),
                 Clause::new(
                     "RFC 9971 §4",
                     "for RFC 2544: 60 s trials, no loss, no trial that exceeds it",
@@ -178,7 +179,8 @@ impl Steps for MlrsearchSteps {
                     format!("shortest allowed by the effort: {}", {
                         delaylab_model::units::format_duration(setup.effort.trial)
                     }),
-                ),
+                )
+                .of_found(sizes),
             ],
             notes,
         }

@@ -1,7 +1,8 @@
 //! Reset (RFC 2544 §26.6): how long a device forwards nothing when it is reset.
 //!
 //! The world resets the device in the middle of a stream at the throughput of the smallest frames. The
-//! result is the time from the last frame before to the first behind.
+//! result is the time from the last frame before to the first behind: the longest in which a frame was lost, since a sender
+//! may have been silent, too.
 
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
@@ -10,8 +11,10 @@ use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
 use delaylab_model::Nanos;
+use delaylab_stats::frames::FrameTrial;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -20,7 +23,7 @@ pub struct ResetTime {
     pub load: f64,
     /// From the last frame before to the first behind, in nanoseconds.
     pub silence_ns: Option<Spread>,
-    /// Each repeat's; `None` if fewer than two frames arrived.
+    /// Each repeat's; `None` if no frame was lost between two that arrived.
     pub repeats: Vec<Option<Nanos>>,
     /// Frames lost in all repeats.
     pub lost: u64,
@@ -35,26 +38,26 @@ impl Steps for ResetSteps {
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<ResetTime, Stop> {
         let throughput = throughput::sustained(bench)?;
-        let effort = &bench.setup.effort;
+        let effort = bench.setup.effort;
         let reset = bench.setup.reset();
         let until = reset.map_or(0, |reset| reset.at.0.saturating_add(reset.lasts.0));
         let length = effort.trial.max(until.saturating_mul(2));
-        let (mut repeats, mut lost) = (Vec::new(), 0);
-        for repeat in 0..effort.repeats.max(1) {
-            let mut offer = bench
-                .at_load("reset", throughput.load(), length)
-                .repeat(repeat);
+        let trials = bench.repeats(effort.repeats, |bench, repeat| {
+            let offer = bench.at_load("reset", throughput.load(), length);
+            let mut offer = offer.repeat(repeat);
             offer.reset = true;
-            let trial = bench.trial(offer)?;
-            lost += throughput::lost(&trial);
+            bench.trial(offer)
+        })?;
+        let silence = |trial: &Cow<'_, FrameTrial>| {
             let silences = trial.streams.iter().filter_map(|s| s.longest_silence);
-            repeats.push(silences.map(|silence| silence.length()).max());
-        }
+            silences.map(|silence| silence.length()).max()
+        };
+        let repeats: Vec<_> = trials.iter().map(silence).collect();
         Ok(ResetTime {
             load: throughput.load().as_f64(),
             silence_ns: Spread::new(repeats.iter().flatten().map(|&ns| ns as f64)),
             repeats,
-            lost,
+            lost: trials.iter().map(|trial| throughput::lost(trial)).sum(),
         })
     }
 
@@ -94,7 +97,8 @@ impl Steps for ResetSteps {
                 "at the throughput of the smallest frames of the medium",
                 if smallest { Holds::Yes } else { Holds::No },
                 format!("{:?} B", setup.sizes),
-            ),
+            )
+            .of_found(sizes),
             Clause::new(
                 "RFC 2544 §26.6",
                 "a reset of hardware, of software and of power",

@@ -11,9 +11,21 @@ use crate::setup::{Options, Setup};
 use crate::throughput;
 use delaylab_model::quantity::Share;
 use delaylab_model::{Nanos, SECOND};
-use delaylab_stats::frames::FrameTrial;
+use delaylab_stats::frames::{FrameFigures, FrameTrial};
 use schemars::JsonSchema;
 use serde::Serialize;
+
+/// How a repeat ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Recovery {
+    /// Loss ended: B − A in nanoseconds.
+    Recovered(Nanos),
+    /// Loss had not ended with the trial.
+    StillLosing,
+    /// The overload lost nothing: there was nothing to recover from.
+    NotOverloaded,
+}
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -22,12 +34,25 @@ pub struct SystemRecovery {
     pub overload: f64,
     /// Load behind it.
     pub half: f64,
-    /// B − A in nanoseconds, of the repeats in which loss ended.
+    /// B − A in nanoseconds, of the repeats that recovered.
     pub recovery_ns: Option<Spread>,
-    /// Each repeat's; `None` where loss had not ended with the trial.
-    pub repeats: Vec<Option<Nanos>>,
+    /// Each repeat's.
+    pub repeats: Vec<Recovery>,
     /// Frames lost in the overload, in all repeats.
     pub lost_in_overload: u64,
+}
+
+impl SystemRecovery {
+    fn recovered(repeats: &[Recovery]) -> impl Iterator<Item = Nanos> {
+        repeats.iter().filter_map(|repeat| match repeat {
+            Recovery::Recovered(ns) => Some(*ns),
+            _ => None,
+        })
+    }
+
+    fn count(&self, of: Recovery) -> u64 {
+        self.repeats.iter().filter(|repeat| **repeat == of).count() as u64
+    }
 }
 
 /// The procedure.
@@ -45,21 +70,16 @@ impl Steps for SystemRecoverySteps {
             return Err(Stop::Unfit(why.to_owned()));
         }
         let half = Share((overload.0 / 2).max(1));
-        let (mut repeats, mut lost_in_overload) = (Vec::new(), 0);
-        for repeat in 0..bench.setup.effort.repeats.max(1) {
-            let offer = offer(bench, overload, half).repeat(repeat);
-            let trial = bench.trial(offer)?;
-            let streams = trial.streams.len() / 2;
-            let before = trial.streams.iter().take(streams);
-            lost_in_overload += before.map(|stream| stream.lost()).sum::<u64>();
-            repeats.push(recovery(&trial));
-        }
+        let trials = bench.repeats(bench.setup.effort.repeats, |bench, repeat| {
+            bench.trial(offer(bench, overload, half).repeat(repeat))
+        })?;
+        let repeats: Vec<_> = trials.iter().map(|trial| recovery(trial)).collect();
         Ok(SystemRecovery {
             overload: overload.as_f64(),
             half: half.as_f64(),
-            recovery_ns: Spread::new(repeats.iter().flatten().map(|&ns| ns as f64)),
+            recovery_ns: Spread::new(SystemRecovery::recovered(&repeats).map(|ns| ns as f64)),
             repeats,
-            lost_in_overload,
+            lost_in_overload: trials.iter().map(|trial| lost_in_overload(trial)).sum(),
         })
     }
 
@@ -73,9 +93,9 @@ impl Steps for SystemRecoverySteps {
             ("lost in overload", "frames"),
             ("repeats", ""),
             ("repeats that did not recover", ""),
+            ("repeats without loss in overload", ""),
         ];
         let table = report::by_size("System recovery", &columns, sizes, |found| {
-            let never = found.repeats.iter().filter(|repeat| repeat.is_none());
             vec![
                 report::percent(found.overload).into(),
                 report::percent(found.half).into(),
@@ -84,7 +104,8 @@ impl Steps for SystemRecoverySteps {
                 found.recovery_ns.map(|ns| ns.max).into(),
                 report::per_repeat(found.lost_in_overload, found.repeats.len()),
                 Cell::Count(found.repeats.len() as u64),
-                Cell::Count(never.count() as u64),
+                found.count(Recovery::StillLosing).into(),
+                found.count(Recovery::NotOverloaded).into(),
             ]
         });
         let points = sizes.iter().filter_map(|at| {
@@ -95,9 +116,9 @@ impl Steps for SystemRecoverySteps {
         let mut conformance = report::clauses_of_trials(setup);
         let mut notes = Vec::new();
         let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        let overloaded = found.all(|recovery| recovery.lost_in_overload > 0);
+        let overloaded = found.all(|recovery| recovery.count(Recovery::NotOverloaded) == 0);
         if !overloaded {
-            let note = "An overload lost no frame: it was too short for the device's buffer.";
+            let note = "An overload lost no frame: it was too short for the device's buffer. Such repeats are in no mean.";
             notes.push(note.to_owned());
         }
         conformance.extend([
@@ -120,7 +141,7 @@ impl Steps for SystemRecoverySteps {
                 "RFC 2544 §26.5",
                 "the mean of several repeats",
                 sizes,
-                |found| found.repeats.iter().flatten().count(),
+                |found| SystemRecovery::recovered(&found.repeats).count(),
                 2,
             ),
         ]);
@@ -153,16 +174,23 @@ fn offer(bench: &Bench<'_>, overload: Share, half: Share) -> Offer {
     Offer::new("recovery", before.chain(behind).collect())
 }
 
-/// B − A; `None` if the very last frame was lost too.
-fn recovery(trial: &FrameTrial) -> Option<Nanos> {
-    let behind = || trial.streams.iter().skip(trial.streams.len() / 2);
-    let fell = behind().filter_map(|stream| stream.first_send).min()?;
-    let ends_lossy = |s: &&delaylab_stats::frames::FrameFigures| {
-        s.last_lost.is_some() && s.last_lost == s.last_send
-    };
-    if behind().any(|stream| ends_lossy(&stream)) {
-        return None;
+/// Frames of the overload that were lost.
+fn lost_in_overload(trial: &FrameTrial) -> u64 {
+    let before = trial.streams.iter().take(trial.streams.len() / 2);
+    before.map(|stream| stream.lost()).sum()
+}
+
+/// B − A, unless the very last frame was lost too.
+fn recovery(trial: &FrameTrial) -> Recovery {
+    if lost_in_overload(trial) == 0 {
+        return Recovery::NotOverloaded;
     }
+    let behind = || trial.streams.iter().skip(trial.streams.len() / 2);
+    let fell = behind().filter_map(|stream| stream.first_send).min();
+    let ends_lossy = |s: &FrameFigures| s.last_lost.is_some() && s.last_lost == s.last_send;
+    let Some(fell) = fell.filter(|_| !behind().any(ends_lossy)) else {
+        return Recovery::StillLosing;
+    };
     let last = trial.streams.iter().filter_map(|s| s.last_lost).max();
-    Some(last.map_or(0, |lost| lost.saturating_sub(fell).max(0)))
+    Recovery::Recovered(last.map_or(0, |lost| lost.saturating_sub(fell).max(0)))
 }

@@ -14,6 +14,7 @@ pub use builder::FramesBuilder;
 pub use silence::Silence;
 
 use delaylab_model::Nanos;
+use std::sync::Arc;
 
 /// The distribution of a one-way delay, in nanoseconds: arrival at the receiving port less the time
 /// just before sending. Quantiles are nearest ranks.
@@ -56,11 +57,11 @@ pub struct FrameFigures {
     pub first_send: Option<Nanos>,
     /// When the last was sent.
     pub last_send: Option<Nanos>,
-    /// When the last that never arrived was sent.
+    /// When the last that did not arrive as it was sent was sent.
     pub last_lost: Option<Nanos>,
     /// Of every frame received.
     pub delay: Option<DelayFigures>,
-    /// The longest time between two arrivals, one behind the other.
+    /// The longest time between two arrivals, one behind the other, in which a frame was lost: else it may be the sender's.
     pub longest_silence: Option<Silence>,
     /// Of the tagged frame; `None` if it was lost or none was tagged (RFC 2544 §26.2).
     pub tagged_delay: Option<Nanos>,
@@ -92,8 +93,8 @@ impl FrameFigures {
 pub struct FrameTrial {
     /// What came of each probe, in the order of the trial's probes.
     pub streams: Vec<FrameFigures>,
-    /// Bits of payload a second of each load that was beside them, where someone counts.
-    pub goodput_bps: Vec<f64>,
+    /// Bits of payload a second of each load that was beside them, by its name, where they are counted.
+    pub goodput_bps: Vec<(Arc<str>, f64)>,
     /// Why it is not what was asked for, as sentences. A rate that was not reached need not be one
     /// of them: a procedure compares rates itself, and some take the rate as it was.
     pub flaws: Vec<String>,

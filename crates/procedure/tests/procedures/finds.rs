@@ -352,7 +352,11 @@ fn a_fifo_recovers_at_once() {
             assert!(case.full() > 0.99, "{:?}", at.why);
             continue;
         };
-        let recovery = found.recovery_ns.unwrap();
+        let Some(recovery) = found.recovery_ns else {
+            let overload = found.overload / case.full().min(1.0);
+            assert!(found.lost_in_overload == 0 && overload < 1.06, "{overload}");
+            continue;
+        };
         // At half load, what came at once from several ports is all that may still be lost.
         let gap = 1e9 / case.setup.fps(case.size, Share((found.half * 1e9) as u64));
         assert!(recovery.max <= gap, "{recovery:?} {gap}");

@@ -8,11 +8,13 @@ use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::course::Steps;
 use delaylab_procedure::report::{Clause, Holds};
 use delaylab_procedure::setup::Way;
+use delaylab_procedure::system_recovery::Recovery;
 use delaylab_procedure::{
     BuildError, Effort, Options, Procedure, ProcedureRun, Report, Setup, procedures,
 };
 use delaylab_procedure::{back_to_back, buffer_time, buffering, frame_loss, head_of_line, incast};
 use delaylab_procedure::{latency, system_recovery, throughput};
+use std::sync::Arc;
 
 const DEVICE: Device = Device {
     ingress: 100_000_000,
@@ -87,6 +89,57 @@ fn bursts_at_the_cap_count_beside_the_others() {
     assert_eq!((frames.min, frames.max), (31.0, cap));
     assert!((frames.mean - (31.0 + 2.0 * cap) / 3.0).abs() < 1e-9);
     assert!(course.result().notes[0].contains("at least"));
+}
+
+/// So it is where they find the buffer, and what is sent no faster than it is forwarded finds none.
+#[test]
+fn a_stumble_is_not_the_buffer() {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let find = |stumbles: bool, factor: f64| {
+        let steps = buffering::BufferingSteps;
+        let mut course = ProcedureRun::new(steps, setup.clone(), Options::default());
+        drive(&mut course, |planned| {
+            let mut trial = with(Fault::DropsNone).carry_out(&slower(&planned.trial, factor));
+            let passes = match (stumbles, planned.repeat) {
+                (true, 0) => 31,
+                (true, _) => u64::MAX,
+                (false, _) => 90,
+            };
+            if trial.streams[0].sent > passes {
+                trial.streams[0].received -= 1;
+            }
+            trial
+        });
+        let rows = course.result().tables[0].rows.clone();
+        (course.found()[0].found.clone().unwrap(), rows)
+    };
+    let (found, rows) = find(true, 1.0);
+    assert_eq!(found.repeats, [Some(31), None]);
+    assert!(found.inflection.unwrap().max > 500.0);
+    assert_eq!(rows[0][8], 1_u64.into(), "one at the longest stream");
+    let (found, _) = find(false, 1.0);
+    assert!(found.inflection.is_some() && found.held_frames.is_some());
+    // Within the tolerance of the rate, and below what the port forwards.
+    let (found, _) = find(false, 1.0099);
+    assert_eq!((found.held_frames, found.held_bytes), (None, None));
+}
+
+/// A search that is never valid is left out of the mean, and not the frame size.
+#[test]
+fn a_search_that_is_never_valid_leaves_the_others() {
+    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut course = ProcedureRun::new(back_to_back::BackToBackSteps, setup, Options::default());
+    drive(&mut course, |planned| {
+        let mut trial = DEVICE.carry_out(&planned.trial);
+        if planned.repeat == 1 {
+            trial.flaws.push("the sender was late".to_owned());
+        }
+        trial
+    });
+    let at = &course.found()[0];
+    assert_eq!((at.invalid, at.left_out), (3, 1));
+    let repeats = &at.found.as_ref().unwrap().repeats;
+    assert!(repeats.len() == 2 && repeats[0].is_some() && repeats[0] == repeats[1]);
 }
 
 #[test]
@@ -325,7 +378,7 @@ fn a_burst_below_the_calculated_rate_is_said_and_both_are_given() {
         assert_eq!(clause.holds, conforms);
         assert_eq!(
             factor > 1.0,
-            clause.why.contains("512 B 99.6 %"),
+            clause.why.contains("512 B 99.60 %"),
             "{}",
             clause.why
         );
@@ -385,13 +438,21 @@ fn incast_puts_tcp_beside_a_burst() {
     drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
         assert_eq!(planned.trial.probes.len(), 1);
-        trial.goodput_bps = vec![3e6; planned.trial.loads.len()];
+        let names = planned.trial.loads.iter().map(|load| load.name.as_str());
+        let all = names.chain(["of the experiment"]).map(Arc::from);
+        trial.goodput_bps = all.map(|name| (name, 3e6)).collect();
+        if planned.trial.loads.len() == 2 && planned.repeat > 1 {
+            trial.flaws.push("the sender was late".to_owned());
+        }
         trial
     });
     let points = &course.found()[0].found.as_ref().unwrap().points;
+    assert_eq!((points[0].repeats, points[1].repeats), (4, 2));
     let goodput = |n: usize| points[n].goodput_bps.unwrap().mean;
     assert_eq!((points.len(), goodput(0), goodput(1)), (2, 3e6, 6e6));
-    assert_eq!(points[0].sent, 400);
+    assert_eq!((points[0].sent, points[1].sent), (400, 200));
+    assert!(course.result().notes[0].contains("6 of 12 trials"));
+    assert!(course.result().notes[1].contains("2 repeats were never valid"));
     let clauses = course.result().conformance;
     let repeatable = clauses
         .iter()
@@ -425,7 +486,9 @@ fn a_size_without_a_result_has_a_row_that_says_why() {
         assert_eq!(row.len(), report.tables[0].columns.len());
         let mut clauses = report.conformance.iter();
         let of_6_and_4 = |clause: &&Clause| ["§6.2", "§6.3", "§4.2"].contains(&&*clause.section);
-        let is_search = |clause: &&Clause| clause.section == "§26.3" || clause.section == "§3.3";
+        let is_search = |clause: &&Clause| {
+            clause.rfc == "RFC 9971" || ["§26.3", "§3.3"].contains(&&*clause.section)
+        };
         let of_found = clauses.clone().find(is_search).map(|clause| clause.holds);
         assert!(
             matches!(of_found, None | Some(Holds::NotApplicable)),
@@ -628,7 +691,8 @@ fn a_trial_says_what_it_is() {
 
 #[test]
 fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
-    let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    let mut setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    setup.effort.repeats = 3;
     let mut course = ProcedureRun::new(
         system_recovery::SystemRecoverySteps,
         setup,
@@ -636,7 +700,10 @@ fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
     );
     drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
-        if let [_, behind] = &mut trial.streams[..] {
+        if let [before, behind] = &mut trial.streams[..] {
+            if planned.repeat == 2 {
+                before.received = before.sent;
+            }
             let after = if planned.repeat == 0 {
                 Some(7_000_000)
             } else {
@@ -650,7 +717,16 @@ fn recovery_is_from_the_fall_of_the_load_to_the_last_loss() {
         trial
     });
     let found = course.found()[0].found.as_ref().unwrap();
-    assert_eq!(found.repeats, [Some(7_000_000), None]);
+    let recovered = Recovery::Recovered(7_000_000);
+    let expected = [recovered, Recovery::StillLosing, Recovery::NotOverloaded];
+    assert_eq!(found.repeats, expected);
+    assert_eq!(
+        found.recovery_ns.map(|ns| (ns.count, ns.mean)),
+        Some((1, 7e6))
+    );
+    let clauses = course.result().conformance;
+    let overload = |clause: &&Clause| clause.says.contains("110 %");
+    assert_eq!(clauses.iter().find(overload).unwrap().holds, Holds::No);
     // RFC 2544 §26.5: half "of the above rate".
     assert!((found.half - found.overload / 2.0).abs() < 1e-9);
     assert!(found.lost_in_overload > 0);

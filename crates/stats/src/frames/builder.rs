@@ -62,11 +62,15 @@ impl FramesBuilder {
             Outcome::Ok | Outcome::Late => self.received(record, t_send),
             Outcome::Corrupt => {
                 self.figures.corrupt += 1;
+                self.lost(t_send);
                 if let Some(arrival) = record.t_rx {
-                    self.silences.push(arrival);
+                    self.silences.push(record.seq, Some(arrival));
                 }
             }
-            Outcome::Lost | Outcome::Refused => self.lost(t_send),
+            Outcome::Lost | Outcome::Refused => {
+                self.lost(t_send);
+                self.silences.push(record.seq, None);
+            }
             Outcome::Skipped | Outcome::LocalError => {}
         }
     }
@@ -85,7 +89,7 @@ impl FramesBuilder {
             let delay = arrival.saturating_sub(t_send);
             self.moments.push(delay);
             self.delays.push(delay, self.exact_limit);
-            self.silences.push(arrival);
+            self.silences.push(record.seq, Some(arrival));
             if self.tagged == Some(record.seq) {
                 self.figures.tagged_delay = Some(delay);
             }

@@ -1,10 +1,10 @@
-//! The longest time without an arrival, of arrivals that are told in nearly any order.
+//! The longest time without an arrival in which frames were lost, of frames that are told in nearly any order.
 
 use delaylab_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How far out of their order arrivals may be told.
+/// How far out of their order frames may be told.
 const WINDOW: usize = 1 << 16;
 
 /// A time without an arrival: a reset shows as one (RFC 2544 §26.6).
@@ -23,44 +23,51 @@ impl Silence {
     }
 }
 
-/// Puts arrivals in order through a window; exact unless one is told more than 65 536 behind a later
-/// one.
+/// Puts frames in the order of sending through a window; exact unless one is told more than 65 536 behind a later one. A
+/// silence in which none was lost may be the sender's.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Silences {
-    waiting: BinaryHeap<Reverse<Nanos>>,
+    /// By number: when each arrived; `None`: it was lost.
+    waiting: BinaryHeap<Reverse<(u64, Option<Nanos>)>>,
     last: Option<Nanos>,
+    is_lossy: bool,
     longest: Option<Silence>,
 }
 
 impl Silences {
-    pub(super) fn push(&mut self, arrival: Nanos) {
-        self.waiting.push(Reverse(arrival));
+    pub(super) fn push(&mut self, seq: u64, arrival: Option<Nanos>) {
+        self.waiting.push(Reverse((seq, arrival)));
         if self.waiting.len() > WINDOW
-            && let Some(Reverse(first)) = self.waiting.pop()
+            && let Some(Reverse((_, first))) = self.waiting.pop()
         {
             self.settle(first);
         }
     }
 
-    fn settle(&mut self, arrival: Nanos) {
-        if let Some(from) = self.last.filter(|&last| last <= arrival) {
+    fn settle(&mut self, arrival: Option<Nanos>) {
+        let Some(arrival) = arrival else {
+            self.is_lossy = true;
+            return;
+        };
+        if let Some(from) = self.last.filter(|&last| self.is_lossy && last <= arrival) {
             let silence = Silence { from, to: arrival };
             if self.longest.is_none_or(|l| silence.length() > l.length()) {
                 self.longest = Some(silence);
             }
         }
-        self.last = Some(self.last.map_or(arrival, |last| last.max(arrival)));
+        self.is_lossy = false;
+        self.last = self.last.max(Some(arrival));
     }
 
     pub(super) fn longest(&self) -> Option<Silence> {
         let mut rest = self.clone();
-        while let Some(Reverse(arrival)) = rest.waiting.pop() {
+        while let Some(Reverse((_, arrival))) = rest.waiting.pop() {
             rest.settle(arrival);
         }
         rest.longest
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<Nanos>()
+        self.waiting.capacity() * size_of::<(u64, Option<Nanos>)>()
     }
 }

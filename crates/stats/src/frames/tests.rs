@@ -50,6 +50,8 @@ fn every_outcome_is_counted_for_what_it_is() {
         (Some(0), Some(700))
     );
     assert_eq!(figures.last_lost, Some(400));
+    // What comes out changed did not arrive as it was sent.
+    assert_eq!(built(&records[..4], 100).last_lost, Some(300));
     let delay = figures.delay.unwrap();
     assert_eq!(
         (delay.min, delay.mean, delay.max, delay.p50),
@@ -59,6 +61,22 @@ fn every_outcome_is_counted_for_what_it_is() {
     let silence = figures.longest_silence.unwrap();
     assert_eq!((silence.from, silence.to), (370, 790));
     assert_eq!(figures.achieved_fps(), Some(5.0 * 1e9 / 700.0));
+}
+
+/// A sender that has lost its CPU is silent for longer than the device that is reset.
+#[test]
+fn a_silence_without_a_loss_is_the_senders() {
+    let sent = [0, 1, 2, 3, 304, 305];
+    let lost = [1];
+    let records = sent.iter().zip(0..).map(|(&t_send, seq)| {
+        let delay = (!lost.contains(&t_send)).then_some(5);
+        frame(seq, t_send, delay)
+    });
+    let records: Vec<_> = records.collect();
+    let silence = built(&records, 100).longest_silence.unwrap();
+    assert_eq!((silence.from, silence.to), (5, 7));
+    let whole = built(&records[2..], 100);
+    assert_eq!(whole.longest_silence, None);
 }
 
 #[test]
