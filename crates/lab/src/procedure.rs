@@ -108,6 +108,12 @@ impl ProcedurePlan {
     }
 }
 
+/// Why the procedure of this experiment cannot carry out its first trials, whatever the device does.
+pub fn refusal(resolved: &Resolved) -> Option<String> {
+    let plan = ProcedurePlan::new(resolved, &resolved.planned, None);
+    plan.ok()?.procedure.refusal()
+}
+
 /// The report on a stored run.
 ///
 /// # Errors

@@ -871,6 +871,20 @@ fn what_draws_phases_in_vain_is_refused() {
     }
 }
 
+/// Said before a run begins, and not of one that was recorded.
+#[test]
+fn a_procedure_whose_first_trials_have_too_many_frames_is_refused() {
+    let plain = PORTS.replace("phase = \"random\"\n", "");
+    let plain = plain.replace("clock_tolerance = \"100ppm\"\n", "");
+    let lasts = |trial: &str| {
+        let procedure = format!("procedure = {{ name = \"throughput\", trial = \"{trial}\" }}");
+        plain.replace("repeats = 40", &procedure)
+    };
+    let said = refusal(&lasts("1h"), &Choices::default(), "1h").to_string();
+    assert!(said.contains("make design.procedure.trial"), "{said}");
+    resolve(&lasts("10min"), &Choices::default()).unwrap();
+}
+
 /// The same of more of the catalogue's, in `make test-all`.
 mod long {
     use super::*;

@@ -2,7 +2,7 @@
 
 pub use crate::offer::{Offer, Stream};
 use crate::setup::{Options, Setup};
-use crate::forecast;
+use crate::{forecast, frame_limit};
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level, Planned, Remaining, Unit};
 use delaylab_model::probe::{Pacing, Probe};
@@ -38,6 +38,8 @@ pub enum Stop {
     Invalid(String),
     /// The procedure says nothing about this frame size, and why.
     Unfit(String),
+    /// The next trial has more frames than are kept account of: what would make it shorter.
+    TooMany(String),
 }
 
 /// A trial that is to be carried out.
@@ -138,7 +140,8 @@ impl<'a> Bench<'a> {
     /// What came of a trial. An invalid one is asked for again, twice at most.
     ///
     /// # Errors
-    /// [`Stop::Pending`] if it is yet to be carried out, [`Stop::Invalid`] if it never was valid.
+    /// [`Stop::Pending`] if it is yet to be carried out, [`Stop::Invalid`] if it never was valid, [`Stop::TooMany`] if it
+    /// cannot be carried out.
     pub fn trial(&mut self, offer: Offer) -> Result<Cow<'a, FrameTrial>, Stop> {
         self.step += 1;
         let mut why = String::new();
@@ -156,6 +159,9 @@ impl<'a> Bench<'a> {
     }
 
     fn beyond_the_log(&mut self, offer: Offer, attempt: u32) -> Result<Cow<'a, FrameTrial>, Stop> {
+        if let Some(why) = frame_limit::refuse(self.setup, self.size, &offer) {
+            return Err(Stop::TooMany(why));
+        }
         let Some(forecast) = &mut self.forecast else {
             let step = self.step;
             self.wanted = Some(Wanted {

@@ -29,6 +29,9 @@ pub trait Steps {
 pub trait Procedure: Plan<Observation = FrameTrial> {
     /// What was found so far.
     fn result(&self) -> Report;
+
+    /// Why the first trial of a frame size cannot be carried out, whatever the device does.
+    fn refusal(&self) -> Option<String>;
 }
 
 /// A procedure under way: frame size after frame size, one trial at a time.
@@ -83,7 +86,7 @@ impl<S: Steps> ProcedureRun<S> {
             let (found, why) = match outcome {
                 Ok(found) => (Some(found), None),
                 Err(Stop::Invalid(why)) => (None, Some(format!("invalid: {why}"))),
-                Err(Stop::Unfit(why)) => (None, Some(why)),
+                Err(Stop::Unfit(why) | Stop::TooMany(why)) => (None, Some(why)),
                 Err(Stop::Pending) => (None, Some("no trial was asked for".to_owned())),
             };
             self.done.push(AtSize {
@@ -167,5 +170,18 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
             report.notes.push(note);
         }
         report
+    }
+
+    fn refusal(&self) -> Option<String> {
+        let mut sizes = self.setup.sizes.clone();
+        // The smallest frames are the most.
+        sizes.sort_unstable();
+        sizes.into_iter().find_map(|size| {
+            let mut bench = Bench::new(&self.setup, &self.options, size, &[]);
+            match self.outcome(&mut bench) {
+                Err(Stop::TooMany(why)) => Some(why),
+                _ => None,
+            }
+        })
     }
 }

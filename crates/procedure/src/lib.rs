@@ -11,7 +11,7 @@
 //! | [`report`] | what every procedure gives: tables, figures, clauses |
 //! | [`course`] | [`ProcedureRun`]: a procedure's steps as a plan |
 //! | [`mod@bench`] | what a procedure's steps see: trials, by asking for them |
-//! | `offer`, `at_size`, `goal` | what is asked of the device, found at a frame size, looked for by MLRsearch |
+//! | `offer`, `frame_limit`, `at_size`, `goal` | what is asked of the device, how much at most, found at a frame size, looked for by MLRsearch |
 //! | [`search`] | the longest burst that passes; means |
 //! | [`throughput`], [`latency`], [`frame_loss`], [`back_to_back`], [`system_recovery`], [`reset`] | RFC 2544 §26 |
 //! | [`buffer_time`] | RFC 9004: back-to-back frames, corrected |
@@ -77,6 +77,7 @@ pub mod buffer_time;
 pub mod buffering;
 pub mod course;
 mod forecast;
+mod frame_limit;
 pub mod frame_loss;
 mod goal;
 pub mod head_of_line;

@@ -47,6 +47,18 @@ impl Offer {
         }
     }
 
+    /// The option that says how long this stream is, or how many frames it has.
+    pub(crate) fn set_by(&self, stream: &Stream) -> &'static str {
+        match self.phase {
+            "latency" => "latency",
+            "burst" => "burst",
+            "reset" => "reset",
+            "incast" => "microburst",
+            "recovery" if stream.start == 0 => "overload",
+            _ => "trial",
+        }
+    }
+
     /// As this repeat.
     #[must_use]
     pub fn repeat(mut self, repeat: u32) -> Self {

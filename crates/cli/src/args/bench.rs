@@ -23,7 +23,7 @@ Examples:
   delaylab bench throughput --quick
   delaylab bench buffer-time --size 64B,512B --egress-rate 10Mbit/s --buffer 64KiB --quick
   delaylab bench latency --world sim --set path.switch.latency=12us
-  delaylab bench throughput --port eth1 --port eth2 --rate 1Gbit/s"
+  delaylab bench throughput --port eth1 --port eth2 --rate 1Gbit/s --set design.procedure.trial=13s"
 )]
 pub struct BenchArgs {
     /// Say what there is.

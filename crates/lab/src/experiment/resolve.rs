@@ -15,6 +15,7 @@ use super::stop::Precision;
 use super::tree::{Key, Node, Value, name_of};
 use super::write;
 use crate::finding::{Finding, Judged};
+use crate::procedure;
 use crate::suggest::choices;
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
@@ -94,7 +95,21 @@ impl Experiment {
     ) -> Result<Resolved, Diagnostics> {
         let mut sources = vec![self.source.clone()];
         self.resolve_with(choices, refusals, &mut sources)
+            .and_then(|resolved| self.with_trials_that_fit(resolved))
             .map_err(|problems| Diagnostics::new(problems, &sources))
+    }
+
+    /// This, unless its procedure would begin with trials that cannot be carried out. What was recorded was carried out.
+    fn with_trials_that_fit(&self, resolved: Resolved) -> Result<Resolved, Vec<Problem>> {
+        let refusal = || procedure::refusal(&resolved);
+        let is_new = !self.recorded && resolved.procedure.is_some();
+        match is_new.then(refusal).flatten() {
+            None => Ok(resolved),
+            Some(why) => {
+                let at = design_at(&self.root, &["procedure"]);
+                Err(vec![Problem::new(&at, why)])
+            }
+        }
     }
 
     fn resolve_with(

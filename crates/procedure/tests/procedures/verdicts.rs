@@ -2,11 +2,11 @@
 
 use crate::device::*;
 use delaylab_model::plan::Plan;
-use delaylab_model::probe::Pacing;
+use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Share;
 use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::course::Steps;
-use delaylab_procedure::report::{Clause, Holds};
+use delaylab_procedure::report::{Cell, Clause, Holds};
 use delaylab_procedure::setup::Way;
 use delaylab_procedure::system_recovery::Recovery;
 use delaylab_procedure::{
@@ -14,6 +14,7 @@ use delaylab_procedure::{
 };
 use delaylab_procedure::{back_to_back, buffer_time, buffering, frame_loss, head_of_line, incast};
 use delaylab_procedure::{latency, system_recovery, throughput};
+use delaylab_stats::frames::{FrameFigures, FrameTrial};
 use std::sync::Arc;
 
 const DEVICE: Device = Device {
@@ -140,6 +141,68 @@ fn a_search_that_is_never_valid_leaves_the_others() {
     assert_eq!((at.invalid, at.left_out), (3, 1));
     let repeats = &at.found.as_ref().unwrap().repeats;
     assert!(repeats.len() == 2 && repeats[0].is_some() && repeats[0] == repeats[1]);
+}
+
+/// A stream has as many frames as are kept account of: more are refused where the first trial has them, and later ones are
+/// never asked for.
+#[test]
+fn more_frames_than_are_kept_account_of_are_never_asked_for() {
+    let fast = Device {
+        ingress: 1_000_000_000,
+        egress: 1_000_000_000,
+        ..DEVICE
+    };
+    let begin = |name: &str, effort: Effort| {
+        let known = procedures().iter().find(|known| known.name == name);
+        let setup = setup(&fast, 2, &[512, 64], effort);
+        known.unwrap().begin(setup, Options::default()).unwrap()
+    };
+    let short = Effort {
+        trial: 13 * SECOND,
+        ..Effort::rfc()
+    };
+    for (name, is_refused) in [
+        ("throughput", true),
+        ("mlrsearch", true),
+        ("frame-loss", true),
+        ("back-to-back", false),
+        ("buffering", false),
+        ("incast", false),
+    ] {
+        let why = begin(name, Effort::rfc()).refusal();
+        assert_eq!(why.is_some(), is_refused, "{name}");
+        let asks = "89267781 frames of 64 B in a trial, more than the 20000000 that are kept account of: make \
+                    design.procedure.trial 13s at most";
+        assert!(why.is_none_or(|why| why.contains(asks)), "{name}");
+        assert_eq!(begin(name, short).refusal(), None, "{name}");
+    }
+    // At the throughput a stream of 120 s has too many: what there is to do stands where the figures would.
+    let mut latency = begin("latency", short);
+    assert_eq!(latency.refusal(), None);
+    let mut most = 0;
+    drive(&mut *latency, |planned| {
+        let probes = planned.trial.probes.iter();
+        most = most.max(probes.filter_map(|probe| probe.count).max().unwrap());
+        let sent = |count: u64, last: i64| FrameFigures {
+            sent: count,
+            received: count,
+            first_send: Some(0),
+            last_send: Some(last),
+            ..FrameFigures::default()
+        };
+        let probes = planned.trial.probes.iter();
+        let start = |probe: &Probe| probe.frames.unwrap().start;
+        let streams =
+            probes.map(|p| sent(p.count.unwrap(), p.expected_duration().unwrap() - start(p)));
+        FrameTrial::new(streams.collect())
+    });
+    assert!(most < 20_000_000);
+    let rows = &latency.result().tables[0].rows;
+    let remarks: Vec<_> = rows.iter().filter_map(|row| row.last()).collect();
+    let Cell::Text(remark) = remarks[1] else {
+        panic!("{rows:?}");
+    };
+    assert!(remark.contains("design.procedure.latency 26s"), "{remark}");
 }
 
 #[test]
