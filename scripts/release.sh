@@ -17,7 +17,12 @@ packages=$PWD/target/packages
 here=$(uname -m)
 architectures=${ARCH:-x86_64 aarch64}
 tools=$PWD/target/release-tools/bin
+# What an earlier call left of another commit would be summed as if it were of this one.
+commit=$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown-dirty)
+[[ $commit != *-dirty ]] || echo "release: files differ from those of the commit: no other build gives the same bytes" >&2
+[[ $commit != *-dirty && $(cat "$packages/.commit" 2>/dev/null) == "$commit" ]] || rm -rf "$packages"
 mkdir -p "$packages"
+echo "$commit" >"$packages/.commit"
 
 say() { printf '\n== %s\n' "$*" >&2; }
 
@@ -158,4 +163,4 @@ for what in "$@"; do
         ;;
     esac
 done
-(cd "$packages" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name '*.Debian.gz' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)
+(cd "$packages" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name .commit ! -name '*.Debian.gz' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)
