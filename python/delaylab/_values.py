@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import numbers
+import os
 import re
 from collections.abc import Set
 from typing import Any, Iterable, Mapping
@@ -35,8 +36,8 @@ def literal(value: Any) -> str:
     >>> literal("64KiB"), literal(4), literal(True), literal(["64B", 128]), literal(range(3))
     ('64KiB', '4', 'true', '["64B", 128]', '[0, 1, 2]')
     """
-    if isinstance(value, str):
-        return value
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
     return _nested(value)
 
 
@@ -46,8 +47,8 @@ def _nested(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, datetime.timedelta):
         return f'"{duration(value)}"'
-    if isinstance(value, str):
-        return _quoted(value)
+    if isinstance(value, (str, os.PathLike)):
+        return _quoted(os.fspath(value))
     if isinstance(value, numbers.Integral):
         return str(int(value))
     if isinstance(value, numbers.Real):
@@ -116,11 +117,26 @@ def flags(options: Mapping[str, Any], own: Iterable[str] = ()) -> list[str]:
         if name in own:
             raise UsageError(f"`{name}` is no argument here: the result is returned, and nothing is printed")
         flag = "--" + name.replace("_", "-")
-        for value in given if isinstance(given, (list, tuple)) else [given]:
+        for value in _several(given):
             value = _plain(value)
             if value is True:
                 words.append(flag)
             elif value is not None and value is not False:
-                text = duration(value) if isinstance(value, datetime.timedelta) else str(value)
-                words.append(f"{flag}={text}")
+                words.append(f"{flag}={_word(value)}")
     return words
+
+
+def _several(given: Any) -> Iterable[Any]:
+    given = _plain(given)
+    one = isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable)
+    return [given] if one else given
+
+
+def _word(value: Any) -> str:
+    """
+    >>> _word(1e4), _word(0.5), _word(datetime.timedelta(milliseconds=3))
+    ('10000', '0.5', '3ms')
+    """
+    if isinstance(value, datetime.timedelta):
+        return duration(value)
+    return _number(value) if isinstance(value, float) else str(value)

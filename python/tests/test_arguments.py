@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import pathlib
 
 import numpy as np
 import pytest
@@ -55,6 +56,17 @@ def test_what_is_no_value_is_refused(small, value):
 def test_a_value_is_written_as_toml(value):
     tomllib = pytest.importorskip("tomllib")
     assert tomllib.loads(f"x = {_values.literal(value)}")["x"] == value
+
+
+@pytest.mark.parametrize("several", [["a", "b"], np.array(["a", "b"]), (one for one in "ab")])
+def test_whatever_has_an_order_is_several_options(several):
+    given = {"fail_if": several, "count": 1e4, "rate": np.float64(0.5), "size": np.array(3)}
+    assert _values.flags(given) == ["--fail-if=a", "--fail-if=b", "--count=10000", "--rate=0.5", "--size=3"]
+
+
+def test_a_path_is_a_value():
+    assert _values.literal(pathlib.Path("a/b.csv")) == "a/b.csv"
+    assert _values.literal([pathlib.Path("a b")]) == '["a b"]'
 
 
 def test_a_scalar_within_a_value_is_written_as_such():
