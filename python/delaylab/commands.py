@@ -58,8 +58,12 @@ def compare(
     """What changed from the first run to the second, by how much, and how certain that is.
 
     Options are those of `delaylab compare`: `measure="response"`, `fail_if="p99(response) > +10%"`. A condition that
-    failed is in the answer, under `conditions`, and no exception.
+    failed is in the answer, under `conditions`, and no exception. A name is that of a run in the folder in which the other
+    one is where that is a `Run`, unless `runs` says another folder.
     """
+    for one in (first, second):
+        if isinstance(one, Run):
+            options.setdefault("runs", one.folder.parent)
     named = {"first": first, "second": second}
     folders = [
         str(one.folder) if isinstance(one, Run) else _arguments.path(name, one, "a run, its folder or its name")

@@ -324,11 +324,14 @@ class Run:
         return Picture(self.folder, name)
 
     def explain(self, baseline: str | os.PathLike[str] | Run | None = None) -> Answer:
-        """What is slow and why packets were late, against the best combination, another run, or `"idle"`."""
-        words: list[str] = []
+        """What is slow and why packets were late, against the best combination, another run, or `"idle"`.
+
+        A name is that of a run in the folder in which this one is.
+        """
+        words = [f"--runs={self.folder.parent}"]
         if baseline is not None:
             against = baseline.folder if isinstance(baseline, Run) else baseline
-            words = [f"--baseline={_arguments.path('baseline', against, 'a run, its folder or its name, or text: idle')}"]
+            words += [f"--baseline={_arguments.path('baseline', against, 'a run, its folder or its name, or text: idle')}"]
         words += ["--", str(self.folder)]
         return Answer(*_program.document_and_text("explain", *words))
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import SMALL
 
 import delaylab as dl
-from delaylab import _values
+from delaylab import _program, _values
 
 
 @pytest.fixture
@@ -67,6 +67,19 @@ def test_whatever_has_an_order_is_several_options(several):
 def test_a_path_is_a_value():
     assert _values.literal(pathlib.Path("a/b.csv")) == "a/b.csv"
     assert _values.literal([pathlib.Path("a b")]) == '["a b"]'
+
+
+def test_a_name_is_looked_for_where_the_other_run_is(few, monkeypatch):
+    def call(*words, **how):
+        raise dl.UsageError(" ".join(words))
+
+    monkeypatch.setattr(_program, "call", call)
+    with pytest.raises(dl.UsageError, match=f"--runs={few.folder.parent} --baseline=before -- {few.folder}"):
+        few.explain(baseline="before")
+    with pytest.raises(dl.UsageError, match=f"--runs={few.folder.parent} .* before {few.folder}"):
+        dl.compare("before", few)
+    with pytest.raises(dl.UsageError, match="--runs=other "):
+        dl.compare(few, "latest", runs="other")
 
 
 def test_a_scalar_within_a_value_is_written_as_such():
