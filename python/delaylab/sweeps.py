@@ -65,10 +65,12 @@ class _Dask:
         as_completed: Any = distributed.as_completed
         coming = as_completed(futures, loop=self._client.loop)
         try:
-            for future in coming:
-                result = future.result()
-                future.release()
-                yield result
+            for batch in coming.batches():
+                # What came back is kept before what failed ends the sweep.
+                for future in sorted(batch, key=lambda future: future.status != "finished"):
+                    result = future.result()
+                    future.release()
+                    yield result
         finally:
             try:
                 self._client.cancel(futures)
@@ -91,11 +93,19 @@ class _Ray:
         waiting = [remote.remote(*share) for share in shares]
         try:
             while waiting:
-                done, waiting = self._ray.wait(waiting)
-                try:
-                    yield self._ray.get(done[0])
-                except self._ray.exceptions.RayTaskError as error:
-                    raise error.cause if isinstance(error.cause, Exception) else error
+                self._ray.wait(waiting)
+                done, waiting = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
+                failed = None
+                for one in done:
+                    try:
+                        result = self._ray.get(one)
+                    except self._ray.exceptions.RayError as error:
+                        failed = failed or error
+                        continue
+                    yield result
+                if failed is not None:
+                    cause = getattr(failed, "cause", None)
+                    raise cause if isinstance(cause, Exception) else failed
         finally:
             for one in waiting:
                 self._ray.cancel(one)
@@ -261,7 +271,8 @@ def _every_round(
             for left in results:
                 folder = left_at.take(left, scratch)
                 done += run.take(folder)
-                shutil.rmtree(folder)
+                # It was taken. What cannot be removed now goes with the place.
+                shutil.rmtree(folder, ignore_errors=True)
                 if progress is not None:
                     progress(done, of)
 

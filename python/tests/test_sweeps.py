@@ -4,6 +4,7 @@ import concurrent.futures
 import importlib
 import multiprocessing
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -154,6 +155,53 @@ def test_a_share_that_failed_on_an_executor_is_repeated(small, tmp_path):
         assert dl.sweep(small, threads, output=tmp_path, retries=1).complete
     with Failing(1) as threads, pytest.raises(dl.ClusterError, match="ConnectionResetError: the worker is gone. What was"):
         dl.sweep(small, threads, output=tmp_path, retries=0)
+
+
+def future(one):
+    """Of work that is done, or failed."""
+
+    def result():
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    return types.SimpleNamespace(status="error" if isinstance(one, Exception) else "finished", result=result, release=result)
+
+
+def test_what_came_back_is_kept_before_what_failed_ends_the_sweep(monkeypatch):
+    class Lost(Exception):
+        pass
+
+    done = [future(one) for one in (1, Lost("gone"), 2)]
+    as_completed = types.SimpleNamespace(batches=lambda: iter([done[1:], done[:1]]))
+    monkeypatch.setattr(distributed, "as_completed", lambda futures, loop: as_completed)
+    client = Client()
+    client.loop, client.submit, client.cancel = None, lambda *_, **__: None, lambda futures: None
+    ray = types.ModuleType("ray")
+    ray.remote = lambda work: ray
+    ray.options = lambda **how: types.SimpleNamespace(remote=lambda one: future(one))
+    ray.wait = lambda waiting, num_returns=1, timeout=None: (waiting[1:], waiting[:1]) if timeout == 0 else (waiting[1:2], waiting[:1])
+    ray.get = lambda one: one.result()
+    ray.cancel = lambda one: None
+    ray.exceptions = types.SimpleNamespace(RayError=Lost)
+    for cluster in (client, ray):
+        came = sweeps._engine(cluster, 0).results([(1,), (Lost("gone"),), (2,)])
+        assert next(came) == 2
+        with pytest.raises(Lost, match="^gone$"):
+            next(came)
+
+
+def test_a_share_that_was_taken_and_cannot_be_removed_ends_nothing(small, tmp_path, monkeypatch):
+    remove = shutil.rmtree
+
+    def refuse(folder, ignore_errors=False, **more):
+        if not ignore_errors and not more:
+            raise PermissionError(13, "Permission denied", str(folder))
+        remove(folder, ignore_errors, **more)
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        assert dl.sweep(small.set("design.repeats", 1), threads, output=tmp_path).complete
 
 
 class Client:
