@@ -34,6 +34,9 @@ _WITHOUT_RESULT: dict[str, type[DelaylabError]] = {
     "predict": ModelError,
 }
 
+# Seconds: a program that got Ctrl-C waits for replies for one, and puts away what it recorded.
+_ENDS_WITHIN = 3
+
 
 def program() -> str:
     """Where the program is: what `DELAYLAB` says, else what was installed with the package, else the first in PATH."""
@@ -147,10 +150,12 @@ def call(
                 if on_line is not None:
                     on_line(line)
             code = process.wait()
-        except BaseException:
-            # From a terminal it has got the signal, too; from anywhere else not.
-            process.terminate()
-            process.wait()
+        except BaseException as raised:
+            # It could not end while nothing reads what it prints.
+            rest = threading.Thread(target=process.stdout.read, daemon=True)
+            rest.start()
+            _end(process, raised)
+            rest.join()
             reader.join()
             print("".join(said), end="", file=sys.stderr)
             raise
@@ -159,6 +164,15 @@ def call(
     if code != 0 and not (failing and code == 1):
         raise error(words[0], ended)
     return ended
+
+
+def _end(process: subprocess.Popen[str], raised: BaseException) -> None:
+    try:
+        # From a terminal it has got the signal, too, and a second one would end its wait for replies; from anywhere else not.
+        process.wait(_ENDS_WITHIN if isinstance(raised, KeyboardInterrupt) else 0)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.terminate()
+        process.wait()
 
 
 def document(*words: str) -> dict[str, Any]:

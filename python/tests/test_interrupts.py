@@ -82,3 +82,36 @@ def test_ctrl_c_says_where_the_records_are_that_the_program_made(tmp_path, call,
     printed, said = process.communicate(timeout=60)
     assert printed == "interrupted\n", said
     assert re.search(says, said), said
+
+
+# It notes how often it was asked to stop, waits for replies once it was, and ends.
+ASKED = """#!/bin/sh
+trap 'asked=$((asked+1))' INT TERM
+asked=0
+echo begins > $1
+while [ $asked = 0 ]; do sleep 0.02; done
+sleep 0.2
+echo "asked $asked" >&2
+"""
+
+
+def test_the_program_is_asked_to_stop_once(tmp_path):
+    program = tmp_path / "delaylab"
+    program.write_text(ASKED)
+    program.chmod(0o755)
+    call = "from delaylab import _program; _program.call(sys.argv[1])"
+    begun = tmp_path / "begun"
+    process = subprocess.Popen(
+        [sys.executable, "-c", BY_PROGRAM.replace("CALL", call), str(begun)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "DELAYLAB": str(program)},
+    )
+    while not begun.exists():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    # From a terminal the program has it, too.
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == ("begins\ninterrupted\n", "asked 1\n")

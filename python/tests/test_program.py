@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import stat
 import types
 
@@ -164,6 +165,25 @@ def test_what_has_no_result_is_an_error_of_its_command(tmp_path, monkeypatch):
         dl.Calibration("a-run")
     with pytest.raises(dl.UnreachableError, match="^nothing of run$"):
         dl.run("wait-time-jitter", output=tmp_path)
+
+
+def test_a_program_that_prints_much_yet_is_read_to_its_end(tmp_path, monkeypatch):
+    # More than a pipe holds, once what reads it raised; a signal alone does not end it.
+    stub(tmp_path, monkeypatch, "trap : TERM\necho first\nhead -c 200000 /dev/zero\necho ended >&2")
+
+    def enough(line):
+        raise ValueError("enough")
+
+    def hangs(*_):
+        raise TimeoutError("it waits for ever")
+
+    signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(60)
+    try:
+        with pytest.raises(ValueError, match="^enough$"):
+            _program.call("run", on_line=enough)
+    finally:
+        signal.alarm(0)
 
 
 def test_what_the_program_warned_of_is_a_warning(run, tmp_path, monkeypatch):
