@@ -152,6 +152,9 @@ class Findings(Sequence[Finding]):
             raise KeyError(f"no finding {at!r}: it has {ids or 'none'}")
         return self._all[at]
 
+    def __contains__(self, one: object) -> bool:
+        return any(finding.id == one or finding == one for finding in self._all)
+
     def __len__(self) -> int:
         return len(self._all)
 

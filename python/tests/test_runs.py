@@ -173,6 +173,7 @@ def test_findings_are_typed_and_shown(run):
     assert finding.says == "Load makes responses wait"
     assert finding.parts[0]["statistics"]
     assert "Load makes responses wait" in repr(run.findings)
+    assert "1" in run.findings and finding in run.findings and "9" not in run.findings
     assert "<td>true</td>" in run.findings._repr_html_()
     with pytest.raises(KeyError, match="no finding '9': it has 1"):
         run.findings["9"]
