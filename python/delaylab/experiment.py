@@ -95,8 +95,8 @@ class Experiment:
     def resolve(self) -> _delaylab.Resolved:
         """With all choices applied."""
         seed = None if self.seed is None else _arguments.whole("seed", self.seed)
-        if seed is not None and not 0 <= seed < 2**64:
-            raise UsageError(f"the seed is {seed}: give a number from 0 to 2**64 - 1")
+        if seed is not None and not 0 <= seed < 2**63:
+            raise UsageError(f"the seed is {seed}: give a number from 0 to 2**63 - 1")
         return _delaylab.resolve(
             self.named,
             self.text,
