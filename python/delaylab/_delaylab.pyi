@@ -21,6 +21,7 @@ def simulate(
     resolved: Resolved,
     output: str,
     threads: int | None,
+    on_folder: Callable[[Path], object],
     on_trial: Callable[[int, int], object] | None,
     supplied: list[str],
 ) -> tuple[Path, list[str]]: ...

@@ -221,8 +221,9 @@ def run(
             words = flags({**of_path, "allow_load": allow_load, "output": folder})
             made, warnings = _by_program(changed, resolved, words, workers, tell)
         else:
-            with _kept.said(folder, resolved.name):
-                made, warnings = _delaylab.simulate(resolved, folder, workers, tell, [*sys.argv])
+            begun: list[Path] = []
+            with _kept.said(begun):
+                made, warnings = _delaylab.simulate(resolved, folder, workers, begun.append, tell, [*sys.argv])
     return recorded(made, warnings)
 
 

@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Generator, Protocol
 
-from . import _arguments, _delaylab
-from ._kept import say_stopped, with_remedy
+from . import _arguments, _delaylab, _kept
 from ._places import Place, place
 from ._progress import Progress, told
 from ._share import carry_out
@@ -236,17 +235,11 @@ def _swept(
     trials_per_share: int | None,
     progress: Progress | None,
 ) -> tuple[Path, list[str]]:
-    kept = run.folder
     try:
-        with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output) as scratch:
-            _every_round(run, toml, engine, Path(scratch), left_at, trials_per_share, progress)
-        return run.finish()
-    except DelaylabError as error:
-        raise type(error)(with_remedy(str(error), kept)) from error
-    except BaseException:
-        # Ctrl-C, or what `progress` raised.
-        say_stopped(kept)
-        raise
+        with _kept.said([run.folder]):
+            with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output) as scratch:
+                _every_round(run, toml, engine, Path(scratch), left_at, trials_per_share, progress)
+            return run.finish()
     finally:
         run.close()
 

@@ -4,10 +4,8 @@ import concurrent.futures
 import contextlib
 import copy
 import datetime
-import fcntl
 import importlib
 import multiprocessing
-import os
 import pickle
 import sys
 import threading
@@ -169,11 +167,11 @@ def test_a_seed_that_cannot_be_is_refused(small, tmp_path, seed):
 def test_findings_are_typed_and_shown(run):
     finding = run.findings["1"]
     assert finding == run.findings[0] == run.findings[:1][0]
+    assert "1" in run.findings and finding in run.findings and "9" not in run.findings
     assert finding.verdict == "true"
     assert finding.says == "Load makes responses wait"
     assert finding.parts[0]["statistics"]
     assert "Load makes responses wait" in repr(run.findings)
-    assert "1" in run.findings and finding in run.findings and "9" not in run.findings
     assert "<td>true</td>" in run.findings._repr_html_()
     with pytest.raises(KeyError, match="no finding '9': it has 1"):
         run.findings["9"]
@@ -324,20 +322,44 @@ def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, 
     assert pl.DataFrame(partial.records()).height > 0
 
 
-def test_an_error_says_where_its_run_is_and_no_other_one(tmp_path):
-    others = [tmp_path / "small-1.partial", tmp_path / "small-2.partial"]
-    others[0].mkdir()
-    with pytest.raises(dl.EnvironmentFault, match="^no room. What was recorded is in .*small-3.partial: `delaylab resume"):
-        with _kept.said(str(tmp_path), "small"):
-            others[1].mkdir()
-            written = os.open(others[1], os.O_RDONLY)
-            fcntl.flock(written, fcntl.LOCK_EX)
-            (tmp_path / "small-3.partial").mkdir()
-            raise dl.EnvironmentFault("no room.")
-    os.close(written)
-    with pytest.raises(dl.EnvironmentFault, match="^nothing was begun$"):
-        with _kept.said(str(tmp_path / "none"), "small"):
-            raise dl.EnvironmentFault("nothing was begun")
+def test_progress_that_raised_is_not_called_again(small, tmp_path):
+    calls = []
+
+    def enough(done, of):
+        calls.append(done)
+        raise ValueError("enough")
+
+    with pytest.raises(ValueError, match="^enough$"):
+        dl.run(small, output=tmp_path, threads=8, progress=enough)
+    assert calls == [1]
+
+
+def test_an_error_says_where_its_run_is_and_no_other_one(small, tmp_path, capsys):
+    kept = tmp_path / "small-3.partial"
+    kept.mkdir()
+
+    def said(error, begun):
+        with pytest.raises(type(error)) as raised, _kept.said(begun):
+            raise error
+        return str(raised.value) or capsys.readouterr().err
+
+    resume = f"What was recorded is in {kept}: `delaylab resume {kept}` goes on with it"
+    assert said(dl.EnvironmentFault("no room."), [kept]) == f"no room. {resume}"
+    assert said(KeyboardInterrupt(), [kept]) == f"delaylab: stopped. {resume}\n"
+    assert said(dl.EnvironmentFault("nothing was begun"), []) == "nothing was begun"
+    # As where Ctrl-C came while the tables were joined.
+    kept.rename(kept.with_suffix(""))
+    complete = f"The run is complete: it is in {kept.with_suffix('')}"
+    assert said(dl.EnvironmentFault("no room."), [kept]) == f"no room. {complete}"
+    assert said(KeyboardInterrupt(), [kept]) == f"delaylab: stopped. {complete}\n"
+
+    def beside(done, of):
+        (tmp_path / "small-4.partial").mkdir()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dl.run(small, output=tmp_path, threads=1, progress=beside)
+    assert "small-4" not in capsys.readouterr().err
 
 
 def test_experiments_are_changed_value_by_value(small):

@@ -12,6 +12,7 @@ use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::share::Share;
 use delaylab_runner::target::AddressFamily;
+use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
@@ -24,8 +25,22 @@ use std::time::Duration;
 /// How often it looks whether Ctrl-C was pressed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The number of trials that are done, and of all.
-type Done = (usize, usize);
+/// How far it is.
+enum Event {
+    /// It has this folder.
+    Begun(PathBuf),
+    /// So many trials are done, of so many.
+    Done(usize, usize),
+}
+
+/// What Python is told.
+#[derive(Default)]
+struct Told {
+    /// Where it records, once that is there.
+    on_folder: Option<Py<PyAny>>,
+    /// How many trials are done, of how many, after each.
+    on_trial: Option<Py<PyAny>>,
+}
 
 /// Options of a simulation that this handle stops.
 pub fn options(threads: Option<usize>, stop: &Stop, supplied: Vec<String>) -> RunOptions {
@@ -37,17 +52,18 @@ pub fn options(threads: Option<usize>, stop: &Stop, supplied: Vec<String>) -> Ru
     }
 }
 
-/// Carries out a simulation in a new folder of `output`: where it is, and what the user should know. `on_trial` is called
-/// with how many trials are done, of how many.
+/// Carries out a simulation in a new folder of `output`: where it is, and what the user should know. `on_folder` is called
+/// with where it is until it is finished, `on_trial` with how many trials are done, of how many.
 ///
 /// Raises:
-///     What `on_trial` raises, and KeyboardInterrupt; what was recorded stays in a folder that ends in `.partial`.
+///     What these raise, and KeyboardInterrupt; what was recorded stays in that folder, unless all was.
 #[pyfunction]
 pub fn simulate(
     py: Python<'_>,
     resolved: &Resolved,
     output: PathBuf,
     threads: Option<usize>,
+    on_folder: Py<PyAny>,
     on_trial: Option<Py<PyAny>>,
     supplied: Vec<String>,
 ) -> PyResult<(PathBuf, Vec<String>)> {
@@ -60,12 +76,18 @@ pub fn simulate(
     let options = options(threads, &stop, supplied);
     let work = move |told: &mut Telling| {
         let started = Started::create(resolved, &options, &output)?;
+        told.send(Event::Begun(started.folder().to_owned()));
         match started.run(told, None)? {
             None => Ok(None),
             Some(recorded) => finish(recorded).map(Some),
         }
     };
-    let finished = beside_python(py, &stop, on_trial, work)?;
+    let on_folder = Some(on_folder);
+    let told = Told {
+        on_folder,
+        on_trial,
+    };
+    let finished = beside_python(py, &stop, &told, work)?;
     finished.ok_or_else(stopped)
 }
 
@@ -98,7 +120,7 @@ pub fn carry_out_share(
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))
     };
-    beside_python(py, &stop, None, work)?.ok_or_else(stopped)
+    beside_python(py, &stop, &Told::default(), work)?.ok_or_else(stopped)
 }
 
 /// A stop without an exception: only a fault of this module could cause it.
@@ -107,26 +129,32 @@ fn stopped() -> PyErr {
 }
 
 /// Tells how far it is.
-pub struct Telling(Sender<Done>);
+struct Telling(Sender<Event>);
+
+impl Telling {
+    /// Without a receiver the simulation is being stopped.
+    fn send(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+}
 
 impl Progress for Telling {
     fn ended(&mut self, _: &EndedTrial<'_>, done: usize, left: Left) {
         let left = left.map_or(0, |(remaining, _)| remaining.trials);
-        // Without a receiver the simulation is being stopped.
-        let _ = self.0.send((done, done + left));
+        self.send(Event::Done(done, done + left));
     }
 }
 
 /// Works on another thread; this one answers to Python meanwhile.
-pub fn beside_python<T: Send + 'static>(
+fn beside_python<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
-    on_trial: Option<Py<PyAny>>,
+    told: &Told,
     work: impl FnOnce(&mut Telling) -> Result<T, RunnerError> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
     let worker = std::thread::spawn(move || work(&mut Telling(sender)));
-    let raised = follow(py, stop, on_trial.as_ref(), &Mutex::new(receiver));
+    let raised = follow(py, stop, told, &Mutex::new(receiver));
     let worked = py.detach(|| worker.join());
     raised?;
     match worked {
@@ -137,21 +165,23 @@ pub fn beside_python<T: Send + 'static>(
     }
 }
 
-/// Until the work is done. What is raised stops it.
+/// Until the work is done. What is raised stops it, and of the trials that end meanwhile nothing is told.
 fn follow(
     py: Python<'_>,
     stop: &Stop,
-    on_trial: Option<&Py<PyAny>>,
-    done: &Mutex<Receiver<Done>>,
+    told: &Told,
+    events: &Mutex<Receiver<Event>>,
 ) -> PyResult<()> {
     let mut raised = Ok(());
     loop {
-        let event = py.detach(|| match done.lock() {
-            Ok(done) => done.recv_timeout(LOOK_EVERY),
+        let event = py.detach(|| match events.lock() {
+            Ok(events) => events.recv_timeout(LOOK_EVERY),
             Err(_) => Err(RecvTimeoutError::Disconnected),
         });
         let heard = match event {
-            Ok(done) => on_trial.map_or(Ok(()), |call| call.call1(py, done).map(drop)),
+            Ok(Event::Begun(folder)) => call(py, told.on_folder.as_ref(), (folder,)),
+            Ok(Event::Done(..)) if raised.is_err() => Ok(()),
+            Ok(Event::Done(done, of)) => call(py, told.on_trial.as_ref(), (done, of)),
             Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => return raised,
         };
@@ -161,4 +191,13 @@ fn follow(
             raised = interrupted;
         }
     }
+}
+
+/// Calls what is there to be called.
+fn call<'py>(
+    py: Python<'py>,
+    called: Option<&Py<PyAny>>,
+    with: impl PyCallArgs<'py>,
+) -> PyResult<()> {
+    called.map_or(Ok(()), |called| called.call1(py, with).map(drop))
 }
