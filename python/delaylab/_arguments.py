@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import reprlib
+import sys
 from typing import Any, Iterable, Mapping
 
 from .errors import UsageError
@@ -78,3 +79,8 @@ def progress(given: Any) -> None:
     """Refuses what cannot be called with how many trials are done, of how many."""
     if given is not None and not isinstance(given, bool) and not callable(given):
         raise wrong("progress", given, "a function of two numbers, or True for a bar")
+
+
+def supplied() -> list[str]:
+    """How this process was called, for the run's notes: its words may be anything, and there may be none."""
+    return [str(word).encode(errors="replace").decode() for word in getattr(sys, "argv", [])]

@@ -6,7 +6,6 @@ import dataclasses
 import datetime
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Mapping
@@ -223,7 +222,7 @@ def run(
         else:
             begun: list[Path] = []
             with _kept.said(begun):
-                made, warnings = _delaylab.simulate(resolved, folder, workers, begun.append, tell, [*sys.argv])
+                made, warnings = _delaylab.simulate(resolved, folder, workers, begun.append, tell, _arguments.supplied())
     return recorded(made, warnings)
 
 

@@ -6,7 +6,6 @@ import concurrent.futures
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Generator, Protocol
@@ -218,7 +217,7 @@ def sweep(
     _workers(engine)
     left_at = place(None if shared is None else _arguments.path("shared", shared))
     try:
-        run = _delaylab.Gathered(resolved, folder, [*sys.argv])
+        run = _delaylab.Gathered(resolved, folder, _arguments.supplied())
         with told(progress) as tell:
             made, warnings = _swept(run, resolved.toml, engine, folder, left_at, size, tell)
     finally:

@@ -18,7 +18,7 @@ import pytest
 from conftest import SMALL
 
 import delaylab as dl
-from delaylab import _kept
+from delaylab import _arguments, _kept
 
 
 def test_records_are_those_of_the_file_as_times(run):
@@ -360,6 +360,13 @@ def test_an_error_says_where_its_run_is_and_no_other_one(small, tmp_path, capsys
     with pytest.raises(KeyboardInterrupt):
         dl.run(small, output=tmp_path, threads=1, progress=beside)
     assert "small-4" not in capsys.readouterr().err
+
+
+def test_words_of_the_script_may_be_anything(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["analyse.py", "donn\udce9es.csv", 3])
+    assert _arguments.supplied() == ["analyse.py", "donn?es.csv", "3"]
+    monkeypatch.delattr(sys, "argv")
+    assert _arguments.supplied() == []
 
 
 def test_experiments_are_changed_value_by_value(small):
