@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import json
@@ -36,7 +37,7 @@ class Experiment:
     named: str
     """Its name in the catalogue, or its file."""
     text: str | None = dataclasses.field(default=None, repr=False)
-    """Its text, if it is in no file."""
+    """Its text, as it was when it was loaded. None for one of the catalogue, or one that was not loaded."""
     is_quick: bool = False
     """Is it the short form?"""
     chosen_world: str | None = None
@@ -52,8 +53,9 @@ class Experiment:
 
     @classmethod
     def load(cls, named: str | os.PathLike[str]) -> Experiment:
-        """An experiment of the catalogue, or a file. It is read and checked."""
-        loaded = cls(_arguments.path("named", named, _EXPERIMENT))
+        """An experiment of the catalogue, or a file. It is read and checked, once: what becomes of the file is nothing to it."""
+        name = _arguments.path("named", named, _EXPERIMENT)
+        loaded = cls(name, text=_delaylab.file_text(name))
         loaded.resolve()
         return loaded
 
@@ -277,13 +279,22 @@ def _by_program(
 
     words = [*changed._words(), "--json", "--quiet", "--no-report", *words]
     with tempfile.TemporaryDirectory() as scratch:
-        named = changed.named
-        if changed.text is not None:
-            file = Path(scratch) / "experiment.toml"
-            file.write_text(changed.text, encoding="utf-8")
-            named = str(file)
+        named = _file(changed, Path(scratch))
         ended = _program.call("run", *words, "--", named, on_line=follow, failing=True)
     if not folders:
         raise _program.error("run", ended)
     # A run in which nothing was answered is one, and the program says so at its end.
     return Path(folders[0]), [*ended.warnings, *ended.reasons]
+
+
+def _file(experiment: Experiment, scratch: Path) -> str:
+    """What the program calls it: its own file as long as that is what was loaded, since the run says how it was asked for."""
+    if experiment.text is None:
+        return experiment.named
+    text = experiment.text.encode()
+    with contextlib.suppress(OSError):
+        if Path(experiment.named).read_bytes() == text:
+            return experiment.named
+    file = scratch / "experiment.toml"
+    file.write_bytes(text)
+    return str(file)

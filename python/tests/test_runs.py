@@ -19,6 +19,7 @@ from conftest import SMALL
 
 import delaylab as dl
 from delaylab import _arguments, _kept
+from delaylab.experiment import _file
 
 
 def test_records_are_those_of_the_file_as_times(run):
@@ -360,6 +361,25 @@ def test_an_error_says_where_its_run_is_and_no_other_one(small, tmp_path, capsys
     with pytest.raises(KeyboardInterrupt):
         dl.run(small, output=tmp_path, threads=1, progress=beside)
     assert "small-4" not in capsys.readouterr().err
+
+
+def test_an_experiment_is_what_was_loaded(small, tmp_path, monkeypatch):
+    file = tmp_path / "mine.toml"
+    file.write_text(small.toml)
+    monkeypatch.chdir(tmp_path)
+    loaded = dl.Experiment.load("mine.toml")
+    file.write_text(small.set("design.repeats", 1).toml)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert loaded.trials == 8
+    assert pickle.loads(pickle.dumps(loaded)).with_seed(7).trials == 8
+    # In its words the program is handed the file as long as it is the same.
+    assert _file(loaded, tmp_path) == str(tmp_path / "experiment.toml")
+    assert (tmp_path / "experiment.toml").read_text() == small.toml
+    again = dl.Experiment.load(file)
+    assert _file(again, tmp_path) == str(file)
+    assert dl.Experiment.load("calibration").text is None
 
 
 def test_words_of_the_script_may_be_anything(monkeypatch):

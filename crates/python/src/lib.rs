@@ -32,7 +32,7 @@ mod _delaylab {
     #[pymodule_export]
     use super::packed::{pack, unpack};
     #[pymodule_export]
-    use super::resolved::{Resolved, catalogue, resolve};
+    use super::resolved::{Resolved, catalogue, file_text, resolve};
     #[pymodule_export]
     use super::simulate::{carry_out_share, simulate};
     #[pymodule_export]

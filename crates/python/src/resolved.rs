@@ -1,7 +1,7 @@
 //! An experiment with all choices applied.
 
 use crate::error::exception;
-use delaylab_lab::experiment::catalogue::catalogue as entries;
+use delaylab_lab::experiment::catalogue::{Entry, catalogue as entries};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
 use delaylab_runner::error::RunnerError;
@@ -80,6 +80,16 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Vec<(String, String)>> {
     });
     let entries: Result<_, RunnerError> = entries.collect();
     entries.map_err(|error| exception(py, &error))
+}
+
+/// The text of the experiment in this file; `None` for one of the catalogue, which stays as it is.
+#[pyfunction]
+pub fn file_text(py: Python<'_>, named: &str) -> PyResult<Option<String>> {
+    let read = match Entry::find(named) {
+        Some(_) => Ok(None),
+        None => find::file(named).map(|source| Some(source.text)),
+    };
+    read.map_err(|error| exception(py, &error))
 }
 
 /// The experiment of this name or in this file, or this text of one that `named` calls, with these choices. Runs that it

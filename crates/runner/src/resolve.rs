@@ -21,7 +21,11 @@ pub fn experiment(named: &str) -> Result<Experiment, RunnerError> {
     Ok(Experiment::read(source)?)
 }
 
-fn file(named: &str) -> Result<Source, RunnerError> {
+/// The experiment in this file.
+///
+/// # Errors
+/// It cannot be read, or the name is one of the catalogue that is misspelt.
+pub fn file(named: &str) -> Result<Source, RunnerError> {
     if !Path::new(named).exists() && !named.contains(['/', '.']) {
         let names: Vec<_> = catalogue().iter().map(|entry| entry.name()).collect();
         let which = match closest(named, names.iter().copied()) {
