@@ -268,7 +268,7 @@ class Run:
         return self._native.tables
 
     def table(self, name: str, columns: str | Sequence[str] = ()) -> Table:
-        """A table that was recorded, or this column or these columns of it."""
+        """A table that was recorded, or this column or these columns of it, in this order."""
         wanted = _arguments.names("columns", columns)
         try:
             native = self._native.table(_arguments.text("name", name), wanted)

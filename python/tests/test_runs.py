@@ -37,6 +37,11 @@ def test_columns_are_chosen_and_unknown_ones_named(run):
     table = run.records(["seq", "t_send"])
     assert table.columns == ["seq", "t_send"]
     assert len(table) == pl.DataFrame(run.records()).height
+    for turned in (run.records(["t_recv", "t_send"]), run.trials(), run.table("trials", ["sent", "probe_name"])):
+        whole = pl.DataFrame(run.table("records" if "t_recv" in turned.columns else "trials"))
+        assert pl.DataFrame(turned).equals(whole.select(turned.columns))
+    assert run.records(["t_recv", "t_send"]).columns == ["t_recv", "t_send"]
+    assert run.table("trials", ["sent", "probe_name"]).columns == ["sent", "probe_name"]
     with pytest.raises(dl.UsageError, match="no column `t_sent`: it has .*t_send"):
         run.records(["t_sent"])
     with pytest.raises(dl.UsageError, match="no table `packets`: it has trials, records"):

@@ -12,7 +12,7 @@ use crate::part;
 use crate::table::{Row, every_table};
 use crate::trial_row;
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::{iter, vec};
@@ -33,7 +33,7 @@ pub struct TableReader {
 }
 
 impl Run {
-    /// A table, or these columns of it in the table's order; all of them where none is named.
+    /// A table, or these columns of it in this order; all of them where none is named.
     ///
     /// # Errors
     /// The run has no such table or column, or it cannot be read.
@@ -57,16 +57,7 @@ impl TableReader {
     /// # Errors
     /// It has no such column.
     pub fn of_batch(batch: RecordBatch, columns: &[String]) -> Result<Self, ExportError> {
-        let batch = match columns {
-            [] => batch,
-            _ => {
-                known(&batch.schema(), columns)?;
-                let fields = batch.schema();
-                let names = fields.fields().iter().map(|field| field.name());
-                let wanted = names.enumerate().filter(|(_, name)| columns.contains(name));
-                batch.project(&wanted.map(|(at, _)| at).collect::<Vec<_>>())?
-            }
-        };
+        let batch = batch.project(&places(&batch.schema(), columns)?)?;
         Ok(Self {
             all: AllColumns::of(batch.schema()),
             first: Some(batch),
@@ -83,11 +74,9 @@ impl TableReader {
         schema: SchemaRef,
         columns: &[String],
     ) -> Result<Self, ExportError> {
-        known(&schema, columns)?;
-        let wanted = |field: &&FieldRef| columns.is_empty() || columns.contains(field.name());
-        let fields: Vec<_> = schema.fields().iter().filter(wanted).cloned().collect();
+        let schema = schema.project(&places(&schema, columns)?)?;
         let mut reader = Self {
-            all: AllColumns::of(Arc::new(Schema::new(fields))),
+            all: AllColumns::of(Arc::new(schema)),
             first: None,
             columns: (!columns.is_empty()).then(|| columns.to_vec()),
             reader: Box::new(iter::empty()),
@@ -146,18 +135,21 @@ impl TableReader {
     }
 }
 
-fn known(schema: &SchemaRef, columns: &[String]) -> Result<(), ExportError> {
-    let unknown = columns.iter().find(|name| schema.index_of(name).is_err());
-    match unknown {
-        None => Ok(()),
-        Some(name) => {
+/// Where these columns are in a table, in the order in which they are asked for; all where none is.
+fn places(schema: &SchemaRef, columns: &[String]) -> Result<Vec<usize>, ExportError> {
+    if columns.is_empty() {
+        return Ok((0..schema.fields().len()).collect());
+    }
+    let place = |name: &String| {
+        schema.index_of(name).map_err(|_| {
             let names = schema.fields().iter().map(|field| field.name().as_str());
-            Err(ExportError::NoColumn {
+            ExportError::NoColumn {
                 column: name.clone(),
                 known: names.collect::<Vec<_>>().join(", "),
-            })
-        }
-    }
+            }
+        })
+    };
+    columns.iter().map(place).collect()
 }
 
 impl Iterator for TableReader {
