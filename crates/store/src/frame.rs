@@ -56,10 +56,11 @@ impl Frame {
                 Values::Whole(numbers) => Arc::new(Int64Array::from(numbers.clone())),
                 Values::Number(numbers) => Arc::new(Float64Array::from(numbers.clone())),
             };
-            (name.clone(), array)
+            // Nullable whatever its values: rows of several runs are put together only where their types agree.
+            (name.clone(), array, true)
         };
         let columns: Vec<_> = self.columns.iter().map(column).collect();
-        Ok(RecordBatch::try_from_iter(columns)?)
+        Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
     }
 }
 
@@ -94,6 +95,20 @@ mod tests {
         assert_eq!(
             text,
             "case,p50_ns,lost_share\n\"FIFO, 1 MB\",562,0.25\nCoDel,,\n"
+        );
+    }
+
+    #[test]
+    fn its_types_do_not_depend_on_its_values() {
+        let mut whole = frame();
+        for (_, values) in &mut whole.columns {
+            if let Values::Whole(numbers) = values {
+                *numbers = vec![Some(1); 2];
+            }
+        }
+        assert_eq!(
+            whole.batch().unwrap().schema(),
+            frame().batch().unwrap().schema()
         );
     }
 
