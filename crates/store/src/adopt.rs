@@ -7,14 +7,14 @@ use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, TRIALS, is_partial};
+use crate::lock::Lock;
 use crate::manifest::{self, Manifest};
 use crate::regular;
 use crate::table::{Row, every_table};
-use crate::writer::{RunWriter, lock};
+use crate::writer::RunWriter;
 use jiff::Timestamp;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -27,7 +27,7 @@ pub struct Donor {
     environment: Value,
     trials: BTreeSet<u32>,
     /// Holds the lock on the folder.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// Why the trials of a run cannot be taken over.
@@ -81,7 +81,7 @@ impl Donor {
                 false => Err(AdoptError::Complete { path }),
             };
         }
-        let held = lock(partial)?;
+        let held = Lock::take(partial)?;
         let folder = Folder(path);
         let text = |name: &str| {
             let file = folder.file(name);

@@ -1,9 +1,10 @@
 //! What processes that were killed left among runs.
 
 use crate::folder::{ENVIRONMENT, PARTIAL, UNDATED, in_order};
+use crate::lock::Lock;
 use crate::regular;
 use serde_json::Value;
-use std::fs::{self, DirEntry, File};
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ impl Killed {
                 _ => continue,
             };
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_folder && is_idle(&path) {
+            if is_folder && Lock::is_free(&path) {
                 left.push(path);
             }
         }
@@ -75,11 +76,6 @@ fn environment(folder: &Path) -> Value {
     serde_json::from_str(&environment).unwrap_or_default()
 }
 
-/// Does no process hold the lock of a run that is written?
-pub(crate) fn is_idle(folder: &Path) -> bool {
-    File::open(folder).is_ok_and(|folder| folder.try_lock_shared().is_ok())
-}
-
 /// When a run began, as its name has it, and which of those that began in that second it is. One whose beginning is not
 /// known comes before all others.
 fn begun(folder: &Path) -> (Option<String>, u32) {
@@ -93,7 +89,7 @@ fn begun(folder: &Path) -> (Option<String>, u32) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::writer::lock;
+    use std::fs::File;
 
     #[test]
     fn what_a_killed_process_left_is_found() {
@@ -115,7 +111,7 @@ mod tests {
         let undated = make("p-undated.partial", "{}");
         let import = make("i-undated.partial", "{\"imported\": {}}");
         let busy = make("c-20260105T000000Z.partial", "{}");
-        let _held = lock(&busy).unwrap();
+        let _held = Lock::take(&busy).unwrap();
         let old = make(".c-0123456789abcdef", "{}");
         let long_ago = std::time::SystemTime::now() - 2 * BEGINS_WITHIN;
         File::open(&old).unwrap().set_modified(long_ago).unwrap();

@@ -18,9 +18,17 @@ pub const READ_AS_OWNER: &str =
 
 /// Opens a regular file to read it. A link is not followed.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
+    open_with(path, OpenOptions::new().read(true))
+}
+
+/// The same to lock it: on NFS only what may be written is locked.
+pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
+    open_with(path, OpenOptions::new().read(true).write(true))
+}
+
+fn open_with(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     // A pipe without a writer is opened at once, too, and then refused.
-    let options = (options.read(true)).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let options = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path).map_err(in_words)?;
     if file.metadata()?.is_file() {
         Ok(file)

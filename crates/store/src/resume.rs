@@ -8,11 +8,12 @@ use crate::folder::{
 };
 use crate::interrupted;
 use crate::join;
+use crate::lock::Lock;
 use crate::manifest;
 use crate::parquet_source::ParquetSource;
 use crate::regular;
 use crate::table::{self, Row, every_table};
-use crate::writer::{RunWriter, lock};
+use crate::writer::RunWriter;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -73,7 +74,7 @@ impl RunWriter {
             });
         }
         let writer = Self {
-            _lock: lock(partial)?,
+            _lock: Lock::take(partial)?,
             folder: Folder(partial.to_owned()),
             disk,
         };

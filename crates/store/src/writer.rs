@@ -9,6 +9,7 @@ use crate::join;
 use crate::journal::{Journal, Journaling};
 use crate::known_trial::KnownTrial;
 use crate::latest;
+use crate::lock::Lock;
 use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
 use crate::table::Row;
@@ -22,7 +23,6 @@ use delaylab_model::rows::Rows;
 use delaylab_model::with_tables;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -49,7 +49,7 @@ pub struct RunWriter {
     pub(crate) disk: SharedDisk,
     pub(crate) folder: Folder,
     /// Holds the lock on the folder.
-    pub(crate) _lock: File,
+    pub(crate) _lock: Lock,
 }
 
 /// A run that is complete.
@@ -88,7 +88,7 @@ impl RunWriter {
         }
         manifest.write(&*disk, &folder.file(MANIFEST))?;
         durable::sync_folder(&*disk, &folder.0)?;
-        let lock = lock(&folder.0)?;
+        let lock = Lock::take(&folder.0)?;
         let folder = hidden.appear(runs, &stamped(new))?;
         durable::sync_folder(&*disk, runs)?;
         Ok(Self {
@@ -168,18 +168,6 @@ impl RunWriter {
                 Err(error) => return Err(StoreError::at(&whole)(error)),
             }
         }
-    }
-}
-
-/// Takes the lock of a run's folder. It is free again when the file is closed or the process ends.
-pub(crate) fn lock(folder: &Path) -> Result<File, StoreError> {
-    let file = File::open(folder).map_err(StoreError::at(folder))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Busy {
-            path: folder.to_owned(),
-        }),
-        Err(TryLockError::Error(error)) => Err(StoreError::at(folder)(error)),
     }
 }
 

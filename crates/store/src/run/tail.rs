@@ -1,7 +1,7 @@
 //! The records of a run in progress: each is read once, however often one looks.
 
 use crate::folder::{Folder, TRIALS};
-use crate::killed::is_idle;
+use crate::lock::Lock;
 use crate::regular;
 use crate::table;
 use arrow_buffer::Buffer;
@@ -77,7 +77,7 @@ impl Tail {
 
     /// Does no process write the run any more? Then it was interrupted, or it is a shard that is complete.
     pub fn is_idle(&self) -> bool {
-        is_idle(&self.folder.0)
+        Lock::is_free(&self.folder.0)
     }
 }
 
@@ -134,7 +134,6 @@ impl Journal {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::writer::lock;
 
     /// A resume moves the journal of the interrupted attempt away and begins another of the same name.
     #[test]
@@ -173,7 +172,7 @@ mod tests {
     fn a_run_that_no_process_writes_is_idle() {
         let folder = tempfile::tempdir().unwrap();
         let tail = Tail::new(folder.path());
-        let held = lock(folder.path()).unwrap();
+        let held = Lock::take(folder.path()).unwrap();
         assert!(!tail.is_idle());
         drop(held);
         assert!(tail.is_idle());
