@@ -20,6 +20,19 @@ pub fn file_in_memory() -> io::Result<std::fs::File> {
     Ok(unsafe { std::os::fd::FromRawFd::from_raw_fd(code) })
 }
 
+/// Lets this process have as many files open as it may ask for.
+pub fn raise_open_files() -> io::Result<()> {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: `limit` is a valid rlimit to write to.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) })?;
+    limit.rlim_cur = limit.rlim_max;
+    // SAFETY: `limit` is a valid rlimit to read.
+    check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }).map(drop)
+}
+
 /// Names the calling thread (and, from the main thread, the process in `ps`). 15 bytes are kept.
 pub fn set_name(name: &CStr) -> io::Result<()> {
     // SAFETY: `name` is a NUL-terminated string; the kernel copies at most 16 bytes of it.
@@ -138,6 +151,17 @@ mod tests {
         );
         assert!(start_time(std::process::id()).unwrap() > 0);
         assert_eq!(start_time(u32::MAX), None);
+    }
+
+    #[test]
+    fn as_many_files_may_be_open_as_are_allowed() {
+        raise_open_files().unwrap();
+        let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+        let of_files = limits
+            .lines()
+            .find(|line| line.starts_with("Max open files"));
+        let words: Vec<_> = of_files.unwrap().split_whitespace().collect();
+        assert_eq!(words[3], words[4]);
     }
 
     #[test]

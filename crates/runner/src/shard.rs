@@ -14,6 +14,7 @@ use crate::run::{self, Started};
 use crate::run_folder::shortest;
 use crate::share::{divisible, divisible_beforehand};
 use crate::target::AddressFamily;
+use delaylab_kernel::process;
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::shard::Shard;
 use delaylab_model::shell::quoted;
@@ -145,6 +146,8 @@ pub fn merge(
     options: &RunOptions,
     runs: &Path,
 ) -> Result<Started, RunnerError> {
+    // Each has files open as long as it is locked. Without the permission, as many are merged as may be open.
+    let _ = process::raise_open_files();
     let donors = folders
         .iter()
         .map(|folder| Donor::open(folder))
