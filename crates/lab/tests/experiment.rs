@@ -591,6 +591,24 @@ fn worlds_get_the_packets_of_a_replay() {
 }
 
 #[test]
+fn a_replay_of_another_file_is_another_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.csv");
+    std::fs::write(&file, "1ms,100B\n").unwrap();
+    let begun = resolve(&replay_of(&file.display().to_string()), &seeded(1)).unwrap();
+    let again = resolve(&begun.toml, &Choices::default()).unwrap();
+    assert_eq!(again.toml, begun.toml);
+    std::fs::write(&file, "1ms,200B\n").unwrap();
+    let experiment = Experiment::read_recorded(source(&begun.toml)).unwrap();
+    let said = experiment.resolve(&Choices::default(), &|_| Vec::new());
+    let said = said.unwrap_err().to_string();
+    assert!(
+        said.contains("is not the file that this run began with"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_file_that_cannot_be_replayed_is_named_where_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = folder.path().join("wrong.csv");

@@ -454,12 +454,15 @@ impl Draw {
 }
 
 /// What a file that a run wrote tells those who resume it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResolvedSection {
     /// It is the short form of its experiment.
     #[serde(default)]
     pub quick: bool,
+    /// The SHA-256 digest of each file that a load replays.
+    #[serde(default)]
+    pub traces: BTreeMap<String, String>,
 }
 
 /// The sections that a world or the short form may have instead or besides.

@@ -11,6 +11,7 @@ use super::tree::{Key, Node};
 use delaylab_model::plan::Factor as Level;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::Trial;
+use std::collections::BTreeMap;
 
 /// Stop after this many problems: one mistake causes a problem in every combination.
 const MOST_PROBLEMS: usize = 200;
@@ -38,12 +39,15 @@ impl SkippedCase {
 pub(super) struct Trials {
     pub kept: Vec<Combination>,
     pub skipped: Vec<SkippedCase>,
+    /// The digest of each file whose packets a load replays.
+    pub traces: BTreeMap<String, String>,
 }
 
 /// Makes a trial of each combination of levels. Cases that the world cannot honour are left out.
 pub(super) fn combinations(
     root: &Node,
     factors: &[Factor],
+    traces: ReplayTraces,
     v6: bool,
     refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
 ) -> Result<Trials, Vec<Problem>> {
@@ -51,7 +55,7 @@ pub(super) fn combinations(
         root,
         v6,
         refusals,
-        traces: ReplayTraces::default(),
+        traces,
         problems: Vec::new(),
         skipped: Vec::new(),
     };
@@ -71,13 +75,18 @@ pub(super) fn combinations(
     let Maker {
         mut problems,
         skipped,
+        traces,
         ..
     } = maker;
     if kept.is_empty() && problems.is_empty() {
         problems.push(nothing_left(root, &skipped));
     }
     if problems.is_empty() {
-        Ok(Trials { kept, skipped })
+        Ok(Trials {
+            kept,
+            skipped,
+            traces: traces.into_digests(),
+        })
     } else {
         Err(problems)
     }

@@ -6,6 +6,7 @@ use super::combine::combinations;
 use super::diagnostic::{Diagnostics, Problem};
 use super::factor::factors;
 use super::file::Experiment;
+use super::replay_traces::ReplayTraces;
 use super::resolve::Resolved;
 use super::sections::{Common, Setup};
 use super::tree::Node;
@@ -84,7 +85,11 @@ impl Experiment {
         for (world, form) in &forms {
             let factors = factors(form, &mut Vec::new());
             // Skip a form that does not resolve: its problems are reported when it is used.
-            if let Ok(trials) = combinations(form, &factors, false, &|_| Vec::new()) {
+            if let Ok(trials) =
+                combinations(form, &factors, ReplayTraces::default(), false, &|_| {
+                    Vec::new()
+                })
+            {
                 search.ask(trials.kept.iter().map(|(trial, _)| kept(*world, trial)));
             }
         }

@@ -9,6 +9,7 @@ use super::factor::{Factor, factors, hidden_factors};
 use super::file::Experiment;
 use super::frame_probe::draw;
 use super::order::seed_of_repeat;
+use super::replay_traces::ReplayTraces;
 use super::sections::{Common, Header};
 use super::set::{apply_sets, hidden_sets};
 use super::stop::Precision;
@@ -24,6 +25,7 @@ use delaylab_model::refusal::Refusal;
 use delaylab_model::request::{HttpRequest, Request};
 use delaylab_model::trial::Trial;
 use delaylab_stats::random::SplitMix;
+use std::collections::BTreeMap;
 
 /// Limit on the trials of a run. A design with more is a typing mistake.
 const MOST_TRIALS: u64 = 100_000;
@@ -173,7 +175,9 @@ impl Experiment {
         let seed = seed(&root, &header, world, choices).map_err(|problem| vec![problem])?;
         let quick = choices.quick || header.resolved.quick;
         settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;
-        let trials = combinations(&root, &factors, choices.v6, refusals)?;
+        let traces = ReplayTraces::recorded(&header.resolved.traces);
+        let trials = combinations(&root, &factors, traces, choices.v6, refusals)?;
+        note_traces(&mut root, &trials.traces).map_err(|problem| vec![problem])?;
         let planned = in_order(&trials.kept, &design, seed.unsigned_abs());
         let target = target(&root);
         // What was recorded went where it went.
@@ -264,6 +268,24 @@ fn settle(
     }
     if let Some(target) = &choices.target {
         put(&["path", "target"], Value::Text(target.clone()))?;
+    }
+    Ok(())
+}
+
+/// Writes what the files of replays hold: another process that carries out a part of the run has to have the same.
+fn note_traces(root: &mut Node, digests: &BTreeMap<String, String>) -> Result<(), Problem> {
+    let at = name_at(root);
+    for (file, digest) in digests {
+        let place = ["resolved", "traces", file].map(Key::from);
+        let value = Value::Text(digest.clone());
+        root.set(
+            &place,
+            &at,
+            Node {
+                value,
+                at: at.clone(),
+            },
+        )?;
     }
     Ok(())
 }
