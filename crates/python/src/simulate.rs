@@ -29,7 +29,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 enum Event {
     /// It has this folder.
     Begun(PathBuf),
-    /// So many trials are done, of so many.
+    /// The number of trials that are done, and of all.
     Done(usize, usize),
 }
 
