@@ -17,6 +17,15 @@ packages=$PWD/target/packages
 here=$(uname -m)
 architectures=${ARCH:-x86_64 aarch64}
 tools=$PWD/target/release-tools/bin
+for what in "$@"; do
+    case $what in
+    program | static | wheel | deb | oci | sbom) ;;
+    *)
+        echo "usage: scripts/release.sh [program|static|wheel|deb|oci|sbom]..." >&2
+        exit 2
+        ;;
+    esac
+done
 # What an earlier call left of another commit would be summed as if it were of this one.
 commit=$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown-dirty)
 [[ $commit != *-dirty ]] || echo "release: files differ from those of the commit: no other build gives the same bytes" >&2
@@ -155,12 +164,6 @@ sbom() {
 
 [ $# -gt 0 ] || set -- static wheel deb oci sbom
 for what in "$@"; do
-    case $what in
-    program | static | wheel | deb | oci | sbom) "$what" ;;
-    *)
-        echo "usage: scripts/release.sh [program|static|wheel|deb|oci|sbom]..." >&2
-        exit 2
-        ;;
-    esac
+    "$what"
 done
 (cd "$packages" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name .commit ! -name '*.Debian.gz' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)

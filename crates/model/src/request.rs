@@ -111,18 +111,25 @@ pub enum HeaderError {
     Taken(String),
 }
 
+impl Header {
+    /// Is it of one connection, so that HTTP/2 cannot have it (RFC 9113 §8.2.2)?
+    pub fn is_of_a_connection(&self) -> bool {
+        match self.name.as_str() {
+            "keep-alive" | "proxy-connection" => true,
+            "te" => !self.value.eq_ignore_ascii_case("trailers"),
+            _ => false,
+        }
+    }
+}
+
 impl FromStr for Header {
     type Err = HeaderError;
 
     fn from_str(text: &str) -> Result<Self, HeaderError> {
-        // With HTTP/2 none of the connection's own can be sent (RFC 9113 §8.2.2).
-        const TAKEN: [&str; 8] = [
+        const TAKEN: [&str; 5] = [
             "Host",
             "Connection",
             "Content-Length",
-            "Keep-Alive",
-            "Proxy-Connection",
-            "TE",
             "Transfer-Encoding",
             "Upgrade",
         ];
@@ -131,9 +138,7 @@ impl FromStr for Header {
         let name = http::HeaderName::from_str(name).map_err(|_| malformed())?;
         let value = http::HeaderValue::from_str(value.trim()).map_err(|_| malformed())?;
         let value = value.to_str().map_err(|_| malformed())?.to_owned();
-        let is_allowed = name == "TE" && value.eq_ignore_ascii_case("trailers");
-        let taken = TAKEN.into_iter().find(|taken| name == *taken);
-        if let Some(taken) = taken.filter(|_| !is_allowed) {
+        if let Some(taken) = TAKEN.into_iter().find(|taken| name == *taken) {
             return Err(HeaderError::Taken(taken.to_owned()));
         }
         Ok(Self {
@@ -608,13 +613,19 @@ mod tests {
             ": x",
             "host: example.org",
             "connection: close",
-            "keep-alive: timeout=5",
-            "Proxy-Connection: x",
-            "TE: gzip",
         ] {
             assert!(wrong.parse::<Header>().is_err(), "{wrong}");
         }
-        assert!("TE: trailers".parse::<Header>().is_ok());
+        for (text, of_a_connection) in [
+            ("keep-alive: timeout=5", true),
+            ("Proxy-Connection: x", true),
+            ("TE: gzip", true),
+            ("TE: Trailers", false),
+            ("Accept: */*", false),
+        ] {
+            let header: Header = text.parse().unwrap();
+            assert_eq!(header.is_of_a_connection(), of_a_connection, "{text}");
+        }
     }
 
     #[test]

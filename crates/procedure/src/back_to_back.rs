@@ -122,6 +122,9 @@ const SAME_RATE: f64 = 0.000_2;
 /// A sender is never more exact than this: what the first and the last send call of a burst are late by, in seconds.
 const LATE_BY: f64 = 5e-6;
 
+/// A burst that is so short that its rate may be off by a larger share has none.
+const TOLD: f64 = 0.01;
+
 /// The rate of a burst beside that of the lines.
 pub(crate) struct BurstRate {
     /// Frames a second as they were sent.
@@ -152,8 +155,17 @@ impl BurstRate {
     fn other(&self) -> Option<f64> {
         // The lines carry no more: frames that are handed over faster wait before them.
         let share = (self.achieved_fps / self.calculated_fps).min(1.0);
-        let lasts = self.frames / self.calculated_fps;
-        (1.0 - share > SAME_RATE.max(LATE_BY / lasts)).then_some(share)
+        (1.0 - share > SAME_RATE.max(self.unsure())).then_some(share)
+    }
+
+    /// How far off its share of the lines' rate may be.
+    fn unsure(&self) -> f64 {
+        LATE_BY * self.calculated_fps / self.frames
+    }
+
+    /// Did it last long enough to tell one rate from another?
+    fn is_told(&self) -> bool {
+        self.unsure() <= TOLD || self.other().is_some()
     }
 }
 
@@ -178,10 +190,12 @@ pub(crate) fn at_line_rate<F>(
     rate: impl Fn(&F) -> Option<BurstRate>,
 ) -> Clause {
     let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let is_known = found.all(|found| rate(found).is_some());
+    let is_known = found.all(|found| rate(found).is_some_and(|rate| rate.is_told()));
     let other = other_rates(sizes, rate);
     Clause::measured(section, says, sizes, || match other.is_empty() {
-        true if !is_known => Err("the rate that bursts reached is not known".to_owned()),
+        true if !is_known => Err(
+            "the rate that bursts reached is not known: too short, or without stamps".to_owned(),
+        ),
         true => Ok("at 100 % of line rate".to_owned()),
         false => Err(format!(
             "bursts reached less than the line rate ({}): a device passes longer ones then",

@@ -133,15 +133,18 @@ pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, 
 /// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads. Its target has
 /// addresses of this family.
 pub fn again(source: Source, family: AddressFamily) -> Result<Resolved, Diagnostics> {
-    let experiment = Experiment::read_recorded(source)?;
+    resolve_again(&Experiment::read_recorded(source)?, family)
+}
+
+fn resolve_again(experiment: &Experiment, family: AddressFamily) -> Result<Resolved, Diagnostics> {
     let mut choices = Choices::default();
-    let resolved = in_world(&experiment, &choices)?;
+    let resolved = in_world(experiment, &choices)?;
     let v6 = |target: &str| is_v6(target, family);
     if !resolved.target.as_deref().is_some_and(v6) {
         return Ok(resolved);
     }
     choices.v6 = true;
-    in_world(&experiment, &choices)
+    in_world(experiment, &choices)
 }
 
 /// The experiment of a run on disk, if it can be read; where it should be, the run's problems say so.
@@ -150,7 +153,8 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
         name: "experiment.toml".to_owned(),
         text: run.experiment()?.to_owned(),
     };
-    let read = again(source, AddressFamily::Any);
+    let read = Experiment::read_recorded(source)
+        .and_then(|experiment| resolve_again(&experiment.only_read(), AddressFamily::Any));
     if read.is_err() && !run.environment()["imported"].is_object() {
         let file = run_folder::shortest(&run.folder().join("experiment.toml"));
         let file = quoted(&file);

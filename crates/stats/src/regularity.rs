@@ -64,14 +64,15 @@ pub fn find_period(stretches: &[Vec<Nanos>]) -> Option<Regular> {
     match by_gaps(&gaps) {
         Some(found) if mean(&gaps) <= SEVERAL * found.period_ns => Some(found),
         found => (2..=MOST_RUNS)
-            .find_map(|runs| of_several_runs(stretches, runs))
+            .find_map(|runs| of_several_runs(stretches, runs, mean(&gaps)))
             .or(found)
             .or_else(|| phase::regular(stretches, &gaps)),
     }
 }
 
-/// The period of a process that runs so many times in each: from a start to the one so many later.
-fn of_several_runs(stretches: &[Vec<Nanos>], runs: usize) -> Option<Regular> {
+/// The period of a process that runs so many times in each: from a start to the one so many later. `gap`: from start to start
+/// on average.
+fn of_several_runs(stretches: &[Vec<Nanos>], runs: usize, gap: f64) -> Option<Regular> {
     let each = stretches.iter().flat_map(|starts| starts.windows(runs + 1));
     let mut spans: Vec<f64> = each
         .map(|starts| starts[runs].saturating_sub(starts[0]) as f64)
@@ -87,7 +88,9 @@ fn of_several_runs(stretches: &[Vec<Nanos>], runs: usize) -> Option<Regular> {
         .filter(|span| (span - median).abs() <= apart)
         .collect();
     let share = alike.len() as f64 / spans.len() as f64;
-    if median <= 0.0 || share < MOST_IN_A_ROW {
+    // A timer that rests now and then has gaps in a row that are alike as well: each is.
+    let rests = gap > SEVERAL * median / runs as f64;
+    if median <= 0.0 || share < MOST_IN_A_ROW || rests {
         return None;
     }
     // Spans that have a gap in common tell the same twice.
@@ -181,6 +184,21 @@ mod tests {
         assert!((period(&[0.0, 10.0, 20.0]) - 100.0).abs() < 0.1);
         // That is once in half of it.
         assert!((period(&[0.0, 50.0]) - 50.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn a_timer_that_rests_now_and_then_has_its_own_period() {
+        let starts = |every: i64, rest: i64| -> Vec<Nanos> {
+            let at = |n: i64| (n * every + n / 25 * rest) * 1_000_000;
+            (0..100).map(at).collect()
+        };
+        let timer = find_period(&[starts(10, 190)]).unwrap();
+        assert!((timer.period_ns / 1e6 - 10.0).abs() < 0.1, "{timer:?}");
+        let bursts = find_period(&[starts(1, 499)]);
+        assert!(
+            bursts.is_none_or(|found| found.period_ns > 1e8),
+            "{bursts:?}"
+        );
     }
 
     #[test]

@@ -3,12 +3,14 @@
 use crate::error::StoreError;
 use crate::folder::ENVIRONMENT;
 use crate::regular;
+use rustix::fs::fstatfs;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
 /// Held as long as this lives and its process does.
 ///
-/// On NFS the lock of a folder is known to its own machine alone, and that of a file to all; elsewhere the two are one.
+/// On NFS the lock of a folder is known to its own machine alone, and that of a file to all. Elsewhere the first is enough; on
+/// SMB no one could read a file that is locked.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _folder: File,
@@ -21,24 +23,20 @@ impl Lock {
     /// # Errors
     /// Another process has it.
     pub(crate) fn take(folder: &Path) -> Result<Self, StoreError> {
-        let busy = || StoreError::Busy {
-            path: folder.to_owned(),
-        };
         let held = File::open(folder).map_err(StoreError::at(folder))?;
         match held.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(busy()),
+            Err(TryLockError::WouldBlock) => return Err(busy(folder)),
             Err(TryLockError::Error(error)) => return Err(StoreError::at(folder)(error)),
         }
-        // In a folder that is only read, and on NFS without locks, the first is all there is.
-        let file = regular::open_to_lock(&folder.join(ENVIRONMENT)).ok();
-        match file.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => Err(busy()),
-            _ => Ok(Self {
-                _folder: held,
-                _file: file,
-            }),
-        }
+        let file = match is_on_nfs(&held) {
+            true => of_file(folder)?,
+            false => None,
+        };
+        Ok(Self {
+            _folder: held,
+            _file: file,
+        })
     }
 
     /// Does no process hold it?
@@ -46,6 +44,26 @@ impl Lock {
         let is_held = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         File::open(folder).is_ok_and(|folder| folder.try_lock_shared().is_ok())
             && !regular::open(&folder.join(ENVIRONMENT)).is_ok_and(is_held)
+    }
+}
+
+fn busy(folder: &Path) -> StoreError {
+    StoreError::Busy {
+        path: folder.to_owned(),
+    }
+}
+
+/// NFS_SUPER_MAGIC of statfs(2).
+fn is_on_nfs(folder: &File) -> bool {
+    fstatfs(folder).is_ok_and(|system| system.f_type == 0x6969)
+}
+
+/// The lock of the file; `None` in a folder that is only read, and on NFS without locks.
+fn of_file(folder: &Path) -> Result<Option<File>, StoreError> {
+    let file = regular::open_to_lock(&folder.join(ENVIRONMENT)).ok();
+    match file.as_ref().map(File::try_lock) {
+        Some(Err(TryLockError::WouldBlock)) => Err(busy(folder)),
+        _ => Ok(file),
     }
 }
 
@@ -59,14 +77,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         assert!(Lock::is_free(path));
-        let file = File::create(path.join(ENVIRONMENT)).unwrap();
-        for held in [File::open(path).unwrap(), file] {
-            held.lock().unwrap();
-            assert!(!Lock::is_free(path));
-            assert!(matches!(Lock::take(path), Err(StoreError::Busy { .. })));
-        }
+        File::create(path.join(ENVIRONMENT)).unwrap();
         let taken = Lock::take(path).unwrap();
         assert!(!Lock::is_free(path));
+        assert!(matches!(Lock::take(path), Err(StoreError::Busy { .. })));
+        drop(taken);
+        assert!(Lock::is_free(path));
+        let taken = of_file(path).unwrap().unwrap();
+        assert!(!Lock::is_free(path));
+        assert!(matches!(of_file(path), Err(StoreError::Busy { .. })));
         drop(taken);
         assert!(Lock::is_free(path));
     }

@@ -107,9 +107,12 @@ impl Verdict {
             return self;
         }
         let most = AT_ONCE_BY_A_LINK * packet(overflows);
-        let Some((low, high)) = burst(overflows, rate).and_then(|burst| burst.interval) else {
+        // A bucket is empty when the first packet waits. What a rate that varies adds comes with later ones.
+        let within = |departures| burst(overflows, rate, departures)?.interval;
+        let Some((early, later)) = within(FIRST_DEPARTURES).zip(within(DEPARTURES)) else {
             return self;
         };
+        let (low, high) = (early.0.min(later.0), early.1.min(later.1));
         if low > most {
             return Self {
                 is_link: false,
@@ -315,6 +318,8 @@ struct Sample {
 
 /// Departures that tell a bucket's size: later ones differ by what the rate is off by.
 const DEPARTURES: usize = 200;
+/// As few tell whether there is one.
+const FIRST_DEPARTURES: usize = 20;
 /// A packet has waited that is this many of the largest packets' times late.
 const WAITED: f64 = 1.0;
 
@@ -370,17 +375,17 @@ pub(super) fn shaper(
         return Some((late, bucket));
     }
     let bucket = Bucket {
-        burst: burst(overflows, &all),
+        burst: burst(overflows, &all, DEPARTURES),
         ceiling: None,
     };
     Some((all, bucket))
 }
 
-/// Bytes that pass at once after a rest, by a bucket of this rate.
-fn burst(overflows: &[Overflow], rate: &Rate) -> Option<Estimate> {
+/// Bytes that pass at once after a rest, by a bucket of this rate, of so many departures.
+fn burst(overflows: &[Overflow], rate: &Rate, departures: usize) -> Option<Estimate> {
     let first = |overflow: &Overflow| {
         let samples = samples(overflow, rate.ns_per_byte.value);
-        let first = samples.iter().take(DEPARTURES).map(|one| one.missing);
+        let first = samples.iter().take(departures).map(|one| one.missing);
         median(first.collect())
     };
     largest(overflows.iter().filter_map(first), packet(overflows))

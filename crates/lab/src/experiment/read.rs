@@ -24,6 +24,13 @@ impl Experiment {
         Self::read_as(source, true)
     }
 
+    /// The same of a run that is only looked at: its replays' files may have changed since.
+    #[must_use]
+    pub fn only_read(mut self) -> Self {
+        self.header.resolved.traces.clear();
+        self
+    }
+
     fn read_as(source: Source, recorded: bool) -> Result<Self, Diagnostics> {
         let shown = |problems| Diagnostics::new(problems, std::slice::from_ref(&source));
         let root = parse(&source.text, 0).map_err(shown)?;

@@ -6,7 +6,7 @@ use delaylab_model::method::Method;
 use delaylab_model::path::Path;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::request::{
-    DnsRequest, DnsTransport, HttpRequest, HttpVersion, Question, Request, Trust, Url,
+    DnsRequest, DnsTransport, Header, HttpRequest, HttpVersion, Question, Request, Trust, Url,
 };
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -107,6 +107,12 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Refusal> {
     };
     let headers = section.headers.iter();
     let headers = headers.map(|text| read("headers", text, "a name, a colon and a value"));
+    let headers: Vec<Header> = headers.collect::<Result<_, _>>()?;
+    let of_a_connection = headers.iter().find(|header| header.is_of_a_connection());
+    if let Some(header) = of_a_connection.filter(|_| version != HttpVersion::One) {
+        let what = format!("HTTP/2 has no `{header}`: servers reset a request that does");
+        return refuse("headers", what, "leave it out, or ask by HTTP/1.1");
+    }
     let fresh = section.fresh.unwrap_or(false);
     let is_name = url.host.parse::<IpAddr>().is_err();
     let there = path
@@ -120,7 +126,7 @@ fn http(section: &ProbeSection, path: &Path) -> Result<Request, Refusal> {
         version,
         fresh,
         trust,
-        headers: headers.collect::<Result<_, _>>()?,
+        headers,
     }))
 }
 

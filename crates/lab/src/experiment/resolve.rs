@@ -175,7 +175,11 @@ impl Experiment {
         let seed = seed(&root, &header, world, choices).map_err(|problem| vec![problem])?;
         let quick = choices.quick || header.resolved.quick;
         settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;
-        let traces = ReplayTraces::recorded(&header.resolved.traces);
+        // A new run has whatever they hold now.
+        let traces = match self.recorded {
+            true => ReplayTraces::recorded(&header.resolved.traces),
+            false => ReplayTraces::default(),
+        };
         let trials = combinations(&root, &factors, traces, choices.v6, refusals)?;
         note_traces(&mut root, &trials.traces).map_err(|problem| vec![problem])?;
         let planned = in_order(&trials.kept, &design, seed.unsigned_abs());

@@ -165,8 +165,8 @@ impl Running<'_> {
         match self.wires.send(due.class, mark) {
             Ok(sent_at) => self.trace.sent(due.number, sent_at),
             Err(error) => match error.raw_os_error() {
-                // The first packet shows whether anything can be sent. What fails later may be of one class, or pass.
-                Some(errno) if due.number > 1 && !is_too_long(&error) => {
+                // The first packet shows whether anything can be sent. What is refused later may be of one class, or pass.
+                Some(errno) if due.number > 1 && is_refused(&error) => {
                     self.trace.not_sent(due.number, errno);
                 }
                 _ => return Err(self.cannot_send(error)),
@@ -210,6 +210,20 @@ impl Running<'_> {
         }
         Ok(())
     }
+}
+
+/// Is it of this packet, as by a firewall of this host or a route that is gone? What this process has too few of is not.
+fn is_refused(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    let kinds = [
+        Kind::AddrNotAvailable,
+        Kind::ConnectionRefused,
+        Kind::HostUnreachable,
+        Kind::NetworkDown,
+        Kind::NetworkUnreachable,
+        Kind::PermissionDenied,
+    ];
+    kinds.contains(&error.kind())
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ const MOST_SKIPPED: u32 = 10;
 const MOST_TIMES: u32 = 4;
 /// This share of the sets of periods that have nothing to do with the one found may have one that is related to it.
 const BY_CHANCE: f64 = 0.05;
+/// Periods of processes spread over about so many times the shortest.
+const SPREAD: f64 = 100.0;
 /// A known period is not more exact than this.
 const TOLERANCE: f64 = 0.001;
 /// And this where a small difference of it is what is seen.
@@ -44,8 +46,11 @@ pub struct Match {
 pub fn matching(period: &Period, known: &[(&str, f64)]) -> Vec<Match> {
     let tolerance = (3.0 * period.error).max(TOLERANCE);
     let near = |a: f64, b: f64| (a / b - 1.0).abs() <= tolerance;
-    // Each known period is within the tolerance of one relation, up or down, and all that are known are tried.
-    let tries = BY_CHANCE / (2.0 * tolerance * known.len() as f64);
+    // A period that has nothing to do with it is within the tolerance of one relation by chance: of all that differ, those.
+    let mut periods: Vec<f64> = known.iter().map(|known| known.1).collect();
+    periods.sort_by(f64::total_cmp);
+    periods.dedup_by(|a, b| near(*a, *b));
+    let tries = BY_CHANCE * SPREAD.ln() / (2.0 * tolerance * periods.len() as f64);
     let most = |relations: u32| (tries as u32).clamp(1, relations);
     let of = |&(name, known): &(&str, f64)| {
         let relation = (1..=most(MOST_SKIPPED))
