@@ -303,9 +303,10 @@ fn grows(ratio: f64) -> String {
     }
 }
 
-/// Is the median under load longer, by more than both medians are uncertain?
+/// Is the median under load longer, by more than both medians are uncertain? That half of all take longer than every idle
+/// one is no chance, however much they resemble each other.
 fn is_longer(idle: &Distribution, loaded: &Distribution) -> bool {
-    of_difference(median_of(idle), median_of(loaded))[0] > 0.0
+    loaded.p50 > idle.max || of_difference(median_of(idle), median_of(loaded))[0] > 0.0
 }
 
 /// A median and its interval at 95 %. Where none is known its packets are too few, too many, or resemble each other; it is
@@ -630,6 +631,7 @@ mod tests {
             count,
             p50,
             iqr: 1_000_000,
+            max: 20_000_000,
             mean_interval: refused(),
             p50_interval: interval,
             ..full().summary.response.unwrap()
@@ -644,6 +646,12 @@ mod tests {
         };
         assert!(!longer(ms), "it wanders as far by itself");
         assert!(longer(3 * ms));
+        // A queue that fills once varies as much as it is long.
+        let filled = Distribution {
+            iqr: 60 * ms,
+            ..of(100, 58 * ms, refused())
+        };
+        assert!(is_longer(&of(100, 10 * ms, refused()), &filled));
         // 0.35 (0.03 to 0.67).
         let idle = of(100, 10 * ms, known(9.8e6, 10.2e6));
         let loaded = |p50| of(100, p50, known(10.1e6, 10.6e6));
