@@ -1,4 +1,4 @@
-//! Packs the script that draws figures, which is a third as long then: most of what the program would be made of otherwise.
+//! Packs the script that draws figures, which is less than half as long then.
 
 use flate2::Compression;
 use flate2::write::GzEncoder;

@@ -23,6 +23,6 @@ mod tests {
     fn what_is_unpacked_is_what_was_packed() {
         let built = include_str!("../../../web/dist/figures.js");
         assert!(*SCRIPT == built, "{} of {}", SCRIPT.len(), built.len());
-        assert!(PACKED_SCRIPT.len() * 3 < built.len());
+        assert!(PACKED_SCRIPT.len() * 2 < built.len());
     }
 }
