@@ -638,7 +638,7 @@ fn a_shaper_between_slow_lines_is_no_link() {
     assert!(near(burst.value, 9_000.0, 0.1), "{burst:?}");
 }
 
-/// What `calibrate` finds of a run of which the sender's stamps alone are known, and a byte of whose replies takes so many
+/// What `calibrate` finds of a run of which the sender's stamps alone are known, and a byte of whose replies takes this many
 /// nanoseconds more.
 fn by_round_trips(sets: &[(&'static str, String)], byte: i64) -> Calibration {
     let entry = Entry::find("calibration").unwrap();

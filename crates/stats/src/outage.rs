@@ -116,7 +116,7 @@ impl Rows {
     }
 }
 
-/// How many rows of at least `row` losses packets have on average over all orders in which so many of them can be lost:
+/// How many rows of at least `row` losses packets have on average over all orders of as many losses:
 /// before each answered packet, and behind the last, there is one with probability C(n − row, m) / C(n, m), where m of n
 /// were answered. None of which there is no other order.
 fn rows_by_chance(packets: usize, lost: usize, row: usize) -> f64 {
@@ -124,7 +124,7 @@ fn rows_by_chance(packets: usize, lost: usize, row: usize) -> f64 {
     if answered == 0 {
         return 0.0;
     }
-    // Ways to lose so many of these, but for a factor that both have.
+    // Ways to lose this many of them, but for a factor that both have.
     let ln_ways = |lost: usize| {
         let all = lost + answered;
         ln_gamma(all as f64 + 1.0) - ln_gamma(lost as f64 + 1.0)

@@ -26,11 +26,11 @@ const NEAR: f64 = 0.1;
 /// So many of the gaps must be.
 const MOST: f64 = 0.8;
 
-/// From so many periods a gap on average on, gaps in a row may be alike.
+/// Where a gap is more periods than this on average, gaps in a row may be alike.
 const SEVERAL: f64 = 1.3;
-/// So many of those must be alike: of a timer that misses a turn now and then many are, too.
+/// This share of those must be alike: of a timer that misses a turn now and then many are, too.
 const MOST_IN_A_ROW: f64 = 0.9;
-/// So many runs a period are looked for.
+/// The most runs a period that are looked for.
 const MOST_RUNS: usize = 3;
 /// A gap on average is no more periods. Bursts at random times have the gap inside them, and hardly ever run at the
 /// others of its times.
@@ -70,7 +70,7 @@ pub fn find_period(stretches: &[Vec<Nanos>]) -> Option<Regular> {
     }
 }
 
-/// The period of a process that runs so many times in each: from a start to the one so many later. `gap`: from start to start
+/// The period of a process that runs this often in each: from a start to the one as many later. `gap`: from start to start
 /// on average.
 fn of_several_runs(stretches: &[Vec<Nanos>], runs: usize, gap: f64) -> Option<Regular> {
     let each = stretches.iter().flat_map(|starts| starts.windows(runs + 1));

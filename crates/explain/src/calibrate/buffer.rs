@@ -182,7 +182,7 @@ struct Limit {
     hardly_worse: (f64, f64),
 }
 
-/// Not more than this many differ from so many by more than chance.
+/// The most that differ from this number by no more than chance.
 fn by_chance(wrong: f64) -> f64 {
     wrong + HALF * wrong.sqrt()
 }

@@ -17,7 +17,7 @@ use delaylab_model::path::Framing;
 const LINK: f64 = 0.9;
 /// Below it is taken to be a shaper's where the interval leaves both open.
 const BETWEEN: f64 = 0.6;
-/// More than so many of the largest packets at once after a rest pass no link.
+/// More of the largest packets than this pass no link at once after a rest.
 const AT_ONCE_BY_A_LINK: f64 = 2.0;
 /// A packet that a policer takes waits for less than this share of the largest packet's time; in a queue that overflows
 /// three of four wait longer than one.
@@ -381,7 +381,7 @@ pub(super) fn shaper(
     Some((all, bucket))
 }
 
-/// Bytes that pass at once after a rest, by a bucket of this rate, of so many departures.
+/// Bytes that pass at once after a rest, by a bucket of this rate, from this many departures.
 fn burst(overflows: &[Overflow], rate: &Rate, departures: usize) -> Option<Estimate> {
     let first = |overflow: &Overflow| {
         let samples = samples(overflow, rate.ns_per_byte.value);

@@ -8,7 +8,7 @@ const MOST_SKIPPED: u32 = 10;
 const MOST_TIMES: u32 = 4;
 /// This share of the sets of periods that have nothing to do with the one found may have one that is related to it.
 const BY_CHANCE: f64 = 0.05;
-/// Periods of processes spread over about so many times the shortest.
+/// The longest period of processes is about this many times the shortest.
 const SPREAD: f64 = 100.0;
 /// A known period is not more exact than this.
 const TOLERANCE: f64 = 0.001;
