@@ -42,7 +42,7 @@ pub struct Match {
 
 /// Which of these known periods (ns) the found one may be, the closest relation first. Periods match
 /// that are within three standard errors or 0.1 %, whichever is more. A relation is tried only where few periods that have
-/// nothing to do with the one found would have it, or a closer one: at most [`BY_CHANCE`] of them.
+/// nothing to do with the one found would have it, or a closer one: at most one of twenty sets of them.
 pub fn matching(period: &Period, known: &[(&str, f64)]) -> Vec<Match> {
     let tolerance = (3.0 * period.error).max(TOLERANCE);
     let near = |a: f64, b: f64| (a / b - 1.0).abs() <= tolerance;
