@@ -5,8 +5,9 @@
 //! used keeps our port from others.
 
 use super::PathTracing;
-use super::wires::{Arrival, Arrived, Wires, bind_to_interface, connected};
+use super::wires::{Arrival, Arrived, Wires, connected};
 use crate::prober::error::OpenError;
+use crate::prober::open::bind_to_interface;
 use delaylab_kernel::datagram::{Blocking, DatagramSocket, Kind, Received, SendOptions};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::stamping::Flags;
@@ -291,7 +292,7 @@ impl Opening<'_> {
             DatagramSocket::open(kind, self.v6())
         });
         let socket = opened.map_err(self.failed("open"))?;
-        bind_to_interface(self.tracing, &socket)?;
+        bind_to_interface(&socket, self.tracing.interface.as_deref())?;
         Ok(socket)
     }
 

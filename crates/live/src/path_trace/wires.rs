@@ -2,16 +2,16 @@
 
 use super::PathTracing;
 use crate::prober::error::OpenError;
+use crate::prober::open::bind_to_interface;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
-use delaylab_kernel::socket_options as options;
 use delaylab_model::Nanos;
 use delaylab_traffic::path_trace::{Answer, Said};
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::path_probe::Mark;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 
 /// Sockets that packets of a path trace leave by, and that their answers arrive by.
 pub(super) trait Wires {
@@ -108,25 +108,10 @@ pub(super) fn connected(
     failed: impl FnOnce(io::Error) -> OpenError,
 ) -> Result<DatagramSocket, OpenError> {
     let socket = DatagramSocket::open(Kind::Udp, target.is_ipv6()).map_err(failed)?;
-    bind_to_interface(tracing, &socket)?;
+    bind_to_interface(&socket, tracing.interface.as_deref())?;
     let connected = socket.connect(target);
     connected.map_err(|source| OpenError::NoRoute { target, source })?;
     Ok(socket)
-}
-
-/// Where one was asked for.
-pub(super) fn bind_to_interface(
-    tracing: &PathTracing,
-    socket: &impl AsFd,
-) -> Result<(), OpenError> {
-    let Some(name) = &tracing.interface else {
-        return Ok(());
-    };
-    let bound = options::bind_to_interface(socket, name);
-    bound.map_err(|source| OpenError::Interface {
-        name: name.clone(),
-        source,
-    })
 }
 
 #[cfg(test)]

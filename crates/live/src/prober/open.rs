@@ -68,13 +68,7 @@ pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), Op
     let probe = settings.probe();
     let v6 = settings.target.is_ipv6();
     let failed = |what: &'static str| move |source| settings.socket_error(what, source);
-    if let Some(name) = &probe.interface {
-        let bound = options::bind_to_interface(socket, name);
-        bound.map_err(|source| OpenError::Interface {
-            name: name.clone(),
-            source,
-        })?;
-    }
+    bind_to_interface(socket, probe.interface.as_deref())?;
     socket
         .set_marks(
             probe.dscp.traffic_class(probe.ecn),
@@ -85,6 +79,17 @@ pub fn set_up(socket: &DatagramSocket, settings: &Settings<'_>) -> Result<(), Op
     options::set_receive_buffer(socket, RECEIVE_BUFFER).map_err(failed("receive buffer"))?;
     options::receive_marks(socket, v6).map_err(failed("receive marks"))?;
     options::receive_errors(socket, v6, true).map_err(failed("receive errors"))
+}
+
+/// Binds it to the interface that was asked for, if one was.
+pub fn bind_to_interface(socket: &impl AsFd, name: Option<&str>) -> Result<(), OpenError> {
+    let Some(name) = name else {
+        return Ok(());
+    };
+    options::bind_to_interface(socket, name).map_err(|source| OpenError::Interface {
+        name: name.to_owned(),
+        source,
+    })
 }
 
 /// A step of setting a socket up that failed.
