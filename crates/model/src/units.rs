@@ -292,6 +292,11 @@ pub fn with_minus(number: String) -> String {
     }
 }
 
+/// Writes bytes as digests are written: two digits each, `0a9f`.
+pub fn format_hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Writes a share of 1 as a percentage for people, to two digits: `0.52 %`, `3.1 %`, `34 %`. Never 0 where something is, nor
 /// 100 where not all is: `<0.01 %`, `99.8 %`. A share of nothing is `–`.
 pub fn format_share(share: f64) -> String {

@@ -1,6 +1,7 @@
 //! What a file holds, in a few words: its length and its SHA-256.
 
 use crate::regular;
+use delaylab_model::units::format_hexadecimal;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -35,7 +36,7 @@ impl FileFacts {
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self {
             bytes: bytes.len() as u64,
-            sha256: hexadecimal(&Sha256::digest(bytes)),
+            sha256: format_hexadecimal(&Sha256::digest(bytes)),
             rows: None,
         }
     }
@@ -114,7 +115,7 @@ impl<W> Hashing<W> {
     pub(crate) fn facts(&self) -> FileFacts {
         FileFacts {
             bytes: self.bytes,
-            sha256: hexadecimal(&self.hasher.clone().finalize()),
+            sha256: format_hexadecimal(&self.hasher.clone().finalize()),
             rows: None,
         }
     }
@@ -131,10 +132,6 @@ impl<W: Write> Write for Hashing<W> {
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
-}
-
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A file as it was when it was read: whoever serves runs reads the same ones again and again.

@@ -2,6 +2,7 @@
 
 use delaylab_model::load::{Load, LoadKind, ReplayTrace};
 use delaylab_model::refusal::Refusal;
+use delaylab_model::units::format_hexadecimal;
 use delaylab_traffic::arrival::replay;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -68,7 +69,7 @@ fn read(file: &str, recorded: Option<&String>) -> Result<Trace, String> {
         return Err(format!("{file} is not a regular file"));
     }
     let text = fs::read_to_string(file).map_err(cannot_read)?;
-    let sha256 = hexadecimal(&Sha256::digest(&text));
+    let sha256 = format_hexadecimal(&Sha256::digest(&text));
     if let Some(recorded) = recorded.filter(|recorded| **recorded != sha256) {
         return Err(format!(
             "{file} is not the file that this run began with: its SHA-256 is {sha256}, and was {recorded}"
@@ -76,8 +77,4 @@ fn read(file: &str, recorded: Option<&String>) -> Result<Trace, String> {
     }
     let packets = replay::parse(&text).map_err(|error| format!("{file}: {error}"))?;
     Ok(Trace { packets, sha256 })
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
