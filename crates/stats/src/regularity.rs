@@ -61,10 +61,11 @@ pub fn find_period(stretches: &[Vec<Nanos>]) -> Option<Regular> {
     if gaps.len() < LEAST_GAPS {
         return None;
     }
+    let gap = mean(&gaps);
     match by_gaps(&gaps) {
-        Some(found) if mean(&gaps) <= SEVERAL * found.period_ns => Some(found),
+        Some(found) if gap <= SEVERAL * found.period_ns => Some(found),
         found => (2..=MOST_RUNS)
-            .find_map(|runs| of_several_runs(stretches, runs, mean(&gaps)))
+            .find_map(|runs| of_several_runs(stretches, runs, gap))
             .or(found)
             .or_else(|| phase::regular(stretches, &gaps)),
     }

@@ -108,7 +108,8 @@ impl Verdict {
         }
         let most = AT_ONCE_BY_A_LINK * packet(overflows);
         // A bucket is empty when the first packet waits. What a rate that varies adds comes with later ones.
-        let within = |departures| burst(overflows, rate, departures)?.interval;
+        let each = departures(overflows, rate);
+        let within = |first| burst(&each, first, packet(overflows))?.interval;
         let Some((early, later)) = within(FIRST_DEPARTURES).zip(within(DEPARTURES)) else {
             return self;
         };
@@ -318,7 +319,7 @@ struct Sample {
 
 /// Departures that tell a bucket's size: later ones differ by what the rate is off by.
 const DEPARTURES: usize = 200;
-/// As few tell whether there is one.
+/// The first of them tell whether there is one at all.
 const FIRST_DEPARTURES: usize = 20;
 /// A packet has waited that is this many of the largest packets' times late.
 const WAITED: f64 = 1.0;
@@ -375,20 +376,26 @@ pub(super) fn shaper(
         return Some((late, bucket));
     }
     let bucket = Bucket {
-        burst: burst(overflows, &all, DEPARTURES),
+        burst: burst(&departures(overflows, &all), DEPARTURES, packet(overflows)),
         ceiling: None,
     };
     Some((all, bucket))
 }
 
-/// Bytes that pass at once after a rest, by a bucket of this rate, from this many departures.
-fn burst(overflows: &[Overflow], rate: &Rate, departures: usize) -> Option<Estimate> {
-    let first = |overflow: &Overflow| {
-        let samples = samples(overflow, rate.ns_per_byte.value);
-        let first = samples.iter().take(departures).map(|one| one.missing);
+/// What each trial tells of a bucket of this rate.
+fn departures(overflows: &[Overflow], rate: &Rate) -> Vec<Vec<Sample>> {
+    let each = overflows.iter();
+    each.map(|overflow| samples(overflow, rate.ns_per_byte.value))
+        .collect()
+}
+
+/// Bytes that pass at once after a rest, by the first departures of each trial. `packet`: the largest of all trials.
+fn burst(each: &[Vec<Sample>], first: usize, packet: f64) -> Option<Estimate> {
+    let missing = |samples: &Vec<Sample>| {
+        let first = samples.iter().take(first).map(|one| one.missing);
         median(first.collect())
     };
-    largest(overflows.iter().filter_map(first), packet(overflows))
+    largest(each.iter().filter_map(missing), packet)
 }
 
 /// The largest packet of all trials.

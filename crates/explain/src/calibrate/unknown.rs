@@ -87,7 +87,8 @@ fn no_sweep(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
                 .iter()
                 .all(|(stream, record)| stamp(stream, record).is_none())
     };
-    if none_has(Stream::sent) || none_has(Stream::network) {
+    // Which needs the other.
+    if none_has(Stream::network) {
         let which = match none_has(Stream::sent) {
             true => "left this host",
             false => "were in the network: one of their stamps is missing",
