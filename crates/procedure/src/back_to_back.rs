@@ -123,7 +123,7 @@ const SAME_RATE: f64 = 0.000_2;
 const LATE_BY: f64 = 5e-6;
 
 /// A burst that is so short that its rate may be off by a larger share has none.
-const TOLD: f64 = 0.01;
+const MOST_UNSURE: f64 = 0.01;
 
 /// The rate of a burst beside that of the lines.
 pub(crate) struct BurstRate {
@@ -164,8 +164,8 @@ impl BurstRate {
     }
 
     /// Did it last long enough to tell one rate from another?
-    fn is_told(&self) -> bool {
-        self.unsure() <= TOLD || self.other().is_some()
+    fn is_certain(&self) -> bool {
+        self.unsure() <= MOST_UNSURE || self.other().is_some()
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn at_line_rate<F>(
     rate: impl Fn(&F) -> Option<BurstRate>,
 ) -> Clause {
     let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let is_known = found.all(|found| rate(found).is_some_and(|rate| rate.is_told()));
+    let is_known = found.all(|found| rate(found).is_some_and(|rate| rate.is_certain()));
     let other = other_rates(sizes, rate);
     Clause::measured(section, says, sizes, || match other.is_empty() {
         true if !is_known => Err(

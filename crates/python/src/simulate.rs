@@ -33,9 +33,9 @@ enum Event {
     Done(usize, usize),
 }
 
-/// What Python is told.
+/// What is called in Python.
 #[derive(Default)]
-struct Told {
+struct Callbacks {
     /// Where it records, once that is there.
     on_folder: Option<Py<PyAny>>,
     /// How many trials are done, of how many, after each.
@@ -83,11 +83,11 @@ pub fn simulate(
         }
     };
     let on_folder = Some(on_folder);
-    let told = Told {
+    let callbacks = Callbacks {
         on_folder,
         on_trial,
     };
-    let finished = beside_python(py, &stop, &told, work)?;
+    let finished = beside_python(py, &stop, &callbacks, work)?;
     finished.ok_or_else(stopped)
 }
 
@@ -120,7 +120,7 @@ pub fn carry_out_share(
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))
     };
-    beside_python(py, &stop, &Told::default(), work)?.ok_or_else(stopped)
+    beside_python(py, &stop, &Callbacks::default(), work)?.ok_or_else(stopped)
 }
 
 /// A stop without an exception: only a fault of this module could cause it.
@@ -149,12 +149,12 @@ impl Progress for Telling {
 fn beside_python<T: Send + 'static>(
     py: Python<'_>,
     stop: &Stop,
-    told: &Told,
+    callbacks: &Callbacks,
     work: impl FnOnce(&mut Telling) -> Result<T, RunnerError> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
     let worker = std::thread::spawn(move || work(&mut Telling(sender)));
-    let raised = follow(py, stop, told, &Mutex::new(receiver));
+    let raised = follow(py, stop, callbacks, &Mutex::new(receiver));
     let worked = py.detach(|| worker.join());
     raised?;
     match worked {
@@ -165,11 +165,11 @@ fn beside_python<T: Send + 'static>(
     }
 }
 
-/// Until the work is done. What is raised stops it, and of the trials that end meanwhile nothing is told.
+/// Until the work is done. What is raised stops it, and trials that end meanwhile call nothing.
 fn follow(
     py: Python<'_>,
     stop: &Stop,
-    told: &Told,
+    callbacks: &Callbacks,
     events: &Mutex<Receiver<Event>>,
 ) -> PyResult<()> {
     let mut raised = Ok(());
@@ -179,9 +179,9 @@ fn follow(
             Err(_) => Err(RecvTimeoutError::Disconnected),
         });
         let heard = match event {
-            Ok(Event::Begun(folder)) => call(py, told.on_folder.as_ref(), (folder,)),
+            Ok(Event::Begun(folder)) => call(py, callbacks.on_folder.as_ref(), (folder,)),
             Ok(Event::Done(..)) if raised.is_err() => Ok(()),
-            Ok(Event::Done(done, of)) => call(py, told.on_trial.as_ref(), (done, of)),
+            Ok(Event::Done(done, of)) => call(py, callbacks.on_trial.as_ref(), (done, of)),
             Err(RecvTimeoutError::Timeout) => Ok(()),
             Err(RecvTimeoutError::Disconnected) => return raised,
         };

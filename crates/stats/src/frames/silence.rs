@@ -1,10 +1,10 @@
-//! The longest time without an arrival in which frames were lost, of frames that are told in nearly any order.
+//! The longest time without an arrival in which frames were lost, of frames that come in nearly any order.
 
 use delaylab_model::Nanos;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How far out of their order frames may be told.
+/// How far out of their order frames may come.
 const WINDOW: usize = 1 << 16;
 
 /// A time without an arrival: a reset shows as one (RFC 2544 §26.6).
@@ -23,7 +23,7 @@ impl Silence {
     }
 }
 
-/// Puts frames in the order of sending through a window; exact unless one is told more than 65 536 behind a later one. A
+/// Puts frames in the order of sending through a window; exact unless one comes more than 65 536 behind a later one. A
 /// silence in which none was lost may be the sender's.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Silences {
