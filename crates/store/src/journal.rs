@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 
 /// Rows kept back at most before they are written.
 const BATCH: usize = 4096;
+/// Bytes of rows from which on they are many.
+const MANY: usize = 4 << 20;
 /// How often rows are written and synced: often enough that a kill loses less than a second.
 const SYNC_EVERY: Nanos = 500 * MILLISECOND;
 
@@ -130,7 +132,7 @@ impl<R: Row> Journal<R> {
     /// Hands what is kept back to the system, but for what memory is to hold. Where that fails, the next call goes on with
     /// it: no row is lost, and none is written twice.
     pub(crate) fn flush(&mut self) -> Result<(), StoreError> {
-        let few = self.file.is_none() && self.pending.len() < BATCH;
+        let few = self.file.is_none() && size_of_val(&*self.pending) < MANY;
         match self.when {
             Journaling::WhenMany if few => Ok(()),
             _ => self.flush_all(),
