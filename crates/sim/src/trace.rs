@@ -268,21 +268,38 @@ impl Trace {
             self.ends += self.length;
             let closed = std::mem::replace(&mut self.open, Bucket::holding(self.value));
             self.buckets.push(closed);
+            self.pass_whole_buckets(now);
         }
+    }
+
+    /// Closes those that end by `now` and begin with the current value, which they keep, as far as there is room for them.
+    fn pass_whole_buckets(&mut self, now: Picos) {
+        let ending = now.checked_sub(self.ends);
+        let ending = ending.map_or(0, |beyond| beyond / self.length + 1);
+        let room = (MOST - 1).saturating_sub(self.buckets.len());
+        let count = room.min(usize::try_from(ending).unwrap_or(room));
+        if count == 0 {
+            return;
+        }
+        let time = count as u64 * self.length;
+        let held = Bucket {
+            area: u128::from(self.value) * u128::from(self.length),
+            ..Bucket::holding(self.value)
+        };
+        self.buckets.extend(std::iter::repeat_n(held, count));
+        self.count(self.since + time);
+        self.ends += time;
+        self.open.area = 0;
     }
 
     /// Two and two become one.
     fn coarsen(&mut self) {
-        let odd = if self.buckets.len() % 2 == 1 {
-            self.buckets.pop()
-        } else {
-            None
-        };
-        let joined = self
-            .buckets
-            .chunks_exact(2)
-            .map(|pair| pair[0].join(pair[1]));
-        self.buckets = joined.collect();
+        let pairs = self.buckets.len() / 2;
+        let odd = (self.buckets.len() % 2 == 1).then(|| self.buckets[2 * pairs]);
+        for pair in 0..pairs {
+            self.buckets[pair] = self.buckets[2 * pair].join(self.buckets[2 * pair + 1]);
+        }
+        self.buckets.truncate(pairs);
         self.open = odd.map_or(self.open, |odd| odd.join(self.open));
         self.length *= 2;
         self.ends = (self.buckets.len() as u64 + 1) * self.length;

@@ -158,7 +158,7 @@ pub(crate) fn write_rows<R: Row>(
     let path = folder.part(R::TABLE, trial);
     let schema = table::schema::<R>();
     let mut rows = rows.to_vec();
-    rows.sort_by_key(|row| (row.stream(), row.key()));
+    rows.sort_by(|one, other| (one.stream(), one.key()).cmp(&(other.stream(), other.key())));
     let batch = table::batch(&schema, &rows).map_err(arrow(&path))?;
     let file = ParquetFile::create_part(disk, &path, &schema, rows.len() as u64)?;
     parts.add(&path, file.write_all(&batch)?);

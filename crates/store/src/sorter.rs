@@ -22,7 +22,7 @@ impl<R: Row> Sorter<R> {
         for row in rows {
             self.0.push(row);
             if self.0.len() == 2 * R::WINDOW {
-                self.0.sort_by_key(R::key);
+                self.sort();
                 emit(&self.0[..R::WINDOW])?;
                 self.0.drain(..R::WINDOW);
             }
@@ -35,10 +35,14 @@ impl<R: Row> Sorter<R> {
         &mut self,
         mut emit: impl FnMut(&[R]) -> Result<(), E>,
     ) -> Result<(), E> {
-        self.0.sort_by_key(R::key);
+        self.sort();
         self.0.chunks(CHUNK).try_for_each(&mut emit)?;
         self.0.clear();
         Ok(())
+    }
+
+    fn sort(&mut self) {
+        self.0.sort_by(|one, other| one.key().cmp(&other.key()));
     }
 }
 

@@ -124,9 +124,9 @@ impl Row for Fixed {
         host_condition seed valid warmup noise_sources ran processes negotiated resolved warnings flaws record_facts stamps
         lost_forward lost_back lost_somewhere lost_answered_later lost_reflector_buffer lost_reflector_limit lost_own_buffer unanswered path_mtu strays rejected lost_load switch_lateness trace_hash
     };
-    type Key = (u32, u16);
+    type Key<'a> = (u32, u16);
 
-    fn key(&self) -> Self::Key {
+    fn key(&self) -> Self::Key<'_> {
         (self.trial, self.probe)
     }
 }

@@ -30,10 +30,12 @@ pub trait Row: Clone + Default + Send + 'static {
     /// Its columns, in the order of the files.
     const COLUMNS: &'static [Column<Self>];
     /// What the rows of one stream are sorted by.
-    type Key: Ord;
+    type Key<'a>: Ord
+    where
+        Self: 'a;
 
     /// Its place among the rows of its trial and stream.
-    fn key(&self) -> Self::Key;
+    fn key(&self) -> Self::Key<'_>;
 
     /// Which of the trial's streams it is of: those are kept apart on disk.
     fn stream(&self) -> u16 {

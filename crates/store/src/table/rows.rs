@@ -7,7 +7,6 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::transfer::Transfer;
-use std::sync::Arc;
 
 impl Row for Record {
     const TABLE: &'static str = "records";
@@ -19,9 +18,9 @@ impl Row for Record {
         t_begin t_resolved t_connected t_secured t_ack t_first
         least_round_trip answer reply_bytes connection answer_ttl server_says
     };
-    type Key = u64;
+    type Key<'a> = u64;
 
-    fn key(&self) -> Self::Key {
+    fn key(&self) -> Self::Key<'_> {
         self.seq
     }
 
@@ -35,9 +34,9 @@ impl Row for NoiseEvent {
     const COLUMNS: &'static [Column<Self>] = columns! { NoiseEvent:
         trial start length cpu kind who pid preempted
     };
-    type Key = Nanos;
+    type Key<'a> = Nanos;
 
-    fn key(&self) -> Self::Key {
+    fn key(&self) -> Self::Key<'_> {
         self.start
     }
 }
@@ -47,9 +46,9 @@ impl Row for ClockReads {
     const COLUMNS: &'static [Column<Self>] = columns! { ClockReads:
         trial from_ns to_ns count
     };
-    type Key = Nanos;
+    type Key<'a> = Nanos;
 
-    fn key(&self) -> Self::Key {
+    fn key(&self) -> Self::Key<'_> {
         self.from_ns
     }
 }
@@ -60,9 +59,9 @@ impl Row for Hop {
     const COLUMNS: &'static [Column<Self>] = columns! { Hop:
         trial probe seq direction hop port t_enqueue t_dequeue backlog
     };
-    type Key = (u64, Direction, u16);
+    type Key<'a> = (u64, Direction, u16);
 
-    fn key(&self) -> Self::Key {
+    fn key(&self) -> Self::Key<'_> {
         (self.seq, self.direction, self.hop)
     }
 
@@ -79,10 +78,10 @@ impl Row for SeriesPoint {
     const COLUMNS: &'static [Column<Self>] = columns! { SeriesPoint:
         trial series of unit t length min mean max
     };
-    type Key = (Arc<str>, Arc<str>, Nanos);
+    type Key<'a> = (&'a str, &'a str, Nanos);
 
-    fn key(&self) -> Self::Key {
-        (self.series.clone(), self.of.clone(), self.t)
+    fn key(&self) -> Self::Key<'_> {
+        (&self.series, &self.of, self.t)
     }
 }
 
@@ -95,14 +94,10 @@ impl Row for SeriesValue {
         trial series of unit value length
     };
     /// Values are not below zero, so that their bits have their order.
-    type Key = (Arc<str>, Arc<str>, u64);
+    type Key<'a> = (&'a str, &'a str, u64);
 
-    fn key(&self) -> Self::Key {
-        (
-            self.series.clone(),
-            self.of.clone(),
-            self.value.max(0.0).to_bits(),
-        )
+    fn key(&self) -> Self::Key<'_> {
+        (&self.series, &self.of, self.value.max(0.0).to_bits())
     }
 }
 
@@ -114,9 +109,9 @@ impl Row for Transfer {
     const COLUMNS: &'static [Column<Self>] = columns! { Transfer:
         trial of number bytes start end
     };
-    type Key = (Arc<str>, u64);
+    type Key<'a> = (&'a str, u64);
 
-    fn key(&self) -> Self::Key {
-        (self.of.clone(), self.number)
+    fn key(&self) -> Self::Key<'_> {
+        (&self.of, self.number)
     }
 }
