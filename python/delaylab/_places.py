@@ -1,4 +1,5 @@
 """Where workers leave what they recorded: it travels through the cluster, or is in a folder or an object store that all see.
+Workers on the machine of the process that calls `sweep` leave it in a folder there.
 
 A place is made by the process that calls `sweep`, and goes with each share.
 """
@@ -34,6 +35,10 @@ class Place(Protocol):
         """The run that was left, in this process' `scratch` if it is not in reach. Who takes it removes it."""
         ...
 
+    def beside(self, scratch: Path) -> Place:
+        """The same place, where workers may also see this process' `scratch`."""
+        ...
+
     def remove(self) -> None:
         """Whatever is there yet, such as what lost workers left."""
         ...
@@ -55,16 +60,39 @@ def new_folder(name: str, within: str) -> str:
 
 
 class _Cluster:
-    folder = None
+    def __init__(self, scratch: Path | None = None) -> None:
+        self._scratch = scratch and scratch.absolute()
+        self._known_by = self._scratch and _known_by(self._scratch)
 
-    def leave(self, run: Path) -> bytes:
-        return _delaylab.pack(run)
+    @property
+    def folder(self) -> str | None:
+        if self._scratch is None:
+            return None
+        try:
+            is_here = _known_by(self._scratch) == self._known_by
+        except OSError:
+            return None
+        return str(self._scratch) if is_here else None
 
-    def take(self, left: bytes, scratch: Path) -> Path:
-        return _unpacked(left, scratch)
+    def leave(self, run: Path) -> bytes | str:
+        is_here = self._scratch is not None and run.is_relative_to(self._scratch)
+        return str(run) if is_here else _delaylab.pack(run)
+
+    def take(self, left: bytes | str, scratch: Path) -> Path:
+        return Path(left) if isinstance(left, str) else _unpacked(left, scratch)
+
+    def beside(self, scratch: Path) -> Place:
+        return _Cluster(scratch)
 
     def remove(self) -> None:
         pass
+
+
+def _known_by(folder: Path) -> tuple[object, ...]:
+    """The same for two processes that see one folder of one machine as one user."""
+    found = folder.stat()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    return boot, found.st_dev, found.st_ino, os.geteuid()
 
 
 class _Folder:
@@ -81,6 +109,9 @@ class _Folder:
 
     def take(self, left: str, scratch: Path) -> Path:
         return Path(left)
+
+    def beside(self, scratch: Path) -> Place:
+        return self
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -112,6 +143,9 @@ class _Store:
             raise ClusterError(f"cannot read {left}: {error}") from error
         self._delete(left)
         return _unpacked(packed, scratch)
+
+    def beside(self, scratch: Path) -> Place:
+        return self
 
     def remove(self) -> None:
         self._delete(self._url)

@@ -26,9 +26,10 @@ def carry_out(toml: str, trials: list[int], version: str, place: Place) -> Any:
     scratch = None
     stays = False
     try:
-        scratch = new_folder("share", place.folder) if place.folder else tempfile.mkdtemp(prefix="share-")
+        folder = place.folder
+        scratch = new_folder("share", folder) if folder else tempfile.mkdtemp(prefix="share-")
         left = place.leave(_delaylab.carry_out_share(toml, set(trials), scratch, 1))
-        stays = place.folder is not None
+        stays = folder is not None
         return left
     except DelaylabError as error:
         raise type(error)(f"worker {host}: {error}") from None

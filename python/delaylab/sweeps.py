@@ -18,8 +18,10 @@ from .errors import ClusterError, DelaylabError, UsageError
 from .experiment import Experiment, chosen
 from .runs import Run, recorded
 
-_SHARES_PER_WORKER = 4
 _MOST_TRIALS = 200
+# A share has as many at least, but for where that is more than this part of what a worker has to do.
+_FEW_TRIALS = 16
+_FEWEST_PART = 32
 # Where none is there yet, and nothing says how many will come: for fewer, shares are small.
 _UNKNOWN_WORKERS = 64
 
@@ -189,10 +191,10 @@ def sweep(
     """Carries a simulation out on a cluster. The run is the same, byte for byte in every table, as if one process had.
 
     `cluster` is a `distributed.Client`, the module `ray`, or an executor of `concurrent.futures` whose processes have the
-    package. Each worker carries out shares of the trials, `trials_per_share` at a time, and sends what it recorded through
-    the cluster; with `shared` it leaves it there for this process to take: a folder that every machine sees under this name,
-    or a URL of an object store that fsspec knows, such as `s3://bucket/sweeps`. With `design.stop` rounds follow each other as
-    their results ask for.
+    package. Each worker carries out shares of the trials, `trials_per_share` at a time (chosen, if it is left out: the last ones
+    are small). What it recorded it sends through the cluster, unless it is on the machine of this process. With `shared` it leaves
+    it there for this process to take: a folder that every machine sees under this name, or a URL of an object store that fsspec
+    knows, such as `s3://bucket/sweeps`. With `design.stop` rounds follow each other as their results ask for.
 
     A share that failed is repeated `retries` times. So is one whose worker was lost, on Ray; Dask repeats that one as often as
     its setting `distributed.scheduler.allowed-failures` says (3 times); an executor of processes is broken as soon as one of
@@ -255,9 +257,8 @@ def _every_round(
     done = 0
     while trials := run.next_round():
         of = done + len(trials)
-        size = _share_size(len(trials), _workers(engine)) if trials_per_share is None else trials_per_share
-        parts = [trials[at : at + size] for at in range(0, len(trials), size)]
-        shares = [(toml, part, _delaylab.version(), left_at) for part in parts]
+        parts = _parts(trials, _workers(engine), trials_per_share)
+        shares = [(toml, part, _delaylab.version(), left_at.beside(scratch)) for part in parts]
         # Closed at once, whatever is raised here: what is under way is cancelled.
         with contextlib.closing(_coming(engine, shares)) as results:
             for left in results:
@@ -289,10 +290,21 @@ def _coming(engine: _Engine, shares: list[tuple[Any, ...]]) -> Generator[Any, No
         raise ClusterError(f"the cluster failed: {type(error).__name__}: {error}") from error
 
 
-def _share_size(trials: int, workers: int) -> int:
-    """Each worker has several, and the last one does not keep the others waiting for long.
+def _parts(trials: list[int], workers: int, size: int | None) -> list[list[int]]:
+    """Shares of this size; without one, half of what is left to each worker, so that the last ones are small and no worker waits
+    for long.
 
-    >>> _share_size(10_000, 2), _share_size(30, 4), _share_size(3, 16), _share_size(800, 0)
-    (200, 1, 1, 3)
+    >>> [len(part) for part in _parts(list(range(100)), 2, None)]
+    [25, 18, 14, 10, 8, 6, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1]
+    >>> [len(part) for part in _parts(list(range(7)), 16, None)], [len(part) for part in _parts(list(range(7)), 2, 3)]
+    ([1, 1, 1, 1, 1, 1, 1], [3, 3, 1])
     """
-    return max(1, min(_MOST_TRIALS, trials // (_SHARES_PER_WORKER * (workers or _UNKNOWN_WORKERS))))
+    workers = workers or _UNKNOWN_WORKERS
+    smallest = max(1, min(_FEW_TRIALS, len(trials) // (_FEWEST_PART * workers)))
+    parts, at = [], 0
+    while at < len(trials):
+        half = (len(trials) - at) // (2 * workers)
+        count = size or min(_MOST_TRIALS, max(smallest, half))
+        parts.append(trials[at : at + count])
+        at += count
+    return parts

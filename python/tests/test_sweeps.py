@@ -4,6 +4,7 @@ import concurrent.futures
 import importlib
 import multiprocessing
 import os
+import pickle
 import shutil
 import signal
 import stat
@@ -40,8 +41,11 @@ def partial(folder):
 
 
 # By a folder: with every change where a worker is killed.
-@pytest.mark.parametrize("shared", [None, pytest.param("{}", marks=pytest.mark.long), "file://{}/store"])
-def test_dask_gives_the_same_bytes(small, run, dask, tmp_path, shared):
+@pytest.mark.parametrize("shared", [None, "elsewhere", pytest.param("{}", marks=pytest.mark.long), "file://{}/store"])
+def test_dask_gives_the_same_bytes(small, run, dask, tmp_path, shared, monkeypatch):
+    if shared == "elsewhere":
+        monkeypatch.setattr(_places, "_known_by", lambda folder: "another machine")
+        shared = None
     seen = []
     swept = dl.sweep(
         small,
@@ -262,6 +266,20 @@ def test_what_is_shared_is_open_as_the_umask_says(tmp_path):
     finally:
         os.umask(umask)
     assert [stat.S_IMODE(os.stat(folder).st_mode) for folder in made] == [0o775, 0o775]
+
+
+def test_what_is_recorded_on_this_machine_stays_there(run, tmp_path):
+    here = pickle.loads(pickle.dumps(_places.place(None).beside(tmp_path)))
+    assert here.folder == str(tmp_path)
+    left = here.leave(tmp_path / "share/run.partial")
+    assert here.take(left, tmp_path) == tmp_path / "share/run.partial"
+    # A folder of that name on another machine, or none.
+    tmp_path.rename(tmp_path.with_name("moved"))
+    assert here.folder is None
+    tmp_path.mkdir()
+    assert here.folder is None
+    packed = here.leave(run.folder)
+    assert (here.take(packed, tmp_path) / "experiment.toml").read_text() == run.experiment
 
 
 def test_a_store_in_which_nothing_may_be_deleted_is_read(run, tmp_path, monkeypatch):
