@@ -285,6 +285,22 @@ pub enum ReflectorClock {
     Unrelated,
 }
 
+impl ReflectorClock {
+    /// What holds of both: no two trials have the same bound, and each keeps to the larger.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        use ReflectorClock::{Bounded, None, Same, Unrelated};
+        match (self, other) {
+            (None, _) | (_, None) => None,
+            (Unrelated, _) | (_, Unrelated) => Unrelated,
+            (Bounded { error_ns: one }, Bounded { error_ns: two }) => Bounded {
+                error_ns: one.max(two),
+            },
+            (bounded, Same) | (Same, bounded) => bounded,
+        }
+    }
+}
+
 /// Where the residence in the reflector ends, for every record of the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -311,12 +327,22 @@ impl RecordFacts {
     /// By which records of several trials are read together: where their clocks differ, they tell apart
     /// only what all of them can.
     pub fn shared(each: impl IntoIterator<Item = RecordFacts>) -> Self {
-        let mut each = each.into_iter();
-        let first = each.next().unwrap_or_default();
-        if each.all(|other| other == first) {
-            first
-        } else {
-            Self::default()
+        each.into_iter().reduce(Self::and).unwrap_or_default()
+    }
+
+    fn and(self, other: Self) -> Self {
+        let [one, two] = [self, other].map(Self::known_residence);
+        Self {
+            reflector_clock: self.reflector_clock.and(other.reflector_clock),
+            residence: if one == two { one } else { Residence::Unknown },
+        }
+    }
+
+    /// A reflector without stamps has none, whatever else is said.
+    pub const fn known_residence(self) -> Residence {
+        match self.reflector_clock {
+            ReflectorClock::None => Residence::Unknown,
+            _ => self.residence,
         }
     }
 }
@@ -497,5 +523,46 @@ mod tests {
         };
         assert_eq!(Dropped::read(&dropped.sentence()), Some(dropped));
         assert_eq!(Dropped::read("noise: 3 events were only counted"), None);
+    }
+
+    #[test]
+    fn trials_share_what_all_of_them_tell() {
+        let within = |error_ns| ReflectorClock::Bounded { error_ns };
+        let of = |clock| RecordFacts {
+            reflector_clock: clock,
+            residence: Residence::ToDriver,
+        };
+        for (one, other, both) in [
+            (within(1), within(2), within(2)),
+            (ReflectorClock::Same, within(2), within(2)),
+            (
+                within(1),
+                ReflectorClock::Unrelated,
+                ReflectorClock::Unrelated,
+            ),
+            (
+                ReflectorClock::Same,
+                ReflectorClock::None,
+                ReflectorClock::None,
+            ),
+            (
+                ReflectorClock::Unrelated,
+                ReflectorClock::None,
+                ReflectorClock::None,
+            ),
+        ] {
+            for pair in [[one, other], [other, one]] {
+                let shared = RecordFacts::shared(pair.map(of));
+                assert_eq!(shared.reflector_clock, both);
+                assert_eq!(shared.known_residence(), of(both).known_residence());
+            }
+        }
+        let to_user = RecordFacts {
+            residence: Residence::ToUser,
+            ..of(within(1))
+        };
+        let neither = RecordFacts::shared([to_user, of(within(1))]);
+        assert_eq!(neither.residence, Residence::Unknown);
+        assert_eq!(RecordFacts::shared([]), RecordFacts::default());
     }
 }

@@ -109,17 +109,9 @@ pub(crate) struct Passage {
     known: Known,
 }
 
-/// The residence of these facts; a reflector without stamps has none, whatever else is said.
-fn residence(facts: &RecordFacts) -> Residence {
-    match facts.reflector_clock {
-        ReflectorClock::None => Residence::Unknown,
-        _ => facts.residence,
-    }
-}
-
 /// The reflector's arrival and departure by the trial's definition.
 fn reflector_stamps(record: &Record, facts: &RecordFacts) -> (Option<Nanos>, Option<Nanos>) {
-    match residence(facts) {
+    match facts.known_residence() {
         Residence::Unknown => (None, None),
         Residence::ToUser => (record.r_rx, record.r_user),
         Residence::ToDriver => (record.r_rx, record.r_tx),
@@ -129,7 +121,7 @@ fn reflector_stamps(record: &Record, facts: &RecordFacts) -> (Option<Nanos>, Opt
 /// Does what answers tell nothing of itself, so that the far kernel's acknowledgement alone tells it from the network? So do servers of
 /// any make, and reflectors by tcp that stamp nothing.
 pub(crate) fn is_told_by_acknowledgement(record: &Record, facts: &RecordFacts) -> bool {
-    let unstamped = || residence(facts) == Residence::Unknown && record.t_first.is_some();
+    let unstamped = || facts.known_residence() == Residence::Unknown && record.t_first.is_some();
     record.method.asks_server() || record.method == Method::Tcp && unstamped()
 }
 
@@ -333,7 +325,7 @@ fn network(
         return None;
     }
     let outside = at(Boundary::First) - at(Boundary::Tx) + handshake;
-    match (known.answering(), residence(facts)) {
+    match (known.answering(), facts.known_residence()) {
         (Stage::Reflector, Residence::Unknown) => Some(outside),
         _ => known.has_residence().then(|| outside - residence_ns),
     }

@@ -222,9 +222,11 @@ fn merged(groups: impl Iterator<Item = Group>) -> Vec<Group> {
             all.push(group);
             continue;
         };
-        if known.clock != group.clock {
-            known.clock = ReflectorClock::None;
-        }
+        known.clock = match known.clock.and(group.clock) {
+            // Stamps of another clock have an offset that those of this one lack.
+            ReflectorClock::Unrelated if known.clock != group.clock => ReflectorClock::None,
+            shared => shared,
+        };
         for (size, kept) in group.sizes {
             known
                 .sizes

@@ -55,17 +55,13 @@ fn record(trial: u32, seq: u64, size: u32, [there, back]: [f64; 2], offset: f64)
     record
 }
 
-/// Every size of 40 to 280, five packets each in random order of size, forward and return delay of each.
-fn swept(clock: ReflectorClock, delay: impl Fn(u32, &mut SplitMix) -> [f64; 2]) -> Vec<Sweep> {
-    swept_by(40..=280, |_| clock, delay)
-}
-
 /// Where no steps are to be placed to the byte: a quarter of them.
 fn few() -> impl Iterator<Item = u32> {
     (40..=280).step_by(4)
 }
 
-/// The same where a packet's size decides which stamps of the reflector it carries.
+/// Five packets of each size in random order of size, forward and return delay of each. A packet's size decides which stamps of
+/// the reflector it carries.
 fn swept_by(
     sizes: impl Iterator<Item = u32>,
     clock: impl Fn(u32) -> ReflectorClock,
@@ -104,8 +100,16 @@ fn cells(size: u32) -> f64 {
 
 #[test]
 fn each_direction_has_its_rate() {
-    for clock in [ReflectorClock::Same, ReflectorClock::Unrelated] {
-        let sweeps = swept(clock, |size, random| {
+    // Each trial has its own bound of the same clock.
+    let bounded = |size: u32| match size {
+        ..100 => ReflectorClock::Same,
+        _ => ReflectorClock::Bounded {
+            error_ns: size.into(),
+        },
+    };
+    let unrelated = |_| ReflectorClock::Unrelated;
+    for clock in [bounded, unrelated] {
+        let sweeps = swept_by(40..=280, clock, |size, random| {
             let noise = 30_000.0 * random.normal().abs();
             [4.0 * cells(size) + noise, 2e6 + cells(size) / 4.0 + noise]
         });
@@ -117,7 +121,8 @@ fn each_direction_has_its_rate() {
         assert_eq!(
             directions,
             [Direction::Both, Direction::Forward, Direction::Return],
-            "{clock:?}"
+            "{:?}",
+            clock(40)
         );
         for (way, rate) in sweep
             .ways
@@ -125,9 +130,9 @@ fn each_direction_has_its_rate() {
             .zip(["471 kbit/s", "250 kbit/s", "4.00 Mbit/s"])
         {
             let Verdict::Steps(found) = &way.detection.verdict else {
-                panic!("{clock:?} {}", way.sentence());
+                panic!("{:?} {}", clock(40), way.sentence());
             };
-            assert_eq!((found.width, found.overhead), (48, 10), "{clock:?}");
+            assert_eq!((found.width, found.overhead), (48, 10));
             assert_eq!(candidates(found), ["PPPoA, VC-mux (10)"]);
             // The stairs go through the points, and up by a step at each riser.
             let fitted = way.fitted();
