@@ -1,5 +1,6 @@
 //! What else differs between two runs: where they ran, and what was set. Any of these may have caused a shift.
 
+use delaylab_stats::remarks::Remarked;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,8 +15,8 @@ pub struct Circumstances {
     pub experiment: Value,
     /// The states that the host was put in.
     pub conditions: Vec<String>,
-    /// Classes that were re-marked on the way, a sentence each; `None` where no packet says in which class it arrived.
-    pub remarked: Option<Vec<String>>,
+    /// Classes that were re-marked on the way; `None` where no packet says in which class it arrived.
+    pub remarked: Option<Vec<Remarked>>,
 }
 
 /// Something that is not the same in both.
@@ -84,14 +85,24 @@ pub fn differences(a: &Circumstances, b: &Circumstances) -> Vec<Difference> {
     found
 }
 
-/// What became of the classes in both, where they are known in both and one alone re-marks them.
+/// The classes that one alone re-marks, or that become another one in each, where they are known in both.
 fn remarked(a: &Circumstances, b: &Circumstances) -> Option<[String; 2]> {
     let (in_a, in_b) = a.remarked.as_ref().zip(b.remarked.as_ref())?;
-    let words = |sentences: &Vec<String>| match sentences.is_empty() {
-        true => "as they were sent".to_owned(),
-        false => sentences.join("; "),
+    let change = |one: &Remarked| (one.leg, one.from, one.to);
+    let alone = |own: &[Remarked], other: &[Remarked]| -> Vec<String> {
+        let is_shared = |one: &&Remarked| other.iter().any(|it| change(it) == change(one));
+        let alone = own.iter().filter(|one| !is_shared(one));
+        alone.map(ToString::to_string).collect()
     };
-    (in_a.is_empty() != in_b.is_empty()).then(|| [in_a, in_b].map(words))
+    let sides = [alone(in_a, in_b), alone(in_b, in_a)];
+    let words = |(alone, all): (&Vec<String>, &[Remarked])| match (alone.is_empty(), all.is_empty())
+    {
+        (true, true) => "as they were sent".to_owned(),
+        (true, false) => "as they were sent, but for what both re-mark".to_owned(),
+        (false, _) => alone.join("; "),
+    };
+    let differ = sides.iter().any(|alone| !alone.is_empty());
+    differ.then(|| [(&sides[0], &in_a[..]), (&sides[1], &in_b[..])].map(words))
 }
 
 fn conditions(side: &Circumstances) -> Option<String> {
@@ -151,7 +162,10 @@ fn word(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::dscp::Dscp;
+    use delaylab_stats::remarks::Leg;
     use serde_json::json;
 
     fn side(world: &str, kernel: &str, wait: &str) -> Circumstances {
@@ -194,12 +208,20 @@ mod tests {
 
     #[test]
     fn marks_that_only_one_run_changes_are_named() {
-        let with = |remarked: &[&str]| Circumstances {
-            remarked: Some(remarked.iter().map(|&one| one.to_owned()).collect()),
+        let with = |remarked: &[Remarked]| Circumstances {
+            remarked: Some(remarked.to_vec()),
             ..side("live", "6.1", "1ms")
         };
+        let becomes_cs1 = |from: u8, packets: u64| Remarked {
+            leg: Leg::Out,
+            from: Dscp::new(from).unwrap(),
+            to: Dscp::new(8).unwrap(),
+            packets,
+            of: 200,
+        };
+        let (ef, be) = (becomes_cs1(46, 200), becomes_cs1(0, 9));
         let changes = "ef (46) arrived as cs1 (8) in 200 of 200 packets";
-        let (plain, remarks) = (with(&[]), with(&[changes]));
+        let (plain, remarks) = (with(&[]), with(&[ef]));
         let both_ways = [(&plain, &remarks), (&remarks, &plain)].map(|(a, b)| found(a, b));
         let sent = "as they were sent";
         assert_eq!(
@@ -209,13 +231,21 @@ mod tests {
                 [format!("marks (DSCP) on the way: {changes} {sent}")]
             ]
         );
-        // Both do, or one does not say.
-        for other in [
-            with(&["be (0) arrived as cs1 (8) in 1 of 9 packets"]),
-            side("live", "6.1", "1ms"),
-        ] {
+        // Both do, in however many packets, or one does not say.
+        for other in [with(&[becomes_cs1(46, 1)]), side("live", "6.1", "1ms")] {
             assert!(found(&other, &remarks).is_empty());
         }
+        // Another class that both re-mark, or A alone, hides none.
+        for (a, said) in [
+            (vec![be], "as they were sent, but for what both re-mark"),
+            (vec![], "as they were sent"),
+        ] {
+            let says = format!("marks (DSCP) on the way: {said} {changes}");
+            let both: Vec<Remarked> = a.iter().copied().chain([ef]).collect();
+            assert_eq!(found(&with(&a), &with(&both)), [says]);
+        }
+        let says = format!("marks (DSCP) on the way: {be} {changes}");
+        assert_eq!(found(&with(&[be]), &remarks), [says]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use delaylab_explain::compare::limits::{LimitResult, held};
 use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
-use delaylab_stats::remarks::Remarks;
+use delaylab_stats::remarks::{Remarked, Remarks};
 use delaylab_store::run::{Run, State};
 
 /// Two runs and what was measured in them, read once.
@@ -96,17 +96,14 @@ fn circumstances(run: &Run) -> Circumstances {
 }
 
 /// Classes that were re-marked on the way; `None` where no packet says in which class it arrived.
-fn remarked(run: &Run) -> Option<Vec<String>> {
+fn remarked(run: &Run) -> Option<Vec<Remarked>> {
     let mut remarks = Remarks::default();
     run.scan(None, |_, record| {
         if record.answered() {
             remarks.push(record);
         }
     });
-    let found = remarks.found();
-    remarks
-        .is_known()
-        .then(|| found.iter().map(ToString::to_string).collect())
+    remarks.is_known().then(|| remarks.found())
 }
 
 fn side(run: &Run, folder: String) -> Side {
