@@ -54,6 +54,10 @@ pub struct Packets {
     pub lost: u64,
     /// Answered too late.
     pub late: u64,
+    /// Answered with other bytes.
+    pub corrupt: u64,
+    /// The send call failed: not among those sent.
+    pub local_error: u64,
     /// One of so many stands for all of them in shifts and tests.
     pub one_of: usize,
 }
@@ -236,6 +240,8 @@ impl Packets {
             late: counts.late,
             one_of,
         }
+            corrupt: counts.corrupt,
+            local_error: counts.local_error,
     }
 }
 
