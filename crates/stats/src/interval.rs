@@ -31,7 +31,7 @@ pub(crate) const CONFIDENCE: f64 = 0.95;
 /// Fewer independent values than this give no interval.
 pub(crate) const MIN_EFFECTIVE: f64 = 24.0;
 /// As many independent values must lie beyond a quantile for it to have an interval.
-pub(crate) const MIN_BEYOND: f64 = 5.0;
+pub const MIN_BEYOND: f64 = 5.0;
 
 /// A mean, an interval around it, or why there is none.
 #[derive(Debug, Clone, PartialEq)]

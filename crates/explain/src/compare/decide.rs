@@ -6,12 +6,13 @@ use super::outage;
 use super::unsure_loss::unsure_loss;
 use super::values::Quantity;
 use super::verdict::{Kind, Verdict};
-use super::words::{change, name, shown, statistic_name};
+use super::words::{change, is_told_by, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_model::words::capitalised;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
+use delaylab_stats::interval::MIN_BEYOND;
 use delaylab_stats::two_samples::{LEAST_P, Shift};
 
 /// The verdict on a pair, allowing for so many figures that are looked at.
@@ -61,11 +62,16 @@ const ORDER: [Functional; 6] = [
     Functional::Quantile(0.05),
 ];
 
-fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: usize) -> Verdict {
-    let shifts = &figures.shifts;
+/// The shift that the verdict tells: the first clear one.
+pub(super) fn told(shifts: &[Shift], looks: usize) -> Option<&Shift> {
     let in_order = ORDER.iter();
     let mut in_order = in_order.filter_map(|f| shifts.iter().find(|shift| shift.statistic == *f));
-    if let Some(shift) = in_order.find(|shift| is_clear(shift, looks)) {
+    in_order.find(|shift| is_clear(shift, looks))
+}
+
+fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: usize) -> Verdict {
+    let shifts = &figures.shifts;
+    if let Some(shift) = told(shifts, looks) {
         let carried = found.carried_words("; ", measure, shift);
         let median = shifts.iter().find(|s| s.statistic == ORDER[1]);
         let median = median.filter(|median| median.statistic != shift.statistic);
@@ -73,8 +79,8 @@ fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: u
             kind: Kind::Differs,
             text: differs(measure, shift, &carried)
                 + &median.map_or_else(String::new, |median| beside(measure, median, looks))
-                + &other_way(measure, shift, shifts, looks)
-                + unknown_tail(shifts),
+                + &further(measure, shift, shifts, looks)
+                + &unknown_tail(figures),
         };
     }
     no_shift(measure, figures, found.tests.as_ref(), looks)
@@ -104,28 +110,42 @@ fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
     }
 }
 
-/// ` Yet its p99.9 is 45 ms (900 %) longer.`: of the clear shifts that go the other way, the furthest. That of the median is said
-/// anyway.
-fn other_way(measure: Measure, told: &Shift, shifts: &[Shift], looks: usize) -> String {
-    let difference = |shift: &Shift| shift.difference().unwrap_or(0.0);
-    let others = shifts.iter().filter(|shift| {
-        let is_opposite = difference(shift) * difference(told) < 0.0;
-        is_opposite && shift.statistic != ORDER[1] && is_clear(shift, looks)
+/// ` Its p99.9 is 45 ms (900 %) longer.`, or, where it goes the other way, ` Yet its p99.9 is 45 ms (90 %) shorter.`: of the clear
+/// shifts that the one that is told says nothing of, the furthest each way. That of the median is said anyway.
+fn further(measure: Measure, told: &Shift, shifts: &[Shift], looks: usize) -> String {
+    let moved = |shift: &Shift| change(measure, shift).unwrap_or(0.0);
+    let furthest = |is_other_way: bool| {
+        let others = shifts.iter().filter(|shift| {
+            let is_of_way = (moved(shift) * moved(told) < 0.0) == is_other_way;
+            let is_said = shift.statistic == ORDER[1] || is_told_by(moved(told), moved(shift));
+            is_of_way && !is_said && is_clear(shift, looks)
+        });
+        others.max_by(|a, b| moved(a).abs().total_cmp(&moved(b).abs()))
+    };
+    let both = [(" Its", furthest(false)), (" Yet its", furthest(true))];
+    let said = both.into_iter().filter_map(|(its, shift)| {
+        let (name, by) = (statistic_name(shift?.statistic), by(measure, shift?));
+        Some(format!("{its} {name} is {by}."))
     });
-    let far = |shift: &&Shift| change(measure, shift).unwrap_or(0.0).abs();
-    let furthest = others.max_by(|a, b| far(a).total_cmp(&far(b)));
-    furthest.map_or_else(String::new, |shift| {
-        let name = statistic_name(shift.statistic);
-        format!(" Yet its {name} is {}.", by(measure, shift))
-    })
+    said.collect()
 }
 
 /// Nobody should take a p99 without an interval for one that has not moved.
-fn unknown_tail(shifts: &[Shift]) -> &'static str {
-    let tail = shifts.iter().find(|shift| shift.statistic == ORDER[0]);
+fn unknown_tail(figures: &Figures) -> String {
+    let mut shifts = figures.shifts.iter();
+    let tail = shifts.find(|shift| shift.statistic == ORDER[0]);
     match tail.map(|tail| tail.absolute.is_err()) {
-        Some(true) => " There are too few packets to judge p99.",
-        _ => "",
+        Some(true) => format!(" There are {}.", too_few_for_tail(figures)),
+        _ => String::new(),
+    }
+}
+
+/// `too few packets to judge p99`, or too few that do not depend on each other, which longer trials have.
+fn too_few_for_tail(figures: &Figures) -> &'static str {
+    let least = figures.counts.0.min(figures.counts.1);
+    match least as f64 * 0.01 < MIN_BEYOND {
+        true => "too few packets to judge p99",
+        false => "too few independent packets to judge p99",
     }
 }
 
@@ -206,7 +226,8 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
     let within = match seen(0.99, "p99") {
         Some(tail) => format!("one {median} or {tail} would have been seen."),
         None => {
-            format!("one {median} would have been seen; there are too few packets to judge p99.")
+            let few = too_few_for_tail(figures);
+            format!("one {median} would have been seen; there are {few}.")
         }
     };
     Verdict {
@@ -303,6 +324,45 @@ mod tests {
             value: 0.2,
             by_chance: None,
             p: Ok(p),
+    /// What the sentence tells, and where it says that is: not of another statistic.
+    #[test]
+    fn the_first_clear_shift_is_told() {
+        let shift = |statistic, is_clear: bool| Shift {
+            statistic,
+            a: Some(1e6),
+            b: Some(3e6),
+            absolute: Ok(Bounds {
+                low: if is_clear { 1.9e6 } else { -1e6 },
+                high: 2.1e6,
+                repeats_differ: false,
+                degrees: 1000,
+                from_packets: 1.0,
+            }),
+            relative: Err(String::new()),
+        };
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(Functional::Quantile);
+        let of = |clear: &[Functional]| {
+            let shifts = [p50, p99, p999].map(|f| shift(f, clear.contains(&f)));
+            told(&shifts, LOOKS).map(|shift| shift.statistic)
+        };
+        assert_eq!(of(&[p50, p999]), Some(p50));
+        assert_eq!(of(&[p50, p99, p999]), Some(p99));
+        assert_eq!(of(&[]), None);
+    }
+
+    #[test]
+    fn packets_that_depend_on_each_other_are_not_said_to_be_few() {
+        let figures = |counts| Figures {
+            quantity: Quantity::Measure(Measure::Response),
+            counts,
+            shifts: Vec::new(),
+        };
+        let few = too_few_for_tail(&figures((300, 100_000)));
+        assert_eq!(few, "too few packets to judge p99");
+        let many = too_few_for_tail(&figures((100_000, 100_000)));
+        assert_eq!(many, "too few independent packets to judge p99");
+    }
+
         };
         let tests = |p| Tests {
             counts: (1000, 1000),

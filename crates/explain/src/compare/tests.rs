@@ -1263,3 +1263,26 @@ fn a_shift_of_known_size_is_covered() {
     // Of intervals at 95 %, one in twenty does not.
     assert!(covered >= 11, "{covered} of {PAIRS}");
 }
+/// Nor is it news where p90 is a hundred times as long, as many more packets are slow.
+#[test]
+fn a_statistic_that_moves_much_further_is_named() {
+    let side = |slow_of_25: u64, slow: i64, seed: u64| {
+        let mut records = records(Recipe {
+            packets: 800,
+            seed,
+            ..PLAIN
+        });
+        let slow_ones = records.iter_mut();
+        for record in slow_ones.filter(|record| record.seq % 25 < slow_of_25) {
+            record.t_recv = record.t_recv.map(|t| t + slow);
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+        samples
+    };
+    let (a, b) = (side(1, 100_000_000, 1), side(5, 105_000_000, 9));
+    let text = compared_in(Measure::Response, &a, &b).verdict.text;
+    assert!(text.starts_with("B's p99 response is 5.0"), "{text}");
+    assert!(text.contains(" Its p90 is 105 ms"), "{text}");
+}
+

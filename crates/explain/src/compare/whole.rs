@@ -12,7 +12,7 @@ use super::outage;
 use super::pairs::varied;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
 use super::verdict::Kind;
-use super::words::{change, name, shown, statistic_name};
+use super::words::{change, is_told_by, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::plan::Factor;
 use delaylab_model::units::{format_share, format_signed_share};
@@ -218,8 +218,8 @@ impl<'a> Words<'a> {
         Some(unsure.words(&format!(" in {}", self.label(pair))))
     }
 
-    /// Of the statistics that moved those that people notice, else any. A clear one that goes the other way than they do is
-    /// noticed, too.
+    /// Of the statistics that moved those that people notice, else any. A clear one of which they say nothing, because it goes
+    /// the other way or much further, is noticed, too.
     fn moves(&self, pair: &'a PairFigures, told: bool) -> Vec<Move<'a>> {
         let shifts = pair
             .figures(self.headline)
@@ -233,7 +233,10 @@ impl<'a> Words<'a> {
         });
         let (noticed, others): (Vec<_>, Vec<_>) =
             moves.partition(|moved| NOTICED.contains(&moved.shift.statistic));
-        let is_said = |other: &Move<'_>| noticed.iter().any(|moved| moved.by * other.by > 0.0);
+        let is_said = |other: &Move<'_>| {
+            let mut noticed = noticed.iter();
+            noticed.any(|moved| is_told_by(moved.by, other.by))
+        };
         let is_all = noticed.is_empty();
         let others: Vec<_> = others
             .into_iter()

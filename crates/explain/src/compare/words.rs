@@ -47,6 +47,24 @@ fn factor(a: f64, b: f64, least: f64) -> f64 {
     }
 }
 
+/// Does who hears of a change by `told`, as [`change`], know enough of one by `other`: the same way, and not more than twice as far?
+pub(super) fn is_told_by(told: f64, other: f64) -> bool {
+    told * other > 0.0 && other.abs() <= told.abs() + std::f64::consts::LN_2
+}
+
+/// What is said of delays, of losses.
+pub(super) fn of_losses(reason: &str) -> String {
+    let reason = reason.replace(
+        "each delay resembles the one before",
+        "packets are lost several in a row",
+    );
+    let reason = reason.replace("the delay changes", "the share of lost packets changes");
+    reason.replace(
+        "how much their delays depend",
+        "how much their losses depend",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +77,12 @@ mod tests {
         close(factor(0.0, 2.0, LEAST_TIME), 3_f64.ln());
         close(factor(0.01, 0.05, 0.0), 5_f64.ln());
         close(factor(0.0, 0.05, 0.0), 0.05);
+    }
+
+    #[test]
+    fn a_change_of_twice_as_far_or_the_other_way_is_not_told_by_another() {
+        let by = |times: f64| factor(1e6, 1e6 * times, LEAST_TIME);
+        assert!(is_told_by(by(1.03), by(1.9)) && is_told_by(by(1.5), by(1.1)));
+        assert!(!is_told_by(by(1.03), by(2.1)) && !is_told_by(by(1.03), by(0.99)));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{LimitResult, Outcome};
 use crate::compare::both::{RUN, RUNS};
+use crate::compare::words::of_losses;
 use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit};
 use delaylab_lab::finding::dimension::Dimension;
@@ -107,15 +108,7 @@ impl Question<'_> {
     fn doubt(&self, reason: &str) -> String {
         let reason = of_two_runs(reason);
         match self.limit.statistic.measure() {
-            Measure::Lost => reason
-                .replace(
-                    "each delay resembles the one before",
-                    "packets are lost several in a row",
-                )
-                .replace(
-                    "how much their delays depend",
-                    "how much their losses depend",
-                ),
+            Measure::Lost => of_losses(&reason),
             _ => reason,
         }
     }
