@@ -15,7 +15,8 @@
 //! chance: a limit of loss that B is beyond has failed. Where A was answered and nothing of B was, be it under one combination of the
 //! levels that a limit is about, every limit of a delay has failed.
 //!
-//! A change that a table of the same comparison shows has the table's interval (`shifted`).
+//! A change that a table of the same comparison shows has the table's interval (`shifted`). A change relative to an A of 0 is
+//! judged as a difference from it.
 
 mod answer;
 mod shifted;
@@ -91,6 +92,13 @@ pub struct LimitResult {
 }
 
 impl LimitResult {
+    /// Is it undecided because nothing is a share of A's 0?
+    fn is_share_of_nothing(&self) -> bool {
+        let is_undecided = self.outcome == Outcome::Undecided && self.value.is_none();
+        let is_of_a = self.values[0] == Some(0.0) && self.values[1].is_some();
+        is_undecided && is_of_a
+    }
+
     /// Because of this, whatever was answered.
     fn fail(&mut self, silence: &str) {
         self.outcome = Outcome::Failed;
@@ -114,6 +122,36 @@ impl LimitResult {
 /// # Errors
 /// Why it cannot be held against these runs at all: a factor, level or measure that they do not have.
 pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
+    let mut all = judged(limit, both)?;
+    if !matches!(limit.bound, Bound::Share(_)) {
+        return Ok(all);
+    }
+    if all.iter().any(LimitResult::is_share_of_nothing) {
+        // Any share of nothing is nothing: B is beyond it where it is beyond A.
+        let by_difference = judged(&no_change(limit), both).unwrap_or_default();
+        for (held, difference) in all.iter_mut().zip(by_difference) {
+            if held.is_share_of_nothing() {
+                (held.outcome, held.reason) = (difference.outcome, difference.reason);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn no_change(limit: &Limit) -> Limit {
+    let measure = limit.statistic.measure().dimension();
+    let dimension = measure.filter(|_| !limit.statistic.is_share());
+    Limit {
+        bound: Bound::Change(Number {
+            value: 0.0,
+            dimension: dimension.unwrap_or(Dimension::NUMBER),
+            text: "+0".to_owned(),
+        }),
+        ..limit.clone()
+    }
+}
+
+fn judged(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
     let check = as_check(limit);
     let finding = Finding {
         printed: None,

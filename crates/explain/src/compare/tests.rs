@@ -878,6 +878,43 @@ fn a_bound_counts_what_the_statistic_of_these_runs_counts() {
 fn an_outage_to_the_end_is_a_change_and_no_chance() {
     let recipe = Recipe {
         packets: 400,
+/// Nothing is a share of 0, and whatever is more than it is beyond any.
+#[test]
+fn a_limit_relative_to_nothing_is_decided() {
+    let side = |queue: i64, seed: u64| {
+        let mut samples = Samples::default();
+        for (trial, wait) in (0..).zip(["1ms", "10ms"]) {
+            let mut records = records(Recipe {
+                packets: 600,
+                seed: seed + u64::from(trial),
+                ..PLAIN
+            });
+            for record in &mut records {
+                let varied = queue + queue * (record.seq as i64 % 7) / 100;
+                record.t_tx = record.t_sched.map(|t| t + varied);
+            }
+            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
+        }
+        samples
+    };
+    let (none, some) = (side(0, 1), side(5_000_000, 9));
+    for (limit, expected) in [
+        ("p50(local_queue) > +10%", Outcome::Failed),
+        ("p50(local_queue | wait=1ms) > +10%", Outcome::Failed),
+        ("mean(local_queue) > -5%", Outcome::Failed),
+        ("p50(local_queue) < -10%", Outcome::Held),
+    ] {
+        assert_eq!(outcome(&none, &some, limit), expected, "{limit}");
+    }
+    let held = &limits(&none, &some, "p50(local_queue) > +10%")[0];
+    assert!(held.reason.contains(" in B, 0 ns in A: +5."), "{held:?}");
+    assert_eq!((held.value, held.bound), (None, 0.1));
+    assert_eq!(
+        outcome(&none, &none, "p50(local_queue) > +10%"),
+        Outcome::Held
+    );
+}
+
         ..PLAIN
     };
     let (a, b) = (
