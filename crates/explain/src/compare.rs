@@ -103,7 +103,7 @@ pub fn compare(
         &brief
     };
     let each = pairs.iter();
-    let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
+    let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked, pairs.len()));
     let mut pairs: Vec<_> = each.collect();
     let looks = looks::looks(&pairs, asked.headline);
     for pair in &mut pairs {

@@ -47,7 +47,7 @@ pub(super) fn labels(comparison: &Comparison) -> Vec<String> {
 /// A pair of which one side lost everything says so where its line would be.
 fn label(pair: &PairFigures, varied: &[String]) -> String {
     let label = pair.pair.label(varied);
-    match pair.silent() {
+    match pair.silent {
         None => label,
         Some(Silent::A) => format!("{label}: A is never answered"),
         Some(Silent::B) => format!("{label}: B is never answered"),

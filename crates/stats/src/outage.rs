@@ -20,11 +20,16 @@ pub fn packet(record: &Record) -> Option<(Nanos, bool)> {
 }
 
 /// The longest outage of a stream, of whose packets this says when each was due and whether it was answered.
-pub fn longest(mut packets: Vec<(Nanos, bool)>) -> Option<Outage> {
-    packets.sort_by_key(|packet| packet.0);
-    let mut rows = Rows::default();
-    packets.into_iter().for_each(|packet| rows.push(packet));
-    rows.longest_outage()
+pub fn longest(packets: Vec<(Nanos, bool)>) -> Option<Outage> {
+    Rows::new(packets).longest_outage()
+}
+
+/// Packets of the longest row behind which one was answered, and the outage in which the stream ended, of such packets.
+pub fn at_the_end(packets: Vec<(Nanos, bool)>) -> (usize, Option<Outage>) {
+    let rows = Rows::new(packets);
+    let over = rows.longest.map_or(0, |row| row.packets);
+    let outage = rows.longest_outage();
+    (over, outage.filter(|outage| outage.to.is_none()))
 }
 
 /// Rows of packets that were not answered, of packets in the order in which they were due.
@@ -52,6 +57,13 @@ struct Row {
 }
 
 impl Rows {
+    fn new(mut packets: Vec<(Nanos, bool)>) -> Self {
+        packets.sort_by_key(|packet| packet.0);
+        let mut rows = Self::default();
+        packets.into_iter().for_each(|packet| rows.push(packet));
+        rows
+    }
+
     pub(crate) fn push(&mut self, (due, answered): (Nanos, bool)) {
         let (first, last) = self.ends.unwrap_or((due, due));
         self.is_out_of_order |= due < last;
@@ -117,19 +129,24 @@ impl Rows {
 }
 
 /// How many rows of at least `row` losses packets have on average over all orders of as many losses:
-/// before each answered packet, and behind the last, there is one with probability C(n − row, m) / C(n, m), where m of n
-/// were answered. None of which there is no other order.
+/// before each answered packet, and behind the last, there may be one. None of which there is no other order.
 fn rows_by_chance(packets: usize, lost: usize, row: usize) -> f64 {
-    let answered = packets - lost;
-    if answered == 0 {
-        return 0.0;
+    match packets - lost {
+        0 => 0.0,
+        answered => (answered + 1) as f64 * all_lost_by_chance(packets, lost, row),
     }
+}
+
+/// How likely it is that these `few` of the packets are among the `lost` ones, over all orders:
+/// C(n − few, m) / C(n, m), where m of n were answered.
+pub fn all_lost_by_chance(packets: usize, lost: usize, few: usize) -> f64 {
+    let answered = packets - lost;
     // Ways to lose this many of them, but for a factor that both have.
     let ln_ways = |lost: usize| {
         let all = lost + answered;
         ln_gamma(all as f64 + 1.0) - ln_gamma(lost as f64 + 1.0)
     };
-    (answered + 1) as f64 * (ln_ways(lost - row) - ln_ways(lost)).exp()
+    (ln_ways(lost - few) - ln_ways(lost)).exp()
 }
 
 #[cfg(test)]
@@ -201,5 +218,8 @@ mod tests {
             let found = rows_by_chance(6, 4, row);
             assert!((found - mean).abs() < 1e-12, "{row}: {found} {mean}");
         }
+        // Four of eight were answered: all in the one half, or all in the other, of 70 ways.
+        assert!((all_lost_by_chance(8, 4, 4) - 1.0 / 70.0).abs() < 1e-12);
+        assert!((all_lost_by_chance(8, 8, 4) - 1.0).abs() < 1e-12);
     }
 }

@@ -1,10 +1,11 @@
 //! Two runs as one in which the run is a factor: what judges claims about one run judges claims about two.
 
 use super::pairs::{NothingInCommon, Pair, Pairing};
+use super::values::values;
 use delaylab_lab::finding::{Data, Measure, MeasureUnavailable, StreamInfo, Values};
 use delaylab_model::plan::Level;
 use delaylab_model::record::Record;
-use delaylab_model::trial::RecordFacts;
+use delaylab_model::trial::{RecordFacts, Residence};
 use std::collections::BTreeMap;
 
 /// The factor that tells the runs apart. No experiment has it: names of factors have no spaces.
@@ -13,11 +14,26 @@ pub const RUN: &str = "A or B";
 pub const RUNS: [&str; 2] = ["A", "B"];
 
 /// What both runs have, as one run: of each, the streams that have a counterpart.
+#[derive(Clone)]
 pub struct Both<'a> {
     sides: [&'a dyn Data; 2],
     streams: Vec<StreamInfo>,
-    /// Of which run each is, and which stream there.
-    origins: Vec<(usize, usize)>,
+    origins: Vec<Origin>,
+    /// Those of one probe under the same levels.
+    pub(super) pairs: Vec<Pair>,
+    /// By which all of each pair can be read; empty where each stream is read by its own.
+    residences: Vec<Residence>,
+}
+
+/// Where a stream is from.
+#[derive(Clone, Copy)]
+struct Origin {
+    /// Of A or of B.
+    side: usize,
+    /// Which stream there.
+    stream: usize,
+    /// Of which pair.
+    pair: usize,
 }
 
 impl<'a> Both<'a> {
@@ -26,16 +42,31 @@ impl<'a> Both<'a> {
     /// # Errors
     /// No probe under no combination of levels is in both.
     pub fn new(a: &'a dyn Data, b: &'a dyn Data) -> Result<Self, NothingInCommon> {
-        let pairing = Pairing::new(a.streams(), b.streams())?;
+        let Pairing { pairs, .. } = Pairing::new(a.streams(), b.streams())?;
+        let residence = |pair: &Pair| RecordFacts::shared(pair.facts([a, b])).known_residence();
+        let places = pairs.iter().map(|pair| Pair {
+            streams: Default::default(),
+            ..pair.clone()
+        });
         let mut both = Self {
             sides: [a, b],
             streams: Vec::new(),
             origins: Vec::new(),
+            pairs: places.collect(),
+            residences: pairs.iter().map(residence).collect(),
         };
         for side in 0..2 {
-            both.add(side, &pairing.pairs);
+            both.add(side, &pairs);
         }
         Ok(both)
+    }
+
+    /// The same where the value of one run alone counts, whatever the other one knows.
+    pub(super) fn each_by_itself(&self) -> Self {
+        Self {
+            residences: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// Probes that have a counterpart, and the series of their trials.
@@ -43,46 +74,45 @@ impl<'a> Both<'a> {
         let streams = self.sides[side].streams();
         let last = self.streams.iter().map(|stream| stream.trial).max();
         let first_trial = last.map_or(0, |last| last + 1);
-        let mut trials = BTreeMap::<u32, &Pair>::new();
-        let own = |pair: &'_ Pair| pair.streams[side].clone();
-        for (pair, stream) in pairs
-            .iter()
-            .flat_map(|p| own(p).into_iter().map(move |s| (p, s)))
-        {
-            let info = &streams[stream];
-            trials.insert(info.trial, pair);
-            // Where the names differ, those of A stand for both.
-            let named = StreamInfo {
-                probe: pair.probes[0].clone(),
-                ..info.clone()
-            };
-            self.push(side, stream, first_trial, pair, named);
+        let mut trials = BTreeMap::<u32, usize>::new();
+        for (at, pair) in pairs.iter().enumerate() {
+            for &stream in &pair.streams[side] {
+                let info = &streams[stream];
+                trials.insert(info.trial, at);
+                // Where the names differ, those of A stand for both.
+                let named = StreamInfo {
+                    probe: pair.probes[0].clone(),
+                    ..info.clone()
+                };
+                self.pairs[at].streams[side].push(self.streams.len());
+                self.push([side, stream], first_trial, at, named);
+            }
         }
         for (stream, info) in streams
             .iter()
             .enumerate()
             .filter(|(_, i)| i.series.is_some())
         {
-            if let Some(pair) = trials.get(&info.trial) {
-                self.push(side, stream, first_trial, pair, info.clone());
+            if let Some(&at) = trials.get(&info.trial) {
+                self.push([side, stream], first_trial, at, info.clone());
             }
         }
     }
 
-    fn push(&mut self, side: usize, stream: usize, first: u32, pair: &Pair, info: StreamInfo) {
+    fn push(&mut self, [side, stream]: [usize; 2], first: u32, pair: usize, info: StreamInfo) {
         let run = (RUN.to_owned(), Level::named(RUNS[side]));
-        let factors = pair.factors.iter().cloned().chain([run]).collect();
+        let factors = self.pairs[pair].factors.iter().cloned().chain([run]);
         self.streams.push(StreamInfo {
             trial: first.saturating_add(info.trial),
-            factors,
+            factors: factors.collect(),
             ..info
         });
-        self.origins.push((side, stream));
+        self.origins.push(Origin { side, stream, pair });
     }
 
-    fn origin(&self, stream: usize) -> Option<(&'a dyn Data, usize)> {
-        let &(side, stream) = self.origins.get(stream)?;
-        Some((self.sides[side], stream))
+    fn origin(&self, stream: usize) -> Option<(&'a dyn Data, Origin)> {
+        let origin = *self.origins.get(stream)?;
+        Some((self.sides[origin.side], origin))
     }
 }
 
@@ -93,18 +123,21 @@ impl Data for Both<'_> {
 
     fn values(&self, stream: usize, measure: Measure) -> Result<Values, MeasureUnavailable> {
         let nothing = || MeasureUnavailable("there is no such stream".to_owned());
-        let (data, stream) = self.origin(stream).ok_or_else(nothing)?;
-        data.values(stream, measure)
+        let (data, from) = self.origin(stream).ok_or_else(nothing)?;
+        match self.residences.get(from.pair) {
+            Some(residence) => values(data, from.stream, measure, *residence),
+            None => data.values(from.stream, measure),
+        }
     }
 
     fn records(&self, stream: usize, take: &mut dyn FnMut(&Record)) {
-        if let Some((data, stream)) = self.origin(stream) {
-            data.records(stream, take);
+        if let Some((data, from)) = self.origin(stream) {
+            data.records(from.stream, take);
         }
     }
 
     fn facts(&self, stream: usize) -> Option<RecordFacts> {
-        let (data, stream) = self.origin(stream)?;
-        data.facts(stream)
+        let (data, from) = self.origin(stream)?;
+        data.facts(from.stream)
     }
 }

@@ -55,12 +55,15 @@ impl Carried {
         shares
     }
 
-    /// `80 % of that is in the local queue`; empty where there is nothing to say, or the records around the
-    /// quantile do not move as it does, by `shift`.
-    pub fn words(&self, shift: f64) -> String {
-        let moved = self.difference() / shift;
+    /// Do the records around the quantile move as it does, by `shift`?
+    pub(super) fn moves_by(&self, shift: f64) -> bool {
+        (0.5..2.0).contains(&(self.difference() / shift))
+    }
+
+    /// `80 % of that is in the local queue`; empty where there is nothing to say.
+    pub(super) fn words(&self, shift: f64) -> String {
         let shares = self.shares();
-        let Some(&(first, largest)) = shares.first().filter(|_| (0.5..2.0).contains(&moved)) else {
+        let Some(&(first, largest)) = shares.first() else {
             return String::new();
         };
         if largest > 2.0 - ALL {

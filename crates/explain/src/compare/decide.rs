@@ -26,11 +26,14 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
         None if loss.is_some() => None,
         None => Some(unknown(found, headline)),
     };
+    let unsure = unsure_loss(found, looks);
+    let is_unknown = unsure.as_ref().is_some_and(|unsure| unsure.why.is_some());
     let kind = match (&loss, &delay) {
         (Some(_), _) => Kind::Differs,
+        // Without an interval it may be as large as it looks.
+        (None, Some(delay)) if delay.kind == Kind::NoDifference && is_unknown => Kind::Undecided,
         (None, delay) => delay.as_ref().map(|delay| delay.kind).unwrap_or_default(),
     };
-    let unsure = unsure_loss(found, looks).filter(|_| loss.is_none());
     let unsure = unsure.map(|unsure| format!("{}.", capitalised(&unsure.words(""))));
     let sentences = [loss, delay.map(|delay| delay.text), unsure];
     let sentences: Vec<_> = sentences.into_iter().flatten().collect();
@@ -280,22 +283,21 @@ fn seen(measure: Measure, shift: &Shift, looks: usize) -> Option<ClearDifference
 /// `B loses 3.1 % of its packets and A 0.20 %: …`.
 fn of_loss(found: &PairFigures, looks: usize) -> Option<String> {
     let loss = &found.loss;
-    if let Some(silent) = found.silent() {
+    if let Some(silent) = found.silent {
         return Some(of_silence(found, silent));
     }
     let (a, b) = (loss.a?, loss.b?);
-    if let Some(change) = outage::change(&found.outages, [a, b]) {
-        return Some(change);
-    }
-    let bounds = loss.absolute.as_ref().ok()?;
-    is_clear(loss, looks).then(|| {
+    let bounds = loss.absolute.as_ref().ok();
+    let told = bounds.filter(|_| is_clear(loss, looks)).map(|bounds| {
         let [a, b] = [a, b].map(format_share);
         let [low, high] = [bounds.low, bounds.high].map(|end| format_signed_share(end.clamp(-1.0, 1.0)));
         format!(
             "B loses {b} of its packets and A {a}: the difference is at 95 % between {low} and {high} \
-             of all packets."
+             of all packets"
         )
-    })
+    });
+    let change = outage::change(&found.outages, [a, b], told.as_deref());
+    change.or_else(|| told.map(|told| told + "."))
 }
 
 /// `B is never answered: all of its 2000 packets are lost, and 0 % of A's.`
@@ -317,13 +319,6 @@ mod tests {
     use super::*;
     use delaylab_stats::two_samples::{Distance, MannWhitney};
 
-    /// No p is smaller than that of a thousand deals none of which is as far apart.
-    #[test]
-    fn a_shape_is_hinted_at_however_many_pairs_there_are() {
-        let distance = |p| Distance {
-            value: 0.2,
-            by_chance: None,
-            p: Ok(p),
     /// What the sentence tells, and where it says that is: not of another statistic.
     #[test]
     fn the_first_clear_shift_is_told() {
@@ -363,6 +358,13 @@ mod tests {
         assert_eq!(many, "too few independent packets to judge p99");
     }
 
+    /// No p is smaller than that of a thousand deals none of which is as far apart.
+    #[test]
+    fn a_shape_is_hinted_at_however_many_pairs_there_are() {
+        let distance = |p| Distance {
+            value: 0.2,
+            by_chance: None,
+            p: Ok(p),
         };
         let tests = |p| Tests {
             counts: (1000, 1000),

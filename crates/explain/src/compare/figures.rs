@@ -2,6 +2,7 @@
 
 use super::asked::{ComparisonRequest, SEED, SERVER};
 use super::carried::{self, Carried};
+use super::decide::told;
 use super::outage::Outages;
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
@@ -27,6 +28,10 @@ pub struct PairFigures {
     pub loss: Shift,
     /// Trials from some packet of which on nothing was answered any more, of A and of B.
     pub outages: [Outages; 2],
+    /// The side that is never answered, where the other one is.
+    pub silent: Option<Silent>,
+    /// One of the runs does not know how long packets were in the reflector, or up to another moment: network includes it in both.
+    pub joins_reflector: bool,
     /// What both have, and what one has of which the other one lost everything.
     pub figures: Vec<Figures>,
     /// What one of them lacks, and why.
@@ -101,6 +106,19 @@ pub enum Silent {
     B,
 }
 
+impl Silent {
+    /// In one of so many pairs.
+    fn new([a, b]: &[Outages; 2], pairs: usize) -> Option<Self> {
+        let is_silent =
+            |own: &Outages, other: &Outages| own.ends.is_silent_beside(other.ends, pairs);
+        match (is_silent(a, b), is_silent(b, a)) {
+            (true, _) => Some(Silent::A),
+            (_, true) => Some(Silent::B),
+            _ => None,
+        }
+    }
+}
+
 impl PairFigures {
     /// Of this measure.
     pub fn figures(&self, measure: Measure) -> Option<&Figures> {
@@ -108,51 +126,65 @@ impl PairFigures {
         all.find(|figures| figures.quantity == Quantity::Measure(measure))
     }
 
-    /// Which side is never answered, where the other one is.
-    pub fn silent(&self) -> Option<Silent> {
-        let [a, b] = self.outages.each_ref().map(|side| side.ends);
-        match (a.is_silent(), b.is_silent()) {
-            (true, false) if b.answered > 0 => Some(Silent::A),
-            (false, true) if a.answered > 0 => Some(Silent::B),
-            _ => None,
-        }
-    }
-
-    /// After this separator, the stages that a shift of the response is made of; empty where they do not say. Those of p5 are
-    /// kept nowhere: if the median moved as far, it is of the same stages.
-    pub(super) fn carried_words(&self, separator: &str, measure: Measure, shift: &Shift) -> String {
+    /// The stages that a shift of the response is made of; `None` where the records around it do not move as it does. Those of p5
+    /// are kept nowhere: if the median moved as far, it is of the same stages.
+    fn carried_at(&self, measure: Measure, shift: &Shift) -> Option<&Carried> {
         let at = match shift.statistic {
             Functional::Quantile(q) if q < 0.5 => "p50".to_owned(),
             statistic => statistic_name(statistic),
         };
         let mut carried = self.carried.iter();
         let carried = carried.find(|carried| carried.at == at && measure == Measure::Response);
+        carried.filter(|carried| carried.moves_by(shift.difference().unwrap_or(0.0)))
+    }
+
+    /// After this separator, those stages; empty where they do not say.
+    pub(super) fn carried_words(&self, separator: &str, measure: Measure, shift: &Shift) -> String {
+        let carried = self.carried_at(measure, shift);
         let words = carried.map(|carried| carried.words(shift.difference().unwrap_or(0.0)));
         let words = words.filter(|words| !words.is_empty());
         words.map_or_else(String::new, |words| format!("{separator}{words}"))
     }
 
+    /// The stage with the largest share of the shift that the verdict tells; `None` where no stage is told.
+    pub fn mostly_in(&self, measure: Measure, looks: usize) -> Option<StageSet> {
+        let shift = told(&self.figures(measure)?.shifts, looks)?;
+        let shares = self.carried_at(measure, shift)?.shares();
+        shares.first().map(|(stages, _)| *stages)
+    }
+
     /// Is one side never answered, or far less so to the end of trials than the other one?
     pub(super) fn is_outage(&self) -> bool {
         let [a, b] = &self.outages;
-        self.silent().is_some() || a.is_worse_than(b) || b.is_worse_than(a)
+        self.silent.is_some() || a.is_worse_than(b) || b.is_worse_than(a)
     }
 }
 
-/// All but the verdict, which allows for the other pairs.
+/// All but the verdict, which allows for the other pairs, of which there are so many.
 pub(super) fn compare_pair(
     pair: &Pair,
     data: [&dyn Data; 2],
     asked: &ComparisonRequest,
+    pairs: usize,
 ) -> PairFigures {
-    let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side]));
+    let facts = pair.facts(data);
+    let shared = RecordFacts::shared(facts.clone());
+    let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side], shared));
     let carried = carried::at_every_quantile(&summaries[0], &summaries[1]);
     let packets = [0, 1].map(|side: usize| total(&summaries[side].counts));
-    let sides = [0, 1].map(|side| Side::new(data[side], &pair.streams[side], packets[side]));
+    let residence = shared.known_residence();
+    let side = |side: usize| Side::new(data[side], &pair.streams[side], residence, packets[side]);
+    let sides = [0, 1].map(side);
+    let streams = pair.streams.each_ref().map(Vec::as_slice);
+    let outages = Outages::of_both(data, streams);
     let mut found = PairFigures {
         counts: summaries.map(|summary| summary.counts),
-        loss: loss(data, pair),
-        outages: [0, 1].map(|side| Outages::new(data[side], &pair.streams[side])),
+        loss: loss(&sides),
+        silent: Silent::new(&outages, pairs),
+        outages,
+        joins_reflector: facts
+            .iter()
+            .any(|facts| facts.known_residence() != residence),
         figures: Vec::new(),
         missing: Vec::new(),
         tests: None,
@@ -177,9 +209,8 @@ fn total(counts: &Counts) -> u64 {
     counts.sent + counts.skipped + counts.local_error
 }
 
-fn summary(data: &dyn Data, streams: &[usize]) -> Summary {
-    let facts = streams.iter().filter_map(|&stream| data.facts(stream));
-    let mut builder = SummaryBuilder::new(RecordFacts::shared(facts), EXACT_LIMIT);
+fn summary(data: &dyn Data, streams: &[usize], facts: RecordFacts) -> Summary {
+    let mut builder = SummaryBuilder::new(facts, EXACT_LIMIT);
     for &stream in streams {
         data.records(stream, &mut |record| builder.push(record));
     }
@@ -197,12 +228,9 @@ pub(super) const LOST: Functional = Functional::Share {
 };
 
 /// Of every packet: a loss is a bit, and rare.
-fn loss(data: [&dyn Data; 2], pair: &Pair) -> Shift {
-    let of = |side: usize| -> Trials {
-        let every = Side::new(data[side], &pair.streams[side], 0);
-        every.measure(Measure::Lost).unwrap_or_default()
-    };
-    let [a, b] = [0, 1].map(of);
+fn loss(sides: &[Side<'_>; 2]) -> Shift {
+    let of = |side: &Side<'_>| side.every().measure(Measure::Lost).unwrap_or_default();
+    let [a, b] = sides.each_ref().map(of);
     two_samples::shift(LOST, &slices(&a), &slices(&b), SEED)
 }
 

@@ -122,10 +122,12 @@ impl LimitResult {
 /// # Errors
 /// Why it cannot be held against these runs at all: a factor, level or measure that they do not have.
 pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
-    let mut all = judged(limit, both)?;
-    if !matches!(limit.bound, Bound::Share(_)) {
-        return Ok(all);
+    match limit.bound {
+        Bound::Value(_) => return judged(limit, &both.each_by_itself()),
+        Bound::Change(_) => return judged(limit, both),
+        Bound::Share(_) => {}
     }
+    let mut all = judged(limit, both)?;
     if all.iter().any(LimitResult::is_share_of_nothing) {
         // Any share of nothing is nothing: B is beyond it where it is beyond A.
         let by_difference = judged(&no_change(limit), both).unwrap_or_default();

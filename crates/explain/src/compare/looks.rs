@@ -59,7 +59,11 @@ impl PairFigures {
         let shifts = self
             .figures(headline)
             .map_or(&[][..], |figures| &figures.shifts);
-        let mut all = shifts.iter().chain([&self.loss]);
-        self.is_outage() || all.any(|shift| is_clear(shift, looks))
+        self.loss_differs(looks) || shifts.iter().any(|shift| is_clear(shift, looks))
+    }
+
+    /// Does one side lose more than the other one: by an interval, or because it is not answered any more?
+    pub fn loss_differs(&self, looks: usize) -> bool {
+        self.is_outage() || is_clear(&self.loss, looks)
     }
 }

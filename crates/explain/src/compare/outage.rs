@@ -11,10 +11,13 @@ use delaylab_model::words::all_of;
 use delaylab_stats::outage::{self, Outage, RARE};
 use delaylab_stats::summary::Counts;
 
-/// An outage is at least this many times as long as any other row of losses in its trial, and a side has an outage that the
-/// other one has not where it lost this many times as much of its packets so.
+/// An outage is at least this many times as long as any row of losses of either side behind which packets were answered: where
+/// losses come in rows, some trials end within one. And a side has an outage that the other one has not where it lost this
+/// many times as much of its packets so.
 const TIMES: u64 = 4;
-/// Fewer packets that are all of a trial may be lost by chance.
+/// If fewer than one of so many trials is dead or ended so, it may as well have been one of the other side's.
+const MANY: usize = 10;
+/// Of fewer packets it is no news that none was answered.
 const FEW: u64 = 3;
 
 /// How packets that had their turn, and were waited for, ended.
@@ -56,9 +59,17 @@ impl Ends {
         self.answered + self.lost + self.corrupt + self.unsent
     }
 
-    /// Was none of them answered, and are they too many for that to be chance?
+    /// Was none of them answered, and are they more than a few?
     pub(super) const fn is_silent(self) -> bool {
         self.answered == 0 && self.all() >= FEW
+    }
+
+    /// Was none of them answered where others were, and is that no chance in any of `looks` such cases?
+    pub(super) fn is_silent_beside(self, others: Self, looks: usize) -> bool {
+        let both = self.and(others);
+        let lost = both.all() - both.answered;
+        let [all, lost, own] = [both.all(), lost, self.all()].map(|count| count as usize);
+        self.answered == 0 && looks as f64 * outage::all_lost_by_chance(all, lost, own) < RARE
     }
 
     /// Are all that were not answered lost?
@@ -110,6 +121,8 @@ impl Ends {
 /// One stream of packets in one trial.
 struct Trial {
     ends: Ends,
+    /// Packets of the longest row of losses behind which one was answered.
+    over: u64,
     /// In which it ended, where it was answered before.
     outage: Option<Outage>,
 }
@@ -124,11 +137,15 @@ impl Trial {
                 packets.push((record.t_intended, record.answered()));
             }
         });
-        let ends = Ends::from(counts);
-        let packets = Some(packets).filter(|_| ends.answered > 0);
+        Self::from_packets(Ends::from(counts), packets)
+    }
+
+    fn from_packets(ends: Ends, packets: Vec<(Nanos, bool)>) -> Self {
+        let (over, outage) = outage::at_the_end(packets);
         Self {
             ends,
-            outage: packets.and_then(at_the_end),
+            over: over as u64,
+            outage: outage.filter(|_| ends.answered > 0),
         }
     }
 }
@@ -151,21 +168,32 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Of these streams.
-    pub(super) fn new(data: &dyn Data, streams: &[usize]) -> Self {
-        let each = streams.iter();
-        let trials: Vec<Trial> = each.map(|&stream| Trial::new(data, stream)).collect();
+    /// Of these streams of A and of B.
+    pub(super) fn of_both(data: [&dyn Data; 2], streams: [&[usize]; 2]) -> [Self; 2] {
+        Self::of_trials(&[0, 1].map(|side| {
+            let each = streams[side].iter();
+            let trials: Vec<Trial> = each.map(|&stream| Trial::new(data[side], stream)).collect();
+            trials
+        }))
+    }
+
+    fn of_trials(both: &[Vec<Trial>; 2]) -> [Self; 2] {
+        let over = both.iter().flatten().map(|trial| trial.over).max();
+        let least = TIMES * over.unwrap_or(0);
+        both.each_ref().map(|side| Self::of_at_least(least, side))
+    }
+
+    /// Those of at least so many packets.
+    fn of_at_least(least: u64, trials: &[Trial]) -> Self {
         let answered = trials.iter().filter(|trial| trial.ends.answered > 0);
         let alive = answered.fold(Ends::default(), |sum, trial| sum.and(trial.ends));
-        let share = 1.0 - alive.answered as f64 / alive.all().max(1) as f64;
-        // A side that is never answered at all is said to be that. Else packets may be lost as often as in the other trials,
-        // and all of a trial by chance.
+        // A side that is never answered at all is said to be that.
         let is_dead = |trial: &&Trial| {
-            let by_chance = trials.len() as f64 * share.powf(trial.ends.all() as f64);
-            alive.answered > 0 && trial.ends.is_silent() && by_chance < RARE
+            trial.ends.all() >= least && trial.ends.is_silent_beside(alive, trials.len())
         };
         let dead: Vec<&Trial> = trials.iter().filter(is_dead).collect();
-        let ended: Vec<Outage> = trials.iter().filter_map(|trial| trial.outage).collect();
+        let ended = trials.iter().filter_map(|trial| trial.outage);
+        let ended: Vec<Outage> = ended.filter(|it| it.packets as u64 >= least).collect();
         let in_dead: u64 = dead.iter().map(|trial| trial.ends.all()).sum();
         let in_ended: u64 = ended.iter().map(|outage| outage.packets as u64).sum();
         Self {
@@ -179,9 +207,23 @@ impl Outages {
         }
     }
 
-    /// Were there any?
+    /// These and those.
+    pub(super) fn and(self, other: &Self) -> Self {
+        let longest = [other.longest, self.longest].into_iter().flatten();
+        Self {
+            trials: self.trials + other.trials,
+            ends: self.ends.and(other.ends),
+            dead: self.dead + other.dead,
+            ended: self.ended + other.ended,
+            longest: longest.max_by_key(|outage| outage.packets),
+            packets: self.packets + other.packets,
+        }
+    }
+
+    /// Were there any, and not in a trial of very many?
     pub(super) const fn is_any(&self) -> bool {
-        self.dead + self.ended > 0
+        let bad = self.dead + self.ended;
+        bad > 0 && bad * MANY >= self.trials
     }
 
     /// Did it lose far more of its packets in outages than the other one?
@@ -191,7 +233,7 @@ impl Outages {
             self.packets * other.ends.all(),
             other.packets * self.ends.all(),
         );
-        self.packets > 0 && other.ends.all() > 0 && own >= TIMES * its
+        self.is_any() && other.ends.all() > 0 && own >= TIMES * its
     }
 
     /// `B is not answered any more from 900 ms on (247 packets in a row)`; empty where there was none.
@@ -221,12 +263,6 @@ impl Outages {
     }
 }
 
-/// The outage at the end of a trial: one that ended, or that is like other rows of losses, is no change of its state.
-fn at_the_end(packets: Vec<(Nanos, bool)>) -> Option<Outage> {
-    let longest = outage::longest(packets)?;
-    (longest.to.is_none() && longest.packets >= TIMES as usize * longest.other).then_some(longest)
-}
-
 /// Which side has outages that the other one has not: 0 for A, 1 for B; `None` where neither has, or both have such outages.
 fn worse([a, b]: &[Outages; 2]) -> Option<usize> {
     match (a.is_worse_than(b), b.is_worse_than(a)) {
@@ -242,24 +278,33 @@ pub(super) fn words(both: &[Outages; 2]) -> Option<String> {
     Some(both[side].words(["A", "B"][side]))
 }
 
-/// The same in a sentence, with what both lose.
-pub(super) fn change(both: &[Outages; 2], lost: [f64; 2]) -> Option<String> {
+/// The same in a sentence, with what both lose: behind what an interval says of that, where one tells.
+pub(super) fn change(both: &[Outages; 2], lost: [f64; 2], told: Option<&str>) -> Option<String> {
     let side = worse(both)?;
     let [own, its] = [side, 1 - side].map(|side| format_share(lost[side]));
     let [name, other] = [side, 1 - side].map(|side| ["A", "B"][side]);
-    Some(format!(
-        "{}: {name} loses {own} of its packets and {other} {its}{}.",
-        words(both)?,
-        both[side].ends.neither(name)
-    ))
+    let (words, neither) = (words(both)?, both[side].ends.neither(name));
+    Some(match told {
+        Some(told) => format!("{told}; {words}{neither}."),
+        None => format!("{words}: {name} loses {own} of its packets and {other} {its}{neither}."),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_stats::random::SplitMix;
 
-    fn packets(lost: impl Fn(i64) -> bool) -> Vec<(Nanos, bool)> {
-        (0..400).map(|n| (n * 5_000_000, !lost(n))).collect()
+    fn trial(count: i64, lost: impl FnMut(&i64) -> bool) -> Trial {
+        let lost: Vec<bool> = (0..count).collect::<Vec<_>>().iter().map(lost).collect();
+        let number = lost.iter().filter(|&&lost| lost).count() as u64;
+        let ends = Ends {
+            answered: count as u64 - number,
+            lost: number,
+            ..Ends::default()
+        };
+        let due = (0..).map(|n| n * 5_000_000);
+        Trial::from_packets(ends, due.zip(lost.iter().map(|lost| !lost)).collect())
     }
 
     #[test]
@@ -272,12 +317,62 @@ mod tests {
                 other,
             })
         };
-        assert_eq!(at_the_end(packets(|n| n >= 153)), outage(0));
-        let with_another = packets(|n| n >= 153 || (20..40).contains(&n));
-        assert_eq!(at_the_end(with_another), outage(20));
+        let plain = || trial(400, |_| false);
+        let of = |lost: fn(&i64) -> bool, other: Trial| {
+            Outages::of_trials(&[vec![trial(400, lost)], vec![other]])[0].longest
+        };
+        let died: fn(&i64) -> bool = |n| *n >= 153;
+        assert_eq!(of(died, plain()), outage(0));
+        let with_another = |n: &i64| *n >= 153 || (20..40).contains(n);
+        assert_eq!(of(with_another, plain()), outage(20));
         // It came back, it is short, or losses are like that.
-        assert_eq!(at_the_end(packets(|n| (153..399).contains(&n))), None);
-        assert_eq!(at_the_end(packets(|n| n >= 396)), None);
-        assert_eq!(at_the_end(packets(|n| n % 50 >= 20)), None);
+        assert_eq!(of(|n| (153..399).contains(n), plain()), None);
+        assert_eq!(of(|n| *n >= 396, plain()), None);
+        assert_eq!(of(|n| n % 50 >= 20, plain()), None);
+        // Be it in another trial.
+        assert_eq!(of(died, trial(400, |n| (20..82).contains(n))), None);
+    }
+
+    #[test]
+    fn a_trial_of_many_is_as_likely_one_of_the_other_side() {
+        let side =
+            |dead: i64| -> Vec<Trial> { (0..20).map(|n| trial(100, |_| n < dead)).collect() };
+        for (dead, expected) in [(1, None), (2, Some(1))] {
+            let both = Outages::of_trials(&[side(0), side(dead)]);
+            assert_eq!(worse(&both), expected, "{dead}");
+        }
+    }
+
+    /// Losses in rows of this length on average, as Gilbert's model has them.
+    fn in_rows(count: i64, share: f64, mean: f64, random: &mut SplitMix) -> Trial {
+        let end = 1.0 / mean;
+        let begin = share * end / (1.0 - share);
+        let mut is_lost = random.uniform() < share;
+        trial(count, |_| {
+            let now = is_lost;
+            is_lost = match now {
+                true => random.uniform() >= end,
+                false => random.uniform() < begin,
+            };
+            now
+        })
+    }
+
+    #[test]
+    fn trials_that_end_within_a_row_as_others_do_are_no_outage() {
+        let mut random = SplitMix::new(7);
+        for (trials, packets, share, mean) in [
+            (20, 300, 0.02, 10.0),
+            (10, 500, 0.02, 20.0),
+            (20, 30, 0.02, 20.0),
+        ] {
+            let mut side = || -> Vec<Trial> {
+                let trial = |_| in_rows(packets, share, mean, &mut random);
+                (0..trials).map(trial).collect()
+            };
+            let found = (0..40).map(|_| Outages::of_trials(&[side(), side()]));
+            let differ = found.filter(|both| worse(both).is_some()).count();
+            assert!(differ <= 2, "{trials} of {packets}: {differ}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Which streams of two runs belong together: the same probe under the same levels of the factors that
 //! both runs have. Repeats are pooled, and so are the levels of factors that only one of them has.
 
-use delaylab_lab::finding::StreamInfo;
+use delaylab_lab::finding::{Data, StreamInfo};
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, compare_combinations, levels_in_words};
+use delaylab_model::trial::RecordFacts;
 use delaylab_model::words::{a_few, each_once};
 
 /// One probe under one combination of levels, in both runs.
@@ -24,6 +25,16 @@ impl Pair {
     /// By the probe's name in A.
     pub(super) const fn named(&self) -> Named<'_> {
         (&self.factors, &self.probes[0])
+    }
+
+    /// How to read its streams in A and in B.
+    pub(super) fn facts(&self, data: [&dyn Data; 2]) -> Vec<RecordFacts> {
+        let sides = data.into_iter().zip(&self.streams);
+        let of = |(data, streams): (&dyn Data, &Vec<usize>)| {
+            let each = streams.iter();
+            each.filter_map(|&stream| data.facts(stream)).collect()
+        };
+        sides.flat_map::<Vec<_>, _>(of).collect()
     }
 
     /// `wait 1ms, probe echo`, of the factors that vary.

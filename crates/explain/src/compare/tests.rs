@@ -321,6 +321,74 @@ fn a_shape_that_no_quantile_shows_is_hinted_at() {
     );
 }
 
+/// Two hosts' clocks are never known to be as close to each other in two trials.
+#[test]
+fn repeats_of_two_hosts_tell_the_reflector_apart() {
+    let side = |busy: i64, seed: u64| {
+        let mut samples = Samples::default();
+        for trial in 0..2_u32 {
+            let mut records = records(Recipe {
+                packets: 300,
+                seed: seed + u64::from(trial),
+                ..PLAIN
+            });
+            for record in &mut records {
+                let later = |time: Option<i64>| time.map(|time| time + busy);
+                record.r_tx = later(record.r_tx);
+                (record.t_rx, record.t_recv) = (later(record.t_rx), later(record.t_recv));
+            }
+            let facts = RecordFacts {
+                reflector_clock: ReflectorClock::Bounded {
+                    error_ns: 1_000_000 + i64::from(trial) * 500,
+                },
+                ..ONE_CLOCK
+            };
+            samples.push(stream(trial, "echo", &[]), records, facts);
+        }
+        samples
+    };
+    let found = compared(&side(0, 1), &side(5_000_000, 9));
+    let text = &found.verdict.text;
+    assert!(text.contains("all of that is in the reflector"), "{text}");
+    let stage = found.mostly_in(Measure::Response, looks::LOOKS);
+    assert_eq!(
+        stage.map(|stage| stage.name()).as_deref(),
+        Some("reflector")
+    );
+}
+
+/// Of which one run alone knows how long packets were in the reflector: network is what both can tell.
+#[test]
+fn network_means_the_same_in_both_runs() {
+    let side = |facts: RecordFacts, seed: u64| {
+        let recipe = Recipe {
+            path: 0.1,
+            seed,
+            ..PLAIN
+        };
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records(recipe), facts);
+        samples
+    };
+    let (without, with) = (side(RecordFacts::default(), 1), side(ONE_CLOCK, 2));
+    for (a, b) in [(&without, &with), (&with, &without)] {
+        let found = compared(a, b);
+        assert!(found.joins_reflector);
+        for measure in [Measure::Network, Measure::Host] {
+            let median = &shifts(&found, measure)[2];
+            // The reflector takes 10 µs.
+            assert!(median.difference().unwrap().abs() < 1_000.0, "{median:?}");
+        }
+        assert_ne!(outcome(a, b, "p50(network) > +10%"), Outcome::Failed);
+    }
+    assert!(!compared(&with, &with).joins_reflector);
+    // B's own value is what B has it to be.
+    assert_eq!(
+        outcome(&without, &with, "p50(network) > 29us"),
+        Outcome::Held
+    );
+}
+
 #[test]
 fn loss_is_a_difference_of_its_own() {
     let lossy = Recipe {
@@ -543,30 +611,61 @@ fn two_nanoseconds_more_are_a_smaller_change_than_five_times_as_long() {
 /// Repeats that differ much hide a change; that it is there is said all the same.
 #[test]
 fn a_large_change_that_may_be_chance_is_named() {
-    let side = |paths: [f64; 4], seed: u64| {
+    let side = |paths: [f64; 4], lost: usize, seed: u64| {
         let mut samples = Samples::default();
         for (trial, path) in (0..).zip(paths) {
             for wait in ["1ms", "10ms"] {
-                let recipe = Recipe {
+                let mut records = records(Recipe {
                     path: if wait == "1ms" { path } else { 1.0 },
                     packets: 300,
                     seed: seed + u64::from(trial),
                     ..PLAIN
+                });
+                let few = if (wait, trial) == ("10ms", 0) {
+                    lost
+                } else {
+                    0
                 };
+                let few = records.iter_mut().step_by(90).take(few);
+                few.for_each(|record| (record.t_recv, record.outcome) = (None, End::Lost));
                 let info = stream(trial, "echo", &[("wait", wait)]);
-                samples.push(info, records(recipe), ONE_CLOCK);
+                samples.push(info, records, ONE_CLOCK);
             }
         }
         samples
     };
-    let (a, b) = (side([0.5, 1.0, 1.0, 3.0], 1), side([1.0, 2.0, 2.0, 5.0], 9));
-    let text = compare(&a, &b, &ComparisonRequest::usual())
-        .unwrap()
-        .whole
-        .unwrap()
-        .text;
+    let a = side([0.5, 1.0, 1.0, 3.0], 0, 1);
+    for (lost, loss) in [
+        (0, ""),
+        (3, "But loss from 0 % to 0.25 % in wait 10ms may be chance"),
+    ] {
+        let b = side([1.0, 2.0, 2.0, 5.0], lost, 9);
+        let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
+        let text = found.whole.unwrap().text;
+        let nothing =
+            "No difference in response or loss is seen in any pair. 0 of 2 pairs differ. ";
+        let rest = text
+            .strip_prefix(nothing)
+            .unwrap_or_else(|| panic!("{text}"));
+        let delay = "The largest change may be chance: in wait 1ms, p50 from ";
+        assert!(rest.starts_with(loss) && rest.contains(delay), "{text}");
+    }
+}
+
+/// Lost in one row, which ends: no interval says what chance does.
+#[test]
+fn a_loss_without_an_interval_is_undecided() {
+    let a = run(&[Recipe {
+        packets: 400,
+        ..PLAIN
+    }]);
+    let found = compared(&a, &losing(400, |seq| (150..350).contains(&seq)));
+    let text = &found.verdict.text;
+    assert_eq!(found.verdict.kind, Kind::Undecided, "{text}");
     assert!(
-        text.starts_with("No difference in response or loss is seen in any pair. 0 of 2 pairs differ. The largest change may be chance: in wait 1ms, p50 from "),
+        text.contains(
+            "Undecided whether loss, 0 % in A and 50 % in B, differs: B: 400 packets say"
+        ),
         "{text}"
     );
 }
@@ -779,6 +878,43 @@ fn limits_of_every_form() {
     );
 }
 
+/// Nothing is a share of 0, and whatever is more than it is beyond any.
+#[test]
+fn a_limit_relative_to_nothing_is_decided() {
+    let side = |queue: i64, seed: u64| {
+        let mut samples = Samples::default();
+        for (trial, wait) in (0..).zip(["1ms", "10ms"]) {
+            let mut records = records(Recipe {
+                packets: 600,
+                seed: seed + u64::from(trial),
+                ..PLAIN
+            });
+            for record in &mut records {
+                let varied = queue + queue * (record.seq as i64 % 7) / 100;
+                record.t_tx = record.t_sched.map(|t| t + varied);
+            }
+            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
+        }
+        samples
+    };
+    let (none, some) = (side(0, 1), side(5_000_000, 9));
+    for (limit, expected) in [
+        ("p50(local_queue) > +10%", Outcome::Failed),
+        ("p50(local_queue | wait=1ms) > +10%", Outcome::Failed),
+        ("mean(local_queue) > -5%", Outcome::Failed),
+        ("p50(local_queue) < -10%", Outcome::Held),
+    ] {
+        assert_eq!(outcome(&none, &some, limit), expected, "{limit}");
+    }
+    let held = &limits(&none, &some, "p50(local_queue) > +10%")[0];
+    assert!(held.reason.contains(" in B, 0 ns in A: +5."), "{held:?}");
+    assert_eq!((held.value, held.bound), (None, 0.1));
+    assert_eq!(
+        outcome(&none, &none, "p50(local_queue) > +10%"),
+        Outcome::Held
+    );
+}
+
 /// A reader sees the table and the limits of one comparison: they are of the same draws, whatever a limit's bound.
 #[test]
 fn limits_have_the_intervals_of_the_table() {
@@ -878,43 +1014,6 @@ fn a_bound_counts_what_the_statistic_of_these_runs_counts() {
 fn an_outage_to_the_end_is_a_change_and_no_chance() {
     let recipe = Recipe {
         packets: 400,
-/// Nothing is a share of 0, and whatever is more than it is beyond any.
-#[test]
-fn a_limit_relative_to_nothing_is_decided() {
-    let side = |queue: i64, seed: u64| {
-        let mut samples = Samples::default();
-        for (trial, wait) in (0..).zip(["1ms", "10ms"]) {
-            let mut records = records(Recipe {
-                packets: 600,
-                seed: seed + u64::from(trial),
-                ..PLAIN
-            });
-            for record in &mut records {
-                let varied = queue + queue * (record.seq as i64 % 7) / 100;
-                record.t_tx = record.t_sched.map(|t| t + varied);
-            }
-            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
-        }
-        samples
-    };
-    let (none, some) = (side(0, 1), side(5_000_000, 9));
-    for (limit, expected) in [
-        ("p50(local_queue) > +10%", Outcome::Failed),
-        ("p50(local_queue | wait=1ms) > +10%", Outcome::Failed),
-        ("mean(local_queue) > -5%", Outcome::Failed),
-        ("p50(local_queue) < -10%", Outcome::Held),
-    ] {
-        assert_eq!(outcome(&none, &some, limit), expected, "{limit}");
-    }
-    let held = &limits(&none, &some, "p50(local_queue) > +10%")[0];
-    assert!(held.reason.contains(" in B, 0 ns in A: +5."), "{held:?}");
-    assert_eq!((held.value, held.bound), (None, 0.1));
-    assert_eq!(
-        outcome(&none, &none, "p50(local_queue) > +10%"),
-        Outcome::Held
-    );
-}
-
         ..PLAIN
     };
     let (a, b) = (
@@ -927,6 +1026,7 @@ fn a_limit_relative_to_nothing_is_decided() {
     );
     let found = compared(&a, &b);
     assert_eq!(found.verdict.kind, Kind::Differs);
+    assert!(found.loss_differs(looks::LOOKS));
     let says = "B is not answered any more from 153 ms on (247 packets in a row): B loses 62 % of its packets and A 0 %.";
     assert!(
         found.verdict.text.starts_with(says),
@@ -995,6 +1095,57 @@ fn an_outage_hides_no_longer_one() {
     assert_eq!(held.outcome, Outcome::Failed, "{held:?}");
     let place = "from 153 ms on (247 packets in a row) with wait 100ms";
     assert!(held.reason.ends_with(place), "{held:?}");
+}
+
+/// A run of one trial that loses these packets.
+fn losing(packets: u64, lost: impl Fn(u64) -> bool) -> Samples {
+    let mut records = records(Recipe {
+        packets,
+        seed: 2,
+        ..PLAIN
+    });
+    for record in records.iter_mut().filter(|record| lost(record.seq)) {
+        (record.t_recv, record.outcome) = (None, End::Lost);
+    }
+    let mut samples = Samples::default();
+    samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+    samples
+}
+
+/// That few packets of a lossy path are all lost says nothing.
+#[test]
+fn a_side_of_few_packets_is_silent_by_chance() {
+    let none = |packets| losing(packets, |_| true);
+    for (a, b, is_silent) in [
+        (losing(20, |seq| seq > 0), none(4), false),
+        (losing(3, |_| false), none(3), false),
+        (losing(20, |_| false), none(3), true),
+        (losing(20, |seq| seq > 10), none(20), true),
+    ] {
+        let found = compared(&a, &b);
+        assert_eq!(found.silent.is_some(), is_silent, "{}", found.verdict.text);
+        let expected = match is_silent {
+            true => (Kind::Differs, Outcome::Failed),
+            false => (Kind::Undecided, Outcome::Undecided),
+        };
+        assert_eq!(found.verdict.kind, expected.0, "{}", found.verdict.text);
+        assert_eq!(outcome(&a, &b, "p50(response) > +10%"), expected.1);
+    }
+}
+
+/// Some packets at the end of a run say nothing of what the other one loses all along.
+#[test]
+fn a_short_outage_hides_no_loss_that_an_interval_tells() {
+    let all_along = losing(400, |seq| seq % 5 == 2);
+    let at_the_end = losing(400, |seq| seq >= 395);
+    let losses = "B loses 20 % of its packets and A 1.2 %: the difference is at 95 % between ";
+    let outage = " of all packets; A is not answered any more from 395 ms on (5 packets in a row).";
+    let text = compared(&at_the_end, &all_along).verdict.text;
+    assert!(text.starts_with(losses) && text.contains(outage), "{text}");
+    let text = compared(&all_along, &at_the_end).verdict.text;
+    let losses = "B loses 1.2 % of its packets and A 20 %: the difference is at 95 % between ";
+    let outage = outage.replace("A is", "B is");
+    assert!(text.starts_with(losses) && text.contains(&outage), "{text}");
 }
 
 /// A run in which each packet from this one on ended so.
@@ -1067,7 +1218,8 @@ fn a_trial_of_few_packets_is_dead_by_chance() {
             };
             run(&(0..20).map(recipe).collect::<Vec<_>>())
         };
-        let found = Outages::new(&side(seed), &(0..20).collect::<Vec<_>>());
+        let (side, streams) = (side(seed), (0..20).collect::<Vec<_>>());
+        let [found, _] = Outages::of_both([&side; 2], [&streams; 2]);
         assert!(!found.is_any(), "{found:?}");
     }
 }
@@ -1118,6 +1270,29 @@ fn the_furthest_tail_is_named_where_it_goes_the_other_way() {
         "{text}"
     );
     assert!(text.contains(", and falls most in wait 1"), "{text}");
+}
+
+/// Nor is it news where p90 is a hundred times as long, as many more packets are slow.
+#[test]
+fn a_statistic_that_moves_much_further_is_named() {
+    let side = |slow_of_25: u64, slow: i64, seed: u64| {
+        let mut records = records(Recipe {
+            packets: 800,
+            seed,
+            ..PLAIN
+        });
+        let slow_ones = records.iter_mut();
+        for record in slow_ones.filter(|record| record.seq % 25 < slow_of_25) {
+            record.t_recv = record.t_recv.map(|t| t + slow);
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+        samples
+    };
+    let (a, b) = (side(1, 100_000_000, 1), side(5, 105_000_000, 9));
+    let text = compared_in(Measure::Response, &a, &b).verdict.text;
+    assert!(text.starts_with("B's p99 response is 5.0"), "{text}");
+    assert!(text.contains(" Its p90 is 105 ms"), "{text}");
 }
 
 #[test]
@@ -1300,26 +1475,3 @@ fn a_shift_of_known_size_is_covered() {
     // Of intervals at 95 %, one in twenty does not.
     assert!(covered >= 11, "{covered} of {PAIRS}");
 }
-/// Nor is it news where p90 is a hundred times as long, as many more packets are slow.
-#[test]
-fn a_statistic_that_moves_much_further_is_named() {
-    let side = |slow_of_25: u64, slow: i64, seed: u64| {
-        let mut records = records(Recipe {
-            packets: 800,
-            seed,
-            ..PLAIN
-        });
-        let slow_ones = records.iter_mut();
-        for record in slow_ones.filter(|record| record.seq % 25 < slow_of_25) {
-            record.t_recv = record.t_recv.map(|t| t + slow);
-        }
-        let mut samples = Samples::default();
-        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
-        samples
-    };
-    let (a, b) = (side(1, 100_000_000, 1), side(5, 105_000_000, 9));
-    let text = compared_in(Measure::Response, &a, &b).verdict.text;
-    assert!(text.starts_with("B's p99 response is 5.0"), "{text}");
-    assert!(text.contains(" Its p90 is 105 ms"), "{text}");
-}
-

@@ -2,7 +2,8 @@
 //! know of it.
 
 use super::figures::PairFigures;
-use super::looks::{is_clear, towards_zero};
+use super::looks::towards_zero;
+use super::words::of_losses;
 use delaylab_model::units::format_share;
 use delaylab_stats::two_samples::Shift;
 
@@ -19,6 +20,8 @@ pub(super) struct UnsureLoss {
     pub(super) by: f64,
     /// How many times as much data would tell, and data of what.
     more: Option<(f64, &'static str)>,
+    /// Why there is no interval, where there is none: then not even chance says how far it goes.
+    pub(super) why: Option<String>,
 }
 
 /// The change of a pair's loss, where it may be chance and is worth a word.
@@ -26,18 +29,22 @@ pub(super) fn unsure_loss(pair: &PairFigures, looks: usize) -> Option<UnsureLoss
     let (a, b) = (pair.loss.a?, pair.loss.b?);
     let by = (b - a).abs();
     let is_worth = by >= WORTH_LOSS || by >= WORTH_DOUBLED && a.max(b) >= 2.0 * a.min(b);
-    let is_sure = pair.is_outage() || is_clear(&pair.loss, looks);
-    (is_worth && !is_sure).then(|| UnsureLoss {
+    (is_worth && !pair.loss_differs(looks)).then(|| UnsureLoss {
         a,
         b,
         by,
         more: times_the_data(&pair.loss, looks),
+        why: pair.loss.absolute.as_ref().err().map(|why| of_losses(why)),
     })
 }
 
 impl UnsureLoss {
     /// `loss from 0 % to 13 % in probe web may be chance: 3 times as many repeats would tell`, with where it is.
     pub(super) fn words(&self, place: &str) -> String {
+        if let Some(why) = &self.why {
+            let [a, b] = [self.a, self.b].map(format_share);
+            return format!("undecided whether loss, {a} in A and {b} in B, differs{place}: {why}");
+        }
         let more = self.more.map_or_else(String::new, |(times, what)| {
             format!(": {times} times as many {what} would tell")
         });

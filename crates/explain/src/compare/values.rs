@@ -4,6 +4,7 @@ use super::asked::SEED;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::{Data, Measure, MeasureUnavailable, Values};
 use delaylab_model::Nanos;
+use delaylab_model::trial::{RecordFacts, Residence};
 use delaylab_stats::anatomy::{self, StageSet};
 use delaylab_stats::random::SplitMix;
 
@@ -56,6 +57,7 @@ impl Quantity {
 pub(super) struct Side<'a> {
     data: &'a dyn Data,
     streams: &'a [usize],
+    residence: Residence,
     /// One of so many packets is taken.
     pub(super) thinned: usize,
 }
@@ -64,18 +66,32 @@ pub(super) struct Side<'a> {
 pub(super) type Trials = Vec<Vec<f64>>;
 
 impl<'a> Side<'a> {
-    /// With so many packets in all.
-    pub(super) fn new(data: &'a dyn Data, streams: &'a [usize], packets: u64) -> Self {
+    /// With so many packets in all, read by this residence.
+    pub(super) fn new(
+        data: &'a dyn Data,
+        streams: &'a [usize],
+        residence: Residence,
+        packets: u64,
+    ) -> Self {
         Self {
             data,
             streams,
+            residence,
             thinned: packets.div_ceil(MOST).max(1) as usize,
+        }
+    }
+
+    /// The same with every packet.
+    pub(super) const fn every(&self) -> Self {
+        Self {
+            thinned: 1,
+            ..*self
         }
     }
 
     /// The values of a measure; why there is none.
     pub(super) fn measure(&self, measure: Measure) -> Result<Trials, String> {
-        let of = |&stream: &usize| match self.data.values(stream, measure) {
+        let of = |&stream: &usize| match values(self.data, stream, measure, self.residence) {
             Ok(Values::Packets(mut values)) => {
                 let mut thinner = Thinner::new(self.thinned, stream);
                 values.retain(|_| thinner.takes());
@@ -97,7 +113,10 @@ impl<'a> Side<'a> {
         for &stream in self.streams {
             found.iter_mut().for_each(|trials| trials.push(Vec::new()));
             let mut thinner = Thinner::new(self.thinned, stream);
-            let facts = self.data.facts(stream).unwrap_or_default();
+            let facts = RecordFacts {
+                residence: self.residence,
+                ..self.data.facts(stream).unwrap_or_default()
+            };
             self.data.records(stream, &mut |record| {
                 if !thinner.takes() {
                     return;
@@ -111,6 +130,28 @@ impl<'a> Side<'a> {
             });
         }
         found
+    }
+}
+
+/// The values of a measure in a stream, read by this residence: where the reflector ends says what network and host are, and
+/// only what is the same in both runs is compared.
+pub(super) fn values(
+    data: &dyn Data,
+    stream: usize,
+    measure: Measure,
+    residence: Residence,
+) -> Result<Values, MeasureUnavailable> {
+    use Measure::{Delay, Host, IpdvOf, Network, PdvOf, Stage};
+    let is_by_residence = matches!(
+        measure,
+        Network | Host | Delay | Stage(_) | IpdvOf(_) | PdvOf(_)
+    );
+    match data.facts(stream) {
+        Some(own) if is_by_residence && own.known_residence() != residence => {
+            let facts = RecordFacts { residence, ..own };
+            measure.of_each(&facts, |take| data.records(stream, take))
+        }
+        _ => data.values(stream, measure),
     }
 }
 

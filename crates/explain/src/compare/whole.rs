@@ -81,7 +81,7 @@ impl Whole {
             differ: count(Kind::Differs),
             unknown: count(Kind::Undecided),
             silent: [Silent::A, Silent::B].map(|side| {
-                let silent = pairs.iter().filter(|pair| pair.silent() == Some(side));
+                let silent = pairs.iter().filter(|pair| pair.silent == Some(side));
                 silent.count()
             }),
             shifts,
@@ -146,10 +146,12 @@ impl<'a> Words<'a> {
             false => format!("{}.", changes.join("; ")),
         };
         let first = capitalised(&first);
-        let hidden = match (changes.is_empty(), perhaps) {
-            (true, Some(perhaps)) => format!(" But {perhaps}."),
-            (true, None) => self.hidden(),
-            (false, _) => String::new(),
+        let hidden = match changes.is_empty() {
+            true => {
+                let perhaps = perhaps.map(|perhaps| format!(" But {perhaps}."));
+                perhaps.unwrap_or_default() + &self.hidden()
+            }
+            false => String::new(),
         };
         format!("{first} {}{hidden}{}", self.count(whole), self.untold())
     }
@@ -161,7 +163,7 @@ impl<'a> Words<'a> {
     /// `B is never answered in 2 of 12 pairs (case FIFO, streams 4; …)`.
     fn silence(&self, whole: &Whole) -> Option<String> {
         let said = [Silent::B, Silent::A].into_iter().filter_map(|side| {
-            let silent = self.pairs.iter().filter(|pair| pair.silent() == Some(side));
+            let silent = self.pairs.iter().filter(|pair| pair.silent == Some(side));
             let silent: Vec<_> = silent.map(|pair| self.label(pair)).collect();
             if silent.is_empty() {
                 return None;
@@ -184,8 +186,7 @@ impl<'a> Words<'a> {
     /// Of the pairs that both answer.
     fn loss(&self) -> Option<String> {
         let told = self.pairs.iter();
-        let told = told.filter(|pair| pair.is_outage() || is_clear(&pair.loss, self.looks));
-        let told = told.filter(|pair| pair.silent().is_none());
+        let told = told.filter(|pair| pair.loss_differs(self.looks) && pair.silent.is_none());
         let by = |pair: &&PairFigures| pair.loss.difference().unwrap_or(0.0);
         let told: Vec<_> = told.collect();
         let most = told.iter().copied().max_by(|a, b| by(a).total_cmp(&by(b)));

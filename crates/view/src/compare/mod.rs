@@ -13,9 +13,10 @@ pub mod rows;
 pub mod samples;
 pub mod stored;
 
-use delaylab_explain::compare::Comparison;
 use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{LimitResult, Outcome};
+use delaylab_explain::compare::{Comparison, PairFigures};
+use delaylab_lab::finding::Measure;
 use delaylab_model::words::all_of;
 
 /// So many differences stand with both values in front of what came out.
@@ -169,6 +170,18 @@ impl Compared {
                 notes.push(format!("The probe is {a} in A and {b} in B."));
             }
         }
+        let of_network = |pair: &PairFigures| {
+            let mut both = [Measure::Network, Measure::Host].into_iter();
+            both.any(|measure| pair.figures(measure).is_some())
+        };
+        let mut pairs = comparison.pairs.iter();
+        if pairs.any(|pair| pair.joins_reflector && of_network(pair)) {
+            notes.push(
+                "A and B do not measure the time in the reflector in the same way: network includes the reflector \
+                 in both, and host does not."
+                    .to_owned(),
+            );
+        }
         let thinned = comparison.pairs.iter().flat_map(|pair| pair.thinned);
         if let Some(most) = thinned.max().filter(|&most| most > 1) {
             notes.push(format!(
@@ -183,6 +196,7 @@ impl Compared {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_explain::compare::Quantity;
 
     fn changed(names: &[&str]) -> Vec<Difference> {
         let names = names.iter();
@@ -214,6 +228,33 @@ mod tests {
             setup(&changed(&["a", "b", "c", "d", "e", "f"])),
             "The runs differ in a, b, c, d and 2 more: "
         );
+    }
+
+    #[test]
+    fn that_network_includes_the_reflector_is_said() {
+        let mut compared = samples::import();
+        let says = "network includes the reflector in both";
+        let is_said = |compared: &Compared| compared.notes().iter().any(|note| note.contains(says));
+        // Of the import nothing is known of the network.
+        assert!(!is_said(&compared));
+        let pair = &mut compared.comparison.pairs[0];
+        pair.figures[0].quantity = Quantity::Measure(Measure::Network);
+        assert!(is_said(&compared));
+    }
+
+    #[test]
+    fn a_path_that_died_is_marked() {
+        let mut pair = samples::import().comparison.pairs[0].clone();
+        let differs = |pair: &PairFigures| {
+            (
+                rows::loss(pair, 4).is_clear,
+                json::Pair::new(pair, 4).loss.differs,
+            )
+        };
+        assert_eq!(differs(&pair), (false, false));
+        let died = &mut pair.outages[1];
+        (died.ended, died.packets) = (1, 200);
+        assert_eq!(differs(&pair), (true, true));
     }
 
     #[test]

@@ -74,29 +74,15 @@ pub fn loss(pair: &PairFigures, looks: usize) -> Row {
         interval: ends(absolute.as_ref().ok(), |end| {
             format_signed_share(end.clamp(-1.0, 1.0))
         }),
-        is_clear: is_clear(&pair.loss, looks) || pair.silent().is_some(),
+        is_clear: pair.loss_differs(looks),
         ..Row::unknown()
     }
 }
 
-/// The statistic of the headline that clearly differs, the tail first.
-pub fn clear_statistic(pair: &PairFigures, headline: Measure, looks: usize) -> Option<String> {
-    let shifts = &pair.figures(headline)?.shifts;
-    let mut clear = shifts.iter().rev().filter(|shift| is_clear(shift, looks));
-    let tail = clear
-        .clone()
-        .find(|shift| shift.statistic == Functional::Quantile(0.99));
-    let found = tail.or_else(|| clear.next())?;
-    Some(statistic_name(found.statistic))
-}
-
-/// The stage with the largest share of what [`clear_statistic`] moved by; empty where none is told.
+/// The stage with the largest share of the shift that the verdict tells; empty where none is told.
 pub fn mostly_in(pair: &PairFigures, headline: Measure, looks: usize) -> String {
-    let at = clear_statistic(pair, headline, looks);
-    let carried = at.and_then(|at| pair.carried.iter().find(|carried| carried.at == at));
-    let shares = carried.map(|carried| carried.shares()).unwrap_or_default();
-    let first = shares.first();
-    first.map_or_else(String::new, |(stage, _)| short_name(*stage))
+    let stage = pair.mostly_in(headline, looks);
+    stage.map_or_else(String::new, short_name)
 }
 
 /// What was lost, every statistic of the first quantity, and of the other measures median and p99.

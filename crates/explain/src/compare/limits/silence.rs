@@ -1,14 +1,14 @@
 //! What was answered in A and not in B: no statistic of what was answered shows it, because it is not among it.
 
-use crate::compare::both::{Both, RUN, RUNS};
+use crate::compare::both::Both;
 use crate::compare::outage::{Ends, Outages};
-use crate::compare::pairs::{Named, names};
+use crate::compare::pairs::{Named, Pair, names};
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Selector, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::FixedLevel;
-use delaylab_lab::finding::{Data, Measure, Selection, StreamInfo};
-use delaylab_model::plan::Factor;
+use delaylab_lab::finding::{Data, Measure, Selection};
 use delaylab_model::words::a_few;
+use std::ptr;
 
 /// Combinations that are named.
 const NAMED: usize = 3;
@@ -37,7 +37,7 @@ impl Silence {
                 outage: None,
             };
         }
-        let outages = all.outages(both);
+        let outages = all.outages();
         let clauses: Vec<String> = silent.clone().into_iter().chain(outages).collect();
         Self {
             // The share of lost packets says it, unless what was not answered is not lost.
@@ -48,51 +48,70 @@ impl Silence {
 }
 
 /// One probe under one combination of levels.
-struct Combination {
-    factors: Vec<Factor>,
-    probe: String,
-    /// Its streams in A and in B.
-    streams: [Vec<usize>; 2],
+struct Combination<'a> {
+    pair: &'a Pair,
     outages: [Outages; 2],
 }
 
-impl Combination {
+impl<'a> Combination<'a> {
+    /// `None` of one that is not selected.
+    fn new(pair: &'a Pair, selected: &[usize], both: &Both<'_>) -> Option<Self> {
+        let streams = pair.streams.each_ref().map(|all| {
+            let chosen = all.iter().copied();
+            let chosen: Vec<usize> = chosen.filter(|at| selected.contains(at)).collect();
+            chosen
+        });
+        let is_any = streams.iter().any(|side| !side.is_empty());
+        is_any.then(|| Self {
+            pair,
+            outages: Outages::of_both([both; 2], streams.each_ref().map(Vec::as_slice)),
+        })
+    }
+
     fn ends(&self) -> [Ends; 2] {
         self.outages.each_ref().map(|side| side.ends)
     }
 }
 
 /// Those that a limit is about.
-struct Combinations {
-    all: Vec<Combination>,
+struct Combinations<'a> {
+    all: Vec<Combination<'a>>,
     is_own: bool,
 }
 
-impl Combinations {
-    fn new(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> Self {
+impl<'a> Combinations<'a> {
+    fn new(limit: &Limit, levels: &[FixedLevel], both: &'a Both<'_>) -> Self {
         let selection = Selection::at(levels).within(&selectors(&limit.statistic));
         // What cannot be selected is said where the limit is judged.
         let streams = selection.streams(both.streams()).unwrap_or_default();
-        let mut all: Vec<Combination> = Vec::new();
-        for index in streams {
-            add(&mut all, &both.streams()[index], index);
+        let all = both.pairs.iter();
+        let all = all.filter_map(|pair| Combination::new(pair, &streams, both));
+        Self {
+            all: all.collect(),
+            is_own: matches!(limit.bound, Bound::Value(_)),
         }
-        for combination in &mut all {
-            let streams = combination.streams.each_ref();
-            combination.outages = streams.map(|streams| Outages::new(both, streams));
-        }
-        let is_own = matches!(limit.bound, Bound::Value(_));
-        Self { all, is_own }
     }
 
-    fn is_silent(&self, combination: &Combination) -> bool {
+    /// Of B's own value its other combinations say what chance does, and not A.
+    fn is_silent(&self, combination: &Combination<'_>) -> bool {
         let [a, b] = combination.ends();
-        b.is_silent() && (self.is_own || a.answered > 0)
+        let others = match self.is_own {
+            true => {
+                let all = self.all.iter();
+                let others = all.filter(|other| !ptr::eq(other.pair, combination.pair));
+                others.fold(Ends::default(), |sum, other| sum.and(other.ends()[1]))
+            }
+            false => a,
+        };
+        match others.answered {
+            0 => self.is_own && b.is_silent(),
+            _ => b.is_silent_beside(others, self.all.len()),
+        }
     }
 
     /// `nothing of B was answered with wait 4ms`.
     fn silent(&self) -> Option<String> {
-        let silent = |combination: &Combination| self.is_silent(combination);
+        let silent = |combination: &Combination<'_>| self.is_silent(combination);
         let place = self.place(silent)?;
         let ends = self.all.iter().filter(|c| silent(c));
         let ends = ends.fold(Ends::default(), |sum, c| sum.and(c.ends()[1]));
@@ -104,15 +123,14 @@ impl Combinations {
     }
 
     /// `B is not answered any more from 900 ms on (247 packets in a row) with wait 4ms`.
-    fn outages(&self, both: &Both<'_>) -> Option<String> {
-        let has = |combination: &Combination| {
+    fn outages(&self) -> Option<String> {
+        let has = |combination: &Combination<'_>| {
             let [a, b] = &combination.outages;
             b.is_any() && (self.is_own || b.is_worse_than(a))
         };
         let place = self.place(has)?;
-        let streams = self.all.iter().filter(|c| has(c));
-        let streams: Vec<usize> = streams.flat_map(|c| c.streams[1].iter().copied()).collect();
-        Some(Outages::new(both, &streams).words("B") + &place)
+        let of_b = self.all.iter().filter(|c| has(c)).map(|c| &c.outages[1]);
+        Some(of_b.fold(Outages::default(), Outages::and).words("B") + &place)
     }
 
     /// Was nothing of B answered, and not all of that lost?
@@ -122,9 +140,8 @@ impl Combinations {
     }
 
     /// ` with wait 4ms; wait 8ms`, of those of which this holds; empty where it holds of all, `None` where of none.
-    fn place(&self, holds: impl Fn(&Combination) -> bool) -> Option<String> {
-        let each = self.all.iter();
-        let named: Vec<Named<'_>> = each.map(|c| (&c.factors, &c.probe)).collect();
+    fn place(&self, holds: impl Fn(&Combination<'_>) -> bool) -> Option<String> {
+        let named: Vec<Named<'_>> = self.all.iter().map(|c| c.pair.named()).collect();
         let chosen = self.all.iter().zip(names(&named)).filter(|(c, _)| holds(c));
         let chosen: Vec<String> = chosen.map(|(_, name)| name).collect();
         match chosen.len() {
@@ -159,25 +176,4 @@ fn selectors(statistic: &Statistic) -> Vec<Selector> {
     };
     let own = statistic.selectors.iter().cloned();
     own.chain(inner).collect()
-}
-
-fn add(all: &mut Vec<Combination>, stream: &StreamInfo, index: usize) {
-    let run = stream.level(RUN);
-    let run = run.and_then(|level| RUNS.iter().position(|run| *run == level.label));
-    let Some(run) = run.filter(|_| stream.series.is_none()) else {
-        return;
-    };
-    let factors = stream.factors.iter().filter(|(name, _)| name != RUN);
-    let factors: Vec<Factor> = factors.cloned().collect();
-    let same = |c: &Combination| c.factors == factors && c.probe == stream.probe;
-    let at = all.iter().position(same).unwrap_or_else(|| {
-        all.push(Combination {
-            factors,
-            probe: stream.probe.clone(),
-            streams: Default::default(),
-            outages: Default::default(),
-        });
-        all.len() - 1
-    });
-    all[at].streams[run].push(index);
 }

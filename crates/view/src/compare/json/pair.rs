@@ -79,7 +79,8 @@ pub struct Moved {
     pub relative_interval: Measured<Interval>,
     /// Repeats differ by more than their packets allow for: the interval is made of trials.
     pub repeats_differ: bool,
-    /// Does the interval leave out zero, allowing for all figures that are looked at?
+    /// Does the interval leave out zero, allowing for all figures that are looked at? Loss differs, too, where one run is not
+    /// answered any more.
     pub differs: bool,
     /// Why fields of this object are null.
     #[serde(skip_serializing_if = "Reasons::is_empty")]
@@ -184,7 +185,7 @@ pub struct AtQuantile {
 }
 
 impl<'a> Pair<'a> {
-    pub(super) fn new(found: &'a PairFigures, looks: usize) -> Self {
+    pub(in crate::compare) fn new(found: &'a PairFigures, looks: usize) -> Self {
         let [probe_a, probe_b] = &found.pair.probes;
         let missing = found.missing.iter().map(|(quantity, reason)| Missing {
             quantity: quantity.key(),
@@ -215,6 +216,7 @@ impl<'a> Pair<'a> {
             packets_b: packets[1],
             loss: Moved {
                 statistic: "share".to_owned(),
+                differs: found.loss_differs(looks),
                 ..Moved::new(&found.loss, looks)
             },
             quantities: found
@@ -238,10 +240,10 @@ impl Packets {
             received: counts.received,
             lost: counts.lost,
             late: counts.late,
-            one_of,
-        }
             corrupt: counts.corrupt,
             local_error: counts.local_error,
+            one_of,
+        }
     }
 }
 
