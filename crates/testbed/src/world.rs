@@ -14,7 +14,7 @@ use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
 use delaylab_live::tester::port::Port;
 use delaylab_live::world::{Live, LiveError, Placed};
 use delaylab_model::load::Direction;
-use delaylab_model::method::Method;
+use delaylab_model::method::{Carrier, Method};
 use delaylab_model::probe::Family;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
@@ -231,6 +231,7 @@ fn watched_frames(trial: &Trial) -> impl Iterator<Item = WatchedProbe> + '_ {
             method: Method::Frame,
             from,
             to,
+            port: None,
             code_point: of.dscp.code_point(),
         }
     })
@@ -257,11 +258,13 @@ fn watched(runs: &[Placed<ProbeRun>], layout: &Layout) -> Vec<WatchedProbe> {
     let hosts = &layout.structure.hosts;
     let one = |placed: &Placed<ProbeRun>| {
         let [from, to] = layout.probes[usize::from(placed.run.index)];
+        let method = placed.run.probe.method;
         WatchedProbe {
             probe: placed.run.index,
-            method: placed.run.probe.method,
+            method,
             from: hosts[from].1.address.into(),
             to: hosts[to].1.address.into(),
+            port: (method.carrier() != Carrier::Icmp).then(|| placed.run.target.port()),
             code_point: placed.run.probe.dscp.code_point(),
         }
     };

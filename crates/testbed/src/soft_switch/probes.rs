@@ -18,7 +18,9 @@ pub struct WatchedProbe {
     pub from: IpAddr,
     /// The reflector's.
     pub to: IpAddr,
-    /// Its class: it tells probes between the same hosts apart.
+    /// Where it listens: a load between the same hosts has another. `None` where the address alone tells.
+    pub port: Option<u16>,
+    /// Its class.
     pub code_point: u8,
 }
 
@@ -82,7 +84,8 @@ impl Probes {
                 Carrier::Tcp => false,
             };
             let ends = (watched.from, watched.to) == (key.from.0, key.to.0);
-            protocol && ends && watched.code_point == code_point
+            let port = watched.port.is_none_or(|port| port == key.to.1);
+            protocol && ends && port && watched.code_point == code_point
         };
         let mut found = self.watched.iter().enumerate().filter(is_of);
         // Two that look alike cannot be told apart.
@@ -155,6 +158,7 @@ mod tests {
             method: Method::Udp,
             from: [10, 0, 0, 1].into(),
             to: [10, 0, 0, 2].into(),
+            port: Some(8862),
             code_point,
         }
     }
@@ -193,6 +197,7 @@ mod tests {
         const FIRST: u32 = 1_000_000;
         let mut probes = Probes::new(vec![WatchedProbe {
             method: Method::Stamp,
+            port: Some(862),
             ..watched(3, 0)
         }]);
         let error = ErrorEstimate::from_bits(0x8001);
@@ -233,6 +238,28 @@ mod tests {
         };
         assert_eq!(back(FIRST + 77), Some((77, true)));
         assert_eq!(back(FIRST - 1), None);
+    }
+
+    /// Its datagrams look like those of a probe, and may be the first ones between these hosts.
+    #[test]
+    fn a_load_between_the_hosts_of_a_probe_is_none_of_its_packets() {
+        let mut probes = Probes::new(vec![watched(3, 0)]);
+        let mut of = |ports| whose(&mut probes, &packet(1, 2, ports, &[0; 20]));
+        assert_eq!(of((5000, 8863)), None);
+        assert!(of((5000, 8862)).is_some());
+        assert_eq!(of((5001, 8863)), None);
+    }
+
+    #[test]
+    fn probes_that_ask_at_different_ports_are_told_apart() {
+        let other = WatchedProbe {
+            port: Some(53),
+            ..watched(4, 0)
+        };
+        let mut probes = Probes::new(vec![watched(3, 0), other]);
+        let mut of = |port| whose(&mut probes, &packet(1, 2, (5000, port), &[0; 20]));
+        let found = [of(8862), of(53)].map(|found| found.map(|it| it.probe));
+        assert_eq!(found, [Some(3), Some(4)]);
     }
 
     #[test]

@@ -65,6 +65,7 @@ fn watching() -> Probes {
         method: Method::Udp,
         from: [10, 0, 0, 0].into(),
         to: [10, 0, 0, 1].into(),
+        port: Some(2000),
         code_point: 0,
     }])
 }
