@@ -218,9 +218,21 @@ impl Device {
             at = whole + self.settings.latency;
         }
         let at = self.after_pause(at);
-        for egress in self.egress(ingress, bytes) {
-            self.impaired(at, egress, frame.clone());
+        let known = self.known_port(bytes);
+        for egress in self.egress(ingress, known) {
+            let mut frame = frame.clone();
+            // What is flooded beside it is no packet of a probe on its way.
+            frame.whose = frame
+                .whose
+                .filter(|_| known.is_none_or(|known| known == egress));
+            self.impaired(at, egress, frame);
         }
+    }
+
+    /// Where the table says that a frame is to go.
+    fn known_port(&self, bytes: &[u8]) -> Option<u16> {
+        let to: &Mac = bytes.first_chunk()?;
+        self.settings.table.get(to).copied()
     }
 
     /// When a frame that arrives at this time goes on.
@@ -254,9 +266,7 @@ impl Device {
     }
 
     /// By which ports a frame leaves.
-    fn egress(&mut self, ingress: u16, bytes: &[u8]) -> Vec<u16> {
-        let to: Option<&Mac> = bytes.first_chunk();
-        let known = to.and_then(|to| self.settings.table.get(to)).copied();
+    fn egress(&mut self, ingress: u16, known: Option<u16>) -> Vec<u16> {
         let floods = self.by_chance(self.settings.impair.flood);
         let all = || (0..self.ports.len() as u16).filter(|&port| port != ingress);
         match known {
@@ -295,10 +305,14 @@ impl Device {
         } else {
             0
         };
-        if self.by_chance(impair.duplicate) {
-            self.at(at + late, Event::Arrives(egress, frame.clone()));
+        let copy = self.by_chance(impair.duplicate).then(|| {
+            let mut copy = frame.clone();
+            copy.whose = None;
+            copy
+        });
+        for frame in std::iter::once(frame).chain(copy) {
+            self.at(at + late, Event::Arrives(egress, frame));
         }
-        self.at(at + late, Event::Arrives(egress, frame));
     }
 
     fn at(&mut self, at: Picos, event: Event) {

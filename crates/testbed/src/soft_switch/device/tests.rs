@@ -8,6 +8,7 @@ use delaylab_model::quantity::{Rate, Size};
 use delaylab_switch::Counts as Counting;
 use etherparse::PacketBuilder;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 const MICRO: Picos = 1_000_000;
 /// 10 Mbit/s: 0.8 µs a byte.
@@ -256,17 +257,21 @@ fn whoever_is_not_known_is_looked_for_everywhere() {
     assert_eq!(device.end_trial().counts.unknown, 1);
 }
 
-/// What leaves of a thousand packets to host 1.
+/// What leaves of a thousand packets to host 1. Each meets one queue at most, whatever is copied.
 fn impaired(impair: Impair) -> Vec<(u16, Vec<u8>)> {
     let set = |section: &mut path::Switch| section.impair = Some(impair);
     let mut device = Device::new(settings(3, set), 7);
     let mut due = DeviceOutput::default();
+    let mut probes = watching();
     for seq in 0..1000 {
         let at = Picos::from(seq) * 1_000 * MICRO;
-        device.receive(at, 0, &packet(0, 1, seq, 100), &mut Probes::default());
+        device.receive(at, 0, &packet(0, 1, seq, 100), &mut probes);
         device.advance(at, &mut due);
     }
     finish(&mut device, &mut due);
+    let met: BTreeSet<_> = due.met.iter().map(|met| met.whose.seq).collect();
+    assert_eq!(met.len(), due.met.len());
+    assert!(due.met.iter().all(|met| &*met.port == "s→h1"));
     let sent = due.send.into_iter();
     sent.map(|sent| (sent.port, sent.bytes)).collect()
 }
