@@ -140,6 +140,24 @@ fn the_queue_that_dropped_packets_is_named_for_every_probe_of_its_trial() {
     assert_eq!(found.outage_warning(), None);
 }
 
+/// It is no queue's doing, whatever else was dropped.
+#[test]
+fn loss_that_was_asked_for_is_a_reason_of_its_own() {
+    let first = |seq| match seq {
+        0 => Outcome::Lost,
+        _ => Outcome::Ok,
+    };
+    let asked = "packets were dropped at s1→s2: `impair.loss` asks for it";
+    let found = explain(
+        first,
+        &[asked, "packets were dropped at s1→s2: the buffer was full"],
+    );
+    let lost = found.some_lost_answer();
+    let says = ": packets were lost on the way to the queue of s1→s2, as `impair.loss` asks; the queue of s1→s2 dropped \
+                packets (the buffer was full).";
+    assert!(lost.ends_with(says), "{lost}");
+}
+
 /// Nor is it another reason if none of them was answered.
 #[test]
 fn the_queue_that_dropped_every_packet_of_a_probe_is_its_reason() {

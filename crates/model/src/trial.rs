@@ -491,9 +491,28 @@ impl<'a> Dropped<'a> {
         "early packet discard",
     ];
 
-    /// Is this what the queue discipline is for?
+    /// Why: the experiment asks for it. No queue is the reason.
+    pub const ASKED: &'static str = "`impair.loss` asks for it";
+
+    /// Is this what the queue discipline or the experiment is for?
     pub fn is_chosen(&self) -> bool {
-        Self::CHOSEN.contains(&self.why)
+        self.is_asked() || Self::CHOSEN.contains(&self.why)
+    }
+
+    /// Does the experiment ask for it?
+    pub fn is_asked(&self) -> bool {
+        self.why == Self::ASKED
+    }
+
+    /// As the reason why packets were lost.
+    pub fn reason(&self) -> String {
+        let Self { port, why, .. } = self;
+        match self.is_asked() {
+            true => format!(
+                "packets were lost on the way to the queue of {port}, as `impair.loss` asks"
+            ),
+            false => format!("the queue of {port} dropped packets ({why})"),
+        }
     }
 
     /// The warning.
@@ -523,6 +542,14 @@ mod tests {
         };
         assert_eq!(Dropped::read(&dropped.sentence()), Some(dropped));
         assert_eq!(Dropped::read("noise: 3 events were only counted"), None);
+        let says = "the queue of s1→b1 dropped packets (the buffer was full)";
+        assert_eq!(dropped.reason(), says);
+        let asked = Dropped {
+            why: Dropped::ASKED,
+            ..dropped
+        };
+        assert!(asked.is_chosen() && !dropped.is_chosen());
+        assert!(!asked.reason().contains("dropped"));
     }
 
     #[test]

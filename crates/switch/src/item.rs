@@ -83,6 +83,8 @@ pub enum Cause {
     Headroom,
     /// The switch was reset, or not yet up again.
     Reset,
+    /// Its loss was asked for.
+    Asked,
 }
 
 impl Cause {
@@ -101,6 +103,7 @@ impl Cause {
             Cause::Shaper => "they were larger than the shaper's bucket",
             Cause::Headroom => "the headroom behind XOFF was full",
             Cause::Reset => "the switch was reset",
+            Cause::Asked => delaylab_model::trial::Dropped::ASKED,
         }
     }
 }

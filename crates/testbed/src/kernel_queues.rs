@@ -26,8 +26,8 @@ pub struct QueuesSeen {
     pub began: Nanos,
     /// Each port's.
     pub ports: Vec<PortTraces>,
-    /// Ports that dropped packets.
-    pub dropped: Vec<Arc<str>>,
+    /// Ports that dropped packets, and why.
+    pub dropped: Vec<(Arc<str>, &'static str)>,
 }
 
 /// Asks until it is asked for what it saw.
@@ -97,6 +97,7 @@ struct Watcher {
 
 struct Port {
     name: Arc<str>,
+    why_dropped: &'static str,
     backlog: Trace,
     dropped_before: Option<u32>,
     dropped: bool,
@@ -107,6 +108,7 @@ impl Watcher {
         let port = |port: &KernelPort| {
             let watched = Port {
                 name: port.name.clone(),
+                why_dropped: port.why_dropped,
                 backlog: Trace::new(0),
                 dropped_before: None,
                 dropped: false,
@@ -148,7 +150,9 @@ impl Watcher {
         }
         let end = self.picos(clock::monotonic());
         let dropped = self.ports.values().filter(|port| port.dropped);
-        let dropped = dropped.map(|port| port.name.clone()).collect();
+        let dropped = dropped
+            .map(|port| (port.name.clone(), port.why_dropped))
+            .collect();
         let traces = self.ports.into_values().map(|port| PortTraces {
             port: port.name,
             backlog: port.backlog.finish(end),

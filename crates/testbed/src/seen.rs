@@ -89,6 +89,12 @@ pub fn hand_over(
         }
         let dropped = traces.counts.dropped.into_keys();
         warnings.extend(dropped.map(|(port, cause)| sentence(&port, cause.words())));
+        if traces.counts.unknown > 0 {
+            warnings.push(format!(
+                "{} knew no way to the addresses of {} frames",
+                layout.structure.places[device.place], traces.counts.unknown
+            ));
+        }
     }
     if seen.met_more {
         warnings.push(format!(
@@ -144,7 +150,7 @@ pub fn hand_over_queues(
             hand_over_port(port, Unit::Bytes, queues.began, trial.id, sink)?;
         }
         let dropped = queues.dropped.iter();
-        warnings.extend(dropped.map(|port| sentence(port, "the kernel's queue")));
+        warnings.extend(dropped.map(|(port, why)| sentence(port, why)));
     }
     Ok(warnings)
 }

@@ -378,10 +378,7 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
         true => ", and was full all the time",
         false => "",
     };
-    Some(format!(
-        "the queue of {} dropped packets ({}){full}",
-        found.port, found.why
-    ))
+    Some(found.reason() + full)
 }
 
 /// They waited longer than their time-out.

@@ -164,9 +164,7 @@ pub(super) fn outage_of(streams: &[Stream<'_>], row: &TrialRow) -> Option<outage
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.
 pub(super) fn drops<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> String {
-    let words =
-        dropped(rows).map(|it| format!("the queue of {} dropped packets ({})", it.port, it.why));
-    let words: BTreeSet<String> = words.collect();
+    let words: BTreeSet<String> = dropped(rows).map(|it| it.reason()).collect();
     words.into_iter().collect::<Vec<_>>().join("; ")
 }
 

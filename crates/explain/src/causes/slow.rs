@@ -402,7 +402,8 @@ pub(super) fn find(
     let mut drops = BTreeMap::<u32, Vec<Dropped<'_>>>::new();
     for stream in &gathered.streams {
         let of_trial = drops.entry(stream.row.trial).or_default();
-        of_trial.extend(dropped(std::iter::once(stream.row)));
+        let dropped = dropped(std::iter::once(stream.row));
+        of_trial.extend(dropped.filter(|it| !it.is_asked()));
     }
     let conditions = alike.iter().filter_map(|((levels, _), streams)| {
         let handshake = handshakes.get(levels.as_str()).copied();

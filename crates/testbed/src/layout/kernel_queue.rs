@@ -8,6 +8,8 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Path, Switch};
 use delaylab_model::quantity::{Limit, Share};
 use delaylab_model::refusal::{Refusal, refuse};
+use delaylab_model::trial::Dropped;
+use delaylab_switch::Cause;
 use delaylab_topology::classes::{QUEUES, queue_of};
 
 /// What a Linux interface holds.
@@ -27,6 +29,17 @@ const LARGEST_IN_MEMORY: u64 = 4096;
 pub fn least_burst(rate: u64, mtu: u32) -> u64 {
     let collected = u128::from(rate) * u128::from(STALL_NS) / 8_000_000_000;
     u64::from(mtu) + 14 + collected as u64
+}
+
+/// Why such a queue drops packets. The kernel counts those that find no room together with those that it is to lose.
+pub fn why_dropped(discipline: Discipline, section: &Switch) -> &'static str {
+    let is_asked = section.impair.is_some_and(|impair| impair.loss > Share(0));
+    match discipline {
+        Discipline::KernelNetem if is_asked => Dropped::ASKED,
+        // It keeps its queue short, and seldom has no room left.
+        Discipline::KernelFqCodel => Cause::CoDel.words(),
+        _ => "the kernel's queue",
+    }
 }
 
 /// The words for `tc` that queue at this interface.
@@ -193,6 +206,21 @@ fn filters_of(code: u8) -> [String; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_queue_drops_on_purpose_is_no_full_buffer() {
+        let mut lossy = Switch::default();
+        let why = |which, section: &Switch| {
+            let (what, port) = ("packets", "s1→b1");
+            let why = why_dropped(which, section);
+            Dropped { what, port, why }.is_chosen()
+        };
+        assert!(!why(Discipline::KernelNetem, &lossy));
+        lossy.impair.get_or_insert_default().loss = Share::WHOLE;
+        assert!(why(Discipline::KernelNetem, &lossy));
+        assert!(!why(Discipline::KernelTbf, &lossy));
+        assert!(why(Discipline::KernelFqCodel, &Switch::default()));
+    }
 
     /// EF is 46: of IPv4 the second byte is 0xb8, of IPv6 the first two are 0x6b and 0x80.
     #[test]

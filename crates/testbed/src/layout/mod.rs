@@ -112,6 +112,8 @@ pub struct KernelPort {
     pub interface: String,
     /// What it is called in series: `s1→s2`.
     pub name: Arc<str>,
+    /// Why it drops packets, where it does.
+    pub why_dropped: &'static str,
 }
 
 /// Namespaces and what is in them: all but the soft switches.
@@ -381,6 +383,7 @@ impl<'a> Builder<'a> {
             place,
             interface: interface.to_owned(),
             name: self.network.port_name(port).into(),
+            why_dropped: kernel_queue::why_dropped(discipline, section),
         });
         Ok(())
     }

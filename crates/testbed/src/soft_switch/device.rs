@@ -109,9 +109,7 @@ pub struct DeviceOutput {
 pub struct Counts {
     /// Frames that were dropped, by port and cause.
     pub dropped: BTreeMap<(Arc<str>, Cause), u64>,
-    /// Lost on purpose.
-    pub lost: u64,
-    /// Frames that lead nowhere.
+    /// Frames to addresses that no port leads to.
     pub unknown: u64,
 }
 
@@ -270,11 +268,9 @@ impl Device {
         let floods = self.by_chance(self.settings.impair.flood);
         let all = || (0..self.ports.len() as u16).filter(|&port| port != ingress);
         match known {
-            Some(port) if !floods => {
-                let back = port == ingress;
-                self.counts.unknown += u64::from(back);
-                if back { Vec::new() } else { vec![port] }
-            }
+            // A neighbour has flooded what the host by this port has got.
+            Some(port) if !floods && port == ingress => Vec::new(),
+            Some(port) if !floods => vec![port],
             None if !self.settings.floods => {
                 self.counts.unknown += 1;
                 Vec::new()
@@ -291,8 +287,8 @@ impl Device {
     fn impaired(&mut self, at: Picos, egress: u16, mut frame: Frame) {
         let impair = self.settings.impair;
         if self.by_chance(impair.loss) {
-            self.counts.lost += 1;
-            return;
+            self.drops.push(dropped(frame, Cause::Asked));
+            return self.account(egress);
         }
         if self.by_chance(impair.corrupt)
             && let Some(last) = frame.bytes.last_mut()
@@ -357,9 +353,10 @@ impl Device {
             port.utilisation.set(self.now - self.traced_from, 0);
             port.ready_at = None;
             let lost = port.sending.take();
-            self.drops.extend(lost.map(reset));
+            self.drops
+                .extend(lost.map(|frame| dropped(frame, Cause::Reset)));
             while let Some(frame) = self.switch.give_up(self.now, at, &mut self.drops) {
-                self.drops.push(reset(frame));
+                self.drops.push(dropped(frame, Cause::Reset));
             }
             self.account(egress);
             self.trace(at);
@@ -373,7 +370,7 @@ impl Device {
     fn arrives(&mut self, egress: u16, mut frame: Frame, due: &mut DeviceOutput) {
         let port = usize::from(egress);
         if self.now < self.up_at {
-            self.drops.push(reset(frame));
+            self.drops.push(dropped(frame, Cause::Reset));
             return self.account(egress);
         }
         frame.joined = (self.now, self.counted(self.switch.backlog(port).bytes));
@@ -502,11 +499,8 @@ impl Device {
     }
 }
 
-const fn reset(item: Frame) -> Dropped<Frame> {
-    Dropped {
-        item,
-        cause: Cause::Reset,
-    }
+const fn dropped(item: Frame, cause: Cause) -> Dropped<Frame> {
+    Dropped { item, cause }
 }
 
 /// What a device saw of a trial.

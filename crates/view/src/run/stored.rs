@@ -346,7 +346,8 @@ fn problems(
     problems
 }
 
-/// What such a warning says of packets that a queue discipline chose to drop, which is what it is for.
+/// What such a warning says of packets that a queue discipline chose to drop, which is what it is for, or that were lost
+/// because the experiment asks for it.
 fn chosen(warning: &str) -> Option<Dropped<'_>> {
     Dropped::read(warning).filter(Dropped::is_chosen)
 }
@@ -355,8 +356,13 @@ fn chosen(warning: &str) -> Option<Dropped<'_>> {
 fn notes(rows: &[TrialRow]) -> Vec<String> {
     let warnings = rows.iter().flat_map(|row| &row.facts.warnings);
     let mut by_port = BTreeMap::<&str, BTreeSet<&str>>::new();
+    let mut asked = BTreeSet::new();
     for dropped in warnings.filter_map(|warning| chosen(warning)) {
-        by_port.entry(dropped.port).or_default().insert(dropped.why);
+        if dropped.is_asked() {
+            asked.insert(dropped.reason());
+        } else {
+            by_port.entry(dropped.port).or_default().insert(dropped.why);
+        }
     }
     let ports = by_port.into_iter().map(|(port, disciplines)| {
         let disciplines: Vec<_> = disciplines.into_iter().collect();
@@ -365,7 +371,7 @@ fn notes(rows: &[TrialRow]) -> Vec<String> {
             disciplines.join(", ")
         )
     });
-    ports.collect()
+    ports.chain(asked).collect()
 }
 
 fn findings(run: &Run, resolved: Option<&Resolved>) -> Vec<FindingShown> {

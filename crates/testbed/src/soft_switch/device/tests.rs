@@ -272,6 +272,9 @@ fn impaired(impair: Impair) -> Vec<(u16, Vec<u8>)> {
     let met: BTreeSet<_> = due.met.iter().map(|met| met.whose.seq).collect();
     assert_eq!(met.len(), due.met.len());
     assert!(due.met.iter().all(|met| &*met.port == "s→h1"));
+    let counts = device.end_trial().counts;
+    let lost = counts.dropped.get(&("s→h1".into(), Cause::Asked));
+    assert_eq!(lost.is_some(), impair.loss > Share(0));
     let sent = due.send.into_iter();
     sent.map(|sent| (sent.port, sent.bytes)).collect()
 }
