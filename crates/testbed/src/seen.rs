@@ -133,6 +133,16 @@ pub fn too_late(late: SwitchLateness) -> Option<String> {
     })
 }
 
+/// Why a trial is not what its experiment meant, where frames were lost that no queue dropped.
+pub fn lost_unread(frames: u64) -> Option<String> {
+    (frames > 0).then(|| {
+        format!(
+            "{frames} frames were lost because the testbed's switches were kept from reading them: run it as root, whose \
+             sockets have more room, or where less else runs"
+        )
+    })
+}
+
 fn sentence(port: &str, why: &str) -> String {
     let what = "packets";
     Dropped { what, port, why }.sentence()
@@ -178,6 +188,12 @@ fn hand_over_port(
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn frames_that_were_not_read_are_a_flaw() {
+        assert_eq!(lost_unread(0), None);
+        assert!(lost_unread(12).unwrap().starts_with("12 frames were lost"));
+    }
 
     #[test]
     fn switches_are_late_by_their_median_or_by_their_worst_frames() {

@@ -159,8 +159,9 @@ impl Testbed {
         let watched = queues.end();
         let mut facts = ran?;
         let failed = |error| LiveError::Probe(RunError::Sink(error));
-        let mut warnings = Vec::new();
+        let (mut warnings, mut flaw) = (Vec::new(), None);
         if let Some(seen) = seen.map_err(TestbedError::Switch)? {
+            flaw = seen::lost_unread(seen.overflowed);
             let late = seen::lateness(&seen.late);
             for facts in &mut facts.probes {
                 facts.switch_lateness = late;
@@ -172,6 +173,7 @@ impl Testbed {
         warnings.extend(seen::hand_over_queues(watched, trial, sink).map_err(failed)?);
         if let Some(first) = facts.probes.first_mut() {
             first.warnings.extend(warnings);
+            first.flaws.extend(flaw);
         }
         Ok(facts)
     }

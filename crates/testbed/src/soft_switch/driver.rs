@@ -61,6 +61,8 @@ pub struct SwitchObservations {
     pub late: LogLinear,
     /// Frames that an interface refused to take.
     pub refused: u64,
+    /// Frames that were lost because nothing read them in time.
+    pub overflowed: u64,
 }
 
 /// Runs until it is dropped.
@@ -129,12 +131,21 @@ fn nanos(epoch: Nanos, at: Picos) -> Nanos {
     epoch + (at / PICOS_PER_NANO) as Nanos
 }
 
+/// Frames that the sockets had no room for since they were opened.
+fn overflowed(wired: &[Wired]) -> u64 {
+    let sockets = wired.iter().flat_map(|wired| &wired.sockets);
+    let lost = sockets.filter_map(PacketSocket::overflowed);
+    lost.map(u64::from).sum()
+}
+
 struct Driver {
     orders: Receiver<Order>,
     probes: Probes,
     epoch: Nanos,
     /// `CLOCK_REALTIME − CLOCK_MONOTONIC`.
     offset: Nanos,
+    /// What [`overflowed`] was when the trial began.
+    overflowed: u64,
     due: DeviceOutput,
     seen: SwitchObservations,
     buffer: Vec<u8>,
@@ -148,6 +159,7 @@ impl Driver {
             probes: Probes::default(),
             epoch: clock::monotonic(),
             offset: clock::realtime_offset(),
+            overflowed: 0,
             due: DeviceOutput::default(),
             seen: SwitchObservations::default(),
             buffer: vec![0; LONGEST],
@@ -238,6 +250,7 @@ impl Driver {
                 Ok(Order::Begin(probes, begun)) => {
                     self.probes = probes;
                     self.seen = SwitchObservations::default();
+                    self.overflowed = overflowed(wired);
                     for wired in &mut *wired {
                         wired.device.begin_trial();
                     }
@@ -246,6 +259,7 @@ impl Driver {
                 Ok(Order::End(answer)) => {
                     let mut seen = std::mem::take(&mut self.seen);
                     seen.epoch = self.epoch;
+                    seen.overflowed = overflowed(wired).saturating_sub(self.overflowed);
                     seen.devices = wired.iter_mut().map(|w| w.device.end_trial()).collect();
                     self.probes = Probes::default();
                     // Whoever asked may have given up.
