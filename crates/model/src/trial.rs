@@ -420,6 +420,9 @@ pub struct SwitchLateness {
     pub p50_ns: Nanos,
     /// 99 of 100 were no later than this.
     pub p99_ns: Nanos,
+    /// None was later than this; `None` where an older version recorded the trial.
+    #[serde(default)]
+    pub max_ns: Option<Nanos>,
 }
 
 /// What came of one probe of a trial, beside its records.

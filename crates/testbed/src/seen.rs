@@ -18,7 +18,8 @@ use delaylab_topology::framing::in_cells;
 use std::collections::BTreeMap;
 use std::io;
 
-/// The switches of a testbed that are later than this at the median, or at the 99th percentile, are said to be late.
+/// The switches of a testbed that are later than this at the median, or ever, are said to be late: a delay that few packets
+/// have is what is looked for.
 const MOST_TYPICAL_LATENESS: Nanos = 50 * MICROSECOND;
 const MOST_LATENESS: Nanos = MILLISECOND;
 
@@ -117,18 +118,21 @@ pub fn lateness(late: &LogLinear) -> Option<SwitchLateness> {
         frames: late.count(),
         p50_ns: late.quantile(0.5)?,
         p99_ns: late.quantile(0.99)?,
+        max_ns: late.quantile(1.0),
     })
 }
 
 /// What a reader should know where that is more than a testbed is to add to its delays.
 pub fn too_late(late: SwitchLateness) -> Option<String> {
-    let is_late = late.p50_ns > MOST_TYPICAL_LATENESS || late.p99_ns > MOST_LATENESS;
+    let worst = late.max_ns.unwrap_or(late.p99_ns);
+    let is_late = late.p50_ns > MOST_TYPICAL_LATENESS || worst > MOST_LATENESS;
     is_late.then(|| {
         format!(
             "the testbed's switches were late, which the delays have in them: half of the frames were handed on up to {} \
-             after they were to leave, 99 % up to {}; run it where less else runs",
+             after they were to leave, 99 % up to {}, one of them {}; run it where less else runs",
             format_duration(late.p50_ns),
-            format_duration(late.p99_ns)
+            format_duration(late.p99_ns),
+            format_duration(worst)
         )
     })
 }
@@ -197,15 +201,16 @@ mod tests {
 
     #[test]
     fn switches_are_late_by_their_median_or_by_their_worst_frames() {
+        // Two frames of a thousand are late.
         let of = |typical: Nanos, rare: Nanos| {
             let mut late = LogLinear::default();
-            (0..1000).for_each(|frame| late.push(if frame % 50 == 0 { rare } else { typical }));
+            (0..1000).for_each(|frame| late.push(if frame % 500 == 0 { rare } else { typical }));
             let late = lateness(&late).unwrap();
             (late.frames, too_late(late))
         };
         assert_eq!(lateness(&LogLinear::default()), None);
         assert_eq!(of(40_000, 900_000), (1000, None));
         assert!(of(60_000, 60_000).1.unwrap().contains("up to 60.0 µs"));
-        assert!(of(2_000, 3_000_000).1.unwrap().contains("99 % up to 3"));
+        assert!(of(2_000, 38_000_000).1.unwrap().contains("one of them 3"));
     }
 }

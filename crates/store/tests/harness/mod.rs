@@ -305,6 +305,7 @@ fn facts(trial: u32) -> ProbeFacts {
             frames: 4,
             p50_ns: 5_000,
             p99_ns: 60_000,
+            max_ns: Some(3_000_000),
         }),
         trace_hash: (trial == 1).then_some(0xfeed),
         simulated: None,
