@@ -153,9 +153,19 @@ impl Standing {
 impl Drop for Standing {
     fn drop(&mut self) {
         self.namespaces.clear();
+        let mut failed = None;
         for step in self.structure.undo(&self.id) {
-            // One that was never made cannot be removed.
-            let _ = step.carry_out();
+            failed = step.carry_out().err().or(failed);
+        }
+        // One that was never made cannot be removed.
+        let is_left = namespace::names().is_ok_and(|names| {
+            let mut ids = names.iter().filter_map(|name| split(name));
+            ids.any(|(id, _)| id == self.id)
+        });
+        if let Some(error) = failed.filter(|_| is_left) {
+            eprintln!(
+                "delaylab: {error}. When this process has ended, `delaylab testbed clean` removes what is left"
+            );
         }
     }
 }

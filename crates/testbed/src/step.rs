@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// What to do. A namespace is meant by its full name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ const IP: Tool = Tool {
     command: "ip",
     package: "iproute2",
 };
-const TC: Tool = Tool {
+pub(crate) const TC: Tool = Tool {
     command: "tc",
     package: "iproute2",
 };
@@ -75,11 +75,11 @@ const NFT: Tool = Tool {
     package: "nftables",
 };
 
-/// The commands that these steps need and that are not in the search path, each once.
+/// The commands that these steps need and that are not here, each once.
 pub fn missing<'a>(steps: impl IntoIterator<Item = &'a Step>) -> Vec<StepError> {
     let needed: BTreeSet<Tool> = steps.into_iter().flat_map(Step::tools).copied().collect();
-    let missing = needed.into_iter().filter(|tool| !tool.is_in_path());
-    missing.map(|tool| MissingTool(tool).into()).collect()
+    let missing = needed.into_iter().filter_map(|tool| tool.find().err());
+    missing.map(StepError::from).collect()
 }
 
 impl Step {
@@ -110,8 +110,8 @@ impl Step {
             Step::IpIn(inside, words) => self.run(IP, &split(&["-n", inside], words)),
             Step::Tc(inside, words) => self.run(TC, &split(&["-n", inside], words)),
             Step::Nft(inside, rules) => {
-                let words = ["netns", "exec", inside, "nft", rules];
-                self.run(IP, &words)
+                let nft = NFT.find()?.display().to_string();
+                self.run(IP, &["netns", "exec", inside, &nft, rules])
             }
             Step::Sysctl(inside, key, value) => {
                 let path = format!("/proc/sys/{}", key.replace('.', "/"));
@@ -132,15 +132,8 @@ impl Step {
     }
 
     fn run(&self, tool: Tool, words: &[&str]) -> Result<String, StepError> {
-        let ran = run(tool.command, words).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => MissingTool(tool).into(),
-            _ => self.failed(error),
-        });
-        match ran? {
-            Ok(printed) => Ok(printed),
-            Err(said) if said.contains("exec of \"nft\" failed") => Err(MissingTool(NFT).into()),
-            Err(said) => Err(self.failed(said)),
-        }
+        let ran = run(tool.command()?, words).map_err(|error| self.failed(error));
+        ran?.map_err(|said| self.failed(said))
     }
 
     /// On a thread of its own: this one stays where it is.
@@ -167,11 +160,10 @@ fn split<'a>(first: &[&'a str], words: &'a str) -> Vec<&'a str> {
 }
 
 /// What a command printed, or what it said when it failed.
-fn run(command: &str, words: &[&str]) -> io::Result<Result<String, String>> {
+fn run(mut command: Command, words: &[&str]) -> io::Result<Result<String, String>> {
     let (mut printed, mut errors) = (process::file_in_memory()?, process::file_in_memory()?);
-    let status = Command::new(command)
+    let status = command
         .args(words)
-        .stdin(Stdio::null())
         .stdout(printed.try_clone()?)
         .stderr(errors.try_clone()?)
         .status()?;

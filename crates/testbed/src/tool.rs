@@ -1,7 +1,9 @@
 //! A command that a testbed needs, and where it is had.
 
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// Where Debian has programs for root, which may be missing from a user's search path.
 const FOR_ROOT: [&str; 2] = ["/usr/sbin", "/sbin"];
@@ -21,22 +23,27 @@ pub struct Tool {
 pub struct MissingTool(pub Tool);
 
 impl Tool {
-    /// Is it where this process would run it from?
-    pub fn is_in_path(self) -> bool {
-        self.is_in(&std::env::var_os("PATH").unwrap_or_default())
-    }
-
-    fn is_in(self, path: &OsStr) -> bool {
-        std::env::split_paths(path).any(|folder| folder.join(self.command).is_file())
-    }
-
     /// Its file: in the search path, or among the programs for root.
     ///
     /// # Errors
     /// It is not here.
     pub fn find(self) -> Result<PathBuf, MissingTool> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain(FOR_ROOT.map(PathBuf::from));
+        self.find_in(&std::env::var_os("PATH").unwrap_or_default())
+    }
+
+    /// To run it. It reads nothing, and what stops this program from the terminal does not stop it: it ends by itself, and
+    /// what it builds or removes is whole then.
+    ///
+    /// # Errors
+    /// It is not here.
+    pub fn command(self) -> Result<Command, MissingTool> {
+        let mut command = Command::new(self.find()?);
+        command.process_group(0).stdin(Stdio::null());
+        Ok(command)
+    }
+
+    fn find_in(self, path: &OsStr) -> Result<PathBuf, MissingTool> {
+        let folders = std::env::split_paths(path).chain(FOR_ROOT.map(PathBuf::from));
         let mut files = folders.map(|folder| folder.join(self.command));
         files.find(|file| file.is_file()).ok_or(MissingTool(self))
     }
@@ -44,22 +51,36 @@ impl Tool {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+
+    /// Ctrl-C is for the whole group of the terminal: `ip` would end in the middle of its work.
+    #[test]
+    fn a_command_has_a_group_of_its_own() {
+        let shell = Tool {
+            command: "sh",
+            package: "dash",
+        };
+        let says = "read pid name state parent group rest < /proc/self/stat; echo $((group - pid))";
+        let ran = shell.command().unwrap().args(["-c", says]).output();
+        assert_eq!(ran.unwrap().stdout, b"0\n");
+    }
 
     #[test]
     fn a_command_is_looked_for_where_it_would_be_run_from() {
         let nowhere = std::env::temp_dir().join("no-such-folder");
-        let ip = Tool {
-            command: "ip",
-            package: "iproute2",
+        let tool = Tool {
+            command: "no-such-command",
+            package: "none",
         };
-        assert!(!ip.is_in(nowhere.as_os_str()));
+        assert!(tool.find_in(nowhere.as_os_str()).is_err());
         let folder = std::env::temp_dir().join(format!("tool-{}", std::process::id()));
-        let made =
-            std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(folder.join("ip"), ""));
+        let made = std::fs::create_dir_all(&folder)
+            .and_then(|()| std::fs::write(folder.join(tool.command), ""));
         let both = std::env::join_paths([&nowhere, &folder]).unwrap_or_default();
-        let found = ip.is_in(&both);
+        let found = tool.find_in(&both);
         let _ = std::fs::remove_dir_all(&folder);
-        assert!(made.is_ok() && found);
+        assert_eq!(found, Ok(folder.join(tool.command)));
+        assert!(made.is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! The world `sim`: the same bytes on any number of threads, after a kill too, and what is refused.
 
-use crate::harness::process::{Process, Ran, delaylab, inside, ran};
+use crate::harness::process::{Process, inside, ran};
 use crate::harness::scratch::Scratch;
 use nix::sys::signal::Signal;
 use std::fs;
@@ -203,19 +203,6 @@ fn copies_of_a_simulation_count_once() {
     let (one, said) = interval(1);
     assert!(!said);
     assert_eq!(interval(4), (one, true));
-}
-
-#[test]
-fn a_check_says_what_a_testbed_needs_and_this_host_lacks() {
-    let words = "check class-jitter --world testbed --quick";
-    let check = |path: &str| Ran::to_end(delaylab(None).args(words.split(' ')).env("PATH", path));
-    let without = check("/nowhere");
-    assert_eq!(without.code, 0, "{}", without.stderr);
-    for (command, package) in [("ip", "iproute2"), ("nft", "nftables")] {
-        let lack =
-            format!("it cannot run here: `{command}` is missing: install the package {package}");
-        assert!(without.stdout.contains(&lack), "{}", without.stdout);
-    }
 }
 
 /// What a short run measured says whether a longer one would decide its findings.

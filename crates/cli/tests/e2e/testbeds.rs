@@ -157,23 +157,62 @@ fn servers_answer_in_a_testbed() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// delaylab where these programs are not.
+fn without(programs: &[&str], words: &str) -> Command {
+    let files = programs
+        .iter()
+        .flat_map(|name| ["/usr/sbin", "/usr/bin"].map(|at| format!("{at}/{name}")));
+    let files: Vec<_> = files.collect();
+    let hide = format!(
+        "for file in {}; do [ ! -e $file ] || mount --bind /dev/null $file || exit 99; done; exec \"$@\"",
+        files.join(" ")
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &hide, "sh", DELAYLAB]);
+    command.args(words.split(' '));
+    command
+}
+
+fn hid(run: &Ran) -> Result<(), String> {
+    match run.code {
+        99 => Err(format!(
+            "no mounts in a namespace of their own: {}",
+            run.stderr.trim()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// What a user's search path does not have may be where programs for root are.
+#[test]
+fn a_check_says_what_a_testbed_needs_and_this_host_lacks() {
+    or_skip!(root());
+    const CHECK: &str = "check class-jitter --world testbed --quick";
+    let user = Ran::to_end(
+        delaylab(None)
+            .args(CHECK.split(' '))
+            .env("PATH", "/nowhere"),
+    );
+    assert!(!user.stdout.contains("is missing"), "{}", user.stdout);
+    let run = Ran::to_end(&mut without(&["ip", "nft"], CHECK));
+    or_skip!(hid(&run));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    for (command, package) in [("ip", "iproute2"), ("nft", "nftables")] {
+        let lack =
+            format!("it cannot run here: `{command}` is missing: install the package {package}");
+        assert!(run.stdout.contains(&lack), "{}", run.stdout);
+    }
+}
+
 /// As `check` says it, and not at the first trial, when there is a folder of a run already.
 #[test]
 fn a_server_without_its_program_is_refused_before_there_is_a_run() {
     or_skip!(root());
     let scratch = Scratch::new();
     scratch.file("bed.toml", SERVERS);
-    let hide = "for file in /usr/sbin/nginx /usr/bin/nginx; do [ ! -e $file ] || mount --bind /dev/null $file || exit 99; done; exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args(["--mount", "sh", "-c", hide, "sh", DELAYLAB]);
-    command.args("run bed.toml -q --no-report".split(' '));
+    let mut command = without(&["nginx"], "run bed.toml -q --no-report");
     let run = Ran::to_end(command.current_dir(scratch.path("")));
-    if run.code == 99 {
-        skip!(
-            "no mounts in a namespace of their own: {}",
-            run.stderr.trim()
-        );
-    }
+    or_skip!(hid(&run));
     assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
     let missing = "server `web`: `nginx` is missing: install the package nginx-light";
     assert!(run.stderr.contains(missing), "{}", run.stderr);

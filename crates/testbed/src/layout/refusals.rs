@@ -2,6 +2,7 @@
 
 use super::{is_routed, kernel_discipline};
 use crate::layout::switched::MOST_HOSTS;
+use crate::step::TC;
 use delaylab_kernel::namespace;
 use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
 use delaylab_model::quantity::{Duration, Share};
@@ -14,7 +15,8 @@ use delaylab_topology::pointless::{of_a_late_load, of_a_useless_switch};
 use delaylab_topology::queues::{in_section, switch_section, switch_settings};
 use delaylab_topology::time::in_time;
 use delaylab_topology::{self as topology, Built};
-use std::process::{Command, Stdio};
+use std::io;
+use std::process::Stdio;
 use std::sync::OnceLock;
 
 /// Namespaces and links of one testbed: more would keep this machine busy with building.
@@ -424,9 +426,8 @@ fn try_queue(name: &'static str) -> bool {
     let words = format!("qdisc add dev lo root {name} {parameters}");
     let asked = std::thread::spawn(move || {
         namespace::enter_new()?;
-        Command::new("tc")
-            .args(words.split_whitespace())
-            .stdin(Stdio::null())
+        let mut tc = TC.command().map_err(io::Error::other)?;
+        tc.args(words.split_whitespace())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
