@@ -133,6 +133,15 @@ impl Network {
         NodeId::try_from(at).ok()
     }
 
+    /// The settings of the switch that this queue is of, by its name as in `s1→s2`; `None` where it is a host's.
+    pub fn switch_of(&self, queue: &str) -> Option<&Switch> {
+        let (node, _) = queue.split_once('→')?;
+        match &self.nodes[self.named(node)? as usize].kind {
+            Kind::Switch(section) => Some(section),
+            Kind::Host(_) => None,
+        }
+    }
+
     /// Is it a host?
     pub fn is_host(&self, node: NodeId) -> bool {
         matches!(self.nodes[node as usize].kind, Kind::Host(_))
@@ -175,6 +184,7 @@ impl Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use delaylab_model::quantity::Size;
 
     #[test]
     fn a_link_is_two_ports_that_know_each_other() {
@@ -212,5 +222,22 @@ mod tests {
         }
         let without = [a, b, c, d, e].map(|node| network.is_without_loops(node));
         assert_eq!(without, [false, false, false, true, true]);
+    }
+
+    #[test]
+    fn a_queue_has_the_settings_of_its_own_switch() {
+        let mut network = Network::default();
+        for (name, burst) in [("s1", None), ("s2", Some(Size(7)))] {
+            let section = Switch {
+                burst,
+                ..Switch::default()
+            };
+            network.node(name, Kind::Switch(Box::new(section)));
+        }
+        network.node("b1", Kind::Host(HostCosts::default()));
+        let burst = |queue| Some(network.switch_of(queue)?.burst);
+        assert_eq!(burst("s1→s2"), Some(None));
+        assert_eq!(burst("s2→b1 trunk2"), Some(Some(Size(7))));
+        assert_eq!([burst("b1→s2"), burst("s3→s1"), burst("s1")], [None; 3]);
     }
 }

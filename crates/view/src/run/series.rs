@@ -8,11 +8,12 @@ use super::{TrialData, limits};
 use crate::words::either;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::path::Switch;
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 use delaylab_model::series::{COUNTS, SeriesPoint};
 use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
+use delaylab_topology::build;
+use delaylab_topology::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -202,13 +203,17 @@ impl<'a> Everything<'a> {
             }),
             read: BTreeMap::new(),
         };
+        let mut networks = BTreeMap::new();
         let mut shown = Vec::new();
         for ((series, combination, of), total) in &totals {
             let here = of_combination(&totals, &chosen, series, *combination);
             if let Some(here) = here.filter(|here| here.of == *of) {
                 let (trial, stretches) = drawn.stretches(*combination, series, of);
                 let factors = combinations.get(*combination).copied().unwrap_or(&[]);
-                let switch = self.switch(factors).filter(|_| **series == *QUEUE);
+                let network = networks.entry(*combination);
+                let network = network.or_insert_with(|| self.network(factors)).as_ref();
+                let network = network.filter(|_| **series == *QUEUE);
+                let switch = network.and_then(|network| network.switch_of(of));
                 shown.push(SeriesShown {
                     series: series.to_string(),
                     of: of.to_string(),
@@ -227,14 +232,15 @@ impl<'a> Everything<'a> {
         shown
     }
 
-    /// The switch of the trials with these levels. By levels: a later version may plan more trials, and number them otherwise.
-    fn switch(&self, factors: &[Factor]) -> Option<&'a Switch> {
+    /// What the trials with these levels are carried out in. By levels: a later version may plan more trials, and number them
+    /// otherwise.
+    fn network(&self, factors: &[Factor]) -> Option<Network> {
         let planned = self
             .resolved?
             .planned
             .iter()
             .find(|p| p.factors == factors)?;
-        planned.trial.path.switch.as_ref()
+        build(&planned.trial).ok().map(|built| built.network)
     }
 }
 
