@@ -7,7 +7,7 @@
 use delaylab_model::PICOS_PER_NANO;
 use delaylab_model::trial::Trial;
 use delaylab_topology::framing::{framing_of, in_cells, wire};
-use delaylab_topology::network::{PortId, other_end};
+use delaylab_topology::network::{Kind, PortId, other_end};
 use delaylab_topology::{Built, Routes, build};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,15 +16,17 @@ const EQUAL_WAYS: u64 = 16;
 
 /// One link of a way.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Link {
+pub struct Link {
     /// Its name, the same both ways: `s1–s2`.
-    pub(super) name: String,
+    pub name: String,
     /// Its rate, bit/s.
-    pub(super) rate: u64,
+    pub rate: u64,
+    /// How long every packet is in the switch that sends by it, waiting and sending apart, ns; 0 of a host.
+    pub latency_ns: f64,
     /// How long it takes to send the packet, ns.
-    pub(super) sending_ns: f64,
+    pub sending_ns: f64,
     /// How long the packet then travels, ns.
-    pub(super) propagation_ns: f64,
+    pub propagation_ns: f64,
 }
 
 /// The cells of a packet of this size behind the first wait so long for their slots, ns, where the trial paces them.
@@ -46,6 +48,12 @@ pub(super) struct Ways {
     pub(super) first_port: Option<String>,
     /// The ports whose queues packets of each load go through, by the load's name.
     pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// The links that packets of this probe and of this size pass on their way there; none where the path cannot be built.
+pub fn links_there(trial: &Trial, probe: u16, ip_size: u32) -> Vec<Link> {
+    let [there, _] = ways(trial, probe, ip_size).links;
+    there
 }
 
 /// Of packets of this probe and of this size, and of the loads. Empty where the path cannot be built.
@@ -108,9 +116,14 @@ fn lines(
         } else {
             wire.units
         };
+        let latency = match &built.network.nodes[port.from as usize].kind {
+            Kind::Switch(section) => section.latency.map_or(0, |latency| latency.0),
+            Kind::Host(_) => 0,
+        };
         Link {
             name: built.network.port_name(as_named(id)).replace('→', "–"),
             rate: port.rate,
+            latency_ns: latency as f64,
             sending_ns: ns(units, port.rate),
             propagation_ns: port.propagation as f64 / PICOS_PER_NANO as f64,
         }
@@ -121,4 +134,50 @@ fn lines(
         line.sending_ns = ns(wire.units, line.rate);
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::method::Method;
+    use delaylab_model::path::{Line, Path, Switch, Topology};
+    use delaylab_model::probe::{HostCondition, Probe};
+    use delaylab_model::quantity::{Duration, Rate};
+
+    /// Frames of 1518 bytes take 1.2304 ms on the trunk, and 12.304 µs on the other links.
+    #[test]
+    fn a_line_and_a_switch_have_what_differs_of_them() {
+        let trunk = Line {
+            rate: Some(Rate(10_000_000)),
+            propagation: Some(Duration(1_000_000)),
+        };
+        let switch = Switch {
+            latency: Some(Duration(5_000)),
+            ..Switch::default()
+        };
+        let trial = Trial {
+            id: 0,
+            target: None,
+            probes: vec![Probe::new("frames", Method::Udp)],
+            loads: Vec::new(),
+            path: Path {
+                topology: Some(Topology::Chain),
+                hops: Some(2),
+                rate: Some(Rate(1_000_000_000)),
+                line: [("trunk1".to_owned(), trunk)].into(),
+                switch: Some(switch),
+                ..Path::default()
+            },
+            host: HostCondition::Normal,
+            seed: 1,
+        };
+        let links = links_there(&trial, 0, 1500);
+        let of = |what: fn(&Link) -> f64| links.iter().map(what).collect::<Vec<_>>();
+        assert_eq!(
+            of(|link| link.sending_ns),
+            [12_304.0, 1_230_400.0, 12_304.0]
+        );
+        assert_eq!(of(|link| link.propagation_ns), [0.0, 1_000_000.0, 0.0]);
+        assert_eq!(of(|link| link.latency_ns), [0.0, 5_000.0, 5_000.0]);
+    }
 }

@@ -30,7 +30,7 @@ pub mod changes;
 mod combination;
 pub mod effects;
 mod gather;
-mod line;
+pub mod line;
 pub mod losses;
 pub mod rhythm;
 pub mod roles;

@@ -1,15 +1,17 @@
 //! What the delay of frames is made of (seed 001): forwarding in the devices, propagation on the links,
 //! and transceiving at both ends, which is what is left: with virtual ports, this host's own way.
 
+use delaylab_explain::causes::line::{Link, links_there};
 use delaylab_lab::experiment::Resolved;
-use delaylab_model::frames::FRAME_OVERHEAD;
 use delaylab_model::hop::Hop;
-use delaylab_model::path::Path;
 use delaylab_model::plan::levels_in_words;
-use delaylab_model::probe::Probe;
-use delaylab_model::quantity::Duration;
+use delaylab_model::trial::Trial;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
+use std::collections::HashSet;
+
+/// What a frame has beside its IP packet: addresses, type and check sequence.
+const HEADERS: u32 = 18;
 
 /// Means of one probe under one combination of levels, in nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,9 +61,7 @@ pub fn splits(run: &Run, resolved: &Resolved) -> Vec<Split> {
         let hops = run.hops(Some(trial.id));
         let rows = run.trials().iter().filter(|row| row.trial == trial.id);
         for row in rows {
-            let probe = trial.probes.get(usize::from(row.probe));
-            let split = probe.and_then(|probe| split(&trial.path, probe, row, &hops));
-            let Some(split) = split else {
+            let Some(split) = split(trial, row, &hops) else {
                 continue;
             };
             let same =
@@ -75,28 +75,64 @@ pub fn splits(run: &Run, resolved: &Resolved) -> Vec<Split> {
     splits
 }
 
-fn split(path: &Path, probe: &Probe, row: &TrialRow, hops: &[Hop]) -> Option<Split> {
-    let frames = probe.frames?;
+fn split(trial: &Trial, row: &TrialRow, hops: &[Hop]) -> Option<Split> {
+    let frames = trial.probes.get(usize::from(row.probe))?.frames?;
     let counts = |hop: &&Hop| hop.probe == row.probe && row.counts(hop.seq);
-    let own: Vec<&Hop> = hops.iter().filter(counts).collect();
-    // Links before the first device are not counted alike in all worlds.
-    let nearest = own.iter().map(|hop| hop.hop).min()?;
-    let through = own.iter().filter(|hop| hop.hop == nearest).count() as f64;
-    let devices = (own.len() as f64 / through).round().max(1.0);
-    let waited = own.iter().map(|hop| (hop.t_dequeue - hop.t_enqueue) as f64);
-    let waited = waited.sum::<f64>() / through;
-    let time = |time: Option<Duration>| time.map_or(0.0, |Duration(ns)| ns as f64);
-    let bits = (u64::from(frames.size) + FRAME_OVERHEAD) as f64 * 8.0;
-    let line = |rate: Option<u64>| rate.map(|rate| bits * 1e9 / rate as f64);
-    let last = line(path.rate_at(probe.to.as_deref()))?;
-    let between = line(path.rate.map(|rate| rate.0)).unwrap_or(last);
-    let latency = time(path.switch.as_ref().and_then(|switch| switch.latency));
+    let waited = waited(&hops.iter().filter(counts).collect::<Vec<_>>())?;
+    let links = links_there(trial, row.probe, frames.size.saturating_sub(HEADERS));
+    // Its own line is what an end of it takes.
+    let (_, behind_devices) = links.split_first()?;
+    let in_device = |link: &Link| link.latency_ns + link.sending_ns;
     Some(Split {
         label: levels_in_words(&row.factors, None),
         probe: row.probe_name.clone(),
         delay: row.figure("round_trip_mean_ns")?,
-        forwarding: waited + last + (devices - 1.0) * between + devices * latency,
-        propagation: (devices + 1.0) * time(path.propagation),
+        forwarding: waited + behind_devices.iter().map(in_device).sum::<f64>(),
+        propagation: links.iter().map(|link| link.propagation_ns).sum(),
         trials: 1.0,
     })
+}
+
+/// The mean of what frames waited in all queues on their way; of those that came to the last of them, because the delay is of
+/// frames that arrived.
+fn waited(hops: &[&Hop]) -> Option<f64> {
+    let last = hops.iter().map(|hop| hop.hop).max()?;
+    let at_the_last = hops.iter().filter(|hop| hop.hop == last);
+    let arrived: HashSet<u64> = at_the_last.map(|hop| hop.seq).collect();
+    let of_them = hops.iter().filter(|hop| arrived.contains(&hop.seq));
+    let waited = of_them.map(|hop| (hop.t_dequeue - hop.t_enqueue) as f64);
+    Some(waited.sum::<f64>() / arrived.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::Nanos;
+    use delaylab_model::hop::Direction;
+
+    /// Three of four frames are dropped at the second device.
+    #[test]
+    fn frames_that_were_lost_on_the_way_do_not_count() {
+        let hop = |(seq, hop, waited): (u64, u16, Nanos)| Hop {
+            trial: 0,
+            probe: 0,
+            seq,
+            direction: Direction::Forward,
+            hop,
+            port: "s1→s2".into(),
+            t_enqueue: 1_000,
+            t_dequeue: 1_000 + waited,
+            backlog: 0,
+        };
+        let hops = [
+            (0, 1, 900),
+            (1, 1, 20),
+            (1, 2, 300),
+            (2, 1, 900),
+            (3, 1, 900),
+        ]
+        .map(hop);
+        assert_eq!(waited(&hops.iter().collect::<Vec<_>>()), Some(320.0));
+        assert_eq!(waited(&[]), None);
+    }
 }
