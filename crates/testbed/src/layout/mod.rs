@@ -146,20 +146,28 @@ pub struct Layout {
     pub loads: Vec<Vec<[usize; 2]>>,
 }
 
-/// The series that a testbed keeps of this trial, or may keep; none where it is refused.
+/// The series that a testbed keeps of this trial; none where it is refused. Of a host's own line, of a cable between a host and
+/// a router, and of how busy a queue of the kernel is nothing is seen.
 pub fn kept_series(trial: &Trial) -> Vec<KeptSeries> {
-    let Ok(built) = refusals::build(trial) else {
+    let Ok(layout) = lay_out(trial) else {
         return Vec::new();
     };
-    let ports = 0..built.network.ports.len() as PortId;
-    let names = ports.map(|port| Arc::from(built.network.port_name(port)));
-    let of_ports = names.flat_map(|of: Arc<str>| {
+    let of_devices = layout
+        .devices
+        .iter()
+        .flat_map(|device| &device.settings.ports);
+    let of_devices = of_devices.flat_map(|port| {
         ["backlog", "utilisation"].map(|series| KeptSeries {
             series,
-            of: of.clone(),
+            of: port.name.clone(),
         })
     });
-    of_ports.chain(trial.series_of_hosts()).collect()
+    let of_the_kernel = layout.kernel_ports.iter().map(|port| KeptSeries {
+        series: "backlog",
+        of: port.name.clone(),
+    });
+    let of_queues = of_devices.chain(of_the_kernel);
+    of_queues.chain(trial.series_of_hosts()).collect()
 }
 
 /// Lays a trial's path out.

@@ -147,6 +147,26 @@ fn what_has_no_effect_is_refused() {
     );
 }
 
+/// As the findings of an experiment are checked before it runs.
+#[test]
+fn series_are_foretold_of_the_queues_that_are_seen() {
+    let kept = |topology, discipline| {
+        let trial = trial(topology, &["be"], |trial| {
+            trial.path.switch.get_or_insert_default().discipline = Some(discipline);
+        });
+        let kept = kept_series(&trial).into_iter();
+        let kept = kept.map(|kept| format!("{} of {}", kept.series, kept.of));
+        kept.collect::<BTreeSet<_>>()
+    };
+    let soft = kept(Topology::TwoHosts, Discipline::Fifo);
+    assert!(soft.contains("backlog of s1→b1") && soft.contains("utilisation of s1→b1"));
+    assert!(!soft.contains("backlog of a1→s1"), "{soft:?}");
+    let kernel = kept(Topology::TwoHosts, Discipline::KernelTbf);
+    assert!(kernel.contains("backlog of s1→b1") && !kernel.contains("utilisation of s1→b1"));
+    let routed = kept(Topology::TwoPaths, Discipline::Fifo);
+    assert!(routed.contains("backlog of s1→s2 congested") && !routed.contains("backlog of s2→b1"));
+}
+
 #[test]
 fn every_interface_has_a_name_and_an_address_of_its_own() {
     for topology in [
