@@ -25,10 +25,15 @@ const STALL_NS: u64 = 130_000;
 /// What a packet may take in the kernel's memory, which is not what it has on the line: fq_codel drops by that too.
 const LARGEST_IN_MEMORY: u64 = 4096;
 
+/// A frame with the largest IP packet, as the kernel's queues count it.
+pub fn largest_frame(mtu: u32) -> u64 {
+    u64::from(mtu) + 14
+}
+
 /// The smallest bucket that does not lose rate: a frame, and what collects while the host stalls.
 pub fn least_burst(rate: u64, mtu: u32) -> u64 {
     let collected = u128::from(rate) * u128::from(STALL_NS) / 8_000_000_000;
-    u64::from(mtu) + 14 + collected as u64
+    largest_frame(mtu) + collected as u64
 }
 
 /// Why such a queue drops packets. The kernel counts those that find no room together with those that it is to lose.
@@ -54,7 +59,7 @@ pub fn commands(
     rate: u64,
     mtu: u32,
 ) -> Result<Vec<String>, Refusal> {
-    let frame = u64::from(mtu) + 14;
+    let frame = largest_frame(mtu);
     let limit = limit(section, frame)?;
     // netem and fq_codel count packets.
     let packets = (limit / frame).clamp(1, u32::MAX.into());

@@ -1,5 +1,6 @@
 //! What cannot be built, by the name of its field.
 
+use super::kernel_queue::largest_frame;
 use super::{is_routed, kernel_discipline};
 use crate::layout::switched::MOST_HOSTS;
 use crate::step::TC;
@@ -371,6 +372,16 @@ fn of_a_kernel_queue(
             "path.switch.burst",
             "netem has no bucket that could leave at once: use kernel-tbf",
         );
+    }
+    let frame = largest_frame(built.mtu);
+    // htb lets the bucket go below zero.
+    let is_exact = discipline != Discipline::KernelHtb;
+    if let Some(burst) = section.burst.filter(|burst| is_exact && burst.0 < frame) {
+        let why = format!(
+            "{} B have no room for a frame of {frame} B, which tbf then drops: raise it, or set a smaller `path.mtu`",
+            burst.0
+        );
+        return refuse("path.switch.burst", why);
     }
     let latency = section.latency.is_some_and(|Duration(latency)| latency > 0);
     let impair = section.impair.unwrap_or_default();

@@ -450,6 +450,24 @@ fn bridges_of_the_kernel_form_no_loop() {
     assert_eq!(refused(&trial), ["path.switch.discipline"]);
 }
 
+/// tbf drops what is larger than its bucket.
+#[test]
+fn a_bucket_of_the_kernel_has_room_for_a_frame() {
+    let refused = |discipline, burst| {
+        let trial = trial(Topology::TwoHosts, &["be"], |trial| {
+            trial.path.switch = Some(Switch {
+                discipline: Some(discipline),
+                burst: Some(Size(burst)),
+                ..Switch::default()
+            });
+        });
+        refused(&trial)
+    };
+    assert_eq!(refused(Discipline::KernelTbf, 1513), ["path.switch.burst"]);
+    assert!(refused(Discipline::KernelTbf, 1514).is_empty());
+    assert!(refused(Discipline::KernelHtb, 1000).is_empty());
+}
+
 #[test]
 fn queues_of_the_kernel_are_made_anew() {
     let trial = trial(Topology::TwoHosts, &["be"], |trial| {
