@@ -80,7 +80,7 @@ fn shown(entry: &Entry) -> String {
     words.join(" ").to_lowercase()
 }
 
-/// `2 true, 1 undecided`; words where it has no findings.
+/// `2 true, 1 undecided`; words where it has none. What is not judged yet, or cannot be read, is not known.
 fn verdicts(entry: &Entry) -> String {
     let counts = &entry.overview.verdicts;
     let words = Verdict::ALL.into_iter().filter_map(|verdict| {
@@ -88,8 +88,9 @@ fn verdicts(entry: &Entry) -> String {
         Some(format!("{count} {verdict}"))
     });
     match words.collect::<Vec<_>>().join(", ") {
-        none if none.is_empty() => "no findings".to_owned(),
-        words => words,
+        words if !words.is_empty() => words,
+        _ if is_unusual(entry) => UNKNOWN.to_owned(),
+        _ => "no findings".to_owned(),
     }
 }
 
@@ -99,6 +100,11 @@ fn state(entry: &Entry) -> String {
         (None, State::Complete) => "complete".to_owned(),
         (None, State::Partial) => "in progress, or interrupted".to_owned(),
     }
+}
+
+/// Is it not complete, or not whole?
+fn is_unusual(entry: &Entry) -> bool {
+    entry.damage.is_some() || entry.state != State::Complete
 }
 
 fn lost(entry: &Entry) -> String {
@@ -114,8 +120,6 @@ fn run_row(entry: &Entry) -> Markup {
     let folder = &entry.folder;
     let came = &entry.overview;
     let state = state(entry);
-    // Where there is no room for its column.
-    let unusual = entry.damage.is_some() || entry.state != State::Complete;
     let world = entry.world.as_deref().unwrap_or(UNKNOWN);
     let started = entry.started_utc.as_deref().map(date_and_time);
     html! {
@@ -124,7 +128,8 @@ fn run_row(entry: &Entry) -> Markup {
             td {
                 @if let Some(title) = &came.title { (title) br; }
                 a href={ "/run/" (encode(folder)) } { (folder) }
-                @if unusual { span class="narrow" { br; (state) } }
+                // Where there is no room for its column.
+                @if is_unusual(entry) { span class="narrow" { br; (state) } }
             }
             td class="spare" { (came.target.as_deref().unwrap_or(world)) }
             td { (verdicts(entry)) }
@@ -181,12 +186,29 @@ mod tests {
             "54",
             "1234",
             "14:51:56",
-            "no findings",
+            UNKNOWN,
             "LIVE",
         ] {
             assert!(found(search), "{search}");
         }
         assert!(found(&format_duration(1_500_000)));
         assert!(!found("complete") && !found("54.1"));
+    }
+
+    #[test]
+    fn a_run_has_no_findings_once_it_is_complete() {
+        let says = |state, damage: Option<&str>| {
+            verdicts(&Entry {
+                state,
+                damage: damage.map(str::to_owned),
+                ..entry()
+            })
+        };
+        assert_eq!(says(State::Complete, None), "no findings");
+        assert_eq!(says(State::Partial, None), UNKNOWN);
+        assert_eq!(
+            says(State::Complete, Some("findings.json is cut off")),
+            UNKNOWN
+        );
     }
 }
