@@ -31,8 +31,8 @@ pub(super) fn live(served: &Served) -> Markup {
                 p class="status counts" {}
                 div class="plot" {}
                 p {
-                    "Round trips of the trial under way, its last minute: smallest, mean and largest of each tenth of a \
-                     second. What follows is of the trials that were complete when this page was opened."
+                    "Round trips of the trial under way, of its first probe: smallest, mean and largest of each tenth of a \
+                     second of the last minute. What follows is of the trials that were complete when this page was opened."
                 }
             }
         }

@@ -4,6 +4,7 @@ use super::timeline::{Cells, Grid};
 use super::{Peer, Shared};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_store::index::Entry;
@@ -81,28 +82,29 @@ pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response 
     let state = (Tail::new(folder), Trials::new());
     stream(peer, state, move |_, (mut tail, mut trials)| {
         let push = |event: TailEvent<'_>| match event {
-            TailEvent::Began(trial) => drop(trials.remove(&trial)),
+            TailEvent::Began(trial) => trials.retain(|(of, _), _| *of != trial),
             TailEvent::Record(record) => {
-                let new = || Under::new(record.t_intended);
-                trials.entry(record.trial).or_insert_with(new).push(record);
+                let under = trials.entry((record.trial, record.probe));
+                under.or_insert_with(|| Under::new(record)).push(record);
             }
         };
         let Ok(running) = tail.read(push) else {
             let told = event("finished", &finished);
             return ((tail, trials), Some(told), Then::Ends);
         };
-        trials.retain(|trial, _| running.contains(trial));
+        trials.retain(|(trial, _), _| running.contains(trial));
         let data = told(&mut trials, &running, tail.is_idle());
         let told = event("progress", &data.to_string());
         ((tail, trials), Some(told), Then::GoesOn)
     })
 }
 
-/// Those under way.
-type Trials = BTreeMap<u32, Under>;
+/// Those under way, by trial and probe: round trips of two probes have no mean.
+type Trials = BTreeMap<(u32, u16), Under>;
 
-/// A trial under way.
+/// A probe of a trial under way.
 struct Under {
+    method: Method,
     /// When its first packet was due.
     start: Nanos,
     packets: u64,
@@ -111,9 +113,10 @@ struct Under {
 }
 
 impl Under {
-    fn new(start: Nanos) -> Self {
+    fn new(first: &Record) -> Self {
         Self {
-            start,
+            method: first.method,
+            start: first.t_intended,
             packets: 0,
             grid: Grid::new(0, CELL),
         }
@@ -125,15 +128,34 @@ impl Under {
     }
 }
 
+fn of_trial(trials: &Trials, trial: u32) -> impl Iterator<Item = (u16, &Under)> {
+    let probes = trials.range((trial, 0)..=(trial, u16::MAX));
+    probes.map(|(&(_, probe), under)| (probe, under))
+}
+
+/// `trial 3: 200 packets of probe 0 (icmp), 10 packets of probe 1 (http)`.
+fn packets(trials: &Trials, trial: u32) -> String {
+    let several = of_trial(trials, trial).nth(1).is_some();
+    let counts = of_trial(trials, trial).map(|(probe, under)| {
+        let packets = plural(under.packets, "packet");
+        match several {
+            true => format!("{packets} of probe {probe} ({})", under.method),
+            false => packets,
+        }
+    });
+    let counts: Vec<_> = counts.collect();
+    let counts = match counts.is_empty() {
+        true => plural(0, "packet"),
+        false => counts.join(", "),
+    };
+    format!("trial {trial}: {counts}")
+}
+
 /// `is_idle`: no process writes the run any more.
 fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Value {
     for trial in trials.values_mut() {
         trial.grid.keep_last(SHOWN);
     }
-    let packets = |trial: &u32| {
-        let packets = trials.get(trial).map_or(0, |under| under.packets);
-        format!("trial {trial}: {}", plural(packets, "packet"))
-    };
     let names: Vec<_> = running.iter().map(u32::to_string).collect();
     let says = match names.as_slice() {
         [] if is_idle => {
@@ -148,9 +170,15 @@ fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Valu
         [one] => format!("Trial {one} is under way."),
         all => format!("Trials {} are under way.", all.join(", ")),
     };
-    let counts: Vec<_> = running.iter().map(packets).collect();
-    // Of several at once the last: they are not drawn over each other.
-    let shown = running.last().and_then(|trial| trials.get(trial));
+    let counts: Vec<_> = running
+        .iter()
+        .map(|trial| packets(trials, *trial))
+        .collect();
+    // Of several at once the last, and its first probe: they are not drawn over each other.
+    let shown = running
+        .last()
+        .and_then(|trial| of_trial(trials, *trial).next());
+    let shown = shown.map(|(_, under)| under);
     let cells = shown.map_or_else(Cells::default, |under| under.grid.cells());
     json!({ "says": says, "counts": counts.join(", "), "cells": cells })
 }
@@ -158,18 +186,41 @@ fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Valu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use delaylab_model::method::Method;
 
-    /// A trial of packets that were sent so far apart.
-    fn under_way(packets: u64, every: Nanos) -> Trials {
-        let mut under = Under::new(0);
-        for seq in 0..packets {
+    /// Packets of a probe that were sent so far apart, each with this round trip.
+    fn probe(probe: u16, packets: u64, every: Nanos, round_trip: Nanos) -> Under {
+        let record = |seq| {
             let due = seq as Nanos * every;
-            let mut record = Record::due(2, 0, seq, Method::Udp, due);
-            record.t_send = Some(due);
-            under.push(&record);
-        }
-        Trials::from([(2, under)])
+            let mut record = Record::due(2, probe, seq, Method::Udp, due);
+            (record.t_send, record.t_recv) = (Some(due), Some(due + round_trip));
+            record
+        };
+        let mut under = Under::new(&record(0));
+        (0..packets).for_each(|seq| under.push(&record(seq)));
+        under
+    }
+
+    /// A trial of one.
+    fn under_way(packets: u64, every: Nanos) -> Trials {
+        Trials::from([((2, 0), probe(0, packets, every, 1_000))])
+    }
+
+    #[test]
+    fn the_round_trips_of_two_probes_are_not_mixed() {
+        let mut trials = under_way(3, CELL);
+        let alone = told(&mut trials, &[2], false);
+        assert_eq!(alone["counts"], "trial 2: 3 packets");
+        trials.insert((2, 1), probe(1, 5, CELL, 200 * MILLISECOND));
+        let both = told(&mut trials, &[2], false);
+        assert_eq!(both["cells"], alone["cells"]);
+        assert_eq!(
+            both["counts"],
+            "trial 2: 3 packets of probe 0 (udp), 5 packets of probe 1 (udp)"
+        );
+        assert_eq!(
+            told(&mut trials, &[3], false)["counts"],
+            "trial 3: 0 packets"
+        );
     }
 
     #[test]
