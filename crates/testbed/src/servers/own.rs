@@ -51,22 +51,62 @@ pub struct Own {
 #[derive(Debug)]
 struct Shared {
     think: Duration,
-    free: Mutex<u32>,
-    freed: Condvar,
+    line: Mutex<Line>,
+    moved: Condvar,
     stop: AtomicBool,
     /// Connections that are there, to be ended with the rest.
     open: Mutex<HashMap<u64, TcpStream>>,
 }
 
+/// Who works and who waits, in the order in which they came: what comes while a thread is being woken does not go before it.
+#[derive(Debug)]
+struct Line {
+    workers: u64,
+    came: u64,
+    done: u64,
+}
+
+impl Line {
+    const fn of(workers: u32) -> Self {
+        Self {
+            workers: workers as u64,
+            came: 0,
+            done: 0,
+        }
+    }
+
+    /// The number of a request that comes.
+    const fn join(&mut self) -> u64 {
+        self.came += 1;
+        self.came - 1
+    }
+
+    /// Is it its turn?
+    const fn is_next(&self, number: u64) -> bool {
+        number < self.done + self.workers
+    }
+}
+
 impl Shared {
-    /// Works on one request, once a worker is free.
+    fn new(think: Duration, workers: u32) -> Self {
+        Self {
+            think,
+            line: Mutex::new(Line::of(workers)),
+            moved: Condvar::new(),
+            stop: AtomicBool::new(false),
+            open: Mutex::default(),
+        }
+    }
+
+    /// Works on one request, once a worker is free and all that came before have one.
     fn work(&self) {
-        let lock = || self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_while(lock(), |free| *free == 0);
-        *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
+        let lock = || self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut line = lock();
+        let number = line.join();
+        drop(self.moved.wait_while(line, |line| !line.is_next(number)));
         think(self.think);
-        *lock() += 1;
-        self.freed.notify_one();
+        lock().done += 1;
+        self.moved.notify_all();
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<u64, TcpStream>> {
@@ -134,13 +174,9 @@ impl Own {
             }
         };
         let (web, names, datagrams) = open(placed, enter, bound).map_err(io("have its ports"))?;
-        let shared = Arc::new(Shared {
-            think: Duration::from_nanos(server.think.map_or(0, |think| think.0.unsigned_abs())),
-            free: Mutex::new(server.workers()),
-            freed: Condvar::new(),
-            stop: AtomicBool::new(false),
-            open: Mutex::default(),
-        });
+        let think = server.think.map_or(0, |think| think.0.unsigned_abs());
+        let shared = Shared::new(Duration::from_nanos(think), server.workers());
+        let shared = Arc::new(shared);
         let mut own = Self {
             shared: shared.clone(),
             listeners: Vec::new(),
@@ -344,17 +380,23 @@ mod tests {
     use delaylab_model::request::Question;
     use std::net::UdpSocket;
 
+    #[test]
+    fn a_request_that_comes_while_a_worker_gets_free_waits_behind_those_before_it() {
+        let mut line = Line::of(2);
+        let requests = [line.join(), line.join(), line.join()];
+        assert_eq!(requests.map(|it| line.is_next(it)), [true, true, false]);
+        line.done += 1;
+        let late = line.join();
+        assert!(line.is_next(requests[2]) && !line.is_next(late));
+        line.done += 1;
+        assert!(line.is_next(late));
+    }
+
     /// What waits for the server's thread is the server's time, by UDP as by TCP.
     #[test]
     fn a_question_that_waits_to_be_read_is_with_the_server() {
         const WAITS: Duration = Duration::from_millis(100);
-        let shared = Arc::new(Shared {
-            think: Duration::ZERO,
-            free: Mutex::new(1),
-            freed: Condvar::new(),
-            stop: AtomicBool::new(false),
-            open: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::new(Duration::ZERO, 1));
         let home = Ipv4Addr::LOCALHOST;
         let socket = Arc::new(datagram_socket(home, 0).unwrap());
         // The kernel begins to stamp a moment later.
