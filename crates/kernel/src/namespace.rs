@@ -86,10 +86,34 @@ pub fn become_root_of_own() -> Result<(), OwnRootError> {
         .map_err(step("have a /run of its own"))
 }
 
+/// Is this process root of a user namespace with one user? Then nobody can become another user in it.
+pub fn has_one_user() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    is_of_one_user(&map)
+}
+
+/// Lines of `user_namespaces(7)`: the first user inside, the first outside, and how many.
+fn is_of_one_user(map: &str) -> bool {
+    map.split_whitespace().skip(2).step_by(3).eq(["1"])
+}
+
 /// Why this process could not become root of a user namespace.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {source}")]
 pub struct OwnRootError {
     what: &'static str,
     source: io::Error,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_says_how_many_users_there_are() {
+        assert!(is_of_one_user("         0      65534          1\n"));
+        assert!(!is_of_one_user("         0          0 4294967295\n"));
+        assert!(!is_of_one_user("0 1000 1\n1 100000 65536\n"));
+        assert!(!is_of_one_user(""));
+    }
 }

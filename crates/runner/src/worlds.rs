@@ -131,6 +131,7 @@ pub fn lacks(resolved: &Resolved) -> Vec<String> {
         .collect();
     let commands = delaylab_testbed::step::missing(&steps).into_iter();
     let commands = commands.map(|error| error.to_string());
+    let privilege = rootless::become_root_if_needed().err();
     let trials = resolved.planned.iter().map(|planned| &planned.trial);
     let servers = trials.flat_map(|trial| &trial.path.server);
     let mut programs: Vec<_> = delaylab_testbed::servers::missing(servers)
@@ -139,7 +140,6 @@ pub fn lacks(resolved: &Resolved) -> Vec<String> {
         .collect();
     programs.sort();
     programs.dedup();
-    let privilege = rootless::become_root_if_needed().err();
     commands
         .chain(programs)
         .chain(privilege.map(|error| error.to_string()))

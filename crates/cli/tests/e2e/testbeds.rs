@@ -117,6 +117,27 @@ think = "10ms"
 workers = 4
 "#;
 
+const WEB: &str = r#"
+name = "web"
+world = "testbed"
+
+[[probe]]
+name = "nginx"
+method = "http"
+url = "http://web/2KiB"
+pacing = { wait = "10ms" }
+count = 5
+
+[path]
+topology = "two-hosts"
+rate = "100Mbit/s"
+
+[[path.server]]
+name = "web"
+at = "b1"
+software = "nginx"
+"#;
+
 /// Real servers in namespaces: what each is asked it answers, what it thinks is its own, and none is left behind.
 #[test]
 fn servers_answer_in_a_testbed() {
@@ -883,23 +904,24 @@ mod alone {
         let scratch = Scratch::new();
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         std::fs::set_permissions(scratch.path(""), open).unwrap();
-        let mut command = Command::new("setpriv");
-        let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
-        command.args(nobody).args(["unshare", "--user", "true"]);
-        if Ran::to_end(&mut command).code != 0 {
+        let setpriv = || {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+            command
+        };
+        let as_nobody = |words: &str| {
+            let mut command = setpriv();
+            command
+                .arg(DELAYLAB)
+                .args(words.split(' '))
+                .current_dir(scratch.path(""));
+            command
+        };
+        if Ran::to_end(setpriv().args(["unshare", "--user", "true"])).code != 0 {
             skip!("this kernel lets no user make namespaces");
         }
         scratch.file("bed.toml", QUEUES);
-        let mut command = Command::new("setpriv");
-        let program = delaylab(None);
-        let ended = Ran::to_end(
-            command
-                .args(nobody)
-                .arg(program.get_program())
-                .args(["run", "bed.toml", "--json", "--no-report", "-o"])
-                .arg(scratch.path("runs"))
-                .current_dir(scratch.path("")),
-        );
+        let ended = Ran::to_end(&mut as_nobody("run bed.toml --json --no-report -o runs"));
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
         assert!(ended.stdout.contains("\"received\":40"), "{}", ended.stdout);
         assert!(
@@ -907,5 +929,26 @@ mod alone {
                 .iter()
                 .all(|name| !ended.stdout.contains(name.as_str()))
         );
+        // There is no other user: Apache does not run, and nginx as root.
+        scratch.file("servers.toml", SERVERS);
+        let refused = Ran::to_end(&mut as_nobody("run servers.toml -q --no-report"));
+        let why = "server `other`: apache2 works as another user";
+        let not_installed = "server `other`: `apache2` is missing";
+        let says = |what| refused.stderr.contains(what);
+        assert!(
+            refused.code == 3 && (says(why) || says(not_installed)),
+            "{}",
+            refused.stderr
+        );
+        if Ran::to_end(Command::new("which").arg("nginx")).code == 0 {
+            scratch.file("web.toml", WEB);
+            let ended = Ran::to_end(&mut as_nobody("run web.toml --json --no-report -o runs"));
+            assert!(
+                ended.stdout.contains("\"received\":5"),
+                "{}{}",
+                ended.stdout,
+                ended.stderr
+            );
+        }
     }
 }

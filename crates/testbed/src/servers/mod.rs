@@ -25,6 +25,7 @@ pub mod wanted;
 
 use crate::build::Standing;
 use crate::tool::MissingTool;
+use delaylab_kernel::namespace;
 use delaylab_model::path::{HostServer, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Request, Trust};
@@ -51,8 +52,18 @@ pub enum ServerError {
         /// Which, and where it is had.
         missing: MissingTool,
     },
-    /// It ended before it listened.
-    #[error("server `{name}`: {command} ended before it listened: {said}")]
+    /// It becomes another user, and there is none.
+    #[error(
+        "server `{name}`: {command} works as another user, which a testbed without root does not have: run it as root, or use nginx"
+    )]
+    NoUser {
+        /// The server.
+        name: String,
+        /// The program.
+        command: &'static str,
+    },
+    /// It ended before it could be asked.
+    #[error("server `{name}`: {command} ended before it could be asked: {said}")]
     Ended {
         /// The server.
         name: String,
@@ -114,11 +125,18 @@ const fn kind(software: Software) -> Option<Kind> {
     })
 }
 
-/// The programs that these servers need and that are not here.
+/// The programs that these servers need and that are not here, or cannot run as the user that this process is.
 pub fn missing<'a>(servers: impl IntoIterator<Item = &'a HostServer>) -> Vec<ServerError> {
     let needed = servers.into_iter().filter_map(|server| {
-        let missing = kind(server.software)?.tool.find().err()?;
-        Some(ServerError::missing(&server.name, missing))
+        let tool = kind(server.software)?.tool;
+        if let Err(missing) = tool.find() {
+            return Some(ServerError::missing(&server.name, missing));
+        }
+        let has_no_user = server.software == Software::Apache && namespace::has_one_user();
+        has_no_user.then(|| ServerError::NoUser {
+            name: server.name.clone(),
+            command: tool.command,
+        })
     });
     needed.collect()
 }

@@ -3,6 +3,7 @@
 use super::pages;
 use super::program::{Kind, Program, Setting};
 use crate::tool::Tool;
+use delaylab_kernel::namespace;
 use delaylab_model::path::server::page_size;
 use std::fmt::Write;
 
@@ -43,8 +44,14 @@ fn program(setting: &Setting<'_>) -> Program {
 
 fn configuration(setting: &Setting<'_>) -> String {
     let address = setting.placed.address;
+    // Its workers become another user, and root of its own namespace knows none.
+    let user = match namespace::has_one_user() {
+        true => "user root;",
+        false => "",
+    };
     let mut text = format!(
         "daemon off;
+{user}
 worker_processes {};
 pid {};
 error_log stderr warn;

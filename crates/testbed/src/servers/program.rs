@@ -199,13 +199,7 @@ impl Job {
         for &port in self.ports {
             let there = SocketAddr::new(self.at, port);
             while TcpStream::connect_timeout(&there, PATIENCE).is_err() {
-                if let Ok(Some(_)) = child.try_wait() {
-                    return Err(ServerError::Ended {
-                        name: self.name.clone(),
-                        command: self.tool.command,
-                        said: last_words(&self.said),
-                    });
-                }
+                self.is_there(child)?;
                 if Instant::now() > until {
                     return Err(ServerError::Silent {
                         name: self.name.clone(),
@@ -216,7 +210,19 @@ impl Job {
                 std::thread::sleep(GLANCE);
             }
         }
-        Ok(())
+        // Some listen before they find out that they cannot work.
+        self.is_there(child)
+    }
+
+    fn is_there(&self, child: &mut Child) -> Result<(), ServerError> {
+        match child.try_wait() {
+            Ok(Some(_)) => Err(ServerError::Ended {
+                name: self.name.clone(),
+                command: self.tool.command,
+                said: last_words(&self.said),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
