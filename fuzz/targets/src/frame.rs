@@ -17,6 +17,7 @@ pub fn check(data: &[u8]) {
         method,
         from: ENDS[0].into(),
         to: ENDS[1].into(),
+        port: (method != Method::Icmp).then_some(8862),
         code_point: 0,
     };
     let methods = [Method::Icmp, Method::Udp, Method::Tcp];
