@@ -29,7 +29,8 @@ def carry_out(toml: str, trials: list[int], version: str, place: Place) -> Any:
         folder = place.folder
         scratch = new_folder("share", folder) if folder else tempfile.mkdtemp(prefix="share-")
         left = place.leave(_delaylab.carry_out_share(toml, set(trials), scratch, 1))
-        stays = folder is not None
+        # Unless it was removed meanwhile, with all that is in it, and made again by what was written.
+        stays = folder is not None and place.folder == folder
         return left
     except DelaylabError as error:
         raise type(error)(f"worker {host}: {error}") from None

@@ -19,7 +19,7 @@ from .experiment import Experiment, chosen
 from .runs import Run, recorded
 
 _MOST_TRIALS = 200
-# A share has as many at least, but for where that is more than this part of what a worker has to do.
+# A share has this many trials at least, or this part of what a worker has to do where that is fewer.
 _FEW_TRIALS = 16
 _FEWEST_PART = 32
 # Where none is there yet, and nothing says how many will come: for fewer, shares are small.
@@ -192,8 +192,8 @@ def sweep(
 
     `cluster` is a `distributed.Client`, the module `ray`, or an executor of `concurrent.futures` whose processes have the
     package. Each worker carries out shares of the trials, `trials_per_share` at a time (chosen, if it is left out: the last ones
-    are small). What it recorded it sends through the cluster, unless it is on the machine of this process. With `shared` it leaves
-    it there for this process to take: a folder that every machine sees under this name, or a URL of an object store that fsspec
+    are small). What it recorded it sends through the cluster, unless it runs as the same user on the machine of this process and
+    sees its folder. With `shared` it leaves it there for this process to take: a folder that every machine sees under this name, or a URL of an object store that fsspec
     knows, such as `s3://bucket/sweeps`. With `design.stop` rounds follow each other as their results ask for.
 
     A share that failed is repeated `retries` times. So is one whose worker was lost, on Ray; Dask repeats that one as often as
@@ -238,7 +238,8 @@ def _swept(
 ) -> tuple[Path, list[str]]:
     try:
         with _kept.said([run.folder]):
-            with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output) as scratch:
+            # Workers that are not waited for may be writing there.
+            with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output, ignore_cleanup_errors=True) as scratch:
                 _every_round(run, toml, engine, Path(scratch), left_at, trials_per_share, progress)
             return run.finish()
     finally:
@@ -258,7 +259,8 @@ def _every_round(
     while trials := run.next_round():
         of = done + len(trials)
         parts = _parts(trials, _workers(engine), trials_per_share)
-        shares = [(toml, part, _delaylab.version(), left_at.beside(scratch)) for part in parts]
+        at = left_at.beside(scratch)
+        shares = [(toml, part, _delaylab.version(), at) for part in parts]
         # Closed at once, whatever is raised here: what is under way is cancelled.
         with contextlib.closing(_coming(engine, shares)) as results:
             for left in results:

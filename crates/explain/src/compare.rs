@@ -103,8 +103,9 @@ pub fn compare(
         &brief
     };
     let each = pairs.iter();
-    let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked, pairs.len()));
+    let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
     let mut pairs: Vec<_> = each.collect();
+    figures::find_silent(&mut pairs);
     let looks = looks::looks(&pairs, asked.headline);
     for pair in &mut pairs {
         pair.verdict = decide::decide(pair, asked.headline, looks);

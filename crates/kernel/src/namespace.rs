@@ -86,7 +86,7 @@ pub fn become_root_of_own() -> Result<(), OwnRootError> {
         .map_err(step("have a /run of its own"))
 }
 
-/// Is this process root of a user namespace with one user? Then nobody can become another user in it.
+/// Is this process root of a user namespace with one user? No process can become another user there.
 pub fn has_one_user() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     is_of_one_user(&map)

@@ -24,12 +24,28 @@ pub fn longest(packets: Vec<(Nanos, bool)>) -> Option<Outage> {
     Rows::new(packets).longest_outage()
 }
 
-/// Packets of the longest row behind which one was answered, and the outage in which the stream ended, of such packets.
-pub fn at_the_end(packets: Vec<(Nanos, bool)>) -> (usize, Option<Outage>) {
-    let rows = Rows::new(packets);
-    let over = rows.longest.map_or(0, |row| row.packets);
-    let outage = rows.longest_outage();
-    (over, outage.filter(|outage| outage.to.is_none()))
+/// The rows of packets that were not answered with which a stream begins and ends, and the longest between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BothEnds {
+    /// Packets of that with which it begins.
+    pub first: usize,
+    /// Packets of the longest between two that were answered.
+    pub between: usize,
+    /// The outage in which it ended.
+    pub outage: Option<Outage>,
+}
+
+/// Those of such packets.
+pub fn at_both_ends(mut packets: Vec<(Nanos, bool)>) -> BothEnds {
+    packets.sort_by_key(|packet| packet.0);
+    let first = packets.iter().take_while(|(_, answered)| !answered).count();
+    let between = Rows::new(packets[first..].to_vec()).longest;
+    let outage = Rows::new(packets).longest_outage();
+    BothEnds {
+        first,
+        between: between.map_or(0, |row| row.packets),
+        outage: outage.filter(|outage| outage.to.is_none()),
+    }
 }
 
 /// Rows of packets that were not answered, of packets in the order in which they were due.
@@ -138,7 +154,7 @@ fn rows_by_chance(packets: usize, lost: usize, row: usize) -> f64 {
 }
 
 /// How likely it is that these `few` of the packets are among the `lost` ones, over all orders:
-/// C(n − few, m) / C(n, m), where m of n were answered.
+/// C(n − few, m) / C(n, m), where m of n were answered. `few` are at most as many as were lost.
 pub fn all_lost_by_chance(packets: usize, lost: usize, few: usize) -> f64 {
     let answered = packets - lost;
     // Ways to lose this many of them, but for a factor that both have.

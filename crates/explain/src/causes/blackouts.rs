@@ -6,7 +6,8 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::levels_in_words;
-use delaylab_model::trial::Dropped;
+use delaylab_model::quantity::Share;
+use delaylab_model::trial::{Dropped, Trial};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural, were};
 use delaylab_stats::summary::refusals::{self, Refusals};
@@ -170,7 +171,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
             )
         });
     }
-    (dropped(run, rows, &met))
+    (dropped(run, rows, &met, loses_all(resolved, rows)))
         .or_else(|| waited(&met, timeout))
         .or_else(|| starved(&met))
         .or_else(|| which_way(rows))
@@ -192,10 +193,21 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
 
 fn timeout(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<Nanos> {
     let row = rows.first()?;
+    let probe = planned(resolved, row)?.probes.get(usize::from(row.probe))?;
+    Some(probe.timeout)
+}
+
+/// Does the experiment ask its switches to lose every packet?
+fn loses_all(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> bool {
+    let trial = rows.first().and_then(|row| planned(resolved, row));
+    let impair = trial.and_then(|trial| trial.path.switch.as_ref()?.impair);
+    impair.is_some_and(|impair| impair.loss == Share::WHOLE)
+}
+
+fn planned<'a>(resolved: Option<&'a Resolved>, row: &TrialRow) -> Option<&'a Trial> {
     let mut planned = resolved?.planned.iter();
     let planned = planned.find(|planned| planned.trial.id == row.trial)?;
-    let probe = planned.trial.probes.get(usize::from(row.probe))?;
-    Some(probe.timeout)
+    Some(&planned.trial)
 }
 
 /// What is wrong with replies: why requests failed, or that bytes differ.
@@ -354,14 +366,19 @@ fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> 
     (!why.is_empty()).then_some((count, what, why))
 }
 
-/// Where packets of the trials were dropped, and how full that queue was.
-fn dropped(run: &Run, rows: &[&TrialRow], met: &Met) -> Option<String> {
+/// Where packets of the trials were dropped, and how full that queue was. Loss that was asked for is the reason only where all
+/// packets are lost so.
+fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: bool) -> Option<String> {
     let of_trials = rows_of_trials(run.trials().iter(), rows);
-    let all: Vec<Dropped<'_>> = combination::dropped(of_trials).collect();
+    let all = combination::dropped(of_trials).filter(|it| it.is_asked() == loses_all);
+    let all: Vec<Dropped<'_>> = all.collect();
     // A queue that the packets never left, rather than one that they passed.
     let passed =
         |dropped: &&Dropped<'_>| met.ports.iter().any(|(port, ..)| **port == *dropped.port);
     let found = all.iter().find(|it| !passed(it)).or(all.first())?;
+    if loses_all {
+        return Some(found.reason());
+    }
     let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
     let (mut held, mut long, mut most) = (0.0, 0.0, 0.0_f64);
     for trial in trials {

@@ -3,7 +3,7 @@
 use super::asked::{ComparisonRequest, SEED, SERVER};
 use super::carried::{self, Carried};
 use super::decide::told;
-use super::outage::Outages;
+use super::outage::{Outages, no_chance};
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
@@ -107,15 +107,27 @@ pub enum Silent {
 }
 
 impl Silent {
-    /// In one of so many pairs.
-    fn new([a, b]: &[Outages; 2], pairs: usize) -> Option<Self> {
-        let is_silent =
-            |own: &Outages, other: &Outages| own.ends.is_silent_beside(other.ends, pairs);
-        match (is_silent(a, b), is_silent(b, a)) {
-            (true, _) => Some(Silent::A),
-            (_, true) => Some(Silent::B),
-            _ => None,
-        }
+    /// The side of which nothing was answered, and how likely that is by chance.
+    fn by_chance([a, b]: &[Outages; 2]) -> Option<(Self, f64)> {
+        let chance = |own: &Outages, other: &Outages| own.ends.silent_by_chance(other.ends);
+        let of_a = chance(a, b).map(|chance| (Silent::A, chance));
+        of_a.or_else(|| chance(b, a).map(|chance| (Silent::B, chance)))
+    }
+}
+
+/// Says of each pair which side is never answered, where that is no chance.
+pub(super) fn find_silent(pairs: &mut [PairFigures]) {
+    let found = pairs.iter().map(|pair| Silent::by_chance(&pair.outages));
+    let found: Vec<Option<(Silent, f64)>> = found.collect();
+    let rare = no_chance(
+        found
+            .iter()
+            .map(|found| found.map_or(1.0, |(_, chance)| chance)),
+    );
+    for (pair, found) in pairs.iter_mut().zip(found) {
+        pair.silent = found
+            .filter(|(_, chance)| *chance <= rare)
+            .map(|(side, _)| side);
     }
 }
 
@@ -160,12 +172,11 @@ impl PairFigures {
     }
 }
 
-/// All but the verdict, which allows for the other pairs, of which there are so many.
+/// All but what allows for the other pairs: the verdict, and whether a side is silent.
 pub(super) fn compare_pair(
     pair: &Pair,
     data: [&dyn Data; 2],
     asked: &ComparisonRequest,
-    pairs: usize,
 ) -> PairFigures {
     let facts = pair.facts(data);
     let shared = RecordFacts::shared(facts.clone());
@@ -180,7 +191,7 @@ pub(super) fn compare_pair(
     let mut found = PairFigures {
         counts: summaries.map(|summary| summary.counts),
         loss: loss(&sides),
-        silent: Silent::new(&outages, pairs),
+        silent: None,
         outages,
         joins_reflector: facts
             .iter()

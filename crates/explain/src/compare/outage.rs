@@ -19,6 +19,8 @@ const TIMES: u64 = 4;
 const MANY: usize = 10;
 /// Of fewer packets it is no news that none was answered.
 const FEW: u64 = 3;
+/// As many silent trials are no ends of long rows.
+const SEVERAL: usize = 3;
 
 /// How packets that had their turn, and were waited for, ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,12 +66,13 @@ impl Ends {
         self.answered == 0 && self.all() >= FEW
     }
 
-    /// Was none of them answered where others were, and is that no chance in any of `looks` such cases?
-    pub(super) fn is_silent_beside(self, others: Self, looks: usize) -> bool {
+    /// How likely it is by chance that none of these was answered, where others were; `None` of a few, and where that is not so.
+    pub(super) fn silent_by_chance(self, others: Self) -> Option<f64> {
         let both = self.and(others);
         let lost = both.all() - both.answered;
         let [all, lost, own] = [both.all(), lost, self.all()].map(|count| count as usize);
-        self.answered == 0 && looks as f64 * outage::all_lost_by_chance(all, lost, own) < RARE
+        let is_silent = self.is_silent() && others.answered > 0;
+        is_silent.then(|| outage::all_lost_by_chance(all, lost, own))
     }
 
     /// Are all that were not answered lost?
@@ -118,10 +121,23 @@ impl Ends {
     }
 }
 
+/// Up to which probability cases are no chance: with R of m cases said to be none, each is one of m/R (Benjamini and Hochberg
+/// 1995). Below 0 where all may be chance.
+pub(super) fn no_chance(chances: impl IntoIterator<Item = f64>) -> f64 {
+    let mut chances: Vec<f64> = chances.into_iter().collect();
+    chances.sort_by(f64::total_cmp);
+    let all = chances.len() as f64;
+    let mut ranked = (1..).zip(&chances).collect::<Vec<(u32, _)>>().into_iter();
+    let last = ranked.rfind(|(rank, chance)| **chance * all / f64::from(*rank) < RARE);
+    last.map_or(-1.0, |(_, chance)| *chance)
+}
+
 /// One stream of packets in one trial.
 struct Trial {
     ends: Ends,
-    /// Packets of the longest row of losses behind which one was answered.
+    /// Packets before the first that was answered; 0 where none was.
+    first: u64,
+    /// Packets of the longest row of losses between two that were answered.
     over: u64,
     /// In which it ended, where it was answered before.
     outage: Option<Outage>,
@@ -141,13 +157,29 @@ impl Trial {
     }
 
     fn from_packets(ends: Ends, packets: Vec<(Nanos, bool)>) -> Self {
-        let (over, outage) = outage::at_the_end(packets);
+        let rows = outage::at_both_ends(packets);
+        let is_alive = ends.answered > 0;
         Self {
             ends,
-            over: over as u64,
-            outage: outage.filter(|_| ends.answered > 0),
+            first: if is_alive { rows.first as u64 } else { 0 },
+            over: rows.between as u64,
+            outage: rows.outage.filter(|_| is_alive),
         }
     }
+
+    /// Was nothing answered at its end?
+    fn ends_silent(&self) -> bool {
+        self.ends.answered == 0 || self.outage.is_some()
+    }
+}
+
+/// Packets of the longest row of losses behind which packets were answered. A row with which a trial begins goes on with the
+/// outage in which the trial before it ended.
+fn longest_over(trials: &[Trial]) -> u64 {
+    let before = std::iter::once(false).chain(trials.iter().map(Trial::ends_silent));
+    let each = trials.iter().zip(before);
+    let each = each.map(|(trial, is_same)| trial.over.max(if is_same { 0 } else { trial.first }));
+    each.max().unwrap_or(0)
 }
 
 /// The outages of some trials.
@@ -178,7 +210,7 @@ impl Outages {
     }
 
     fn of_trials(both: &[Vec<Trial>; 2]) -> [Self; 2] {
-        let over = both.iter().flatten().map(|trial| trial.over).max();
+        let over = both.iter().map(|side| longest_over(side)).max();
         let least = TIMES * over.unwrap_or(0);
         both.each_ref().map(|side| Self::of_at_least(least, side))
     }
@@ -188,10 +220,14 @@ impl Outages {
         let answered = trials.iter().filter(|trial| trial.ends.answered > 0);
         let alive = answered.fold(Ends::default(), |sum, trial| sum.and(trial.ends));
         // A side that is never answered at all is said to be that.
-        let is_dead = |trial: &&Trial| {
-            trial.ends.all() >= least && trial.ends.is_silent_beside(alive, trials.len())
+        let is_silent = |trial: &&Trial| {
+            let chance = trial.ends.silent_by_chance(alive);
+            chance.is_some_and(|chance| trials.len() as f64 * chance < RARE)
         };
-        let dead: Vec<&Trial> = trials.iter().filter(is_dead).collect();
+        let mut dead: Vec<&Trial> = trials.iter().filter(is_silent).collect();
+        if dead.len() < SEVERAL {
+            dead.retain(|trial| trial.ends.all() >= least);
+        }
         let ended = trials.iter().filter_map(|trial| trial.outage);
         let ended: Vec<Outage> = ended.filter(|it| it.packets as u64 >= least).collect();
         let in_dead: u64 = dead.iter().map(|trial| trial.ends.all()).sum();
@@ -292,6 +328,7 @@ pub(super) fn change(both: &[Outages; 2], lost: [f64; 2], told: Option<&str>) ->
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_stats::random::SplitMix;
 
@@ -331,6 +368,42 @@ mod tests {
         assert_eq!(of(|n| n % 50 >= 20, plain()), None);
         // Be it in another trial.
         assert_eq!(of(died, trial(400, |n| (20..82).contains(n))), None);
+    }
+
+    #[test]
+    fn where_many_are_silent_none_is_hidden_by_how_many_there_are() {
+        // Five of five lost beside five answered.
+        let five = Ends {
+            lost: 5,
+            ..Ends::default()
+        };
+        let answered = Ends {
+            answered: 5,
+            ..Ends::default()
+        };
+        let chance = five.silent_by_chance(answered).unwrap();
+        assert!(no_chance([chance; 3]) >= chance);
+        assert!(no_chance([chance, 1.0, 1.0]) < 0.0);
+        assert!(no_chance([]) < 0.0);
+        assert_eq!(answered.silent_by_chance(five), None);
+    }
+
+    #[test]
+    fn an_outage_may_last_for_several_trials() {
+        let plain = || (0..10).map(|_| trial(400, |_| false)).collect();
+        let mut out: Vec<Trial> = plain();
+        out[3] = trial(400, |n| *n >= 160);
+        let three_dead = || (0..3).map(|_| trial(400, |_| true));
+        out.splice(4..7, three_dead());
+        out[7] = trial(400, |n| *n < 160);
+        let both = Outages::of_trials(&[plain(), out]);
+        assert_eq!((both[1].dead, both[1].ended, worse(&both)), (3, 1, Some(1)));
+        // Several dead trials are no ends of rows that the other side has, too.
+        let mut interrupted: Vec<Trial> = plain();
+        interrupted[0] = trial(400, |n| (50..151).contains(n));
+        let mut dead: Vec<Trial> = plain();
+        dead.splice(4..7, three_dead());
+        assert_eq!(worse(&Outages::of_trials(&[interrupted, dead])), Some(1));
     }
 
     #[test]

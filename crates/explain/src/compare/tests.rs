@@ -1119,6 +1119,7 @@ fn a_side_of_few_packets_is_silent_by_chance() {
     for (a, b, is_silent) in [
         (losing(20, |seq| seq > 0), none(4), false),
         (losing(3, |_| false), none(3), false),
+        (losing(200, |_| false), none(1), false),
         (losing(20, |_| false), none(3), true),
         (losing(20, |seq| seq > 10), none(20), true),
     ] {

@@ -98,14 +98,20 @@ impl Shared {
         }
     }
 
-    /// Works on one request, once a worker is free and all that came before have one.
-    fn work(&self) {
-        let lock = || self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut line = lock();
-        let number = line.join();
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works on the request with this number, once a worker is free and all that came before have one.
+    fn work(&self, number: u64) {
+        let line = self.line();
         drop(self.moved.wait_while(line, |line| !line.is_next(number)));
         think(self.think);
-        lock().done += 1;
+        self.done();
+    }
+
+    fn done(&self) {
+        self.line().done += 1;
         self.moved.notify_all();
     }
 
@@ -299,7 +305,8 @@ fn answer_pages(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
     loop {
         while let Some(asked) = http::asked(&came).map_err(io::Error::other)? {
             came.drain(..asked.bytes);
-            shared.work();
+            let number = shared.line().join();
+            shared.work(number);
             let body = page_size(&asked.path);
             let mut reply = http::reply_head(body, asked.keeps, 0).into_bytes();
             if !asked.head_only {
@@ -326,7 +333,8 @@ fn answer_names(stream: &StreamSocket, shared: &Shared) -> io::Result<()> {
             let Some(question) = rest.get(..length) else {
                 break;
             };
-            shared.work();
+            let number = shared.line().join();
+            shared.work(number);
             let reply = dns::reply(question, ADDRESS, TTL, 0);
             came.drain(..dns::LENGTH + length);
             let mut reply = dns::framed(&reply.ok_or(io::ErrorKind::InvalidData)?);
@@ -361,14 +369,20 @@ fn answer_datagrams(socket: &Arc<DatagramSocket>, shared: &Arc<Shared>) {
         };
         let arrived = Arrived::of(&received.beside);
         let question = buffer[..received.length].to_vec();
-        let (socket, shared) = (socket.clone(), shared.clone());
-        let _ = thread(move || {
-            shared.work();
+        // In the order in which they came, whichever thread begins first.
+        let number = shared.line().join();
+        let (socket, of_thread) = (socket.clone(), shared.clone());
+        let begun = thread(move || {
+            of_thread.work(number);
             if let Some(mut reply) = dns::reply(&question, ADDRESS, TTL, 0) {
                 dns::set_took(&mut reply, arrived.since());
                 let _ = socket.send_to(&reply, from, SendOptions::default());
             }
         });
+        if begun.is_err() {
+            // Those behind it are not to wait for it.
+            shared.done();
+        }
     }
 }
 

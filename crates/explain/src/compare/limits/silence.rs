@@ -1,7 +1,7 @@
 //! What was answered in A and not in B: no statistic of what was answered shows it, because it is not among it.
 
 use crate::compare::both::Both;
-use crate::compare::outage::{Ends, Outages};
+use crate::compare::outage::{Ends, Outages, no_chance};
 use crate::compare::pairs::{Named, Pair, names};
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Selector, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
@@ -51,6 +51,8 @@ impl Silence {
 struct Combination<'a> {
     pair: &'a Pair,
     outages: [Outages; 2],
+    /// Was nothing of B answered, where other packets were, and is that no chance?
+    is_silent: bool,
 }
 
 impl<'a> Combination<'a> {
@@ -58,13 +60,16 @@ impl<'a> Combination<'a> {
     fn new(pair: &'a Pair, selected: &[usize], both: &Both<'_>) -> Option<Self> {
         let streams = pair.streams.each_ref().map(|all| {
             let chosen = all.iter().copied();
-            let chosen: Vec<usize> = chosen.filter(|at| selected.contains(at)).collect();
+            let chosen: Vec<usize> = chosen
+                .filter(|at| selected.binary_search(at).is_ok())
+                .collect();
             chosen
         });
         let is_any = streams.iter().any(|side| !side.is_empty());
         is_any.then(|| Self {
             pair,
             outages: Outages::of_both([both; 2], streams.each_ref().map(Vec::as_slice)),
+            is_silent: false,
         })
     }
 
@@ -86,14 +91,24 @@ impl<'a> Combinations<'a> {
         let streams = selection.streams(both.streams()).unwrap_or_default();
         let all = both.pairs.iter();
         let all = all.filter_map(|pair| Combination::new(pair, &streams, both));
-        Self {
+        let mut found = Self {
             all: all.collect(),
             is_own: matches!(limit.bound, Bound::Value(_)),
+        };
+        let chances = found
+            .all
+            .iter()
+            .map(|of| found.silent_by_chance(of).unwrap_or(1.0));
+        let chances: Vec<f64> = chances.collect();
+        let rare = no_chance(chances.iter().copied());
+        for (combination, chance) in found.all.iter_mut().zip(chances) {
+            combination.is_silent = chance <= rare;
         }
+        found
     }
 
-    /// Of B's own value its other combinations say what chance does, and not A.
-    fn is_silent(&self, combination: &Combination<'_>) -> bool {
+    /// How likely its silence is by chance. Of B's own value its other combinations say what chance does, and not A.
+    fn silent_by_chance(&self, combination: &Combination<'_>) -> Option<f64> {
         let [a, b] = combination.ends();
         let others = match self.is_own {
             true => {
@@ -104,16 +119,15 @@ impl<'a> Combinations<'a> {
             false => a,
         };
         match others.answered {
-            0 => self.is_own && b.is_silent(),
-            _ => b.is_silent_beside(others, self.all.len()),
+            0 => (self.is_own && b.is_silent()).then_some(0.0),
+            _ => b.silent_by_chance(others),
         }
     }
 
     /// `nothing of B was answered with wait 4ms`.
     fn silent(&self) -> Option<String> {
-        let silent = |combination: &Combination<'_>| self.is_silent(combination);
-        let place = self.place(silent)?;
-        let ends = self.all.iter().filter(|c| silent(c));
+        let place = self.place(|combination| combination.is_silent)?;
+        let ends = self.all.iter().filter(|c| c.is_silent);
         let ends = ends.fold(Ends::default(), |sum, c| sum.and(c.ends()[1]));
         let how = match ends.are_lost() {
             true => String::new(),
@@ -136,7 +150,7 @@ impl<'a> Combinations<'a> {
     /// Was nothing of B answered, and not all of that lost?
     fn are_nowhere_lost(&self) -> bool {
         let mut all = self.all.iter();
-        all.all(|c| self.is_silent(c) && !c.ends()[1].are_lost())
+        all.all(|c| c.is_silent && !c.ends()[1].are_lost())
     }
 
     /// ` with wait 4ms; wait 8ms`, of those of which this holds; empty where it holds of all, `None` where of none.
