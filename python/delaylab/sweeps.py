@@ -238,12 +238,26 @@ def _swept(
 ) -> tuple[Path, list[str]]:
     try:
         with _kept.said([run.folder]):
-            # Workers that are not waited for may be writing there.
-            with tempfile.TemporaryDirectory(prefix=".sweep-", dir=output, ignore_cleanup_errors=True) as scratch:
-                _every_round(run, toml, engine, Path(scratch), left_at, trials_per_share, progress)
+            with _scratch(output) as scratch:
+                _every_round(run, toml, engine, scratch, left_at, trials_per_share, progress)
             return run.finish()
     finally:
         run.close()
+
+
+@contextlib.contextmanager
+def _scratch(output: str) -> Generator[Path, None, None]:
+    """A folder for what is not part of the run yet. Workers that are not waited for find nothing by its name once it is removed."""
+    folder = tempfile.mkdtemp(prefix=".sweep-", dir=output)
+    try:
+        yield Path(folder)
+    finally:
+        gone = f"{folder}-gone"
+        try:
+            os.rename(folder, gone)
+        except OSError:
+            gone = folder
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def _every_round(
