@@ -193,8 +193,9 @@ def sweep(
     `cluster` is a `distributed.Client`, the module `ray`, or an executor of `concurrent.futures` whose processes have the
     package. Each worker carries out shares of the trials, `trials_per_share` at a time (chosen, if it is left out: the last ones
     are small). What it recorded it sends through the cluster, unless it runs as the same user on the machine of this process and
-    sees its folder. With `shared` it leaves it there for this process to take: a folder that every machine sees under this name, or a URL of an object store that fsspec
-    knows, such as `s3://bucket/sweeps`. With `design.stop` rounds follow each other as their results ask for.
+    sees its folder. With `shared` it leaves it there for this process to take: a folder that every machine sees under this name,
+    or a URL of an object store that fsspec knows, such as `s3://bucket/sweeps`. With `design.stop` rounds follow each other as
+    their results ask for.
 
     A share that failed is repeated `retries` times. So is one whose worker was lost, on Ray; Dask repeats that one as often as
     its setting `distributed.scheduler.allowed-failures` says (3 times); an executor of processes is broken as soon as one of

@@ -2,8 +2,9 @@
 
 use crate::kernel_queues::QueuesSeen;
 use crate::layout::Layout;
+use crate::soft_switch::device::Met;
 use crate::soft_switch::device::PortTraces;
-use crate::soft_switch::driver::{MOST_MET, SwitchObservations};
+use crate::soft_switch::driver::{MOST_MET, SwitchObservations, nanos};
 use crate::soft_switch::probes::widened;
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::method::Method;
@@ -12,7 +13,7 @@ use delaylab_model::rows::Rows;
 use delaylab_model::trial::{Dropped, SwitchLateness, Trial};
 use delaylab_model::units::format_duration;
 use delaylab_model::world::Sink;
-use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, PICOS_PER_NANO, Picos};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_stats::loglinear::LogLinear;
 use delaylab_topology::framing::in_cells;
 use std::collections::BTreeMap;
@@ -30,53 +31,7 @@ pub fn hand_over(
     layout: &Layout,
     sink: &mut dyn Sink,
 ) -> io::Result<Vec<String>> {
-    let nanos = |at: Picos| seen.epoch + (at / PICOS_PER_NANO) as Nanos;
-    let mut last: BTreeMap<(u16, bool), u64> = BTreeMap::new();
-    let mut hops: Vec<_> = seen
-        .met
-        .into_iter()
-        .filter_map(|met| {
-            let whose = met.whose;
-            let probe = trial.probes.get(usize::from(whose.probe))?;
-            let last = last.entry((whose.probe, whose.back)).or_insert(0);
-            let seq = widened(probe.method, whose.seq, *last);
-            *last = seq;
-            // What follows the last packet asks for the departures of replies.
-            if probe.method == Method::Stamp && probe.count.is_some_and(|count| seq >= count) {
-                return None;
-            }
-            let direction = if whose.back {
-                Direction::Return
-            } else {
-                Direction::Forward
-            };
-            Some(Hop {
-                trial: trial.id,
-                probe: whose.probe,
-                seq,
-                direction,
-                hop: 0,
-                port: met.port,
-                t_enqueue: nanos(met.enqueue),
-                t_dequeue: nanos(met.dequeue),
-                backlog: met.backlog,
-            })
-        })
-        .collect();
-    hops.sort_by_key(|hop| (hop.probe, hop.seq, hop.direction, hop.t_enqueue));
-    let mut number = 0;
-    let mut before = None;
-    for hop in &mut hops {
-        let packet = (hop.probe, hop.seq, hop.direction);
-        number = if before == Some(packet) {
-            number + 1
-        } else {
-            0
-        };
-        before = Some(packet);
-        hop.hop = number;
-    }
-    sink.rows(Rows::Hops(&hops))?;
+    sink.rows(Rows::Hops(&hops(seen.met, seen.epoch, trial)))?;
     let mut warnings = Vec::new();
     for (device, traces) in layout.devices.iter().zip(seen.devices) {
         let unit = if in_cells(device.settings.framing) {
@@ -84,7 +39,7 @@ pub fn hand_over(
         } else {
             Unit::Bytes
         };
-        let began = nanos(traces.began);
+        let began = nanos(seen.epoch, traces.began);
         for port in traces.ports {
             hand_over_port(port, unit, began, trial.id, sink)?;
         }
@@ -110,6 +65,55 @@ pub fn hand_over(
         ));
     }
     Ok(warnings)
+}
+
+/// What packets met in queues, numbered along the way of each.
+fn hops(met: Vec<Met>, epoch: Nanos, trial: &Trial) -> Vec<Hop> {
+    let mut last: BTreeMap<(u16, bool), u64> = BTreeMap::new();
+    let mut hops: Vec<_> = met
+        .into_iter()
+        .filter_map(|met| {
+            let whose = met.whose;
+            let probe = trial.probes.get(usize::from(whose.probe))?;
+            let last = last.entry((whose.probe, whose.back)).or_insert(0);
+            let seq = widened(probe.method, whose.seq, *last);
+            *last = seq;
+            // What follows the last packet asks for the departures of replies.
+            if probe.method == Method::Stamp && probe.count.is_some_and(|count| seq >= count) {
+                return None;
+            }
+            let direction = if whose.back {
+                Direction::Return
+            } else {
+                Direction::Forward
+            };
+            Some(Hop {
+                trial: trial.id,
+                probe: whose.probe,
+                seq,
+                direction,
+                hop: 0,
+                port: met.port,
+                t_enqueue: nanos(epoch, met.enqueue),
+                t_dequeue: nanos(epoch, met.dequeue),
+                backlog: met.backlog,
+            })
+        })
+        .collect();
+    hops.sort_by_key(|hop| (hop.probe, hop.seq, hop.direction, hop.t_enqueue));
+    let mut number = 0;
+    let mut before = None;
+    for hop in &mut hops {
+        let packet = (hop.probe, hop.seq, hop.direction);
+        number = if before == Some(packet) {
+            number + 1
+        } else {
+            0
+        };
+        before = Some(packet);
+        hop.hop = number;
+    }
+    hops
 }
 
 /// How late frames were handed on; `None` where there were none.

@@ -114,7 +114,7 @@ fn beside(measure: Measure, median: &Shift, looks: usize) -> String {
 }
 
 /// ` Its p99.9 is 45 ms (900 %) longer.`, or, where it goes the other way, ` Yet its p99.9 is 45 ms (90 %) shorter.`: of the clear
-/// shifts that the one that is told says nothing of, the furthest each way. That of the median is said anyway.
+/// shifts of which the one in the sentence says nothing, the furthest each way. That of the median is said anyway.
 fn further(measure: Measure, told: &Shift, shifts: &[Shift], looks: usize) -> String {
     let moved = |shift: &Shift| change(measure, shift).unwrap_or(0.0);
     let furthest = |is_other_way: bool| {

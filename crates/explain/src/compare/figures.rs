@@ -3,7 +3,7 @@
 use super::asked::{ComparisonRequest, SEED, SERVER};
 use super::carried::{self, Carried};
 use super::decide::told;
-use super::outage::{Outages, no_chance};
+use super::outage::{Outages, are_no_chance};
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
 use super::verdict::Verdict;
@@ -30,7 +30,7 @@ pub struct PairFigures {
     pub outages: [Outages; 2],
     /// The side that is never answered, where the other one is.
     pub silent: Option<Silent>,
-    /// One of the runs does not know how long packets were in the reflector, or up to another moment: network includes it in both.
+    /// Not all trials of both runs measure the time in the reflector up to the same moment: network includes it in both.
     pub joins_reflector: bool,
     /// What both have, and what one has of which the other one lost everything.
     pub figures: Vec<Figures>,
@@ -118,16 +118,10 @@ impl Silent {
 /// Says of each pair which side is never answered, where that is no chance.
 pub(super) fn find_silent(pairs: &mut [PairFigures]) {
     let found = pairs.iter().map(|pair| Silent::by_chance(&pair.outages));
-    let found: Vec<Option<(Silent, f64)>> = found.collect();
-    let rare = no_chance(
-        found
-            .iter()
-            .map(|found| found.map_or(1.0, |(_, chance)| chance)),
-    );
-    for (pair, found) in pairs.iter_mut().zip(found) {
-        pair.silent = found
-            .filter(|(_, chance)| *chance <= rare)
-            .map(|(side, _)| side);
+    let (sides, chances): (Vec<_>, Vec<_>) = found.map(Option::unzip).unzip();
+    let is_none = are_no_chance(&chances);
+    for (pair, (side, is_none)) in pairs.iter_mut().zip(sides.into_iter().zip(is_none)) {
+        pair.silent = side.filter(|_| is_none);
     }
 }
 
@@ -158,7 +152,7 @@ impl PairFigures {
         words.map_or_else(String::new, |words| format!("{separator}{words}"))
     }
 
-    /// The stage with the largest share of the shift that the verdict tells; `None` where no stage is told.
+    /// The stage with the largest share of the shift that the verdict names; `None` where none is known.
     pub fn mostly_in(&self, measure: Measure, looks: usize) -> Option<StageSet> {
         let shift = told(&self.figures(measure)?.shifts, looks)?;
         let shares = self.carried_at(measure, shift)?.shares();

@@ -15,7 +15,7 @@ use delaylab_stats::summary::Counts;
 /// losses come in rows, some trials end within one. And a side has an outage that the other one has not where it lost this
 /// many times as much of its packets so.
 const TIMES: u64 = 4;
-/// If fewer than one of so many trials is dead or ended so, it may as well have been one of the other side's.
+/// Dead trials and those that ended so are as likely in either side if they are fewer than one of this many.
 const MANY: usize = 10;
 /// Of fewer packets it is no news that none was answered.
 const FEW: u64 = 3;
@@ -121,15 +121,16 @@ impl Ends {
     }
 }
 
-/// Up to which probability cases are no chance: with R of m cases said to be none, each is one of m/R (Benjamini and Hochberg
-/// 1995). Below 0 where all may be chance.
-pub(super) fn no_chance(chances: impl IntoIterator<Item = f64>) -> f64 {
-    let mut chances: Vec<f64> = chances.into_iter().collect();
-    chances.sort_by(f64::total_cmp);
-    let all = chances.len() as f64;
-    let mut ranked = (1..).zip(&chances).collect::<Vec<(u32, _)>>().into_iter();
-    let last = ranked.rfind(|(rank, chance)| **chance * all / f64::from(*rank) < RARE);
-    last.map_or(-1.0, |(_, chance)| *chance)
+/// Which cases are no chance, by how likely each is by chance: with R of m said to be none, those of less than R/m of [`RARE`]
+/// (Benjamini and Hochberg 1995). `None`: it is none of them.
+pub(super) fn are_no_chance(chances: &[Option<f64>]) -> Vec<bool> {
+    let mut ranked: Vec<f64> = chances.iter().flatten().copied().collect();
+    ranked.sort_by(f64::total_cmp);
+    let each = RARE / chances.len() as f64;
+    let is_rare = |(before, chance): &(usize, &f64)| **chance < each * (before + 1) as f64;
+    let most = ranked.iter().enumerate().rev().find(is_rare);
+    let is_one = |chance: &Option<f64>| chance.zip(most).is_some_and(|(it, (_, most))| it <= *most);
+    chances.iter().map(is_one).collect()
 }
 
 /// One stream of packets in one trial.
@@ -215,7 +216,7 @@ impl Outages {
         both.each_ref().map(|side| Self::of_at_least(least, side))
     }
 
-    /// Those of at least so many packets.
+    /// Those of this many packets at least.
     fn of_at_least(least: u64, trials: &[Trial]) -> Self {
         let answered = trials.iter().filter(|trial| trial.ends.answered > 0);
         let alive = answered.fold(Ends::default(), |sum, trial| sum.and(trial.ends));
@@ -382,9 +383,11 @@ mod tests {
             ..Ends::default()
         };
         let chance = five.silent_by_chance(answered).unwrap();
-        assert!(no_chance([chance; 3]) >= chance);
-        assert!(no_chance([chance, 1.0, 1.0]) < 0.0);
-        assert!(no_chance([]) < 0.0);
+        assert_eq!(are_no_chance(&[Some(chance); 3]), [true; 3]);
+        let one_of_three = [Some(chance), None, Some(1.0)];
+        assert_eq!(are_no_chance(&one_of_three), [false; 3]);
+        assert_eq!(are_no_chance(&[Some(0.0), None]), [true, false]);
+        assert!(are_no_chance(&[]).is_empty());
         assert_eq!(answered.silent_by_chance(five), None);
     }
 

@@ -576,31 +576,39 @@ fn pairs_are_the_same_probe_under_the_same_levels() {
     );
 }
 
+/// A run of two trials whose packets wait about so long in the queue of their host.
+fn with_queues(packets: u64, queues: [i64; 2], seed: u64) -> Samples {
+    let mut samples = Samples::default();
+    for (trial, (wait, queue)) in (0..).zip(["1ms", "10ms"].into_iter().zip(queues)) {
+        let mut records = records(Recipe {
+            packets,
+            seed: seed + u64::from(trial),
+            ..PLAIN
+        });
+        for record in &mut records {
+            let varied = queue + queue * (record.seq as i64 % 7) / 100;
+            record.t_tx = record.t_sched.map(|t| t + varied);
+        }
+        samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
+    }
+    samples
+}
+
 /// Of nothing no change is a multiple: two nanoseconds more are less than five times as long.
 #[test]
 fn two_nanoseconds_more_are_a_smaller_change_than_five_times_as_long() {
     let queue = Measure::Stage(Stage::LocalQueue);
-    let side = |queues: [i64; 2], seed: u64| {
-        let mut samples = Samples::default();
-        for (trial, (wait, queue)) in (0..).zip(["1ms", "10ms"].into_iter().zip(queues)) {
-            let mut records = records(Recipe {
-                seed: seed + u64::from(trial),
-                ..PLAIN
-            });
-            for record in &mut records {
-                let varied = queue + queue * (record.seq as i64 % 7) / 100;
-                record.t_tx = record.t_sched.map(|t| t + varied);
-            }
-            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
-        }
-        samples
-    };
     let asked = ComparisonRequest {
         measures: vec![queue],
         headline: queue,
         full: false,
     };
-    let found = compare(&side([0, 1_000], 1), &side([2, 5_000], 9), &asked).unwrap();
+    let found = compare(
+        &with_queues(PLAIN.packets, [0, 1_000], 1),
+        &with_queues(PLAIN.packets, [2, 5_000], 9),
+        &asked,
+    )
+    .unwrap();
     let text = found.whole.unwrap().text;
     assert!(
         text.starts_with("Local queue rises, most in wait 10ms: p"),
@@ -881,22 +889,7 @@ fn limits_of_every_form() {
 /// Nothing is a share of 0, and whatever is more than it is beyond any.
 #[test]
 fn a_limit_relative_to_nothing_is_decided() {
-    let side = |queue: i64, seed: u64| {
-        let mut samples = Samples::default();
-        for (trial, wait) in (0..).zip(["1ms", "10ms"]) {
-            let mut records = records(Recipe {
-                packets: 600,
-                seed: seed + u64::from(trial),
-                ..PLAIN
-            });
-            for record in &mut records {
-                let varied = queue + queue * (record.seq as i64 % 7) / 100;
-                record.t_tx = record.t_sched.map(|t| t + varied);
-            }
-            samples.push(stream(trial, "echo", &[("wait", wait)]), records, ONE_CLOCK);
-        }
-        samples
-    };
+    let side = |queue, seed| with_queues(600, [queue; 2], seed);
     let (none, some) = (side(0, 1), side(5_000_000, 9));
     for (limit, expected) in [
         ("p50(local_queue) > +10%", Outcome::Failed),

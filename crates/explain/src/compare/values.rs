@@ -66,7 +66,7 @@ pub(super) struct Side<'a> {
 pub(super) type Trials = Vec<Vec<f64>>;
 
 impl<'a> Side<'a> {
-    /// With so many packets in all, read by this residence.
+    /// With this many packets in all, read by this residence.
     pub(super) fn new(
         data: &'a dyn Data,
         streams: &'a [usize],

@@ -47,7 +47,7 @@ fn factor(a: f64, b: f64, least: f64) -> f64 {
     }
 }
 
-/// Does who hears of a change by `told`, as [`change`], know enough of one by `other`: the same way, and not more than twice as far?
+/// Is a change by `other`, as [`change`], covered by a sentence about one by `told`: the same way, and not more than twice as far?
 pub(super) fn is_told_by(told: f64, other: f64) -> bool {
     told * other > 0.0 && other.abs() <= told.abs() + std::f64::consts::LN_2
 }

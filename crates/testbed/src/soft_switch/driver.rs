@@ -127,7 +127,7 @@ impl Drop for SoftSwitches {
 }
 
 /// `CLOCK_MONOTONIC` this long after picosecond zero, which was at `epoch`.
-fn nanos(epoch: Nanos, at: Picos) -> Nanos {
+pub fn nanos(epoch: Nanos, at: Picos) -> Nanos {
     epoch + (at / PICOS_PER_NANO) as Nanos
 }
 

@@ -79,7 +79,7 @@ pub fn loss(pair: &PairFigures, looks: usize) -> Row {
     }
 }
 
-/// The stage with the largest share of the shift that the verdict tells; empty where none is told.
+/// The stage with the largest share of the shift that the verdict names; empty where none is known.
 pub fn mostly_in(pair: &PairFigures, headline: Measure, looks: usize) -> String {
     let stage = pair.mostly_in(headline, looks);
     stage.map_or_else(String::new, short_name)

@@ -210,10 +210,12 @@ impl<'a> Everything<'a> {
             if let Some(here) = here.filter(|here| here.of == *of) {
                 let (trial, stretches) = drawn.stretches(*combination, series, of);
                 let factors = combinations.get(*combination).copied().unwrap_or(&[]);
-                let network = networks.entry(*combination);
-                let network = network.or_insert_with(|| self.network(factors)).as_ref();
-                let network = network.filter(|_| **series == *QUEUE);
-                let switch = network.and_then(|network| network.switch_of(of));
+                let mut switch = None;
+                if **series == *QUEUE {
+                    let network = networks.entry(*combination);
+                    let network = network.or_insert_with(|| self.network(factors)).as_ref();
+                    switch = network.and_then(|network| network.switch_of(of));
+                }
                 shown.push(SeriesShown {
                     series: series.to_string(),
                     of: of.to_string(),

@@ -1,7 +1,7 @@
 //! What was answered in A and not in B: no statistic of what was answered shows it, because it is not among it.
 
 use crate::compare::both::Both;
-use crate::compare::outage::{Ends, Outages, no_chance};
+use crate::compare::outage::{Ends, Outages, are_no_chance};
 use crate::compare::pairs::{Named, Pair, names};
 use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Selector, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
@@ -95,14 +95,10 @@ impl<'a> Combinations<'a> {
             all: all.collect(),
             is_own: matches!(limit.bound, Bound::Value(_)),
         };
-        let chances = found
-            .all
-            .iter()
-            .map(|of| found.silent_by_chance(of).unwrap_or(1.0));
-        let chances: Vec<f64> = chances.collect();
-        let rare = no_chance(chances.iter().copied());
-        for (combination, chance) in found.all.iter_mut().zip(chances) {
-            combination.is_silent = chance <= rare;
+        let chances = found.all.iter().map(|of| found.silent_by_chance(of));
+        let chances: Vec<Option<f64>> = chances.collect();
+        for (combination, is_none) in found.all.iter_mut().zip(are_no_chance(&chances)) {
+            combination.is_silent = is_none;
         }
         found
     }
