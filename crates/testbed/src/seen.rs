@@ -12,6 +12,7 @@ use delaylab_model::plan::Unit;
 use delaylab_model::rows::Rows;
 use delaylab_model::trial::{Dropped, SwitchLateness, Trial};
 use delaylab_model::units::format_duration;
+use delaylab_model::words::plural;
 use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_stats::loglinear::LogLinear;
@@ -47,8 +48,9 @@ pub fn hand_over(
         warnings.extend(dropped.map(|(port, cause)| sentence(&port, cause.words())));
         if traces.counts.unknown > 0 {
             warnings.push(format!(
-                "{} knew no way to the addresses of {} frames",
-                layout.structure.places[device.place], traces.counts.unknown
+                "{} knew no way to the addresses of {}",
+                layout.structure.places[device.place],
+                plural(traces.counts.unknown, "frame")
             ));
         }
     }
@@ -59,9 +61,8 @@ pub fn hand_over(
     }
     if seen.refused > 0 {
         warnings.push(format!(
-            "{} frames were refused by an interface of the testbed: somebody took it down, or its \
-             receiver was kept from reading",
-            seen.refused
+            "an interface of the testbed refused {}: it was taken down, or its receiver was kept from reading",
+            plural(seen.refused, "frame")
         ));
     }
     Ok(warnings)
@@ -116,13 +117,15 @@ fn hops(met: Vec<Met>, epoch: Nanos, trial: &Trial) -> Vec<Hop> {
     hops
 }
 
-/// How late frames were handed on; `None` where there were none.
-pub fn lateness(late: &LogLinear) -> Option<SwitchLateness> {
+/// How late frames were handed on, and the latest of them; `None` where there were none.
+pub fn lateness(late: &LogLinear, latest: Nanos) -> Option<SwitchLateness> {
+    // The middle of a bin may be later than all that is in it.
+    let quantile = |q| Some(late.quantile(q)?.min(latest));
     Some(SwitchLateness {
         frames: late.count(),
-        p50_ns: late.quantile(0.5)?,
-        p99_ns: late.quantile(0.99)?,
-        max_ns: late.quantile(1.0),
+        p50_ns: quantile(0.5)?,
+        p99_ns: quantile(0.99)?,
+        max_ns: Some(latest),
     })
 }
 
@@ -145,8 +148,9 @@ pub fn too_late(late: SwitchLateness) -> Option<String> {
 pub fn lost_unread(frames: u64) -> Option<String> {
     (frames > 0).then(|| {
         format!(
-            "{frames} frames were lost because the testbed's switches were kept from reading them: run it as root, whose \
-             sockets have more room, or where less else runs"
+            "{} lost because the testbed's switches were kept from reading: run it as root, whose sockets have more \
+             room, or where less else runs",
+            plural(frames, "frame")
         )
     })
 }
@@ -200,7 +204,7 @@ mod tests {
     #[test]
     fn frames_that_were_not_read_are_a_flaw() {
         assert_eq!(lost_unread(0), None);
-        assert!(lost_unread(12).unwrap().starts_with("12 frames were lost"));
+        assert!(lost_unread(12).unwrap().starts_with("12 frames lost"));
     }
 
     #[test]
@@ -209,12 +213,12 @@ mod tests {
         let of = |typical: Nanos, rare: Nanos| {
             let mut late = LogLinear::default();
             (0..1000).for_each(|frame| late.push(if frame % 500 == 0 { rare } else { typical }));
-            let late = lateness(&late).unwrap();
+            let late = lateness(&late, rare).unwrap();
             (late.frames, too_late(late))
         };
-        assert_eq!(lateness(&LogLinear::default()), None);
+        assert_eq!(lateness(&LogLinear::default(), 0), None);
         assert_eq!(of(40_000, 900_000), (1000, None));
         assert!(of(60_000, 60_000).1.unwrap().contains("up to 60.0 µs"));
-        assert!(of(2_000, 38_000_000).1.unwrap().contains("one of them 3"));
+        assert!(of(2_000, 38_000_000).1.unwrap().contains("one of them 38.0 ms"));
     }
 }

@@ -162,7 +162,7 @@ impl Testbed {
         let (mut warnings, mut flaw) = (Vec::new(), None);
         if let Some(seen) = seen.map_err(TestbedError::Switch)? {
             flaw = seen::lost_unread(seen.overflowed);
-            let late = seen::lateness(&seen.late);
+            let late = seen::lateness(&seen.late, seen.latest);
             for facts in &mut facts.probes {
                 facts.switch_lateness = late;
             }

@@ -59,6 +59,8 @@ pub struct SwitchObservations {
     pub devices: Vec<TrialTraces>,
     /// How late frames were handed on, in nanoseconds.
     pub late: LogLinear,
+    /// How late the latest of them was.
+    pub latest: Nanos,
     /// Frames that an interface refused to take.
     pub refused: u64,
     /// Frames that were lost because nothing read them in time.
@@ -200,6 +202,7 @@ impl Driver {
             for Departure { port, at, bytes } in self.due.send.drain(..) {
                 let late = clock::monotonic() - nanos(self.epoch, at);
                 self.seen.late.push(late);
+                self.seen.latest = self.seen.latest.max(late);
                 let sent = wired.sockets[usize::from(port)].send(&bytes);
                 self.seen.refused += u64::from(sent.is_err());
             }

@@ -177,8 +177,8 @@ impl Compared {
         let mut pairs = comparison.pairs.iter();
         if pairs.any(|pair| pair.joins_reflector && of_network(pair)) {
             notes.push(
-                "A and B do not measure the time in the reflector in the same way: network includes the reflector \
-                 in both, and host does not."
+                "Not all trials measure the time in the reflector in the same way: network includes the reflector in \
+                 both runs, and host does not."
                     .to_owned(),
             );
         }
