@@ -11,10 +11,10 @@ use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::share::Share;
-use delaylab_runner::target::AddressFamily;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -115,7 +115,7 @@ pub fn carry_out_share(
             name: "experiment.toml".to_owned(),
             text: toml,
         };
-        let resolved = resolve::again(source, AddressFamily::Any)?;
+        let resolved = resolve::again(source, &Value::Null)?;
         let started = Started::create(resolved, &options, &output)?;
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))

@@ -51,7 +51,7 @@ impl LiveTarget {
             let own = OwnReflector::start(options.reflector.as_deref())?;
             let mut target = own.target;
             if options.load.server.is_some() {
-                target.load = target::load_target(&options.load, target.echo, options.family)?;
+                target.load = target::load_target(options, target.echo)?;
             }
             return Ok(Self {
                 name: "a reflector of its own on 127.0.0.1".to_owned(),
@@ -59,17 +59,25 @@ impl LiveTarget {
                 own: Some(own),
             });
         };
-        let address = target::resolve(name, 0, options.family)?;
+        let address = match options.began_at.target {
+            Some(address) => address,
+            None => target::resolve(name, 0, options.family)?,
+        };
         let at = |default| with_port(address, options.port.unwrap_or(default));
         Ok(Self {
             name: name.clone(),
             target: Some(Target {
                 echo: at(DEFAULT_PORT),
                 stamp: at(stamp::PORT),
-                load: target::load_target(&options.load, address, options.family)?,
+                load: target::load_target(options, address)?,
             }),
             own: None,
         })
+    }
+
+    /// Where packets go; `None`: nothing is asked.
+    pub(crate) const fn target(&self) -> Option<Target> {
+        self.target
     }
 
     /// The world that probes it. A reflector of the run's own has no key.

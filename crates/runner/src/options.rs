@@ -2,13 +2,15 @@
 
 use crate::error::RunnerError;
 use crate::share::Share;
-use crate::target::{AddressFamily, LoadChoice};
+use crate::target::{self, AddressFamily, LoadChoice};
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::Measure;
 use delaylab_model::stop::Stop;
+use delaylab_model::trial::Target;
 use delaylab_wire::auth::Key;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -29,6 +31,8 @@ pub struct RunOptions {
     pub allow_load: bool,
     /// live: where load goes.
     pub load: LoadChoice,
+    /// live: where its packets went when the run began, of a run that is resumed.
+    pub began_at: Addresses,
     /// live: the program that answers as `delaylab reflect` does, for runs without a target.
     pub reflector: Option<PathBuf>,
     /// live: watch for noise, which takes some of this host's time.
@@ -62,13 +66,47 @@ pub struct LiveOptions {
     /// Which of its addresses.
     #[serde(default)]
     family: AddressFamily,
+    /// What its names stood for.
+    #[serde(default)]
+    addresses: Addresses,
+}
+
+/// Where the packets of a run go: its target's name may have other addresses later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Addresses {
+    /// Probes; `None` where it is not known, or the run starts what answers them.
+    pub target: Option<SocketAddr>,
+    /// Load that goes to a server of its own.
+    pub load: Option<SocketAddr>,
+}
+
+impl LiveOptions {
+    /// Those with which the run of this `environment.json` was begun, where it says them.
+    pub(crate) fn of_run(environment: &Value) -> Option<Self> {
+        serde_json::from_value(environment[LIVE].clone()).ok()
+    }
+
+    /// Does the run reach this target over IPv6? One of a run that did not keep its address is resolved now.
+    pub(crate) fn is_v6(&self, target: &str) -> bool {
+        match self.addresses.target {
+            Some(address) => address.is_ipv6(),
+            None => target::is_v6(target, self.family),
+        }
+    }
 }
 
 impl RunOptions {
     /// What is kept of them for those who resume the run. Without a target the key is not used: a reflector of the run's own
     /// has none.
-    pub(crate) fn live(&self, has_target: bool) -> LiveOptions {
+    pub(crate) fn live(&self, has_target: bool, target: Option<Target>) -> LiveOptions {
+        let is_apart = self.load.server.is_some();
         LiveOptions {
+            addresses: Addresses {
+                target: target.filter(|_| has_target).map(|target| target.echo),
+                load: target
+                    .filter(|_| is_apart)
+                    .map(|target| target.load.address),
+            },
             port: self.port,
             load: self.load.clone(),
             allow_load: self.allow_load,
@@ -77,14 +115,14 @@ impl RunOptions {
         }
     }
 
-    /// These options, and for what they leave open those with which the run of this `environment.json` was begun. That load
-    /// was allowed there is said of where it went, and of no other server.
+    /// These options, and for what they leave open those with which the run of this `environment.json` was begun: packets go
+    /// to the addresses to which they went, whatever the names stand for now. That load was allowed there is said of where it
+    /// went, and of no other server.
     ///
     /// # Errors
     /// It was begun with a key, and there is none.
     pub fn as_begun(mut self, environment: &Value) -> Result<Self, RunnerError> {
-        let begun = serde_json::from_value::<LiveOptions>(environment[LIVE].clone());
-        let Ok(begun) = begun else {
+        let Some(begun) = LiveOptions::of_run(environment) else {
             return Ok(self);
         };
         if begun.has_key && self.key.is_none() {
@@ -98,9 +136,11 @@ impl RunOptions {
         if self.family == AddressFamily::Any {
             self.family = begun.family;
         }
+        self.began_at.target = begun.addresses.target;
         if self.load == LoadChoice::default() || self.load == begun.load {
             self.load = begun.load;
             self.allow_load |= begun.allow_load;
+            self.began_at.load = begun.addresses.load;
         }
         Ok(self)
     }
@@ -111,7 +151,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::target::LoadServer;
-    use delaylab_model::trial::Server;
+    use delaylab_model::trial::{LoadTarget, Server};
     use serde_json::json;
 
     fn to(host: &str) -> LoadChoice {
@@ -135,7 +175,16 @@ mod tests {
             family: AddressFamily::V4,
             ..RunOptions::default()
         };
-        let environment = json!({ LIVE: begun.live(true) });
+        let at = |address: &str| address.parse().unwrap();
+        let target = Target {
+            echo: at("192.0.2.1:9000"),
+            stamp: at("192.0.2.1:862"),
+            load: LoadTarget {
+                address: at("192.0.2.7:5201"),
+                server: Server::Iperf3,
+            },
+        };
+        let environment = json!({ LIVE: begun.live(true, Some(target)) });
         let resumed = |load, port| {
             let options = RunOptions {
                 load,
@@ -150,14 +199,22 @@ mod tests {
             (same.port, same.load, same.allow_load),
             (Some(9000), to("a.test"), true)
         );
+        let went_to = |load| Addresses {
+            target: Some(target.echo),
+            load,
+        };
+        assert_eq!(same.began_at, went_to(Some(target.load.address)));
+        let began = LiveOptions::of_run(&environment).unwrap();
+        assert!(!began.is_v6("::1"), "it went to an address of IPv4");
         let other = resumed(to("b.test"), Some(1));
         assert_eq!(
             (other.port, other.load, other.allow_load),
             (Some(1), to("b.test"), false)
         );
+        assert_eq!(other.began_at, went_to(None));
         // Of a run that says nothing of it, nothing is allowed.
         let older = RunOptions::default().as_begun(&json!({})).unwrap();
-        assert!(!older.allow_load);
+        assert!(!older.allow_load && older.began_at == Addresses::default());
     }
 
     #[test]
@@ -166,7 +223,7 @@ mod tests {
             key: Some(Key::new(b"secret of the lab").unwrap()),
             ..RunOptions::default()
         };
-        assert!(with_key.live(true).has_key && !with_key.live(false).has_key);
+        assert!(with_key.live(true, None).has_key && !with_key.live(false, None).has_key);
         let live = LiveOptions {
             has_key: true,
             ..LiveOptions::default()

@@ -1,7 +1,7 @@
 //! From a name to the trials of a run: finds the experiment, lays what was chosen over it, and asks its world.
 
 use crate::error::RunnerError;
-use crate::target::{self, AddressFamily};
+use crate::options::LiveOptions;
 use crate::{run_folder, worlds};
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source, closest};
@@ -9,6 +9,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
 use delaylab_model::shell::quoted;
 use delaylab_store::run::Run;
+use serde_json::Value;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
@@ -130,16 +131,19 @@ pub fn in_world(experiment: &Experiment, choices: &Choices) -> Result<Resolved, 
     experiment.resolve(choices, &|trial| worlds::refusals(world, trial))
 }
 
-/// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads. Its target has
-/// addresses of this family.
-pub fn again(source: Source, family: AddressFamily) -> Result<Resolved, Diagnostics> {
-    resolve_again(&Experiment::read_recorded(source)?, family)
+/// A run's own experiment: it resolves to what it did before, less findings that this version no longer reads.
+///
+/// `environment` is that of the run: its target is asked for an address of the family that it was reached by only where
+/// that is not written there.
+pub fn again(source: Source, environment: &Value) -> Result<Resolved, Diagnostics> {
+    resolve_again(&Experiment::read_recorded(source)?, environment)
 }
 
-fn resolve_again(experiment: &Experiment, family: AddressFamily) -> Result<Resolved, Diagnostics> {
+fn resolve_again(experiment: &Experiment, environment: &Value) -> Result<Resolved, Diagnostics> {
     let mut choices = Choices::default();
     let resolved = in_world(experiment, &choices)?;
-    let v6 = |target: &str| is_v6(target, family);
+    let begun = LiveOptions::of_run(environment).unwrap_or_default();
+    let v6 = |target: &str| begun.is_v6(target);
     if !resolved.target.as_deref().is_some_and(v6) {
         return Ok(resolved);
     }
@@ -154,16 +158,11 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
         text: run.experiment()?.to_owned(),
     };
     let read = Experiment::read_recorded(source)
-        .and_then(|experiment| resolve_again(&experiment.only_read(), AddressFamily::Any));
+        .and_then(|experiment| resolve_again(&experiment.only_read(), run.environment()));
     if read.is_err() && !run.environment()["imported"].is_object() {
         let file = run_folder::shortest(&run.folder().join("experiment.toml"));
         let file = quoted(&file);
         run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
     }
     read.ok()
-}
-
-/// Do probes to this target go over IPv6? A name that does not resolve is said later.
-pub fn is_v6(target: &str, family: AddressFamily) -> bool {
-    target::resolve(target, 0, family).is_ok_and(|address| address.is_ipv6())
 }

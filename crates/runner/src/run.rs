@@ -92,7 +92,7 @@ impl Prepared {
         };
         let plan = plan(&resolved, &planned, world.at_once(), done, recorded)?;
         let is_live = resolved.world == WorldName::Live;
-        let live = is_live.then(|| options.live(resolved.target.is_some()));
+        let live = is_live.then(|| options.live(resolved.target.is_some(), world.target()));
         Ok(Self {
             resolved,
             world,
@@ -143,8 +143,13 @@ impl Started {
         done: &BTreeSet<u32>,
     ) -> Result<Self, RunnerError> {
         let recorded = recorded(&resolved, done, writer.folder())?;
+        let prepared = Prepared::new(resolved, options, done, recorded)?;
+        let conditions = conditions(&prepared.resolved, &prepared.planned);
+        let supplied = options.supplied.clone();
+        let how = environment::document(supplied, None, None, None, &conditions);
+        writer.note_resumed(SystemTime::now(), done.len(), how)?;
         Ok(Self {
-            prepared: Prepared::new(resolved, options, done, recorded)?,
+            prepared,
             keep: writer,
         })
     }

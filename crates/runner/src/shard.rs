@@ -13,7 +13,6 @@ use crate::resolve;
 use crate::run::{self, Started};
 use crate::run_folder::shortest;
 use crate::share::{divisible, divisible_beforehand};
-use crate::target::AddressFamily;
 use delaylab_kernel::process;
 use delaylab_lab::experiment::{Resolved, Source};
 use delaylab_model::shard::Shard;
@@ -159,7 +158,7 @@ pub fn merge(
         name: first.folder().join("experiment.toml").display().to_string(),
         text: first.experiment().to_owned(),
     };
-    let resolved = resolve::again(source, AddressFamily::Any)?;
+    let resolved = resolve::again(source, first.environment())?;
     divisible_beforehand(&resolved)?;
     for donor in &donors {
         belongs_to(first.experiment(), donor)?;

@@ -1,6 +1,7 @@
 //! Where a probe goes.
 
 use crate::error::RunnerError;
+use crate::options::RunOptions;
 use delaylab_kernel::interfaces;
 use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::trial::{LoadTarget, Server};
@@ -25,23 +26,7 @@ pub enum AddressFamily {
 /// # Errors
 /// The name has no address, or one of a group.
 pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAddr, RunnerError> {
-    // An IPv6 address may be written in brackets, as in a URL.
-    let bare = name
-        .strip_prefix('[')
-        .and_then(|n| n.strip_suffix(']'))
-        .unwrap_or(name);
-    let addresses = (bare, port).to_socket_addrs().map_err(|error| {
-        let remedy = port_behind(name).map_or_else(
-            || "Check the name, or use an address".to_owned(),
-            |(host, port)| format!("The port is an option: {host} --port {port}"),
-        );
-        RunnerError::unreachable(format!("cannot resolve `{name}`: {error}. {remedy}"))
-    })?;
-    // An IPv4 address in IPv6's form is that of IPv4: what is known of it holds for both.
-    let mut addresses = addresses.map(|address| match address.ip().to_canonical() {
-        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
-        IpAddr::V6(_) => address,
-    });
+    let mut addresses = addresses(name, port)?;
     let wanted = |address: &SocketAddr| match family {
         AddressFamily::Any => true,
         AddressFamily::V4 => address.is_ipv4(),
@@ -63,6 +48,32 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
         return Err(RunnerError::usage(message));
     }
     Ok(found)
+}
+
+/// Do probes to this target go over IPv6? A name that does not resolve is said later.
+pub fn is_v6(target: &str, family: AddressFamily) -> bool {
+    resolve(target, 0, family).is_ok_and(|address| address.is_ipv6())
+}
+
+/// All addresses of a name.
+fn addresses(name: &str, port: u16) -> Result<impl Iterator<Item = SocketAddr>, RunnerError> {
+    // An IPv6 address may be written in brackets, as in a URL.
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|n| n.strip_suffix(']'))
+        .unwrap_or(name);
+    let addresses = (bare, port).to_socket_addrs().map_err(|error| {
+        let remedy = port_behind(name).map_or_else(
+            || "Check the name, or use an address".to_owned(),
+            |(host, port)| format!("The port is an option: {host} --port {port}"),
+        );
+        RunnerError::unreachable(format!("cannot resolve `{name}`: {error}. {remedy}"))
+    })?;
+    // An IPv4 address in IPv6's form is that of IPv4: what is known of it holds for both.
+    Ok(addresses.map(|address| match address.ip().to_canonical() {
+        ip @ IpAddr::V4(_) => SocketAddr::new(ip, address.port()),
+        IpAddr::V6(_) => address,
+    }))
 }
 
 /// A host, and the port that was written behind it: of `HOST:PORT` or `[ADDRESS]:PORT`. An IPv6 address alone has none.
@@ -105,21 +116,39 @@ pub const fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
 ///
 /// # Errors
 /// See [`resolve`].
-pub fn load_target(
-    load: &LoadChoice,
+pub(crate) fn load_target(
+    options: &RunOptions,
     target: SocketAddr,
-    family: AddressFamily,
 ) -> Result<LoadTarget, RunnerError> {
-    Ok(match &load.server {
-        Some(at) => LoadTarget {
-            address: resolve(&at.host, at.port, family)?,
-            server: at.server,
-        },
-        None => LoadTarget {
+    let load = &options.load;
+    let Some(at) = &load.server else {
+        return Ok(LoadTarget {
             address: with_port(target, load.port.unwrap_or(LOAD_PORT)),
             server: Server::Reflector,
-        },
+        });
+    };
+    let address = match options.began_at.load {
+        Some(address) => address,
+        None => resolve(&at.host, at.port, options.family)?,
+    };
+    Ok(LoadTarget {
+        address,
+        server: at.server,
     })
+}
+
+/// What to know where a name no longer has this address, to which the packets of a resumed run go. One that cannot be
+/// resolved now is not needed.
+pub fn moved(name: &str, began_at: SocketAddr) -> Option<String> {
+    let now: Vec<IpAddr> = addresses(name, 0)
+        .ok()?
+        .map(|address| address.ip())
+        .collect();
+    let then = began_at.ip();
+    let other = now.first().filter(|_| !now.contains(&then))?;
+    Some(format!(
+        "`{name}` is {other} now: packets go to {then}, as when the run began. For {other}, begin another run"
+    ))
 }
 
 /// Is this one of this host's own addresses?
@@ -161,6 +190,14 @@ mod tests {
             resolve("::ffff:127.0.0.1", 5, AddressFamily::V4).unwrap(),
             "127.0.0.1:5".parse().unwrap()
         );
+    }
+
+    #[test]
+    fn a_name_that_has_another_address_now_is_named() {
+        let moved = |then: &str| moved("127.0.0.1", then.parse().unwrap());
+        assert_eq!(moved("127.0.0.1:7007"), None);
+        let said = moved("192.0.2.1:7007").unwrap();
+        assert!(said.starts_with("`127.0.0.1` is 127.0.0.1 now: packets go to 192.0.2.1"));
     }
 
     #[test]

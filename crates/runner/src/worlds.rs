@@ -9,7 +9,7 @@ use delaylab_model::plan::Planned;
 use delaylab_model::refusal::Refusal;
 use delaylab_model::series::KeptSeries;
 use delaylab_model::stop::Stop;
-use delaylab_model::trial::Trial;
+use delaylab_model::trial::{Target, Trial};
 use delaylab_model::world::{Clock, World};
 use delaylab_sim::world::Simulated;
 use delaylab_testbed::layout::lay_out;
@@ -75,6 +75,11 @@ impl OpenWorld {
     /// Where live probes go.
     pub(crate) fn target_name(&self) -> Option<&str> {
         self.live.as_ref().map(|target| target.name.as_str())
+    }
+
+    /// Its addresses.
+    pub(crate) fn target(&self) -> Option<Target> {
+        self.live.as_ref().and_then(LiveTarget::target)
     }
 
     /// How many trials a plan may hand out before it sees their results.

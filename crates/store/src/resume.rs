@@ -1,5 +1,6 @@
 //! Taking up a run that was killed.
 
+use crate::digest::FileFacts;
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable::{self, UNFINISHED};
 use crate::error::StoreError;
@@ -9,15 +10,16 @@ use crate::folder::{
 use crate::interrupted;
 use crate::join;
 use crate::lock::Lock;
-use crate::manifest;
+use crate::manifest::{self, Manifest};
 use crate::parquet_source::ParquetSource;
 use crate::regular;
 use crate::table::{self, Row, every_table};
-use crate::writer::RunWriter;
-use serde_json::Value;
+use crate::writer::{RunWriter, timestamp};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Where a resumed run stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +84,54 @@ impl RunWriter {
         check_format(&writer.folder, &environment)?;
         let resumed = tidy(&*writer.disk, &writer.folder, environment)?;
         Ok((writer, resumed))
+    }
+}
+
+impl RunWriter {
+    /// Adds to the environment that the run was taken up, when, how many of its trials were recorded then, and `how`: an
+    /// object, of the process that took it up.
+    pub fn note_resumed(
+        &self,
+        when: SystemTime,
+        trials: usize,
+        how: Value,
+    ) -> Result<(), StoreError> {
+        let mut environment = environment(&self.folder);
+        let Value::Object(entries) = &mut environment else {
+            // It cannot be read, which the readers of the run say.
+            return Ok(());
+        };
+        let mut note = match how {
+            Value::Object(entries) => entries,
+            _ => Map::new(),
+        };
+        note.insert("started_utc".to_owned(), timestamp(when).to_string().into());
+        note.insert("trials".to_owned(), trials.into());
+        let resumed = entries.entry("resumed").or_insert_with(|| json!([]));
+        if let Value::Array(resumed) = resumed {
+            resumed.push(Value::Object(note));
+        }
+        self.rewrite_environment(format!("{environment:#}\n").as_bytes())
+    }
+
+    /// Whenever this process is killed, the manifest has the digest of what is there, or none.
+    fn rewrite_environment(&self, text: &[u8]) -> Result<(), StoreError> {
+        let manifest = manifest::of_run(&self.folder);
+        let manifest = manifest.map_err(StoreError::changed(&self.folder.0))?;
+        let keep = |manifest: Manifest| -> Result<(), StoreError> {
+            manifest.write(&*self.disk, &self.folder.file(MANIFEST))?;
+            durable::sync_folder(&*self.disk, &self.folder.0)
+        };
+        if let Some(mut manifest) = manifest.clone() {
+            manifest.files.remove(ENVIRONMENT);
+            keep(manifest)?;
+        }
+        durable::write(&*self.disk, &self.folder.file(ENVIRONMENT), text)?;
+        durable::sync_folder(&*self.disk, &self.folder.0)?;
+        manifest.map_or(Ok(()), |mut manifest| {
+            manifest.add(Path::new(ENVIRONMENT), FileFacts::of_bytes(text));
+            keep(manifest)
+        })
     }
 }
 

@@ -197,7 +197,7 @@ fn environment(new: &NewRun<'_>) -> Vec<u8> {
 }
 
 /// A clock beyond the calendar is put at its beginning.
-fn timestamp(time: SystemTime) -> Timestamp {
+pub(crate) fn timestamp(time: SystemTime) -> Timestamp {
     Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 

@@ -8,10 +8,11 @@ use delaylab_store::error::StoreError;
 use delaylab_store::resume::ResumeError;
 use delaylab_store::run::{Run, State};
 use delaylab_store::writer::RunWriter;
+use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Tells the recording process where to.
 const RUNS: &str = "DELAYLAB_TEST_RUNS";
@@ -178,6 +179,35 @@ fn what_was_interrupted_is_kept_apart_every_time() {
     let mut apart = 0;
     run.for_each_interrupted(|_| apart += 1);
     assert_eq!(apart, 3 * 20);
+}
+
+#[test]
+fn a_run_says_that_it_was_taken_up_again() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 10);
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    for host in ["6.1", "6.12"] {
+        let (writer, resumed) = RunWriter::resume(&folder).unwrap();
+        let how = json!({ "host": { "kernel": host } });
+        let when = SystemTime::UNIX_EPOCH;
+        writer.note_resumed(when, resumed.done.len(), how).unwrap();
+    }
+    // It is as it was recorded: neither is a change of its files.
+    let (writer, _) = RunWriter::resume(&folder).unwrap();
+    let run = Run::open(&writer.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(run.problems(), [] as [String; 0]);
+    let resumed = &run.environment()["resumed"];
+    assert_eq!(
+        resumed[1],
+        json!({
+            "host": { "kernel": "6.12" },
+            "started_utc": "1970-01-01T00:00:00Z",
+            "trials": 1,
+        })
+    );
+    assert_eq!(resumed.as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -219,6 +219,11 @@ mod tests {
         assert_eq!(lateness(&LogLinear::default(), 0), None);
         assert_eq!(of(40_000, 900_000), (1000, None));
         assert!(of(60_000, 60_000).1.unwrap().contains("up to 60.0 µs"));
-        assert!(of(2_000, 38_000_000).1.unwrap().contains("one of them 38.0 ms"));
+        assert!(
+            of(2_000, 38_000_000)
+                .1
+                .unwrap()
+                .contains("one of them 38.0 ms")
+        );
     }
 }

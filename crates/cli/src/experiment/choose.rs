@@ -5,9 +5,9 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_model::experiment::WorldName;
-use delaylab_runner::resolve::{self, is_v6};
+use delaylab_runner::resolve;
 use delaylab_runner::run_folder;
-use delaylab_runner::target::AddressFamily;
+use delaylab_runner::target::{AddressFamily, is_v6};
 use delaylab_store::run::Run;
 use std::path::Path;
 

@@ -16,6 +16,7 @@ use delaylab_runner::resolve;
 use delaylab_runner::run::Started;
 use delaylab_runner::shard;
 use delaylab_runner::share::Share;
+use delaylab_runner::target;
 use delaylab_store::killed::Killed;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::resume::ResumeError;
@@ -56,8 +57,12 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         ..with_load(&args.load)
     };
     let options = options.as_begun(&resumed.environment)?;
-    let family = options.family;
-    let resolved = resolve::again(source, family)?;
+    let resolved = resolve::again(source, &resumed.environment)?;
+    if let (Some(name), Some(address)) = (&resolved.target, options.began_at.target)
+        && let Some(moved) = target::moved(name, address)
+    {
+        terminal::say(format!("warning: {moved}"));
+    }
     let is_left = |planned: &Planned| !resumed.done.contains(&planned.trial.id);
     if resolved.world == WorldName::Sim && resolved.planned.iter().any(is_left) {
         shard::same_version(&folder, &resumed.environment)?;

@@ -10,7 +10,7 @@ use delaylab_model::load::Load;
 use delaylab_model::method::Method;
 use delaylab_model::units::write_duration;
 use delaylab_model::{Nanos, SECOND};
-use delaylab_runner::resolve;
+use delaylab_runner::{resolve, target};
 use delaylab_view::format::{Format, format_of};
 use delaylab_view::words;
 use serde_json::{Map, Value, json};
@@ -56,7 +56,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
     }
     // The same IP packet holds less; without a size there is nothing to look an address up for.
     let sized = args.size.is_some() || args.ip_size.is_some();
-    let v6 = sized && resolve::is_v6(args.target(), args.family());
+    let v6 = sized && target::is_v6(args.target(), args.family());
     let text = document(args, with_key, v6)?;
     let source = Source {
         name: "ping".to_owned(),
@@ -386,7 +386,7 @@ mod tests {
     use clap::Parser;
     use delaylab_model::MILLISECOND;
     use delaylab_model::probe::{Fill, Pacing, Probe};
-    use delaylab_runner::target::AddressFamily;
+    use serde_json::Value;
     use std::path::Path;
 
     fn args(words: &str) -> PingArgs {
@@ -487,7 +487,7 @@ mod tests {
                 name: "experiment.toml".to_owned(),
                 text,
             };
-            let again = resolve::again(source, AddressFamily::Any);
+            let again = resolve::again(source, &Value::Null);
             assert_eq!(again.unwrap().planned, resolved.planned, "{words}");
         }
     }

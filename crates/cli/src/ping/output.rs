@@ -9,6 +9,7 @@ use crate::exit::Failed;
 use crate::output;
 use crate::terminal;
 use crate::tui::Tui;
+use delaylab_kernel::clock::realtime_offset;
 use delaylab_lab::finding::single::{Answer, LimitCheck};
 use delaylab_lab::run::Watch;
 use delaylab_model::load::Direction;
@@ -190,12 +191,11 @@ impl<'a> Written<'a> {
     }
 
     fn line_writer(&self) -> LineWriter {
-        let offset = delaylab_kernel::clock::realtime_offset();
         LineWriter {
             style: terminal::style(&io::stdout(), self.shown.args.verbose),
             facts: self.facts,
             timeout: self.shown.run.probe.timeout,
-            realtime_offset: self.shown.args.timestamps.then_some(offset),
+            realtime_offset: self.shown.args.timestamps.then(realtime_offset),
         }
     }
 
@@ -204,7 +204,12 @@ impl<'a> Written<'a> {
         if let Some(live) = &mut self.live {
             live.take(record);
         }
-        if let Some(lines) = &self.lines {
+        if let Some(lines) = &mut self.lines {
+            // The clocks move apart: at a suspend, and where the time of day is set.
+            let offset = lines.realtime_offset.as_mut();
+            offset
+                .into_iter()
+                .for_each(|offset| *offset = realtime_offset());
             let line = lines.line(record);
             if let Some(live) = &mut self.live {
                 live.wipe()?;

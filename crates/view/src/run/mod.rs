@@ -49,6 +49,7 @@ pub mod over_time;
 pub mod panels;
 pub mod parts;
 pub mod regression;
+mod resumed;
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;
 mod series;

@@ -6,6 +6,7 @@ use super::findings::shown;
 use super::measured;
 use super::noise_totals::NoiseTotals;
 use super::parts::Parts;
+use super::resumed;
 use super::series::Everything;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
@@ -312,6 +313,7 @@ fn problems(
 ) -> Vec<String> {
     let mut problems = blackouts::warnings(&blackouts::find(run, resolved));
     problems.extend(run.problems());
+    problems.extend(resumed::differences(run.environment()));
     let copies = originals.iter().filter(|(trial, first)| trial != first);
     let copies = copies.count() as u64;
     if copies > 0 {
