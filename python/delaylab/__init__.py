@@ -36,7 +36,10 @@ from .errors import (
     UsageError,
 )
 from .experiment import Experiment, list_experiments, run
-from .runs import Finding, Findings, Picture, Run, Table, open
+from .runs import Finding, Findings, Picture, Run, Table
+
+# Not in `__all__`: `from delaylab import *` leaves that of Python.
+from .runs import open as open
 from .sweeps import sweep
 
 __version__ = _version()
@@ -62,7 +65,6 @@ __all__ = [
     "__version__",
     "compare",
     "list_experiments",
-    "open",
     "ping",
     "run",
     "sweep",

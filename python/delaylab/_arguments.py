@@ -37,6 +37,8 @@ def text(name: str, value: Any) -> str:
     """Text."""
     if not isinstance(value, str):
         raise wrong(name, value, "text")
+    if not is_utf8(value):
+        raise UsageError(f"{name} is {value!r}, which is not UTF-8")
     return value
 
 
@@ -45,11 +47,22 @@ def path(name: str, value: Any, expected: str = "a path") -> str:
     named = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(named, str):
         raise wrong(name, value, expected)
-    try:
-        named.encode()
-    except UnicodeEncodeError:
-        raise UsageError(f"{name} is {named!r}, which is not UTF-8: rename it") from None
+    if not is_utf8(named):
+        raise UsageError(f"{name} is {named!r}, which is not UTF-8: rename it")
     return named
+
+
+def is_utf8(text: str) -> bool:
+    """Can it be encoded? The name of a file may have bytes that cannot.
+
+    >>> is_utf8("é"), is_utf8("\\udce9")
+    (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def values(name: str, given: Any) -> Mapping[str, Any]:
@@ -69,10 +82,10 @@ def names(name: str, given: str | Iterable[str]) -> list[str]:
     expected = "a name, or several"
     if not isinstance(several, Iterable):
         raise wrong(name, given, expected)
-    listed = list(dict.fromkeys(several))
+    listed = list(several)
     if not all(isinstance(one, str) for one in listed):
         raise wrong(name, given, expected)
-    return listed
+    return list(dict.fromkeys(listed))
 
 
 def progress(given: Any) -> None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Set
 from typing import Any, Iterable, Mapping
 
+from ._arguments import is_utf8
 from .errors import UsageError
 
 
@@ -36,9 +37,11 @@ def literal(value: Any) -> str:
     >>> literal("64KiB"), literal(4), literal(True), literal(["64B", 128]), literal(range(3))
     ('64KiB', '4', 'true', '["64B", 128]', '[0, 1, 2]')
     """
-    if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
-    return _nested(value)
+    # A path is text, also where it looks like a number.
+    written = value if isinstance(value, str) else _nested(value)
+    if not is_utf8(written):
+        raise UsageError(f"{value!r} is no value of an experiment: it is not UTF-8")
+    return written
 
 
 def _nested(value: Any) -> str:

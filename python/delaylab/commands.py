@@ -62,8 +62,8 @@ def compare(
     one is where that is a `Run`, unless `runs` says another folder.
     """
     for one in (first, second):
-        if isinstance(one, Run):
-            options.setdefault("runs", one.folder.parent)
+        if isinstance(one, Run) and options.get("runs") is None:
+            options["runs"] = one.folder.parent
     named = {"first": first, "second": second}
     folders = [
         str(one.folder) if isinstance(one, Run) else _arguments.path(name, one, "a run, its folder or its name")

@@ -202,7 +202,8 @@ def run(
     """
     changed = _changed(experiment, quick, world, set, seed, target)
     folder = _arguments.path("output", output)
-    workers = None if threads is None else _arguments.whole("threads", threads)
+    # More than this are no other number: a trial has one thread.
+    workers = None if threads is None else min(_arguments.whole("threads", threads), 2**31)
     if workers is not None and workers < 1:
         raise UsageError(f"threads is {workers}: give 1 or more, or leave it out for one for each CPU")
     of_path: dict[str, Any] = {

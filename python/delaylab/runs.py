@@ -129,7 +129,7 @@ class Finding:
     """`true`, `false`, `undecided` or `not_applicable`."""
     reason: str
     """Why."""
-    parts: list[dict[str, Any]] = dataclasses.field(repr=False)
+    parts: list[dict[str, Any]] = dataclasses.field(repr=False, hash=False)
     """Every statistic that was evaluated, for each combination of levels that the claim is about."""
 
 

@@ -1,5 +1,6 @@
 """Arguments: values of numpy and of every iterable, names and texts that begin with a dash, and wrong types by their names."""
 
+import builtins
 import datetime
 import os
 import pathlib
@@ -65,7 +66,8 @@ def test_whatever_has_an_order_is_several_options(several):
 
 
 def test_a_path_is_a_value():
-    assert _values.literal(pathlib.Path("a/b.csv")) == "a/b.csv"
+    assert _values.literal(pathlib.Path("a/b.csv")) == '"a/b.csv"'
+    assert _values.literal(pathlib.Path("7")) == '"7"'
     assert _values.literal([pathlib.Path("a b")]) == '["a b"]'
 
 
@@ -78,6 +80,8 @@ def test_a_name_is_looked_for_where_the_other_run_is(few, monkeypatch):
         few.explain(baseline="before")
     with pytest.raises(dl.UsageError, match=f"--runs={few.folder.parent} .* before {few.folder}"):
         dl.compare("before", few)
+    with pytest.raises(dl.UsageError, match=f"--runs={few.folder.parent} .* before {few.folder}"):
+        dl.compare("before", few, runs=None)
     with pytest.raises(dl.UsageError, match="--runs=other "):
         dl.compare(few, "latest", runs="other")
 
@@ -116,6 +120,28 @@ def test_a_path_that_is_not_utf_8_is_refused_before_anything_is_done(said, tmp_p
     for call in (lambda: dl.open(named), lambda: dl.ping("127.0.0.1", output=named), lambda: dl.Experiment.load(named)):
         with pytest.raises(dl.UsageError, match="which is not UTF-8"):
             call()
+
+
+def test_text_that_is_not_utf_8_is_refused_by_its_name(small):
+    wrong = "a\udce9"
+    for value in (wrong, [wrong], pathlib.Path(wrong)):
+        with pytest.raises(dl.UsageError, match="is no value of an experiment: it is not UTF-8"):
+            small.set("load.bulk.file", value)
+    for name, call in [
+        ("text", lambda: dl.Experiment.from_toml(wrong)),
+        ("target", lambda: dl.run("resolver", target=wrong)),
+        ("path", lambda: small.set(wrong, 1)),
+    ]:
+        with pytest.raises(dl.UsageError, match=f"^{name} is '.*', which is not UTF-8"):
+            call()
+
+
+def test_every_name_of_the_package_leaves_those_of_python():
+    assert not {*dl.__all__} & {*dir(builtins)}
+
+
+def test_more_threads_than_any_host_has_are_as_many_as_trials(small, tmp_path):
+    assert dl.run(small.set("design.repeats", 1), output=tmp_path, threads=2**64).complete
 
 
 def test_what_a_target_needs_is_an_argument_of_run_and_none_of_a_simulation(said, small, tmp_path):
@@ -190,6 +216,7 @@ def calls(small, run):
         "run": lambda: dl.open(None),
         "columns": lambda: run.records(3),
         "columns ": lambda: run.records([None]),
+        "columns  ": lambda: run.records([["trial"]]),
         "by": lambda: run.summary(by=3),
         "name": lambda: run.picture(None),
         "figure": lambda: run.figure(None),

@@ -173,6 +173,7 @@ def test_a_seed_that_cannot_be_is_refused(small, tmp_path, seed):
 def test_findings_are_typed_and_shown(run):
     finding = run.findings["1"]
     assert finding == run.findings[0] == run.findings[:1][0]
+    assert len({*run.findings}) == len(run.findings)
     assert "1" in run.findings and finding in run.findings and "9" not in run.findings
     assert finding.verdict == "true"
     assert finding.says == "Load makes responses wait"
