@@ -22,7 +22,7 @@ _MOST_TRIALS = 200
 # A share has this many trials at least, or this part of what a worker has to do where that is fewer.
 _FEW_TRIALS = 16
 _FEWEST_PART = 32
-# Where none is there yet, and nothing says how many will come: for fewer, shares are small.
+# Where nothing says how many there will be: for fewer, shares are small.
 _UNKNOWN_WORKERS = 64
 
 
@@ -50,10 +50,15 @@ class _Dask:
             raise ClusterError(
                 f"the client of Dask is {self._client.status}: make a new one, as in `distributed.Client(\"HOST:8786\")`"
             )
+        threads = self._client.nthreads()
+        there: int = sum(threads.values())
         # Those that were asked for and are not there yet count, too.
-        asked = getattr(getattr(self._client, "cluster", None), "plan", ())
-        there: int = sum(self._client.nthreads().values())
-        return max(there, len(asked))
+        cluster = getattr(self._client, "cluster", None)
+        asked = len(getattr(cluster, "plan", ()))
+        if asked <= len(threads):
+            return there
+        each = _threads_of_each(cluster)
+        return max(there, asked * each if each else max(asked, _UNKNOWN_WORKERS))
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         import distributed
@@ -72,10 +77,21 @@ class _Dask:
                     future.release()
                     yield result
         finally:
-            try:
+            # Where the scheduler is gone, what it had is, too.
+            with contextlib.suppress(Exception):
                 self._client.cancel(futures)
-            except Exception:  # the scheduler is gone, and what it had with it
-                pass
+
+
+def _threads_of_each(cluster: Any) -> int | None:
+    """How many threads a worker that was asked for will have, where the cluster says so: dask-jobqueue by the job, whose processes
+    are the workers."""
+    for spec in getattr(cluster, "worker_spec", {}).values():
+        options = spec.get("options", {})
+        if threads := options.get("nthreads"):
+            return int(threads)
+        if options.get("cores") and options.get("processes"):
+            return max(1, int(options["cores"]) // int(options["processes"]))
+    return None
 
 
 class _Ray:
@@ -108,7 +124,9 @@ class _Ray:
                     raise cause if isinstance(cause, Exception) else failed
         finally:
             for one in waiting:
-                self._ray.cancel(one)
+                # Where Ray is gone, what it had is, too.
+                with contextlib.suppress(Exception):
+                    self._ray.cancel(one)
 
 
 class _Executor:
@@ -119,7 +137,7 @@ class _Executor:
     def workers(self) -> int:
         # One that is shut down or broken says so when it is handed something.
         self._submit(int)
-        return getattr(self._executor, "_max_workers", None) or os.cpu_count() or 1
+        return getattr(self._executor, "_max_workers", None) or 0
 
     def results(self, shares: list[tuple[Any, ...]]) -> Generator[Any, None, None]:
         share_of = {self._submit(carry_out, *share): (share, 0) for share in shares}

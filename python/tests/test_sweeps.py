@@ -180,13 +180,19 @@ def test_what_came_back_is_kept_before_what_failed_ends_the_sweep(monkeypatch):
     as_completed = types.SimpleNamespace(batches=lambda: iter([done[1:], done[:1]]))
     monkeypatch.setattr(distributed, "as_completed", lambda futures, loop: as_completed)
     client = Client()
-    client.loop, client.submit, client.cancel = None, lambda *_, **__: None, lambda futures: None
+    client.loop, client.submit = None, lambda *_, **__: None
+
+    # The scheduler is gone.
+    def cancel(futures):
+        raise ConnectionResetError("no connection")
+
+    client.cancel = cancel
     ray = types.ModuleType("ray")
     ray.remote = lambda work: ray
     ray.options = lambda **how: types.SimpleNamespace(remote=lambda one: future(one))
     ray.wait = lambda waiting, num_returns=1, timeout=None: (waiting[1:], waiting[:1]) if timeout == 0 else (waiting[1:2], waiting[:1])
     ray.get = lambda one: one.result()
-    ray.cancel = lambda one: None
+    ray.cancel = cancel
     ray.exceptions = types.SimpleNamespace(RayError=Lost)
     for cluster in (client, ray):
         came = sweeps._engine(cluster, 0).results([(1,), (Lost("gone"),), (2,)])
@@ -253,6 +259,15 @@ def test_workers_that_were_asked_for_count_before_they_are_there(small):
     assert client({}, coming).workers() == 128
     assert client({"a": 200}, coming).workers() == 200
     assert client({}, None).workers() == 0
+    # Of Slurm: jobs of 16 CPUs, each a process, or several, of which the job alone knows how many.
+    jobs = {"cores": 16, "processes": 1}
+    for options, workers in [(jobs, 128), ({**jobs, "processes": None}, 64), ({"nthreads": 4}, 32), ({}, 64)]:
+        coming = types.SimpleNamespace(plan={*range(8)}, worker_spec={0: {"options": options}})
+        assert client({"a": 16}, coming).workers() == workers
+    assert client({name: 16 for name in range(8)}, coming).workers() == 128
+    one_of_another_kind = concurrent.futures.Executor()
+    one_of_another_kind.submit = lambda *_: None
+    assert sweeps._engine(one_of_another_kind, 0).workers() == 0
     ray = types.ModuleType("ray")
     ray.is_initialized, ray.cluster_resources = lambda: True, lambda: {"memory": 1.0}
     assert sweeps._engine(ray, 0).workers() == 0
