@@ -5,6 +5,7 @@ use delaylab_runner::error::RunnerError;
 use delaylab_store::run::ExportError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Where the classes are. They are Python's own, so that they travel between processes.
 const MODULE: &str = "delaylab.errors";
@@ -35,6 +36,19 @@ pub fn table(py: Python<'_>, error: &ExportError) -> PyErr {
         ExportError::NoTable(_) | ExportError::NoColumn { .. } => usage(py, &error.to_string()),
         _ => environment(py, &error.to_string()),
     }
+}
+
+/// A fault of delaylab's own. A panic has printed where it is.
+pub fn internal(py: Python<'_>) -> PyErr {
+    let message = "delaylab has a fault of its own: please report what was printed";
+    named(py, "InternalFault", message)
+}
+
+/// Works while other threads of Python go on. A panic is an exception of the package, and none of pyo3's, which `except Exception`
+/// lets pass.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let worked = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    worked.map_err(|_| internal(py))
 }
 
 fn named(py: Python<'_>, class: &str, message: &str) -> PyErr {

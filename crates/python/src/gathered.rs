@@ -1,6 +1,6 @@
 //! A run whose trials come from other processes.
 
-use crate::error::{exception, usage};
+use crate::error::{detached, exception, usage};
 use crate::resolved::Resolved;
 use crate::simulate::{self, options};
 use delaylab_lab::run::Progress;
@@ -26,7 +26,7 @@ impl Gathered {
         py: Python<'_>,
         work: impl FnOnce(&mut shard::GatheredRun) -> Result<T, RunnerError> + Send,
     ) -> PyResult<T> {
-        let worked = py.detach(|| self.inner().as_mut().map(work));
+        let worked = detached(py, || self.inner().as_mut().map(work))?;
         match worked {
             Some(worked) => worked.map_err(|error| exception(py, &error)),
             None => Err(usage(py, "this run is finished")),
@@ -44,7 +44,10 @@ impl Gathered {
         output: PathBuf,
         supplied: Vec<String>,
     ) -> PyResult<Self> {
-        let made = shard::GatheredRun::create(resolved.0.clone(), supplied, &output);
+        let resolved = resolved.0.clone();
+        let made = detached(py, || {
+            shard::GatheredRun::create(resolved, supplied, &output)
+        })?;
         let made = made.map_err(|error| exception(py, &error))?;
         Ok(Self(Mutex::new(Some(made))))
     }
@@ -72,10 +75,10 @@ impl Gathered {
 
     /// Joins its tables, judges its findings and gives the run its name: where it is, and what the user should know.
     fn finish(&self, py: Python<'_>) -> PyResult<(PathBuf, Vec<String>)> {
-        let finished = py.detach(|| {
+        let finished = detached(py, || {
             let run = self.inner().take();
             run.map(finish)
-        });
+        })?;
         match finished {
             Some(finished) => finished.map_err(|error| exception(py, &error)),
             None => Err(usage(py, "this run is finished")),

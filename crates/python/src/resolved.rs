@@ -1,6 +1,6 @@
 //! An experiment with all choices applied.
 
-use crate::error::exception;
+use crate::error::{detached, exception};
 use delaylab_lab::experiment::catalogue::{Entry, catalogue as entries};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
@@ -137,7 +137,7 @@ pub fn resolve(
         find::resolve(&experiment, &choices, &runs)
     };
     // Traces of a replay are read for it, and all of a measured run.
-    py.detach(resolved)
+    detached(py, resolved)?
         .map(Resolved)
         .map_err(|error| exception(py, &error))
 }

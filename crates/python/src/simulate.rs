@@ -1,6 +1,6 @@
 //! A simulation in this process, on threads of its own: Python goes on with its other threads, and Ctrl-C stops it.
 
-use crate::error::{exception, usage};
+use crate::error::{exception, internal, usage};
 use crate::resolved::Resolved;
 use delaylab_lab::experiment::Source;
 use delaylab_lab::run::{EndedTrial, Left, Progress};
@@ -12,7 +12,6 @@ use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::share::Share;
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -88,7 +87,8 @@ pub fn simulate(
         on_trial,
     };
     let finished = beside_python(py, &stop, &callbacks, work)?;
-    finished.ok_or_else(stopped)
+    // Without an exception nothing stops it.
+    finished.ok_or_else(|| internal(py))
 }
 
 /// Its folder under its final name, and what the user should know.
@@ -120,12 +120,7 @@ pub fn carry_out_share(
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))
     };
-    beside_python(py, &stop, &Callbacks::default(), work)?.ok_or_else(stopped)
-}
-
-/// A stop without an exception: only a fault of this module could cause it.
-fn stopped() -> PyErr {
-    PyRuntimeError::new_err("the simulation was stopped")
+    beside_python(py, &stop, &Callbacks::default(), work)?.ok_or_else(|| internal(py))
 }
 
 /// Tells how far it is.
@@ -159,9 +154,7 @@ fn beside_python<T: Send + 'static>(
     raised?;
     match worked {
         Ok(worked) => worked.map_err(|error| exception(py, &error)),
-        Err(_) => Err(PyRuntimeError::new_err(
-            "delaylab has a fault of its own: please report what was printed",
-        )),
+        Err(_) => Err(internal(py)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A run on disk.
 
-use crate::error::{self, environment, exception, usage};
+use crate::error::{self, detached, environment, exception, usage};
 use crate::table::Table;
 use delaylab_figure::{Drawing, every_drawing};
 use delaylab_runner::resolve;
@@ -47,7 +47,7 @@ impl Stored {
     /// The run of this name in `runs`, or in this folder.
     #[staticmethod]
     fn open(py: Python<'_>, named: String, runs: PathBuf) -> PyResult<Self> {
-        let run = py.detach(|| run_folder::named(&named, &runs));
+        let run = detached(py, || run_folder::named(&named, &runs))?;
         Ok(Self {
             run: Arc::new(run.map_err(|error| exception(py, &error))?),
             data: OnceLock::new(),
@@ -99,8 +99,8 @@ impl Stored {
     }
 
     /// What to know before trusting what is shown of it.
-    fn problems(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| {
+    fn problems(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detached(py, || {
             // What was read for something else says it, too.
             let alone = || match self.data.get() {
                 Some(_) => None,
@@ -122,17 +122,17 @@ impl Stored {
     /// A table that was recorded, or these columns of it.
     fn table(&self, py: Python<'_>, name: String, columns: Vec<String>) -> PyResult<Table> {
         // What is wrong with the names is said now, and not when it is read.
-        let opened = py.detach(|| self.run.table(&name, &columns).map(drop));
+        let opened = detached(py, || self.run.table(&name, &columns).map(drop))?;
         opened.map_err(|error| error::table(py, &error))?;
         Ok(Table::stored(self.run.clone(), name, columns))
     }
 
     /// The run in one table: a row for each combination of levels, or of the levels of these factors.
     fn summary(&self, py: Python<'_>, by: Option<Vec<String>>) -> PyResult<Table> {
-        let digest = py.detach(|| match by {
+        let digest = detached(py, || match by {
             None => Ok(self.data().digest(None)),
             Some(by) => self.data().digest_by(&self.run, &by),
-        });
+        })?;
         self.whole(py)?;
         let frame = digest
             .map_err(|error| usage(py, &error.to_string()))?
@@ -145,7 +145,7 @@ impl Stored {
 
     /// Name, heading and meaning of each figure that has something to show.
     fn figures(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String)>> {
-        let drawings = py.detach(|| self.drawings());
+        let drawings = detached(py, || self.drawings())?;
         self.whole(py)?;
         let drawings = drawings.iter();
         Ok(drawings
@@ -155,10 +155,12 @@ impl Stored {
 
     /// The Vega-Lite specification of a figure, with its data, as JSON.
     fn figure(&self, py: Python<'_>, name: &str) -> PyResult<String> {
-        let drawings = py.detach(|| self.drawings());
+        let drawings = detached(py, || self.drawings())?;
         self.whole(py)?;
-        let drawing = delaylab_figure::named(drawings, self.data(), name);
-        let drawing = drawing.map_err(|unknown| usage(py, &unknown))?;
-        Ok(drawing.standalone().to_string())
+        let drawing = detached(py, || {
+            let drawing = delaylab_figure::named(drawings, self.data(), name)?;
+            Ok::<_, String>(drawing.standalone().to_string())
+        })?;
+        drawing.map_err(|unknown| usage(py, &unknown))
     }
 }

@@ -1,6 +1,6 @@
 //! A table as an Arrow stream: polars, pandas, DuckDB and pyarrow take it without a copy.
 
-use crate::error;
+use crate::error::{self, detached};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use delaylab_store::run::{ExportError, Run, TableReader, write_first};
@@ -48,10 +48,10 @@ impl Table {
 
     /// With these columns alone; all of its table where none is named.
     fn open_with(&self, py: Python<'_>, columns: &[String]) -> PyResult<TableReader> {
-        let opened = py.detach(|| match &self.0 {
+        let opened = detached(py, || match &self.0 {
             Source::Stored { run, table, .. } => run.table(table, columns),
             Source::Batch(batch) => TableReader::of_batch(batch.clone(), columns),
-        });
+        })?;
         opened.map_err(|error| error::table(py, &error))
     }
 }
@@ -83,20 +83,20 @@ impl Table {
         let mut columns = self.columns(py)?;
         columns.truncate(1);
         let mut reader = self.open_with(py, &columns)?;
-        let rows = py.detach(|| {
+        let rows = detached(py, || {
             reader.try_fold(0, |rows, batch| batch.map(|batch| rows + batch.num_rows()))
-        });
+        })?;
         rows.map_err(|error| error::table(py, &error.into()))
     }
 
     /// Its first rows as CSV.
     fn head(&self, py: Python<'_>, rows: usize) -> PyResult<String> {
         let reader = self.open(py)?;
-        let text = py.detach(|| {
+        let text = detached(py, || {
             let mut text = Vec::new();
             write_first(reader, rows, &mut text)?;
             Ok::<_, ExportError>(String::from_utf8_lossy(&text).into_owned())
-        });
+        })?;
         text.map_err(|error| error::table(py, &error))
     }
 }
