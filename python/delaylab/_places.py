@@ -22,6 +22,10 @@ from .errors import ClusterError, EnvironmentFault, UsageError
 class Place(Protocol):
     """What a worker left is known by what `leave` returned, which is small or travels anyway."""
 
+    def is_over(self) -> bool:
+        """A worker asks whether the sweep has ended, so that nothing waits for what it does. Fails where the place is not in reach."""
+        ...
+
     @property
     def folder(self) -> str | None:
         """Where a worker carries its share out; its own temporary folder where it is None."""
@@ -59,19 +63,39 @@ def new_folder(name: str, within: str) -> str:
     return folder
 
 
+def temporary(within: str | os.PathLike[str], **named: str) -> Path:
+    """A folder for this process alone."""
+    try:
+        return Path(tempfile.mkdtemp(dir=within, **named))
+    except OSError as error:
+        raise EnvironmentFault(f"{os.fspath(within)} cannot be written: {error.strerror}") from error
+
+
+def remove_folder(folder: str | os.PathLike[str]) -> None:
+    """Renames it first: workers that are not waited for find nothing by its name, and make nothing in it meanwhile."""
+    gone = Path(folder).with_name(f".gone-{Path(folder).name}")
+    try:
+        os.rename(folder, gone)
+    except OSError:
+        gone = Path(folder)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 class _Cluster:
     def __init__(self, scratch: Path | None = None) -> None:
-        self._scratch = scratch and scratch.absolute()
-        self._known_by = self._scratch and _known_by(self._scratch)
+        self._scratch = None if scratch is None else scratch.absolute()
+        self._known_by = None if self._scratch is None else _known_by(self._scratch)
+        # What tells another machine from a sweep that has ended.
+        self._above_known_by = None if self._scratch is None else _known_by(self._scratch.parent)
+
+    def is_over(self) -> bool:
+        if self._scratch is None or self.folder is not None:
+            return False
+        return _is_here(self._scratch.parent, self._above_known_by)
 
     @property
     def folder(self) -> str | None:
-        if self._scratch is None:
-            return None
-        try:
-            is_here = _known_by(self._scratch) == self._known_by
-        except OSError:
-            return None
+        is_here = self._scratch is not None and _is_here(self._scratch, self._known_by)
         return str(self._scratch) if is_here else None
 
     def leave(self, run: Path) -> bytes | str:
@@ -98,6 +122,13 @@ def _known_by(folder: Path) -> tuple[object, ...]:
     return boot, found.st_dev, found.st_ino, os.geteuid()
 
 
+def _is_here(folder: Path, known_by: tuple[object, ...] | None) -> bool:
+    try:
+        return _known_by(folder) == known_by
+    except OSError:
+        return False
+
+
 class _Folder:
     def __init__(self, shared: str) -> None:
         try:
@@ -106,6 +137,13 @@ class _Folder:
             raise EnvironmentFault(
                 f"`shared` {shared!r} cannot be written: {error.strerror}. Name a folder that this machine and each worker see"
             ) from error
+
+    def is_over(self) -> bool:
+        try:
+            os.stat(self.folder)
+        except FileNotFoundError:
+            return True
+        return False
 
     def leave(self, run: Path) -> str:
         return str(run)
@@ -117,25 +155,51 @@ class _Folder:
         return self
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_folder(self.folder)
 
 
 class _Store:
-    """A URL that fsspec knows, such as `s3://bucket/sweeps`."""
+    """A URL that fsspec knows, such as `s3://bucket/sweeps`. A file there is gone once the sweep is over."""
 
     folder = None
 
     def __init__(self, url: str) -> None:
         self._url = f"{url.rstrip('/')}/sweep-{uuid.uuid4().hex}"
+        self._mark = f"{self._url}/open"
         _fsspec(url)
+        try:
+            files, path = _found(self._url)
+            # Where a bucket is no folder to be made, this fails if there is none. What some rights are not enough for, others need not.
+            with contextlib.suppress(PermissionError):
+                files.mkdir(path, create_parents=False)
+            _write(self._mark, b"delaylab")
+            files.info(f"{path}/open")
+        except Exception as error:  # each store has errors of its own
+            raise EnvironmentFault(
+                f"`shared` {url!r} cannot be written and read: {error or type(error).__name__}. Name a bucket or folder that is "
+                "there, and give this machine and each worker the rights to it"
+            ) from error
+
+    def is_over(self) -> bool:
+        files, path = _found(self._mark)
+        try:
+            files.invalidate_cache()
+            files.info(path)
+        except FileNotFoundError:
+            return True
+        except Exception as error:
+            raise EnvironmentFault(f"cannot read {self._mark}: {error}") from None
+        return False
 
     def leave(self, run: Path) -> str:
         url = f"{self._url}/share-{uuid.uuid4().hex}.tar"
         try:
-            with _fsspec(url).open(url, "wb") as file:
-                file.write(_delaylab.pack(run))
-        except Exception as error:  # each store has errors of its own
+            _write(url, _delaylab.pack(run))
+        except Exception as error:
             raise ClusterError(f"cannot write {url}: {error}") from None
+        # If the sweep ended meanwhile, this may not have been there to be removed.
+        if self.is_over():
+            self._delete(url)
         return url
 
     def take(self, left: str, scratch: Path) -> Path:
@@ -151,13 +215,26 @@ class _Store:
         return self
 
     def remove(self) -> None:
+        self._delete(self._mark)
         self._delete(self._url)
 
     def _delete(self, url: str) -> None:
         # Nothing is left there, nothing may be deleted, or the store is gone.
         with contextlib.suppress(Exception):
-            files, path = _fsspec(url).core.url_to_fs(url)
+            files, path = _found(url)
             files.rm(path, recursive=True)
+
+
+def _found(url: str) -> tuple[Any, str]:
+    """The store and the path in it."""
+    found: tuple[Any, str] = _fsspec(url).core.url_to_fs(url)
+    return found
+
+
+def _write(url: str, content: bytes) -> None:
+    """Nothing above it is made: no bucket whose name is misspelt, and not again the folder of a sweep that has ended."""
+    with _fsspec(url).open(url, "wb", auto_mkdir=False) as file:
+        file.write(content)
 
 
 def _fsspec(url: str) -> Any:
@@ -174,6 +251,6 @@ def _fsspec(url: str) -> Any:
 
 def _unpacked(packed: bytes, folder: Path) -> Path:
     """The unfinished run that was packed, in this folder."""
-    run = Path(tempfile.mkdtemp(suffix=".partial", dir=folder))
+    run = temporary(folder, suffix=".partial")
     _delaylab.unpack(packed, run)
     return run

@@ -6,12 +6,11 @@ import concurrent.futures
 import contextlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any, Generator, Protocol
 
 from . import _arguments, _delaylab, _kept
-from ._places import Place, place
+from ._places import Place, place, remove_folder, temporary
 from ._progress import Progress, told
 from ._share import carry_out
 from .errors import ClusterError, DelaylabError, UsageError
@@ -240,7 +239,7 @@ def sweep(
     try:
         run = _delaylab.Gathered(resolved, folder, _arguments.supplied())
         with told(progress) as tell:
-            made, warnings = _swept(run, resolved.toml, engine, folder, left_at, size, tell)
+            made, warnings = _swept(run, resolved.toml, engine, left_at, size, tell)
     finally:
         left_at.remove()
     return recorded(made, warnings)
@@ -250,14 +249,13 @@ def _swept(
     run: _delaylab.Gathered,
     toml: str,
     engine: _Engine,
-    output: str,
     left_at: Place,
     trials_per_share: int | None,
     progress: Progress | None,
 ) -> tuple[Path, list[str]]:
     try:
         with _kept.said([run.folder]):
-            with _scratch(output) as scratch:
+            with _scratch(run.folder) as scratch:
                 _every_round(run, toml, engine, scratch, left_at, trials_per_share, progress)
             return run.finish()
     finally:
@@ -265,18 +263,13 @@ def _swept(
 
 
 @contextlib.contextmanager
-def _scratch(output: str) -> Generator[Path, None, None]:
-    """A folder for what is not part of the run yet. Workers that are not waited for find nothing by its name once it is removed."""
-    folder = tempfile.mkdtemp(prefix=".sweep-", dir=output)
+def _scratch(unfinished: Path) -> Generator[Path, None, None]:
+    """A folder for what is not part of the run yet. Where this process is killed, `delaylab resume` removes it by the end of its name."""
+    folder = temporary(unfinished, prefix=".shares-", suffix=".unfinished")
     try:
-        yield Path(folder)
+        yield folder
     finally:
-        gone = f"{folder}-gone"
-        try:
-            os.rename(folder, gone)
-        except OSError:
-            gone = folder
-        shutil.rmtree(gone, ignore_errors=True)
+        remove_folder(folder)
 
 
 def _every_round(

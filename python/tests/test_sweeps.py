@@ -10,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -19,7 +20,7 @@ import pytest
 from conftest import content, no_room
 
 import delaylab as dl
-from delaylab import _places, _share, sweeps
+from delaylab import _delaylab, _places, _share, sweeps
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -46,6 +47,7 @@ def test_dask_gives_the_same_bytes(small, run, dask, tmp_path, shared, monkeypat
     if shared == "elsewhere":
         monkeypatch.setattr(_places, "_known_by", lambda folder: "another machine")
         shared = None
+    (tmp_path / "store").mkdir()
     seen = []
     swept = dl.sweep(
         small,
@@ -70,7 +72,7 @@ def test_a_share_without_trials_is_refused(small, tmp_path, share):
 
 
 def assert_no_share_is_left(folder):
-    left = [path for path in folder.rglob("*") if path.name.startswith((".sweep", "sweep-", "share"))]
+    left = [path for path in folder.rglob("*") if path.name.startswith((".shares", ".gone", "sweep-", "share"))]
     assert not left, left
 
 
@@ -283,23 +285,27 @@ def test_what_is_shared_is_open_as_the_umask_says(tmp_path):
     assert [stat.S_IMODE(os.stat(folder).st_mode) for folder in made] == [0o775, 0o775]
 
 
-def test_what_is_recorded_on_this_machine_stays_there(run, tmp_path):
+def test_what_is_recorded_on_this_machine_stays_there(run, tmp_path, monkeypatch):
     here = pickle.loads(pickle.dumps(_places.place(None).beside(tmp_path)))
     assert here.folder == str(tmp_path)
     left = here.leave(tmp_path / "share/run.partial")
     assert here.take(left, tmp_path) == tmp_path / "share/run.partial"
-    # A folder of that name on another machine, or none.
+    # A folder of that name on another machine.
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(_places, "_known_by", lambda folder: "another machine")
+        assert here.folder is None and not here.is_over()
+    assert not here.is_over()
+    # Another folder, or none, where this one was.
     tmp_path.rename(tmp_path.with_name("moved"))
-    assert here.folder is None
+    assert here.folder is None and here.is_over()
     tmp_path.mkdir()
-    assert here.folder is None
+    assert here.folder is None and here.is_over()
     packed = here.leave(run.folder)
     assert (here.take(packed, tmp_path) / "experiment.toml").read_text() == run.experiment
 
 
 def test_a_store_in_which_nothing_may_be_deleted_is_read(run, tmp_path, monkeypatch):
     store = _places.place(f"file://{tmp_path}")
-    (tmp_path / store._url.rsplit("/")[-1]).mkdir()
     left = store.leave(run.folder)
     local = importlib.import_module("fsspec.implementations.local").LocalFileSystem
 
@@ -312,6 +318,111 @@ def test_a_store_in_which_nothing_may_be_deleted_is_read(run, tmp_path, monkeypa
     taken = store.take(left, scratch)
     assert (taken / "experiment.toml").read_text() == run.experiment
     store.remove()
+
+
+@pytest.mark.parametrize("shared", [None, "{}", "file://{}"])
+def test_no_share_is_begun_once_the_sweep_is_over(small, tmp_path, shared, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    place = _places.place(shared and shared.format(tmp_path)).beside(scratch)
+    place.remove()
+    _places.remove_folder(scratch)
+    with pytest.raises(dl.ClusterError, match="^worker .*: the sweep has ended, and nothing waits"):
+        _share.carry_out(small.toml, [0], _delaylab.version(), pickle.loads(pickle.dumps(place)))
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_share_ends_after_a_trial_once_the_sweep_is_over(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(_share, "_ASK_EVERY", 0)
+    store = _places.place(f"file://{tmp_path}")
+    asked = []
+
+    class Watched(_places._Store):
+        def is_over(self):
+            asked.append(1)
+            if len(asked) == 2:
+                raise dl.EnvironmentFault("not in reach")
+            if len(asked) == 3:
+                self.remove()
+            return super().is_over()
+
+    store.__class__ = Watched
+    with pytest.raises(dl.ClusterError, match="the sweep has ended"):
+        _share.carry_out(small.toml, [*range(8)], _delaylab.version(), store)
+    assert len(asked) == 3
+    assert not [*tmp_path.iterdir()]
+
+
+def test_dask_ends_a_share_that_travels_once_it_is_cancelled(small, dask, tmp_path):
+    came = tmp_path / "came"
+
+    def share(*of):
+        _share._ASK_EVERY = 0
+        (tmp_path / "begun").touch()
+        try:
+            _share.carry_out(*of)
+            said = "of all trials"
+        except dl.ClusterError as error:
+            said = str(error)
+        came.with_suffix(".new").write_text(said)
+        came.with_suffix(".new").rename(came)
+
+    def until(file):
+        deadline = time.monotonic() + 60
+        while not (file.exists() or time.monotonic() > deadline):
+            time.sleep(0.01)
+
+    long = small.set({"probe.echo.duration": "1s", "design.repeats": 20})
+    future = dask.submit(share, long.toml, [*range(40)], _delaylab.version(), _places.place(None))
+    distributed.wait(dask.submit(until, tmp_path / "begun"))
+    dask.cancel(future)
+    distributed.wait(dask.submit(until, came))
+    assert "the sweep has ended" in came.read_text()
+
+
+def test_a_folder_of_shares_that_was_removed_is_not_made_again(small, tmp_path, monkeypatch):
+    with pytest.raises(dl.EnvironmentFault, match="No such file"):
+        _delaylab.carry_out_share(small.toml, {0}, str(tmp_path / "gone/share"), 1, print)
+    assert not [*tmp_path.iterdir()]
+    # Nor does a worker find it by its name while it is removed.
+    place = _places.place(tmp_path)
+    monkeypatch.setattr(shutil, "rmtree", lambda folder, **how: None)
+    place.remove()
+    assert place.is_over()
+
+
+def test_what_comes_to_a_store_after_the_sweep_goes_again(run):
+    files = importlib.import_module("fsspec").filesystem("memory")
+    files.mkdir("/sweeps")
+    store = _places.place("memory://sweeps")
+    store.leave(run.folder)
+    assert len(files.find("/sweeps")) == 2
+    store.remove()
+    store.leave(run.folder)
+    assert not files.find("/sweeps")
+
+
+def test_a_store_that_a_worker_cannot_read_is_said_before_it_simulates(small, tmp_path, monkeypatch):
+    store = _places.place(f"file://{tmp_path}")
+    local = importlib.import_module("fsspec.implementations.local").LocalFileSystem
+
+    def refuse(*_, **__):
+        raise PermissionError("Access Denied")
+
+    monkeypatch.setattr(local, "info", refuse)
+    monkeypatch.setattr(_delaylab, "carry_out_share", None)
+    with pytest.raises(dl.EnvironmentFault, match="worker .*: cannot read file://.*/open: Access Denied"):
+        _share.carry_out(small.toml, [0], _delaylab.version(), store)
+
+
+def test_what_cannot_be_written_here_is_an_error_of_ours(small, run, tmp_path):
+    packed = _delaylab.pack(run.folder)
+    with pytest.raises(dl.EnvironmentFault, match=f"^cannot write {tmp_path}/.*partial: failed to .*: "):
+        _places._unpacked(packed[:5000], tmp_path)
+    with pytest.raises(dl.EnvironmentFault, match="/none cannot be written: No such file"):
+        _places._unpacked(packed, tmp_path / "none")
 
 
 def test_a_stop_rule_goes_round_by_round(small, tmp_path):
@@ -333,6 +444,8 @@ def test_what_is_no_cluster_or_cannot_be_divided_is_refused(small, tmp_path):
             dl.sweep("wait-time-jitter", threads, output=tmp_path)
         with pytest.raises(dl.EnvironmentFault, match="`shared` '/none/such' cannot be written: No such file"):
             dl.sweep(small, threads, output=tmp_path, shared="/none/such")
+        with pytest.raises(dl.EnvironmentFault, match="`shared` 'file:///none/such' cannot be written and read: .*No such file"):
+            dl.sweep(small, threads, output=tmp_path, shared="file:///none/such")
         with pytest.raises(dl.UsageError, match="none://such cannot be reached: .*pip install s3fs"):
             dl.sweep(small, threads, output=tmp_path, shared="none://such")
     assert not list(tmp_path.iterdir())

@@ -33,7 +33,6 @@ enum Event {
 }
 
 /// What is called in Python.
-#[derive(Default)]
 struct Callbacks {
     /// Where it records, once that is there.
     on_folder: Option<Py<PyAny>>,
@@ -98,7 +97,10 @@ pub fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError>
 }
 
 /// Carries out the trials with these numbers of an experiment that was resolved, and leaves them in an unfinished run in
-/// `output`: where it is.
+/// `output`, which is there: where it is. `on_trial` is called with how many trials are done, of how many.
+///
+/// Raises:
+///     What it raises, and KeyboardInterrupt.
 #[pyfunction]
 pub fn carry_out_share(
     py: Python<'_>,
@@ -106,6 +108,7 @@ pub fn carry_out_share(
     trials: BTreeSet<u32>,
     output: PathBuf,
     threads: Option<usize>,
+    on_trial: Py<PyAny>,
 ) -> PyResult<PathBuf> {
     let stop = Stop::default();
     let mut options = options(threads, &stop, Vec::new());
@@ -120,7 +123,11 @@ pub fn carry_out_share(
         let recorded = started.run(told, None)?;
         Ok(recorded.map(|recorded| recorded.folder().to_owned()))
     };
-    beside_python(py, &stop, &Callbacks::default(), work)?.ok_or_else(|| internal(py))
+    let callbacks = Callbacks {
+        on_folder: None,
+        on_trial: Some(on_trial),
+    };
+    beside_python(py, &stop, &callbacks, work)?.ok_or_else(|| internal(py))
 }
 
 /// Tells how far it is.

@@ -188,11 +188,6 @@ impl Started<Nowhere> {
             ..
         } = &self.prepared;
         let shard = self.shard();
-        let disk = match share {
-            // Where these trials were handed out, they are taken over at once, or handed out again.
-            Some(Share::Trials(_)) => RealDisk::scratch(),
-            _ => RealDisk::shared(),
-        };
         let conditions = conditions(resolved, planned);
         let new = NewRun {
             name: &share::name(&resolved.name, shard),
@@ -207,8 +202,14 @@ impl Started<Nowhere> {
                 &conditions,
             ),
         };
+        let keep = match share {
+            // Who handed these trials out takes them over at once, or hands them out again. Where the folder is gone, they are
+            // not waited for.
+            Some(Share::Trials(_)) => RunWriter::create_in(RealDisk::scratch(), runs, &new),
+            _ => RunWriter::create(runs, &new),
+        };
         Ok(Started {
-            keep: RunWriter::create_on(disk, runs, &new)?,
+            keep: keep?,
             prepared: self.prepared,
         })
     }

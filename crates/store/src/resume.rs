@@ -222,13 +222,17 @@ fn take_up(disk: &dyn Disk, folder: &Folder, experiment: &str) -> Result<Standin
     Ok((done, interrupted, damaged))
 }
 
-/// Removes files that were being written.
+/// Removes files that were being written, and folders of what was to be taken over.
 fn remove_unfinished(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
     let failed = StoreError::at(folder);
     for entry in fs::read_dir(folder).map_err(&failed)? {
-        let path = entry.map_err(&failed)?.path();
+        let entry = entry.map_err(&failed)?;
+        let path = entry.path();
         if path.extension().is_some_and(|end| end == UNFINISHED) {
-            durable::remove(disk, &path)?;
+            match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                true => durable::remove_folder(disk, &path)?,
+                false => durable::remove(disk, &path)?,
+            }
         }
     }
     Ok(())

@@ -72,8 +72,13 @@ impl RunWriter {
 
     /// The same on a disk that may fail.
     pub fn create_on(disk: SharedDisk, runs: &Path, new: &NewRun<'_>) -> Result<Self, StoreError> {
-        check_name(new.name)?;
         durable::create_folders(&*disk, runs)?;
+        Self::create_in(disk, runs, new)
+    }
+
+    /// The same in a folder that is there: one that another process removed is not made again.
+    pub fn create_in(disk: SharedDisk, runs: &Path, new: &NewRun<'_>) -> Result<Self, StoreError> {
+        check_name(new.name)?;
         let hidden = Hidden::create(&*disk, runs, new.name)?;
         let folder = Folder(hidden.path.clone());
         durable::create_folder(&*disk, &folder.parts())?;

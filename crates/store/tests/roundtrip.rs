@@ -582,6 +582,23 @@ fn a_known_trial_is_written_in_order_or_not_at_all() {
     assert_eq!(Run::open(run.folder()).unwrap().record_count(), 0);
 }
 
+/// What processes of a sweep had recorded goes with it: a run that is resumed begins those trials anew.
+#[test]
+fn what_a_killed_process_was_to_take_over_is_removed_when_its_run_is_resumed() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = create(runs.path());
+    let partial = run.folder().to_owned();
+    let share = partial.join(".shares-a.unfinished");
+    fs::create_dir(&share).unwrap();
+    fs::write(share.join("records-0.parquet"), "0").unwrap();
+    fs::write(partial.join("findings.json.unfinished"), "0").unwrap();
+    drop(run);
+    RunWriter::resume(&partial).unwrap();
+    let left = fs::read_dir(&partial).unwrap();
+    let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(!left.into_iter().any(|name| name.ends_with("unfinished")));
+}
+
 /// Joining that was stopped when the only part had become the table is done again.
 #[test]
 fn a_part_that_became_the_table_before_a_stop_still_is_it() {
