@@ -9,8 +9,8 @@ use std::path::Path;
 
 /// Held as long as this lives and its process does.
 ///
-/// On NFS the lock of a folder is known to its own machine alone, and that of a file to all. Elsewhere the first is enough; on
-/// SMB no one could read a file that is locked.
+/// On NFS and Lustre the lock of a folder is known to its own machine alone, and that of a file to all. Elsewhere the first is
+/// enough; on SMB no one could read a file that is locked.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _folder: File,
@@ -29,7 +29,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => return Err(busy(folder)),
             Err(TryLockError::Error(error)) => return Err(StoreError::at(folder)(error)),
         }
-        let file = match is_on_nfs(&held) {
+        let file = match keeps_locks_of_folders_apart(&held) {
             true => of_file(folder)?,
             false => None,
         };
@@ -53,12 +53,13 @@ fn busy(folder: &Path) -> StoreError {
     }
 }
 
-/// NFS_SUPER_MAGIC of statfs(2).
-fn is_on_nfs(folder: &File) -> bool {
-    fstatfs(folder).is_ok_and(|system| system.f_type == 0x6969)
+/// NFS_SUPER_MAGIC of statfs(2), and LL_SUPER_MAGIC of Lustre, whose folders have no `flock` of their own: the kernel of each machine
+/// keeps their locks.
+fn keeps_locks_of_folders_apart(folder: &File) -> bool {
+    fstatfs(folder).is_ok_and(|system| matches!(system.f_type, 0x6969 | 0x0BD0_0BD0))
 }
 
-/// The lock of the file; `None` in a folder that is only read, and on NFS without locks.
+/// The lock of the file; `None` in a folder that is only read, and where files have no locks.
 fn of_file(folder: &Path) -> Result<Option<File>, StoreError> {
     let file = regular::open_to_lock(&folder.join(ENVIRONMENT)).ok();
     match file.as_ref().map(File::try_lock) {
