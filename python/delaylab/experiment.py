@@ -202,8 +202,7 @@ def run(
     """
     changed = _changed(experiment, quick, world, set, seed, target)
     folder = _arguments.path("output", output)
-    # More than this are no other number: a trial has one thread.
-    workers = None if threads is None else min(_arguments.whole("threads", threads), 2**31)
+    workers = None if threads is None else _arguments.whole("threads", threads)
     if workers is not None and workers < 1:
         raise UsageError(f"threads is {workers}: give 1 or more, or leave it out for one for each CPU")
     of_path: dict[str, Any] = {
@@ -215,6 +214,9 @@ def run(
     _arguments.truth("allow_load", allow_load)
     _arguments.progress(progress)
     resolved = changed.resolve()
+    if workers is not None:
+        # A trial has one thread.
+        workers = min(workers, resolved.trials)
     if resolved.world == "sim":
         for name in [name for name, given in of_path.items() if given is not None]:
             raise UsageError(f"{name} is for the world `live`: the world `sim` builds its own path")
