@@ -178,13 +178,15 @@ impl<'a> Laboratory<'a> {
         &mut self,
         run_progress: &mut RunProgress<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
     ) -> Result<Ending, LabError> {
-        let others = 1..self.world.parallelism();
-        let mut others: Vec<_> = others.map_while(|_| self.world.another()).collect();
+        let mut others = Vec::new();
         loop {
             let trials = run_progress.plan.next_trials();
             if trials.is_empty() {
                 return Ok(Ending::Complete);
             }
+            let at_once = self.world.parallelism().min(trials.len());
+            let more = others.len() + 1..at_once;
+            others.extend(more.map_while(|_| self.world.another()));
             let runner = self.runner();
             let ending = if others.is_empty() {
                 self.one_by_one(&trials, run_progress)?
