@@ -151,9 +151,10 @@ fn stage_name(stages: StageSet) -> String {
     short_name(stages)
 }
 
-/// Three digits of a ratio.
+/// Two digits of a ratio below 1 at least, three of another.
 fn times(ratio: f64) -> String {
     match ratio {
+        r if r < 0.0995 => format!("{r:.4}"),
         r if r < 9.995 => format!("{r:.2}"),
         r if r < 99.95 => format!("{r:.1}"),
         r => format!("{r:.0}"),
@@ -222,8 +223,8 @@ mod tests {
     #[test]
     fn ratios_have_three_digits() {
         assert_eq!(
-            [0.5, 1.0, 9.996, 42.25, 314.2].map(times),
-            ["0.50", "1.00", "10.0", "42.2", "314"]
+            [0.00428, 0.0149, 0.5, 1.0, 9.996, 42.25, 314.2].map(times),
+            ["0.0043", "0.0149", "0.50", "1.00", "10.0", "42.2", "314"]
         );
     }
 }

@@ -6,7 +6,7 @@ use crate::text::paragraph;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_model::plan::{Factor, Unit, level_of};
 use delaylab_model::series::COUNTS;
-use delaylab_model::units::format_in_unit;
+use delaylab_model::units::{format_in_unit, format_share};
 use delaylab_view::run::{RunData, SeriesShown};
 use delaylab_view::words::or_unknown;
 
@@ -208,6 +208,7 @@ fn has_any(shown: &SeriesShown) -> bool {
 
 fn value_of(value: f64, unit: Unit) -> String {
     match unit {
+        Unit::Share if is_near_an_end(value) => format_share(value),
         Unit::Share => format!("{:.1} %", 100.0 * value),
         Unit::CellsPerSecond => format!("{} cells/s", value.round()),
         Unit::Bytes => bytes(value),
@@ -217,6 +218,11 @@ fn value_of(value: f64, unit: Unit) -> String {
         }
         _ => Dimension::from(unit).format(value),
     }
+}
+
+/// With one digit behind the point it would be nothing, or all.
+fn is_near_an_end(share: f64) -> bool {
+    share > 0.0 && share < 1.0 && !(0.0005..0.9995).contains(&share)
 }
 
 /// `<1 B`, `532 B`, `64.0 kB`: a queue's mean is not known to the byte.
@@ -246,6 +252,12 @@ mod tests {
         run.groups.clear();
         run.series.clear();
         (run, series, group)
+    }
+
+    #[test]
+    fn a_share_is_neither_nothing_nor_all_where_it_is_not() {
+        let shown = [0.0, 0.0004, 0.924, 0.9996, 1.0].map(|share| value_of(share, Unit::Share));
+        assert_eq!(shown, ["0.0 %", "0.04 %", "92.4 %", "99.9 %", "100.0 %"]);
     }
 
     #[test]

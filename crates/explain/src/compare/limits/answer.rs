@@ -244,7 +244,7 @@ impl Question<'_> {
         };
         let size = value.abs();
         if size.is_infinite() {
-            return format!("{sign}∞");
+            return "no end".to_owned();
         }
         let text = match unit {
             "ns" => Dimension::TIME.format(size),
