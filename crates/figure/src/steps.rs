@@ -86,7 +86,7 @@ impl Figure for Steps {
     }
 }
 
-/// The largest size before the first gap that is far wider than others.
+/// The largest size before a gap that is far wider than others, but for gaps before there are enough sizes.
 fn last_of_close(points: &[Point]) -> u32 {
     let mut gaps: Vec<u32> = points
         .windows(2)
@@ -95,8 +95,8 @@ fn last_of_close(points: &[Point]) -> u32 {
     let ends = gaps.clone();
     gaps.sort_unstable();
     let usual = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
-    let wide = ends.iter().position(|gap| *gap > usual.saturating_mul(GAP));
-    let last = wide.filter(|at| *at + 1 >= CLOSE);
+    let is_wide = |at: &usize| ends[*at] > usual.saturating_mul(GAP);
+    let last = (CLOSE - 1..ends.len()).find(is_wide);
     let last = last.map_or(points.last(), |at| points.get(at));
     last.map_or(0, |point| point.size)
 }
@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_stair_is_seen_though_the_sizes_reach_far() {
-        let points = points((40..600).step_by(8).chain([1_024, 4_096, 9_188]));
+        let far = [1_024, 4_096, 9_188];
+        let points = points((40..600).step_by(8).chain(far));
         let last = last_of_close(&points);
         assert_eq!(last, 592);
         let close = up_to(&points, last);
@@ -174,6 +175,12 @@ mod tests {
             .windows(2)
             .filter(|pair| pair[1] > pair[0] + 200_000.0);
         assert_eq!(jumps.count(), 11);
+    }
+
+    #[test]
+    fn the_first_size_may_lie_apart() {
+        let apart = [0].into_iter().chain((64..600).step_by(8));
+        assert_eq!(last_of_close(&points(apart.chain([1_024, 9_188]))), 592);
     }
 
     #[test]
