@@ -73,7 +73,8 @@ fn drawing(
         json!({ "domain": &WHICH[..lines], "range": &COLOURS[..lines] });
     let x = &mut spec["spec"]["encoding"]["x"];
     axis::unit(x, table.largest_by(PANEL, VALUE));
-    if lines == WHICH.len() {
+    let mut values = table.rows.iter().filter_map(|row| row[VALUE].as_i64());
+    if lines == WHICH.len() && values.all(|value| value > 0) {
         // A change may move delays by orders of magnitude.
         x["scale"]["type"] = json!("log");
     }
@@ -83,8 +84,7 @@ fn drawing(
 fn points(table: &mut Table, [panel, which]: [&str; 2], delays: &Distribution) {
     for step in 0..=STEPS {
         let share = f64::from(step) / f64::from(STEPS);
-        // A logarithmic axis has no place for others.
-        let Some(value) = delays.quantile(share).filter(|value| *value >= 1.0) else {
+        let Some(value) = delays.quantile(share) else {
             continue;
         };
         table.row([
