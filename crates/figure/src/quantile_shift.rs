@@ -4,10 +4,20 @@ use super::{Drawing, Table, WIDTH, axis, not_drawn, order_panels, parse};
 use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::{Comparison, PairFigures, Quantity, Silent};
 use delaylab_stats::functional::Functional;
-use delaylab_view::compare::Compared;
+use delaylab_view::compare::{Compared, rows};
 use serde_json::{Value, json};
 
-const COLUMNS: [&str; 7] = ["pair", "quantile", "a", "b", "shift", "low", "high"];
+const COLUMNS: [&str; 9] = [
+    "pair",
+    "quantile",
+    "a",
+    "b",
+    "shift",
+    "low",
+    "high",
+    "difference",
+    "interval",
+];
 const PAIR: usize = 0;
 const SHIFT: usize = 4;
 /// More panels are not drawn.
@@ -20,7 +30,7 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
     let comparison = &compared.comparison;
     let table = table(comparison);
     let name = comparison.headline.name().replace('_', " ");
-    let left_out = left_out(comparison);
+    let left_out = left_out(comparison) + &silent(comparison);
     let about = format!(
         "How much longer B's {name} is than A's at each quantile; the band is its 95 % interval, each quantile by \
          itself, and there is none where too few packets lie beyond the quantile.{left_out}"
@@ -36,6 +46,15 @@ pub fn drawing(compared: &Compared) -> Option<Drawing> {
 /// How many more pairs there are.
 pub(super) fn left_out(comparison: &Comparison) -> String {
     not_drawn(comparison.pairs.len().saturating_sub(PANELS), "pair")
+}
+
+/// The pairs that have no panel, as one of their sides lost everything.
+fn silent(comparison: &Comparison) -> String {
+    let varied = comparison.varied();
+    let pairs = comparison.pairs.iter().take(PANELS);
+    let silent = pairs.filter(|pair| pair.silent.is_some());
+    let silent: Vec<_> = silent.map(|pair| pair.pair.label(&varied)).collect();
+    super::left_out("one side was never answered", &silent)
 }
 
 pub(super) fn labels(comparison: &Comparison) -> Vec<String> {
@@ -56,6 +75,7 @@ fn label(pair: &PairFigures, varied: &[String]) -> String {
 
 fn table(comparison: &Comparison) -> Table {
     let mut table = Table::new(&COLUMNS);
+    let headline = Quantity::Measure(comparison.headline);
     for (label, pair) in labels(comparison).iter().zip(&comparison.pairs) {
         for point in &pair.curve {
             let shift = &point.shift;
@@ -64,14 +84,17 @@ fn table(comparison: &Comparison) -> Table {
             };
             let bounds = shift.absolute.as_ref().ok();
             let end = |end: Option<f64>| end.filter(|end| end.is_finite());
+            let texts = rows::row(headline, shift, 1);
             table.row([
                 json!(label),
                 json!(statistic_name(Functional::Quantile(point.quantile))),
-                json!(shift.a),
-                json!(shift.b),
+                json!(texts.a),
+                json!(texts.b),
                 json!(difference),
                 json!(end(bounds.map(|bounds| bounds.low))),
                 json!(end(bounds.map(|bounds| bounds.high))),
+                json!(texts.difference),
+                json!(texts.interval),
             ]);
         }
     }
@@ -100,4 +123,37 @@ fn spec(comparison: &Comparison, table: &Table) -> Value {
         axis::unit(&mut spec["spec"]["layer"][2]["encoding"]["y"], shifts);
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_view::compare::samples::samples;
+
+    #[test]
+    fn numbers_under_the_pointer_have_their_unit() {
+        let [(_, compared), ..] = samples();
+        let table = table(&compared.comparison);
+        assert!(!table.rows.is_empty());
+        for row in &table.rows {
+            for text in [2, 3, 7].map(|column| row[column].as_str().unwrap()) {
+                assert!(text.ends_with('s') && text.contains(' '), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pair_that_lost_everything_is_named_where_it_has_no_panel() {
+        let [(_, mut compared), ..] = samples();
+        let mut broken = compared.comparison.pairs[0].clone();
+        broken.silent = Some(Silent::B);
+        broken.curve.clear();
+        let comparison = &mut compared.comparison;
+        comparison.pairs.push(broken);
+        let label = comparison.pairs[1].pair.label(&comparison.varied());
+        let about = drawing(&compared).unwrap().about;
+        let said = format!(" Not drawn, as one side was never answered: {label}.");
+        assert!(about.contains(&said), "{about}");
+    }
 }

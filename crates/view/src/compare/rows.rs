@@ -126,7 +126,8 @@ pub fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> Row {
     found.next().unwrap_or_else(Row::unknown)
 }
 
-fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
+/// A shift of a quantity, of which only the statistic is named.
+pub fn row(quantity: Quantity, shift: &Shift, looks: usize) -> Row {
     let own = |value: Option<f64>| or_unknown(value, |value| plain(quantity, value));
     let change = |value: f64| signed(quantity, value);
     let difference = shift.difference();
