@@ -407,12 +407,7 @@ mod tests {
         run.panels[1].summary.anatomy.clear();
         run.panels[1].sketch = Default::default();
         let label = run.panels[1].label.clone();
-        for name in [
-            "cumulative",
-            "delay_against_size",
-            "anatomy",
-            "distribution",
-        ] {
+        for name in ["cumulative", "anatomy", "distribution"] {
             let figures = all();
             let figure = figures.iter().find(|figure| figure.name() == name);
             let about = figure.map_or_else(String::new, |figure| figure.about(&run));

@@ -7,7 +7,7 @@
 
 use super::axis;
 use super::series::unit as unit_name;
-use super::{Figure, Table, WIDTH, line_name, parse, shown_together, silent_note};
+use super::{Figure, NO_ANSWER, Table, WIDTH, left_out, line_name, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
@@ -52,8 +52,12 @@ impl Figure for Size {
     }
 
     fn about(&self, run: &RunData) -> String {
-        let pooled = Layout::new(run).map_or_else(Vec::new, |layout| layout.pooled);
-        let pooled = shown_together(run, &pooled) + &silent_note(run);
+        let layout = Layout::new(run);
+        let silent = layout
+            .as_ref()
+            .map_or_else(Vec::new, |layout| layout.silent(run));
+        let pooled = layout.map_or_else(Vec::new, |layout| layout.pooled);
+        let pooled = shown_together(run, &pooled) + &left_out(NO_ANSWER, &silent);
         let against = run.against.as_deref().unwrap_or("size");
         match lines(run)[..] {
             [Mean, Min] => format!(
@@ -75,21 +79,13 @@ impl Figure for Size {
         let Some(layout) = Layout::new(run) else {
             return table;
         };
-        let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
+        let lines = lines(run);
         for trial in &run.trials {
             let Some(size) = value(&trial.stream, &layout.axis) else {
                 continue;
             };
             let (panel, line) = layout.place(&trial.stream);
-            let pool = pools.entry((panel, line, size.to_bits())).or_default();
-            if !pool.add(trial) {
-                continue;
-            }
-            let Some((statistic, value)) = lines(run)
-                .first()
-                .copied()
-                .zip(of_trial(trial, &lines(run)))
-            else {
+            let Some((statistic, value)) = lines.first().zip(of_trial(trial, &lines)) else {
                 continue;
             };
             let packets = trial.summary.round_trip.as_ref().map(|d| d.count);
@@ -97,10 +93,9 @@ impl Figure for Size {
             let statistic = json!(format!("{} of a trial", statistic.name()));
             table.row([panel, line, json!(size), statistic, value, json!(packets)]);
         }
-        for ((panel, line, size), pool) in &pools {
-            let [panel, line] = layout.names(*panel, *line);
-            let at = [panel, line, json!(f64::from_bits(*size))];
-            pool.rows(&mut table, &at, &lines(run));
+        for ((panel, line, size), pool) in layout.pools(run) {
+            let [panel, line] = layout.names(panel, line);
+            pool.rows(&mut table, &[panel, line, json!(size)], &lines);
         }
         table
     }
@@ -192,7 +187,7 @@ fn against(spec: &mut Value, factor: &str, unit: Option<Unit>, most: f64) {
     match unit {
         Some(Unit::Nanoseconds) => axis::unit(x, [most as Nanos]),
         Some(Unit::Share) => x["axis"]["format"] = json!("~%"),
-        None | Some(Unit::Number) => x["axis"]["format"] = json!(",~r"),
+        None | Some(Unit::Number) => x["axis"]["format"] = json!(",.12~r"),
         Some(unit) => {
             let counts = if unit == Unit::Bytes {
                 "bytes"
@@ -200,7 +195,7 @@ fn against(spec: &mut Value, factor: &str, unit: Option<Unit>, most: f64) {
                 unit_name(unit)
             };
             x["title"] = json!(format!("{title} ({counts})"));
-            x["axis"]["format"] = json!(",~r");
+            x["axis"]["format"] = json!(",.12~r");
         }
     }
     let text = match unit {
@@ -306,6 +301,49 @@ impl Layout {
         )
     }
 
+    /// All trials by panel, line and place on the axis, in order.
+    fn pools(&self, run: &RunData) -> Vec<((usize, usize, f64), Pool)> {
+        let mut pools: BTreeMap<(usize, usize, u64), Pool> = BTreeMap::new();
+        for trial in &run.trials {
+            if let Some(size) = value(&trial.stream, &self.axis) {
+                let (panel, line) = self.place(&trial.stream);
+                let pool = pools.entry((panel, line, size.to_bits())).or_default();
+                pool.add(trial, &self.axis);
+            }
+        }
+        let number = |((panel, line, size), pool)| ((panel, line, f64::from_bits(size)), pool);
+        pools.into_iter().map(number).collect()
+    }
+
+    /// Lines of which nothing was answered, and of the others the places at which nothing was.
+    fn silent(&self, run: &RunData) -> Vec<String> {
+        let pools = self.pools(run);
+        let of_lines = pools.chunk_by(|((a, b, _), _), ((c, d, _), _)| (a, b) == (c, d));
+        let mut silent = Vec::new();
+        for pools in of_lines {
+            let Some(((panel, line, _), _)) = pools.first() else {
+                continue;
+            };
+            let levels = [self.panels.get(*panel), self.lines.get(*line)];
+            let levels: Vec<Factor> = levels.into_iter().flatten().flatten().cloned().collect();
+            let name = levels_in_words(&levels, None);
+            let places = pools.iter().filter(|(_, pool)| pool.range.is_none());
+            let places: Vec<_> = places.map(|(_, pool)| pool.level.as_str()).collect();
+            let whole = places.len() == pools.len() && !name.is_empty();
+            silent.extend(
+                places
+                    .into_iter()
+                    .filter(|_| !whole)
+                    .map(|place| match &name[..] {
+                        "" => place.to_owned(),
+                        name => format!("{name}, {place}"),
+                    }),
+            );
+            silent.extend(whole.then_some(name));
+        }
+        silent
+    }
+
     fn names(&self, panel: usize, line: usize) -> [Value; 2] {
         let panel = self
             .panels
@@ -345,22 +383,25 @@ fn value(stream: &Stream, factor: &str) -> Option<f64> {
 /// All trials of one size in one group. Exact: means are summed by their counts.
 #[derive(Default)]
 struct Pool {
+    /// That of the axis, in words.
+    level: String,
     packets: u64,
     sum: f64,
     range: Option<(Nanos, Nanos)>,
 }
 
 impl Pool {
-    /// Takes a trial in; not one of which nothing was answered.
-    fn add(&mut self, trial: &TrialData) -> bool {
+    /// Takes a trial in, with the level of this factor; of one of which nothing was answered that is all.
+    fn add(&mut self, trial: &TrialData, axis: &str) {
+        let level = trial.stream.levels().find(|(name, _)| name == axis);
+        self.level = level.map_or_else(String::new, |(_, level)| level.label.clone());
         let Some(delays) = trial.summary.round_trip.as_ref() else {
-            return false;
+            return;
         };
         self.packets += delays.count;
         self.sum += delays.mean * delays.count as f64;
         let (least, most) = self.range.unwrap_or((delays.min, delays.max));
         self.range = Some((least.min(delays.min), most.max(delays.max)));
-        true
     }
 
     fn rows(&self, table: &mut Table, at: &[Value; 3], lines: &[DelayStatistic]) {
@@ -389,6 +430,26 @@ mod tests {
     #[test]
     fn without_sizes_there_is_nothing_to_show() {
         assert!(Size.table(&waits()).rows.is_empty());
+    }
+
+    /// A path that loses all that is large.
+    #[test]
+    fn a_size_and_a_line_of_which_nothing_was_answered_are_named() {
+        let mut run = sizes();
+        let lose = |run: &mut RunData, what: &dyn Fn(&Stream) -> bool| {
+            for trial in run.trials.iter_mut().filter(|trial| what(&trial.stream)) {
+                trial.summary.round_trip = None;
+            }
+        };
+        assert!(!Size.about(&run).contains(NO_ANSWER));
+        lose(&mut run, &|stream| value(stream, "size") == Some(1_260.0));
+        let about = Size.about(&run);
+        let named = "as nothing was answered: condition quiet, 1260B; condition stressed, 1260B.";
+        assert!(about.contains(named), "{about}");
+        let condition = |stream: &Stream| stream.factors[1].1.label.clone();
+        lose(&mut run, &|stream| condition(stream) == "stressed");
+        let about = Size.about(&run);
+        assert!(about.contains("1260B; condition stressed."), "{about}");
     }
 
     #[test]
