@@ -26,6 +26,11 @@ pub(super) fn ticks(least: Nanos, most: Nanos) -> Vec<Nanos> {
     })
 }
 
+/// Ticks at these while all is shown; close up, where `zoom` holds what is shown, where Vega would have them.
+pub(super) fn ticks_of_all(zoom: &str, ticks: &str) -> Value {
+    json!({ "expr": format!("{zoom} ? null : {ticks}") })
+}
+
 /// Pixels at both ends of an axis: marks there are not cut.
 const ROOM: u32 = 8;
 
@@ -34,29 +39,60 @@ const ROOM: u32 = 8;
 pub(super) fn unit(axis: &mut Value, largest: impl IntoIterator<Item = Nanos>) {
     let sizes = largest.into_iter().map(Nanos::saturating_abs);
     let smallest = sizes.filter(|size| *size > 0).min().unwrap_or(1);
-    unit_of(axis, smallest as f64, 1.0);
+    unit_of(axis, smallest as f64, (1.0, "ns"));
 }
 
 /// The same of an axis of seconds.
 pub(super) fn unit_of_seconds(axis: &mut Value, largest: f64) {
-    unit_of(axis, largest * 1e9, 1e9);
+    unit_of(axis, largest * 1e9, (1e9, "s"));
 }
 
-/// Shows an axis in the unit that fits `nanoseconds`, its largest value. `one`: nanoseconds in 1 of its data.
-fn unit_of(axis: &mut Value, nanoseconds: f64, one: f64) {
+/// Shows an axis in the unit that fits `nanoseconds`, its largest value. `one`: nanoseconds in 1 of its data, and its unit,
+/// which is said with each mark.
+fn unit_of(axis: &mut Value, nanoseconds: f64, one: (f64, &str)) {
     let (size, unit) = duration_unit(nanoseconds);
-    let title = axis["title"].as_str().unwrap_or_default();
-    axis["title"] = json!(format!("{title} ({unit})"));
-    // Every digit that tells one tick from the next.
-    let size = size / one;
-    axis["axis"]["labelExpr"] = json!(format!("format(datum.value / {size}, ',~r')"));
+    let title = axis["title"].as_str().unwrap_or_default().to_owned();
+    axis["title"] = json!(format!("{title} ({})", one.1));
+    axis["axis"]["title"] = json!(format!("{title} ({unit})"));
+    let size = size / one.0;
+    axis["axis"]["labelExpr"] = json!(number(&format!("datum.value / {size}")));
+}
+
+/// Has axes described by their titles, where Vega would say the ends of the data in the title's unit.
+pub(super) fn describe(spec: &mut Value) {
+    let inner: Vec<(&str, &mut Value)> = match spec {
+        Value::Object(fields) => fields
+            .iter_mut()
+            .map(|(name, of)| (name.as_str(), of))
+            .collect(),
+        Value::Array(items) => items.iter_mut().map(|item| ("", item)).collect(),
+        _ => return,
+    };
+    for (name, of) in inner {
+        let title = of.pointer("/axis/title").and_then(Value::as_str);
+        if let ("x" | "y", Some(title)) = (name, title) {
+            let axis = name.to_uppercase();
+            of["axis"]["description"] = json!(format!("{axis}-axis titled '{title}'"));
+        }
+        describe(of);
+    }
+}
+
+/// An expression of a number as a tick says it, with every digit that tells it from the next; on its own Vega has six.
+pub(super) fn number(value: &str) -> String {
+    format!("format({value}, ',.12~r')")
+}
+
+/// Do delays span so much? Where the clock is coarse, or two clocks are compared, there are some that have no logarithm.
+pub(super) fn is_logarithmic(least: Nanos, most: Nanos) -> bool {
+    least > 0 && most as f64 >= LOGARITHMIC * least as f64
 }
 
 /// Makes `x` an axis of delays between these; `title` gets their unit.
 pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
     x["title"] = json!(title);
     unit(x, [most]);
-    let is_logarithmic = least > 0 && most as f64 >= LOGARITHMIC * least as f64;
+    let is_logarithmic = is_logarithmic(least, most);
     x["scale"] = match is_logarithmic {
         true => {
             json!({ "type": "log", "nice": false, "domain": [least, most], "padding": ROOM })
@@ -73,8 +109,8 @@ pub(super) fn of_delays(x: &mut Value, title: &str, least: Nanos, most: Nanos) {
 /// Of an axis of both signs that is logarithmic but for its middle: up to where it is linear, and where
 /// it has a tick on either side.
 pub(super) fn symmetric(linear: Nanos, largest: Nanos) -> (Nanos, Nanos) {
-    let power = |value: Nanos| 10_i64.pow(value.max(MICROSECOND).ilog10());
-    (power(linear), power(largest))
+    let power = |value: Nanos| 10_i64.pow(value.max(1).ilog10());
+    (power(linear.max(MICROSECOND)), power(largest))
 }
 
 #[cfg(test)]
@@ -108,20 +144,36 @@ mod tests {
             x
         };
         let narrow = axis(20_300_000, 21_800_000);
-        assert_eq!(narrow["title"], "Response (ms)");
+        assert_eq!(narrow["axis"]["title"], "Response (ms)");
         assert!(narrow["scale"]["type"].is_null());
         assert_eq!(axis(20_000, 562_000_000)["scale"]["type"], "log");
         assert!(axis(-5, 562_000_000)["scale"]["type"].is_null());
     }
 
     #[test]
+    fn an_axis_is_described_by_its_title() {
+        let mut spec = json!({ "encoding": { "x": { "axis": { "title": "Response (ms)" } } } });
+        describe(&mut spec);
+        let axis = &spec["encoding"]["x"]["axis"];
+        assert_eq!(axis["description"], "X-axis titled 'Response (ms)'");
+    }
+
+    #[test]
+    fn an_axis_of_both_signs_has_a_tick_on_either_side() {
+        assert_eq!(symmetric(0, 200), (1_000, 100));
+        assert_eq!(symmetric(30_000, 7_000_000), (10_000, 1_000_000));
+    }
+
+    #[test]
     fn panels_share_the_unit_of_the_smallest() {
         let mut axis = json!({ "title": "Residual", "axis": {} });
         unit(&mut axis, [-40_000, 7_000_000, 0]);
-        assert_eq!(axis["title"], "Residual (µs)");
+        assert_eq!(axis["axis"]["title"], "Residual (µs)");
+        // What is said with each mark is of the data.
+        assert_eq!(axis["title"], "Residual (ns)");
         assert_eq!(
             axis["axis"]["labelExpr"],
-            "format(datum.value / 1000, ',~r')"
+            "format(datum.value / 1000, ',.12~r')"
         );
     }
 }

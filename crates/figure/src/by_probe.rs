@@ -3,7 +3,7 @@
 
 use super::axis;
 use super::course::{counted, course};
-use super::{Figure, Table, line_name, not_drawn, parse, shown_together};
+use super::{Figure, NO_ANSWER, Table, left_out, line_name, not_drawn, parse, shown_together};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, compare_combinations};
 use delaylab_view::run::panels::beside_probes;
@@ -39,12 +39,13 @@ impl Figure for ByProbe {
         let (_, pooled) = beside_probes(&run.groups);
         let pooled = shown_together(run, &pooled);
         let more = not_drawn(run.probes().len().saturating_sub(PROBES), "probe");
+        let silent = left_out(NO_ANSWER, &silent(run));
         let series = run.beside_probes.as_ref();
         let series = series.map_or_else(String::new, |series| {
             format!(" The line of {series} is of its values over time, in one trial of each panel.")
         });
         format!(
-            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{pooled}{more}"
+            "Left: the share of answered packets that took at most so long. Middle: the share that took so long or longer, on a logarithmic axis, so that rare delays are seen; each line ends at its largest. Right: the share of IPDV (RFC 3393: the difference to the packet before) that is at most so much.{series}{pooled}{more}{silent}"
         )
     }
 
@@ -55,6 +56,7 @@ impl Figure for ByProbe {
             return table;
         }
         for panel in panels(run) {
+            let before = table.rows.len();
             if let Some((name, values)) = series_of(run, &panel) {
                 rows(&mut table, [&panel.label, &name, "delay"], &values);
             }
@@ -69,6 +71,7 @@ impl Figure for ByProbe {
                     rows(&mut table, [&panel.label, probe, measure], &values);
                 }
             }
+            keep_places(&mut table, before);
         }
         table
     }
@@ -106,8 +109,7 @@ impl Figure for ByProbe {
         }
         for view in 0..2 {
             let view = &mut spec["hconcat"][view];
-            // Where the clock is coarse, or two clocks are compared, there are times that have no logarithm.
-            if least > 0 {
+            if axis::is_logarithmic(least, most) {
                 tick(view, &axis::ticks(least, most));
             } else {
                 let x = &mut view["spec"]["encoding"]["x"];
@@ -190,13 +192,53 @@ fn rows(table: &mut Table, [panel, probe, measure]: [&str; 3], values: &BTreeMap
     }
 }
 
+/// In each column a panel has its place, though it may have nothing to show there: what is below would move up beside
+/// another's name. Its rows are those from `first` on.
+fn keep_places(table: &mut Table, first: usize) {
+    let Some(row) = table.rows.get(first).cloned() else {
+        return;
+    };
+    for measure in ["delay", "ipdv"] {
+        if !table.rows[first..].iter().any(|row| row[2] == measure) {
+            let [panel, probe] = [&row[0], &row[1]].map(Value::clone);
+            let [none, all, packets] = [json!(0.0), json!(1.0), json!(0)];
+            table.row([
+                panel,
+                probe,
+                json!(measure),
+                Value::Null,
+                none,
+                all,
+                packets,
+            ]);
+        }
+    }
+}
+
+/// The probes that have no line in a panel.
+fn silent(run: &RunData) -> Vec<String> {
+    let mut silent = Vec::new();
+    for panel in panels(run) {
+        for probe in run.probes().into_iter().take(PROBES) {
+            let groups = panel.groups.iter().filter(|group| group.probe == probe);
+            let mut groups = groups.map(|group| &group.summary.round_trip).peekable();
+            if groups.peek().is_some() && groups.all(Option::is_none) {
+                let levels = [panel.label.as_str(), probe].into_iter();
+                let known: Vec<_> = levels.filter(|level| !level.is_empty()).collect();
+                silent.push(known.join(", "));
+            }
+        }
+    }
+    silent
+}
+
 /// Ticks at these values while all is shown; close up, where Vega would have them.
 fn tick(view: &mut Value, ticks: &[Nanos]) {
     let zoom = view["spec"]["params"][0]["name"]
         .as_str()
         .unwrap_or_default();
-    let values = format!("{zoom}_value_ns ? null : {}", json!(ticks));
-    view["spec"]["encoding"]["x"]["axis"]["values"] = json!({ "expr": values });
+    let values = axis::ticks_of_all(&format!("{zoom}_value_ns"), &json!(ticks).to_string());
+    view["spec"]["encoding"]["x"]["axis"]["values"] = values;
 }
 
 /// Lines that lie on each other are told apart by their widths: the first one is the widest, and below.
@@ -238,6 +280,7 @@ fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::words::each_once;
     use delaylab_view::run::samples::{classes, waits};
 
     #[test]
@@ -275,6 +318,13 @@ mod tests {
     #[test]
     fn what_has_no_logarithm_is_drawn_on_a_line_without() {
         let mut run = classes();
+        for delays in run
+            .groups
+            .iter_mut()
+            .flat_map(|group| &mut group.summary.round_trip)
+        {
+            delays.max = 10 * delays.min;
+        }
         let scale = |run: &RunData, view: usize| {
             let spec = ByProbe.spec(run, &ByProbe.table(run));
             spec["hconcat"][view]["spec"]["encoding"]["x"]["scale"]["type"].clone()
@@ -288,6 +338,67 @@ mod tests {
         assert_eq!(
             [0, 1].map(|view| scale(&run, view)),
             [Value::Null, Value::Null]
+        );
+    }
+
+    /// Most paths: between powers of ten there may be no tick of a logarithmic axis.
+    #[test]
+    fn round_trips_that_lie_close_together_have_an_axis_without_powers() {
+        let mut run = classes();
+        for delays in run
+            .groups
+            .iter_mut()
+            .flat_map(|group| &mut group.summary.round_trip)
+        {
+            (delays.min, delays.max) = (21_000_000, 29_000_000);
+        }
+        let spec = ByProbe.spec(&run, &ByProbe.table(&run));
+        for view in 0..2 {
+            let x = &spec["hconcat"][view]["spec"]["encoding"]["x"];
+            assert_eq!(x["scale"]["type"], Value::Null);
+            assert_eq!(
+                (&x["axis"]["tickCount"], &x["axis"]["values"]),
+                (&json!(4), &Value::Null)
+            );
+        }
+    }
+
+    #[test]
+    fn a_panel_without_ipdv_keeps_its_place_in_that_column() {
+        let mut run = classes();
+        let case = run.groups[0].level("case").to_owned();
+        for group in run
+            .groups
+            .iter_mut()
+            .filter(|group| group.level("case") == case)
+        {
+            group.ipdv = Delays::default();
+        }
+        let table = ByProbe.table(&run);
+        let panels = |measure: &str| {
+            let rows = table.rows.iter().filter(|row| row[2] == measure);
+            each_once(rows.map(|row| row[0].clone()))
+        };
+        assert!(panels("delay").len() > 1);
+        assert_eq!(panels("delay"), panels("ipdv"));
+        // A row without a value makes a panel.
+        let drawing = crate::Drawing::draw(&ByProbe, &run).unwrap();
+        let svg = crate::svg::draw(&drawing).unwrap();
+        assert!(svg.contains("IPDV (ns): null"), "{svg}");
+        assert!(!svg.contains("NaN") && !svg.contains("undefined"), "{svg}");
+    }
+
+    #[test]
+    fn a_probe_that_was_never_answered_is_named() {
+        let mut run = classes();
+        assert!(!ByProbe.about(&run).contains(NO_ANSWER));
+        let group = &mut run.groups[1];
+        group.summary.round_trip = None;
+        let label = format!("{}, {}", group.level("case"), group.probe);
+        let about = ByProbe.about(&run);
+        assert!(
+            about.contains(&format!("as nothing was answered: {label}.")),
+            "{about}"
         );
     }
 }

@@ -6,13 +6,14 @@ use super::by_probe;
 use super::course::{counted, course};
 use super::{
     Figure, NO_ANSWER, Table, WIDTH, even_columns, left_out, line_name, not_drawn, order_panels,
-    parse, pooled_note,
+    parse, pooled_note, shown_together,
 };
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_model::words::capitalised;
 use delaylab_stats::cumulative::Cumulative as Bounds;
 use delaylab_stats::summary::{Distribution, Summary};
+use delaylab_view::run::panels::beside_probes;
 use delaylab_view::run::{Delays, Group, Panel, RunData, ShownDelay};
 use serde_json::{Value, json};
 use std::iter::once;
@@ -79,10 +80,9 @@ impl Figure for Cumulative {
         };
         let more = lines.iter().filter(|line| line.colour >= LINES).count();
         let more = not_drawn(more, "line");
-        let pooled = if by_group(run) {
-            String::new()
-        } else {
-            pooled_note(run)
+        let pooled = match by_group(run) {
+            true => shown_together(run, &beside_probes(&run.groups).1),
+            false => pooled_note(run),
         };
         let marked = marked(&lines, delay(run));
         format!(
@@ -121,7 +121,11 @@ impl Figure for Cumulative {
         }
         let title = capitalised(delay(run).name(run.ways()));
         let (least, most) = ends(run).unwrap_or((1, 1));
-        axis::of_delays(&mut encoding["x"], &title, least, most);
+        let x = &mut encoding["x"];
+        axis::of_delays(x, &title, least, most);
+        if let Some(ticks) = x["axis"].get("values") {
+            x["axis"]["values"] = axis::ticks_of_all("zoom_value_ns", &ticks.to_string());
+        }
         spec
     }
 }
@@ -348,6 +352,7 @@ fn marked(lines: &[Line<'_>], delay: ShownDelay) -> &'static str {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::plan::Level;
     use delaylab_view::run::samples::{bare, classes, waits};
 
     #[test]
@@ -357,6 +362,10 @@ mod tests {
         let domain = &spec["spec"]["encoding"]["color"]["scale"]["domain"];
         let first = distinct(&lines(&run), |line| &line.name);
         assert_eq!(domain, &json!(first));
+        // Close up there may be none of the ticks of all.
+        let ticks = &spec["spec"]["encoding"]["x"]["axis"]["values"]["expr"];
+        let ticks = ticks.as_str().unwrap();
+        assert!(ticks.starts_with("zoom_value_ns ? null : ["), "{ticks}");
         let panels = distinct(&lines(&run), |line| &line.panel);
         assert_eq!(panels.len() * first.len(), run.panels.len());
     }
@@ -373,6 +382,20 @@ mod tests {
             .sum();
         let received = run.groups.iter().map(|group| group.summary.counts.received);
         assert_eq!(all, received.sum::<u64>());
+    }
+
+    #[test]
+    fn levels_that_lines_of_probes_put_together_are_named() {
+        let mut run = classes();
+        for (group, size) in run.groups.iter_mut().zip(0..) {
+            let level = Level::named(format!("{size}B"));
+            group.factors.push(("size".to_owned(), level));
+        }
+        let (_, pooled) = beside_probes(&run.groups);
+        assert!(!pooled.is_empty());
+        let about = Cumulative.about(&run);
+        let named = format!("All levels of {} are shown together", pooled.join(" and "));
+        assert!(about.contains(&named), "{about}");
     }
 
     #[test]

@@ -205,6 +205,7 @@ impl Drawing {
 
     /// Of a table and a specification without data or theme.
     fn new([name, title]: [&str; 2], about: String, table: &Table, mut spec: Value) -> Self {
+        axis::describe(&mut spec);
         spec["$schema"] = json!("https://vega.github.io/schema/vega-lite/v6.json");
         spec["config"] = parse(include_str!("specs/theme.json"));
         spec["data"] = json!({ "values": table.objects() });
