@@ -1,11 +1,11 @@
 //! The axis of figures over time. Trials of a panel stand end to end, while others ran in between: the axis shows the
 //! wall clock all the same, piece by piece. In a simulation it shows the time of the run.
 //!
-//! Panels may show the same stretch of their own time at other hours, and all share the words of one axis: so each has
-//! its own stretch of one long axis.
+//! Panels may show the same stretch of their own time at other hours: what is shown close up is the same part of each, and
+//! the words of their axes differ.
 
-use super::WIDTH;
-use delaylab_model::{MICROSECOND, Nanos, SECOND};
+use super::{WIDTH, axis};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use delaylab_view::run::{Begin, Panel, RunData};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -49,27 +49,33 @@ const STEPS: [i64; 27] = [
 /// Pixels from the last panel to the title: its ticks and their words stand between.
 const TITLE_BELOW: usize = 24;
 const DAY: i64 = 86_400;
+/// In less than this the words of a wall clock, which are of milliseconds, tell nothing apart.
+const SHORTEST: Nanos = 10 * MILLISECOND;
 
-/// Where the times of all panels stand on one axis.
+/// What the times of panels are called.
 pub(super) struct TimeAxis {
-    /// Where each panel begins, in seconds.
-    origins: Vec<i64>,
-    /// Trials of all panels on this axis; `None` where their time is simulated.
-    pieces: Option<Vec<Piece>>,
+    /// Of each panel; `None` where their time is simulated, or too short.
+    clocks: Option<Vec<PanelClock>>,
     /// The day on which all of it was; `None` where there are several.
     day: Option<String>,
 }
 
+/// The wall clock along a panel.
+struct PanelClock {
+    label: String,
+    length_us: i64,
+    /// Its trials.
+    pieces: Vec<Piece>,
+}
+
 /// From here on, up to the next one, the wall clock is so much further.
 struct Piece {
-    /// Where it is on the axis, in microseconds.
+    /// Where it begins, in microseconds.
     from_us: i64,
     /// What is to be added to have microseconds since 1970.
     to_utc_us: i64,
     /// Where it ends.
     end_us: i64,
-    /// How long its panel is.
-    panel_us: i64,
 }
 
 impl TimeAxis {
@@ -77,43 +83,16 @@ impl TimeAxis {
     pub(super) fn new(run: &RunData) -> Self {
         let length = run.panels.iter().map(|panel| panel.sketch.length()).max();
         let length = length.unwrap_or(0);
-        let begins: Option<Vec<Vec<Begin>>> = run
-            .panels
-            .iter()
-            .map(|panel| run.wall_clock(panel))
-            .collect();
-        let begins = begins.filter(|all| all.iter().map(Vec::len).sum::<usize>() <= PIECES);
-        let Some(begins) = begins else {
-            return Self {
-                origins: vec![0; run.panels.len()],
-                pieces: None,
-                day: None,
-            };
-        };
-        // A panel's own stretch, and a second that is nobody's.
-        let stretch = length / SECOND + 2;
-        let origins: Vec<i64> = (0..).map(|at| at * stretch).take(begins.len()).collect();
-        let all = origins.iter().zip(&begins).zip(&run.panels);
-        let pieces = all.flat_map(|((origin, begins), panel)| {
-            pieces(
-                origin * 1_000_000,
-                begins,
-                panel.sketch.length() / MICROSECOND,
-            )
+        let clocks = run.panels.iter().map(|panel| PanelClock::new(run, panel));
+        let clocks: Option<Vec<PanelClock>> = clocks.collect();
+        let clocks = clocks.filter(|all| {
+            let pieces: usize = all.iter().map(|clock| clock.pieces.len()).sum();
+            pieces <= PIECES && length >= SHORTEST
         });
-        let pieces: Vec<Piece> = pieces.collect();
         Self {
-            day: only_day(&pieces, length),
-            pieces: Some(pieces),
-            origins,
+            day: clocks.as_ref().and_then(|all| only_day(all, length)),
+            clocks,
         }
-    }
-
-    /// Where this time of a panel stands, in seconds.
-    pub(super) fn place(&self, panel: usize, t: Nanos) -> Value {
-        let origin = self.origins.get(panel).copied().unwrap_or(0);
-        let microseconds = origin * 1_000_000 + t / MICROSECOND;
-        json!(microseconds as f64 / 1e6)
     }
 
     /// Makes the x axis of these panels this one; `zoom` is the signal that holds what is shown close up.
@@ -124,31 +103,37 @@ impl TimeAxis {
         spec["facet"]["header"]["titlePadding"] = json!(TITLE_BELOW);
         let x = &mut spec["spec"]["encoding"]["x"];
         x["title"] = Value::Null;
-        let Some(pieces) = &self.pieces else {
-            x["axis"]["labelExpr"] = json!("format(datum.value, ',~r')");
+        let Some(clocks) = &self.clocks else {
+            x["axis"]["labelExpr"] = json!(axis::number("datum.value"));
             return;
         };
-        x["scale"]["zero"] = json!(false);
-        x["axis"]["labelExpr"] = json!(self.words("datum.value", false));
-        let ticks = json!(ticks(pieces));
-        x["axis"]["values"] = json!({ "expr": format!("{zoom} ? null : {ticks}") });
+        x["axis"]["labelExpr"] = json!(self.words("datum.value", "parent.panel", false));
+        let ticks = clocks
+            .iter()
+            .map(|clock| (clock.label.clone(), json!(ticks(clock))));
+        let ticks = Value::Object(ticks.collect());
+        let ticks = format!("{ticks}[parent.panel]");
+        x["axis"]["values"] = axis::ticks_of_all(zoom, &ticks);
     }
 
     fn title(&self) -> String {
-        match (&self.pieces, &self.day) {
+        match (&self.clocks, &self.day) {
             (None, _) => "Time (s)".to_owned(),
             (Some(_), Some(day)) => format!("UTC, {day}"),
             (Some(_), None) => "UTC".to_owned(),
         }
     }
 
-    /// An expression of the words for this place.
-    pub(super) fn words(&self, place: &str, is_exact: bool) -> String {
-        let Some(pieces) = &self.pieces else {
-            return format!("format({place}, ',.6~r') + ' s'");
+    /// An expression of the words for this place in this panel; both are expressions, too.
+    pub(super) fn words(&self, place: &str, panel: &str, is_exact: bool) -> String {
+        let Some(clocks) = &self.clocks else {
+            return axis::number(place) + " + ' s'";
         };
         // Half a millisecond, or a number that is not exact may fall into the second before.
-        let utc = format!("1000 * ({place} + ({})) + 0.5", to_utc(place, pieces));
+        let utc = format!(
+            "1000 * ({place} + ({})) + 0.5",
+            to_utc(place, panel, clocks)
+        );
         if is_exact {
             return format!("utcFormat({utc}, '%Y-%m-%d %H:%M:%S.%L')");
         }
@@ -158,7 +143,7 @@ impl TimeAxis {
 
     /// Where another trial begins in this panel, but for the first.
     pub(super) fn breaks(&self, run: &RunData, panel: &Panel) -> Vec<Nanos> {
-        let begins = run.wall_clock(panel).filter(|_| self.pieces.is_some());
+        let begins = run.wall_clock(panel).filter(|_| self.clocks.is_some());
         let begins = begins.filter(|begins| begins.len() <= BREAKS + 1);
         let begins = begins.unwrap_or_default();
         begins.iter().skip(1).map(|begin| begin.t).collect()
@@ -174,56 +159,98 @@ impl TimeAxis {
     }
 }
 
-/// Those of one panel, which begins there.
-fn pieces(origin_us: i64, begins: &[Begin], panel_us: i64) -> Vec<Piece> {
-    let at = |begin: &Begin| origin_us + begin.t / MICROSECOND;
-    let ends = begins.iter().skip(1).map(at);
-    let ends = ends.chain([origin_us + panel_us]);
-    let pieces = begins.iter().zip(ends).map(|(begin, end_us)| Piece {
-        from_us: at(begin),
-        to_utc_us: begin.utc / MICROSECOND - at(begin),
-        end_us,
-        panel_us,
-    });
-    pieces.collect()
+/// Where this time stands, in seconds.
+pub(super) fn seconds(t: Nanos) -> Value {
+    json!(us_in_seconds(t / MICROSECOND))
 }
 
-/// Full seconds, minutes or hours of the wall clock, or parts of a second, as places on the axis.
-fn ticks(pieces: &[Piece]) -> Vec<f64> {
+fn us_in_seconds(us: i64) -> f64 {
+    us as f64 / 1e6
+}
+
+impl PanelClock {
+    fn new(run: &RunData, panel: &Panel) -> Option<Self> {
+        let begins = run.wall_clock(panel)?;
+        let length_us = panel.sketch.length() / MICROSECOND;
+        let at = |begin: &Begin| begin.t / MICROSECOND;
+        let ends = begins.iter().skip(1).map(at).chain([length_us]);
+        let pieces = begins.iter().zip(ends).map(|(begin, end_us)| Piece {
+            from_us: at(begin),
+            to_utc_us: begin.utc / MICROSECOND - at(begin),
+            end_us,
+        });
+        Some(Self {
+            label: panel.label.clone(),
+            length_us,
+            pieces: pieces.collect(),
+        })
+    }
+}
+
+/// Full seconds, minutes or hours of the wall clock, or parts of a second, as places in a panel; where there are none,
+/// its begin.
+fn ticks(clock: &PanelClock) -> Vec<f64> {
     let most = (WIDTH / PIXELS_A_TICK) as i64;
+    let step = STEPS
+        .into_iter()
+        .find(|step| clock.length_us / step <= most);
+    let step = step.unwrap_or(clock.length_us / most);
     let of_piece = |piece: &Piece| {
-        let step = STEPS.into_iter().find(|step| piece.panel_us / step <= most);
-        let step = step.unwrap_or(piece.panel_us / most);
         let [from, end] = [piece.from_us, piece.end_us].map(|at| at + piece.to_utc_us);
         let first = -(-from).div_euclid(step);
         let back = piece.to_utc_us;
         let utc = (first..).map(move |at| at * step);
         utc.take_while(move |utc| *utc <= end)
-            .map(move |utc| utc - back)
+            .map(move |utc| us_in_seconds(utc - back))
     };
-    let ticks = pieces.iter().flat_map(of_piece);
-    ticks.map(|at| at as f64 / 1e6).collect()
+    let mut ticks: Vec<f64> = clock.pieces.iter().flat_map(of_piece).collect();
+    if ticks.is_empty() {
+        ticks.extend(
+            clock
+                .pieces
+                .first()
+                .map(|piece| us_in_seconds(piece.from_us)),
+        );
+    }
+    ticks
 }
 
 /// The day on which all of it is: `2026-11-25`.
-fn only_day(pieces: &[Piece], length: Nanos) -> Option<String> {
-    let utc = |piece: &Piece| (piece.from_us + piece.to_utc_us) / 1_000_000;
-    let first = pieces.iter().map(utc).min()?;
-    let last = pieces.iter().map(utc).max()? + length / SECOND;
+fn only_day(clocks: &[PanelClock], length: Nanos) -> Option<String> {
+    let pieces = clocks.iter().flat_map(|clock| &clock.pieces);
+    let utc = pieces.map(|piece| (piece.from_us + piece.to_utc_us) / 1_000_000);
+    let first = utc.clone().min()?;
+    let last = utc.max()? + length / SECOND;
     let is_one = first.div_euclid(DAY) == last.div_euclid(DAY);
     let day = Timestamp::from_second(first).ok().filter(|_| is_one)?;
     Some(day.to_string().chars().take(10).collect())
 }
 
-/// An expression of what is to be added to this place, in seconds: the halves of the pieces are told apart first.
-fn to_utc(place: &str, pieces: &[Piece]) -> String {
+/// An expression of what is to be added to this place in this panel, in seconds.
+fn to_utc(place: &str, panel: &str, clocks: &[PanelClock]) -> String {
+    match clocks {
+        [] => "0".to_owned(),
+        [only] => to_utc_in(place, &only.pieces),
+        [first, others @ ..] => {
+            let others = to_utc(place, panel, others);
+            let [label, first] = [
+                json!(first.label).to_string(),
+                to_utc_in(place, &first.pieces),
+            ];
+            format!("{panel} === {label} ? ({first}) : {others}")
+        }
+    }
+}
+
+/// The same in the panel of these pieces: their halves are told apart first.
+fn to_utc_in(place: &str, pieces: &[Piece]) -> String {
     match pieces {
         [] => "0".to_owned(),
-        [only] => (only.to_utc_us as f64 / 1e6).to_string(),
+        [only] => us_in_seconds(only.to_utc_us).to_string(),
         _ => {
             let (before, after) = pieces.split_at(pieces.len() / 2);
-            let from = after.first().map_or(0, |piece| piece.from_us) as f64 / 1e6;
-            let [before, after] = [before, after].map(|half| to_utc(place, half));
+            let from = us_in_seconds(after.first().map_or(0, |piece| piece.from_us));
+            let [before, after] = [before, after].map(|half| to_utc_in(place, half));
             format!("{place} < {from} ? {before} : {after}")
         }
     }
@@ -233,6 +260,10 @@ fn to_utc(place: &str, pieces: &[Piece]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::percentiles::Percentiles;
+    use crate::svg::Artist;
+    use crate::time_series::TimeSeries;
+    use crate::{Drawing, Figure};
     use delaylab_view::run::samples::waits;
 
     /// 25 November 2026, 00:00.
@@ -256,37 +287,71 @@ mod tests {
         let mut spec = json!({ "spec": { "encoding": { "x": {} } } });
         time.encode(&mut spec, "zoom_t_s");
         assert_eq!(spec["facet"]["header"]["title"], "Time (s)");
-        assert_eq!(time.place(1, 1_500_000_000), 1.5);
+        assert_eq!(seconds(1_500_000_000), 1.5);
         assert!(time.breaks(&run, &run.panels[0]).is_empty());
     }
 
     #[test]
-    fn each_panel_has_a_stretch_of_its_own_and_ticks_are_full_seconds() {
-        let run = at(MIDNIGHT);
-        let time = TimeAxis::new(&run);
-        let length = run
-            .panels
-            .iter()
-            .map(|panel| panel.sketch.length())
-            .max()
-            .unwrap();
-        let end = |panel| time.place(panel, length).as_f64().unwrap();
-        for panel in 1..run.panels.len() {
-            assert!(end(panel - 1) < time.place(panel, 0).as_f64().unwrap());
-        }
-        let pieces = time.pieces.as_ref().unwrap();
-        for piece in pieces {
-            let step = STEPS
-                .into_iter()
-                .find(|step| piece.panel_us / step <= 8)
-                .unwrap();
-            for tick in ticks(std::slice::from_ref(piece)) {
+    fn ticks_are_full_seconds_within_their_trial() {
+        let time = TimeAxis::new(&at(MIDNIGHT));
+        for clock in time.clocks.as_ref().unwrap() {
+            let all = ticks(clock);
+            assert!(all.len() > clock.pieces.len());
+            let step = STEPS.into_iter().find(|step| clock.length_us / step <= 8);
+            for tick in all {
                 let tick_us = (tick * 1e6).round() as i64;
-                assert!((piece.from_us..=piece.end_us).contains(&tick_us));
-                assert_eq!((tick_us + piece.to_utc_us) % step, 0);
+                let within = |piece: &&Piece| (piece.from_us..=piece.end_us).contains(&tick_us);
+                let mut pieces = clock.pieces.iter().filter(within);
+                assert!(pieces.any(|piece| (tick_us + piece.to_utc_us) % step.unwrap() == 0));
             }
         }
-        assert!(ticks(pieces).len() > pieces.len());
+    }
+
+    #[test]
+    fn a_panel_has_a_number_however_short_it_is() {
+        let one = |from_us, length_us| PanelClock {
+            label: String::new(),
+            length_us,
+            pieces: vec![Piece {
+                from_us,
+                to_utc_us: 300,
+                end_us: from_us + length_us,
+            }],
+        };
+        assert_eq!(ticks(&one(0, 600)), [0.0]);
+        assert_eq!(ticks(&one(0, 1_500)), [0.0007]);
+        // What all is within a few milliseconds has the time of the run.
+        let mut run = at(MIDNIGHT);
+        for panel in &mut run.panels {
+            panel.sketch = Default::default();
+        }
+        assert_eq!(TimeAxis::new(&run).title(), "Time (s)");
+    }
+
+    /// A part of the axis is the same part of each, whose words are of its own hours.
+    #[test]
+    fn panels_are_over_the_same_axis_and_have_their_own_hours() {
+        let run = at(MIDNIGHT);
+        let artist = Artist::new().unwrap();
+        for (figure, from) in [
+            (&TimeSeries as &dyn Figure, "t_s"),
+            (&Percentiles as &dyn Figure, "from_s"),
+        ] {
+            let drawing = Drawing::draw(figure, &run).unwrap();
+            let rows = drawing.spec["data"]["values"].as_array().unwrap();
+            let svg = artist.draw(&drawing.standalone()).unwrap();
+            for panel in &run.panels {
+                let length = panel.sketch.length() as f64 / 1e9;
+                let of_panel = rows.iter().filter(|row| row["panel"] == panel.label);
+                let mut times = of_panel.filter_map(|row| row[from].as_f64());
+                let middle = 0.25 * length..0.75 * length;
+                assert!(times.any(|t| middle.contains(&t)), "{}", panel.label);
+                let begin = run.wall_clock(panel).unwrap()[0].utc / SECOND;
+                let minute = format!(">00:{:02}:", begin / 60 % 60);
+                assert!(svg.contains(&minute), "{minute}");
+            }
+            assert!(!svg.contains("NaN") && !svg.contains("undefined"));
+        }
     }
 
     #[test]
@@ -297,19 +362,32 @@ mod tests {
         last.stream.to_utc = last.stream.to_utc.map(|utc| utc + DAY * SECOND);
         let late = TimeAxis::new(&run);
         assert_eq!(late.title(), "UTC");
-        assert!(late.words("datum.value", false).contains("%-d %b"));
+        assert!(
+            late.words("datum.value", "parent.panel", false)
+                .contains("%-d %b")
+        );
     }
 
     #[test]
-    fn the_piece_of_a_place_is_found_by_halves() {
-        let piece = |from_us, to_utc_us| Piece {
-            from_us,
-            to_utc_us,
-            end_us: 0,
-            panel_us: 0,
+    fn the_piece_of_a_place_is_found_by_its_panel_and_by_halves() {
+        let clock = |label: &str, pieces: &[(i64, i64)]| PanelClock {
+            label: label.to_owned(),
+            length_us: 0,
+            pieces: pieces
+                .iter()
+                .map(|&(from_us, to_utc_us)| Piece {
+                    from_us,
+                    to_utc_us,
+                    end_us: 0,
+                })
+                .collect(),
         };
-        let pieces = [piece(0, 5_000_000), piece(2_000_000, 7_500_000)];
-        assert_eq!(to_utc("x", &pieces), "x < 2 ? 5 : 7.5");
-        assert_eq!(to_utc("x", &[]), "0");
+        let quiet = clock("quiet", &[(0, 5_000_000), (2_000_000, 7_500_000)]);
+        let clocks = [quiet, clock("say \"x\"", &[(0, 9_000_000)])];
+        assert_eq!(
+            to_utc("x", "p", &clocks),
+            "p === \"quiet\" ? (x < 2 ? 5 : 7.5) : 9"
+        );
+        assert_eq!(to_utc("x", "p", &[]), "0");
     }
 }

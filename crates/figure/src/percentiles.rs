@@ -2,17 +2,29 @@
 //! SmokePing made known.
 
 use super::axis;
-use super::clock::TimeAxis;
+use super::clock::{TimeAxis, seconds};
 use super::{Figure, Table, labels, order_panels, parse, pooled_note};
 use delaylab_model::Nanos;
+use delaylab_model::units::format_share;
 use delaylab_view::run::{Panel, Quantiles, RunData};
 use serde_json::{Value, json};
 
 pub(super) struct Percentiles;
 
-const COLUMNS: [&str; 12] = [
-    "panel", "from_s", "to_s", "p5_ns", "p25_ns", "p50_ns", "p75_ns", "p95_ns", "lost", "packets",
-    "is_lossy", "is_break",
+const COLUMNS: [&str; 13] = [
+    "panel",
+    "from_s",
+    "to_s",
+    "p5_ns",
+    "p25_ns",
+    "p50_ns",
+    "p75_ns",
+    "p95_ns",
+    "lost",
+    "packets",
+    "is_lossy",
+    "is_break",
+    "lost_text",
 ];
 
 /// Stretches of all panels at most, ...
@@ -21,6 +33,8 @@ const STRETCHES: usize = 360;
 const MOST: usize = 96;
 /// Fewer packets than this have no p5 and no p95.
 const PACKETS: u64 = 20;
+/// Answered packets that each of the percentiles needs.
+const NEEDED: [u64; 5] = [PACKETS, 4, 1, 4, PACKETS];
 /// A figure needs a panel with this number of stretches: fewer are no course of time.
 const LEAST: usize = 3;
 /// Pixels of a panel from top to bottom: of many, and of one or two.
@@ -41,7 +55,7 @@ impl Figure for Percentiles {
         let pooled = pooled_note(run);
         let breaks = TimeAxis::new(run).breaks_note(run);
         format!(
-            "The trials of each panel end to end{breaks}. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95. Marks below: stretches in which packets were lost, the stronger the more.{pooled}"
+            "The trials of each panel end to end{breaks}. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95, where at least {PACKETS} were answered. Marks below: stretches in which packets were lost, the stronger the more.{pooled}"
         )
     }
 
@@ -54,14 +68,14 @@ impl Figure for Percentiles {
             return table;
         }
         // Beside a course a panel that lost everything, or is short, is no less to be seen.
-        for (at, (panel, stretches)) in run.panels.iter().zip(&of_panels).enumerate() {
+        for (panel, stretches) in run.panels.iter().zip(&of_panels) {
             for one in stretches {
-                row(&mut table, panel, one, |t| time.place(at, t));
+                row(&mut table, panel, one);
             }
             // A row of a break alone would be a panel of its own.
             let breaks = time.breaks(run, panel).into_iter();
             for t in breaks.filter(|_| !stretches.is_empty()) {
-                break_row(&mut table, panel, time.place(at, t));
+                break_row(&mut table, panel, t);
             }
         }
         table
@@ -77,7 +91,7 @@ impl Figure for Percentiles {
         marks["y"]["value"] = json!(height - MARK);
         marks["y2"]["value"] = json!(height);
         let time = TimeAxis::new(run);
-        spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", true));
+        spec["transform"][0]["calculate"] = json!(time.words("datum.from_s", "datum.panel", true));
         time.encode(&mut spec, "zoom_from_s");
         let all = run.panels.iter().flat_map(|panel| stretches(run, panel));
         let delays: Vec<_> = all.filter_map(|one| one.delays).collect();
@@ -102,10 +116,10 @@ fn is_course(stretches: &[Quantiles]) -> bool {
     stretches.len() >= LEAST && stretches.iter().any(|one| one.delays.is_some())
 }
 
-fn row(table: &mut Table, panel: &Panel, one: &Quantiles, seconds: impl Fn(Nanos) -> Value) {
+fn row(table: &mut Table, panel: &Panel, one: &Quantiles) {
     let delay = |which: usize| {
-        one.delays
-            .map_or(Value::Null, |delays| json!(delays[which]))
+        let delays = one.delays.filter(|_| one.answered >= NEEDED[which]);
+        delays.map_or(Value::Null, |delays| json!(delays[which]))
     };
     let packets = one.answered + one.unanswered;
     let lost = one.unanswered as f64 / packets.max(1) as f64;
@@ -122,14 +136,15 @@ fn row(table: &mut Table, panel: &Panel, one: &Quantiles, seconds: impl Fn(Nanos
         json!(packets),
         json!(one.unanswered > 0),
         Value::Null,
+        json!(format_share(lost)),
     ]);
 }
 
 /// Another trial or probe begins there.
-fn break_row(table: &mut Table, panel: &Panel, seconds: Value) {
+fn break_row(table: &mut Table, panel: &Panel, t: Nanos) {
     let mut cells = [const { Value::Null }; COLUMNS.len()];
     cells[0] = json!(panel.label);
-    cells[1] = seconds;
+    cells[1] = seconds(t);
     cells[11] = json!(true);
     table.row(cells);
 }
@@ -246,6 +261,28 @@ mod tests {
         // Alone it has no axis of delays.
         run.panels.retain(|panel| panel.label == "condition broken");
         assert_eq!(crate::Drawing::draw(&Percentiles, &run), None);
+    }
+
+    /// One answer would close the band to a line where the path was worst.
+    #[test]
+    fn a_stretch_with_few_answers_has_no_bands() {
+        let run = waits();
+        let one = |answered| {
+            let mut table = Table::new(&COLUMNS);
+            let stretch = Quantiles {
+                from: 0,
+                to: 1,
+                delays: Some([1, 2, 3, 4, 5]),
+                answered,
+                unanswered: 39,
+            };
+            row(&mut table, &run.panels[0], &stretch);
+            table.rows[0][3..8]
+                .iter()
+                .filter(|cell| !cell.is_null())
+                .count()
+        };
+        assert_eq!([1, 4, 19, 20].map(one), [1, 3, 3, 5]);
     }
 
     #[test]

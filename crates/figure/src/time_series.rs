@@ -1,7 +1,7 @@
 //! Round trips over time, the trials of a panel end to end: from the smallest to the largest in each
 //! stretch, so that no extreme is lost; excursions one by one, with what was seen on the prober's CPU.
 
-use super::clock::TimeAxis;
+use super::clock::{TimeAxis, seconds};
 use super::{Figure, Table, axis, labels, order_panels, parse, pooled_note};
 use delaylab_model::Nanos;
 use delaylab_view::run::{Bucket, Excursion, Happening, Mark, Marks, Panel, RunData};
@@ -95,19 +95,18 @@ impl Figure for TimeSeries {
             return table;
         }
         let time = TimeAxis::new(run);
-        for (at, panel) in run.panels.iter().enumerate() {
-            let seconds = |t| time.place(at, t);
+        for panel in &run.panels {
             for bucket in Axis::new(panel, run.panels.len()).stretches(panel) {
-                rows(&mut table, panel, &bucket, seconds);
+                rows(&mut table, panel, &bucket);
             }
             for excursion in marked(run, panel) {
-                table.row(excursion_row(panel, excursion, seconds));
+                table.row(excursion_row(panel, excursion));
             }
             for mark in happened(panel).iter() {
-                table.row(mark_row(panel, mark, seconds));
+                table.row(mark_row(panel, mark));
             }
             for t in time.breaks(run, panel) {
-                table.row(break_row(panel, seconds(t)));
+                table.row(break_row(panel, t));
             }
         }
         table
@@ -126,7 +125,7 @@ impl Figure for TimeSeries {
         let below = &mut spec["spec"]["layer"][MARKS_BELOW]["encoding"]["y"];
         below["value"] = json!(height - ABOVE_BOTTOM);
         let time = TimeAxis::new(run);
-        spec["transform"][0]["calculate"] = json!(time.words("datum.t_s", true));
+        spec["transform"][0]["calculate"] = json!(time.words("datum.t_s", "datum.panel", true));
         time.encode(&mut spec, "zoom_t_s");
         let delays = run.panels.iter();
         let delays = delays.filter_map(|panel| panel.summary.round_trip.as_ref());
@@ -172,7 +171,7 @@ impl Axis {
 }
 
 /// Of a stretch: its range, and what was not answered.
-fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket, seconds: impl Fn(Nanos) -> Value) {
+fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket) {
     let t = seconds(bucket.first + (bucket.last - bucket.first) / 2);
     let mut row = |kind: &str, range: Option<(Nanos, Nanos)>, packets: u64| {
         let (low, high) = range.unzip();
@@ -193,11 +192,7 @@ fn rows(table: &mut Table, panel: &Panel, bucket: &Bucket, seconds: impl Fn(Nano
     }
 }
 
-fn excursion_row(
-    panel: &Panel,
-    excursion: &Excursion,
-    seconds: impl Fn(Nanos) -> Value,
-) -> [Value; COLUMNS.len()] {
+fn excursion_row(panel: &Panel, excursion: &Excursion) -> [Value; COLUMNS.len()] {
     [
         json!(panel.label),
         json!(kind(panel, excursion)),
@@ -224,19 +219,15 @@ fn happened(panel: &Panel) -> Marks {
 }
 
 /// Another trial or probe begins here.
-fn break_row(panel: &Panel, seconds: Value) -> [Value; COLUMNS.len()] {
+fn break_row(panel: &Panel, t: Nanos) -> [Value; COLUMNS.len()] {
     let mut cells = [const { Value::Null }; COLUMNS.len()];
     cells[0] = json!(panel.label);
     cells[1] = json!(NEXT_TRIAL);
-    cells[2] = seconds;
+    cells[2] = seconds(t);
     cells
 }
 
-fn mark_row(
-    panel: &Panel,
-    mark: &Mark,
-    seconds: impl Fn(Nanos) -> Value,
-) -> [Value; COLUMNS.len()] {
+fn mark_row(panel: &Panel, mark: &Mark) -> [Value; COLUMNS.len()] {
     let (kind, what) = match mark.kind {
         Happening::SentinelGap => (GAP, None),
         Happening::Step => (CLOCK, Some("the real-time clock was set")),

@@ -75,7 +75,8 @@ impl OverTime {
         }
     }
 
-    /// Stretches in order, `most` of them at most, each of at least so many packets where there are so many.
+    /// Stretches in order, `most` of them at most, each of at least so many packets where there are so many: of answered
+    /// ones, unless half of them or all were lost.
     pub fn quantiles(&self, most: usize, packets: u64) -> Vec<Quantiles> {
         let all: u64 = self.stretches.values().map(Counts::packets).sum();
         let least = packets.max(all.div_ceil(most.max(1) as u64));
@@ -85,7 +86,9 @@ impl OverTime {
             let from = index.saturating_mul(self.width);
             let (_, sum) = open.get_or_insert_with(|| (from, Counts::default()));
             sum.add(counts);
-            if sum.packets() >= least {
+            let answered = sum.answered.count();
+            let is_full = answered == 0 || answered >= packets || sum.packets() >= 2 * packets;
+            if sum.packets() >= least && is_full {
                 shown.extend(open.take());
             }
         }
@@ -150,6 +153,22 @@ mod tests {
             over.push(k * MILLISECOND, (k % 50 == 0).then_some(MILLISECOND));
         }
         assert!(over.quantiles(30, 20).len() <= 30);
+    }
+
+    /// Of 20 packets of which one is lost, 19 have no p5.
+    #[test]
+    fn a_stretch_has_enough_answers_unless_half_is_lost() {
+        let stretches = |lost: i64| {
+            let mut over = OverTime::default();
+            for k in 0..200_i64 {
+                over.push(k * MILLISECOND, (k % 20 >= lost).then_some(k));
+            }
+            over.quantiles(50, 20)
+        };
+        let few = stretches(1);
+        assert!(few.len() == 9 && few.iter().all(|one| one.answered >= 20));
+        let mut sent = stretches(19).into_iter();
+        assert!(sent.all(|one| one.answered + one.unanswered >= 40));
     }
 
     #[test]
