@@ -3,14 +3,14 @@
 
 use super::{Figure, Table, axis, left_out, parse, pooled_note, side_by_side, silent_note};
 use delaylab_model::Nanos;
-use delaylab_model::units::format_duration;
+use delaylab_model::units::{format_duration, format_share};
 use delaylab_stats::summary::Histogram;
 use delaylab_view::run::{Panel, RunData};
 use serde_json::{Value, json};
 
 pub(super) struct Distribution;
 
-const COLUMNS: [&str; 9] = [
+const COLUMNS: [&str; 10] = [
     "panel",
     "from_ns",
     "to_ns",
@@ -20,6 +20,7 @@ const COLUMNS: [&str; 9] = [
     "largest_ns",
     "shown_from_ns",
     "shown_to_ns",
+    "share_text",
 ];
 const PANEL: usize = 0;
 const FROM: usize = 1;
@@ -83,6 +84,10 @@ impl Figure for Distribution {
             Some(Bins::Apart) => {
                 spec["params"][0]["value"] = overflow_by_panel(table);
                 spec["resolve"] = json!({ "scale": { "x": "independent" } });
+                // What one shows close up would be nothing of another.
+                if let Some(layer) = spec["spec"]["layer"][0].as_object_mut() {
+                    layer.remove("params");
+                }
                 overflow_from = "overflow_from[parent.panel]";
             }
             None => {}
@@ -212,6 +217,7 @@ fn rows(table: &mut Table, panel: &Panel, histogram: &Histogram) {
             json!(largest),
             json!(shown.0),
             json!(shown.1),
+            json!(format_share(packets as f64 / all)),
         ]);
     };
     for (bin, &packets) in (0..).zip(&histogram.bins) {
@@ -311,6 +317,7 @@ mod tests {
         assert!(matches!(Bins::new(&run), Some(Bins::Apart)));
         let spec = Distribution.spec(&run, &Distribution.table(&run));
         assert_eq!(spec["resolve"]["scale"]["x"], "independent");
+        assert_eq!(spec["spec"]["layer"][0]["params"], Value::Null);
     }
 
     /// A number below an orange bin would be of no time.
