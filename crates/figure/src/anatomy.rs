@@ -2,6 +2,8 @@
 //! it divide on average. Each of the three has an axis of its own, or the largest would hide what the usual packet meets.
 
 use super::{Figure, LETTER, Table, WIDTH, axis, labels, parse, pooled_note, silent_note};
+use delaylab_model::units::format_share;
+use delaylab_model::words::each_once;
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::AnatomyAt;
 use delaylab_view::run::RunData;
@@ -19,7 +21,7 @@ const BESIDE: usize = 70;
 /// Pixels of a panel's name at most. Without a browser widths are guessed, by half too much.
 const NAMES: usize = 300;
 
-const COLUMNS: [&str; 8] = [
+const COLUMNS: [&str; 9] = [
     "panel",
     "quantile",
     "stage",
@@ -28,6 +30,7 @@ const COLUMNS: [&str; 8] = [
     "share",
     "response_ns",
     "packets",
+    "share_text",
 ];
 
 impl Figure for Anatomy {
@@ -67,7 +70,7 @@ impl Figure for Anatomy {
         let mut spec = parse(include_str!("specs/anatomy.json"));
         let stages = stages(run);
         let names: Vec<_> = stages.iter().map(|&set| short_name(set)).collect();
-        let colours: Vec<_> = stages.iter().map(|&set| colour(set)).collect();
+        let colours = colours(&stages);
         spec["spec"]["layer"][0]["encoding"]["color"]["scale"] =
             json!({ "domain": names, "range": colours });
         let responses = table.largest_by(QUANTILE, RESPONSE);
@@ -98,6 +101,7 @@ fn rows(table: &mut Table, panel: &str, at: &AnatomyAt) {
             json!(part.ns / at.response_ns),
             json!(at.response_ns.round()),
             json!(at.records),
+            json!(format_share(part.ns / at.response_ns)),
         ]);
     }
 }
@@ -105,15 +109,15 @@ fn rows(table: &mut Table, panel: &str, at: &AnatomyAt) {
 /// The stages of all panels, each once, in the order of the packet's way.
 fn stages(run: &RunData) -> Vec<StageSet> {
     let every = run.panels.iter().flat_map(|panel| &panel.summary.anatomy);
-    let mut stages: Vec<_> = every.flat_map(|at| &at.parts).map(|p| p.stages).collect();
+    let parts = every.flat_map(|at| &at.parts);
+    let mut stages = each_once(parts.map(|part| part.stages));
     stages.sort_by_key(|set| (set.iter().next(), set.len()));
-    stages.dedup();
     stages
 }
 
 /// Which colours are of the host and of the network, where there are bars of either; what stamps do not tell apart is neither.
 fn colours_note(run: &RunData) -> &'static str {
-    let bars: Vec<_> = stages(run).into_iter().map(colour).collect();
+    let bars = colours(&stages(run));
     let any = |colours: &[&str]| bars.iter().any(|bar| colours.contains(bar));
     match (any(&HOST), any(&NETWORK)) {
         (true, true) => " Orange is the host, blue the network.",
@@ -125,7 +129,20 @@ fn colours_note(run: &RunData) -> &'static str {
 
 /// The oranges and the blues of [`colour`].
 const HOST: [&str; 4] = ["#7f3b08", "#b35806", "#e08214", "#fdb863"];
-const NETWORK: [&str; 3] = ["#4393c3", "#92c5de", "#2166ac"];
+const NETWORK: [&str; 4] = ["#4393c3", "#92c5de", "#2166ac", "#053061"];
+/// Of several stages, where [`colour`] gives what another bar has.
+const SEVERAL: [&str; 4] = ["#6a3d9a", "#c994c7", "#dd1c77", "#cab2d6"];
+
+/// A colour for each.
+fn colours(stages: &[StageSet]) -> Vec<&'static str> {
+    let mut colours = Vec::new();
+    for &set in stages {
+        let own = [colour(set)].into_iter().chain(SEVERAL);
+        let free = own.into_iter().find(|own| !colours.contains(own));
+        colours.push(free.unwrap_or(colour(set)));
+    }
+    colours
+}
 
 /// Oranges for the host, blues for the network, grey for the reflector, greens for a server and what it takes to have a
 /// connection to it, purple where a stage is of several.
@@ -149,8 +166,11 @@ fn colour(set: StageSet) -> &'static str {
         (Some(Stage::SendStack), false) => "#b35806",
         (Some(Stage::LocalQueue), false) => "#e08214",
         (Some(_), false) => "#fdb863",
-        (None, true) if set == StageSet::only(Stage::ReturnPath) => "#92c5de",
-        (None, true) => "#2166ac",
+        (None, true) => match single {
+            Some(Stage::ReturnPath) => "#92c5de",
+            Some(_) => "#2166ac",
+            None => "#053061",
+        },
         (None, false) => "#9e9e9e",
     }
 }
@@ -209,6 +229,39 @@ mod tests {
             }
         }
         assert_eq!(colours_note(&run), "");
+    }
+
+    #[test]
+    fn merged_stages_have_colours_of_their_own_and_each_set_is_there_once() {
+        let set = |stages: &[Stage]| stages.iter().copied().collect::<StageSet>();
+        let [forward, back] = [Stage::ForwardPath, Stage::ReturnPath].map(StageSet::only);
+        let both = StageSet::NETWORK_AND_REFLECTOR;
+        let slip = [Stage::ScheduleSlip, Stage::SendStack];
+        let sets = [
+            set(&slip[..1]),
+            set(&slip),
+            set(&slip[1..]),
+            forward,
+            both,
+            back,
+        ];
+        let distinct: std::collections::BTreeSet<_> = colours(&sets).into_iter().collect();
+        assert_eq!(distinct.len(), sets.len());
+        let [(_, mut run), ..] = runs();
+        let parts = run
+            .panels
+            .iter_mut()
+            .flat_map(|panel| &mut panel.summary.anatomy);
+        let mut parts = parts.flat_map(|at| &mut at.parts);
+        let reflector = set(&[Stage::ForwardPath, Stage::Reflector]);
+        let server = set(&[Stage::ForwardPath, Stage::Server]);
+        for stages in [reflector, server, reflector] {
+            if let Some(part) = parts.next() {
+                part.stages = stages;
+            }
+        }
+        let all = stages(&run);
+        assert_eq!(all.iter().filter(|set| **set == reflector).count(), 1);
     }
 
     #[test]

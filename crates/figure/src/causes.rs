@@ -2,6 +2,7 @@
 
 use super::{Figure, Table, parse};
 use delaylab_explain::causes::{Cause, Explanation};
+use delaylab_model::units::format_share;
 use delaylab_stats::anatomy::Place;
 use delaylab_view::run::RunData;
 use delaylab_view::words::plural;
@@ -9,7 +10,15 @@ use serde_json::{Value, json};
 
 pub(super) struct Causes;
 
-const COLUMNS: [&str; 6] = ["cause", "place", "lost_ns", "share", "packets", "worst_ns"];
+const COLUMNS: [&str; 7] = [
+    "cause",
+    "place",
+    "lost_ns",
+    "share",
+    "packets",
+    "worst_ns",
+    "share_text",
+];
 /// Causes at most: what is left took next to nothing.
 const SHOWN: usize = 12;
 
@@ -42,6 +51,7 @@ impl Figure for Causes {
                 json!(found.share_of_lost(cause)),
                 json!(cause.packets),
                 json!(cause.worst.excess_ns.round()),
+                json!(format_share(found.share_of_lost(cause))),
             ]);
         }
         if table.rows.len() < 2 {
