@@ -4,13 +4,13 @@
 use super::{Figure, Table, WIDTH, axis, parse};
 use delaylab_model::Nanos;
 use delaylab_procedure::report;
-use delaylab_view::benchmark::heading;
+use delaylab_view::benchmark::{heading, number};
 use delaylab_view::run::RunData;
 use serde_json::{Value, json};
 
 pub(super) struct Benchmark;
 
-const COLUMNS: [&str; 4] = ["figure", "line", "x", "y"];
+const COLUMNS: [&str; 6] = ["figure", "line", "x", "y", "x_text", "y_text"];
 
 fn figures(run: &RunData) -> &[report::Figure] {
     run.benchmark.as_ref().map_or(&[], |found| &found.figures)
@@ -39,7 +39,14 @@ impl Figure for Benchmark {
         for figure in figures(run) {
             for line in &figure.lines {
                 for (x, y) in &line.points {
-                    table.row([json!(figure.title), json!(line.name), json!(x), json!(y)]);
+                    table.row([
+                        json!(figure.title),
+                        json!(line.name),
+                        json!(x),
+                        json!(y),
+                        json!(number(&figure.x, *x)),
+                        json!(number(&figure.y, *y)),
+                    ]);
                 }
             }
         }
@@ -58,7 +65,8 @@ fn chart((index, figure): (usize, &report::Figure)) -> Value {
     spec["width"] = json!(WIDTH);
     spec["title"] = json!(figure.title);
     spec["transform"] = json!([{ "filter": { "field": "figure", "equal": figure.title } }]);
-    for (channel, column) in [("x", &figure.x), ("y", &figure.y)] {
+    for (at, (channel, column)) in [("x", &figure.x), ("y", &figure.y)].into_iter().enumerate() {
+        spec["encoding"]["tooltip"][at + 1]["title"] = json!(heading(column));
         let encoding = &mut spec["encoding"][channel];
         encoding["title"] = json!(heading(column));
         let points = figure.lines.iter().flat_map(|line| &line.points);

@@ -23,13 +23,20 @@ pub fn is_figures(table: &Table, column: usize) -> bool {
 /// The cell of a row in this column, as people read it.
 pub fn text(table: &Table, row: &[Cell], column: usize) -> String {
     let cell = row.get(column).unwrap_or(&Cell::Nothing);
-    match (cell, table.columns[column].unit.as_deref()) {
-        (Cell::Nothing, _) => String::new(),
-        (Cell::Text(text), _) => text.clone(),
-        (Cell::Count(count), _) => count.to_string(),
-        (Cell::Number(ns), Some("ns")) => format_duration(ns.round() as i64),
-        (Cell::Number(s), Some("s")) => format_duration((s * 1e9).round() as i64),
-        (Cell::Number(number), _) => short(*number),
+    match cell {
+        Cell::Nothing => String::new(),
+        Cell::Text(text) => text.clone(),
+        Cell::Count(count) => count.to_string(),
+        Cell::Number(value) => number(&table.columns[column], *value),
+    }
+}
+
+/// A number of this column, as people read it.
+pub fn number(column: &Column, value: f64) -> String {
+    match column.unit.as_deref() {
+        Some("ns") => format_duration(value.round() as i64),
+        Some("s") => format_duration((value * 1e9).round() as i64),
+        _ => short(value),
     }
 }
 
