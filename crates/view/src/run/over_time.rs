@@ -75,7 +75,7 @@ impl OverTime {
         }
     }
 
-    /// Stretches in order, `most` of them at most, each of at least so many packets where there are so many: of answered
+    /// Stretches in order, `most` of them at most, each of at least this number of packets where there are as many: of answered
     /// ones, unless half of them or all were lost.
     pub fn quantiles(&self, most: usize, packets: u64) -> Vec<Quantiles> {
         let all: u64 = self.stretches.values().map(Counts::packets).sum();
