@@ -9,7 +9,7 @@ use crate::overview::Overview;
 use crate::run::{Run, State};
 use crate::table::Row as _;
 use delaylab_model::record::Record;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ const TABLE: &str = "CREATE TABLE runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,
     trials INTEGER NOT NULL, records INTEGER NOT NULL, damage TEXT, overview TEXT NOT NULL,
     changed INTEGER NOT NULL)";
+/// What [`entry_of_row`] reads.
+const SELECT: &str =
+    "SELECT folder, name, world, started_utc, is_complete, trials, records, damage, overview";
 
 /// What the index knows of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,28 +86,27 @@ impl Index {
     /// can be written, it is kept in memory.
     pub fn open(runs: &Path) -> Result<Self, IndexError> {
         let path = runs.join(FILE);
-        let opened = usable(&path).or_else(|_| {
-            let _ = fs::remove_file(&path); // whatever it was, it was no index
-            usable(&path)
-        });
-        let on_disk = opened.map_err(IndexError::from).and_then(|database| {
-            let mut index = Self {
-                runs: runs.to_owned(),
-                database,
-            };
-            index.refresh()?;
-            Ok(index)
-        });
-        match on_disk {
-            Err(IndexError::Database(_)) => Self::in_memory(runs),
+        let on_disk = || Self::in_database(runs, usable(&path));
+        let in_memory =
+            || Self::in_database(runs, Connection::open_in_memory().and_then(with_table));
+        let else_by = |opened, other: &dyn Fn() -> Result<Self, IndexError>| match opened {
+            Err(IndexError::Database(_)) => other(),
             done => done,
-        }
+        };
+        let made_anew = else_by(on_disk(), &|| {
+            let _ = fs::remove_file(&path); // whatever it was, it was no index
+            on_disk()
+        });
+        else_by(made_anew, &in_memory)
     }
 
-    fn in_memory(runs: &Path) -> Result<Self, IndexError> {
+    fn in_database(
+        runs: &Path,
+        database: Result<Connection, rusqlite::Error>,
+    ) -> Result<Self, IndexError> {
         let mut index = Self {
             runs: runs.to_owned(),
-            database: with_table(Connection::open_in_memory()?)?,
+            database: database?,
         };
         index.refresh()?;
         Ok(index)
@@ -123,11 +125,8 @@ impl Index {
 
     /// Every run, the oldest first.
     pub fn list(&self) -> Result<Vec<Entry>, IndexError> {
-        let mut query = self.database.prepare(
-            "SELECT folder, name, world, started_utc, is_complete, trials, records, damage, overview
-             FROM runs",
-        )?;
-        let entries = query.query_map([], entry)?;
+        let mut query = self.database.prepare(&format!("{SELECT} FROM runs"))?;
+        let entries = query.query_map([], entry_of_row)?;
         let mut entries: Vec<Entry> = entries.collect::<Result<_, _>>()?;
         entries.sort_by(|one, other| one.age().cmp(&other.age()));
         Ok(entries)
@@ -173,10 +172,13 @@ fn usable(path: &Path) -> Result<Connection, rusqlite::Error> {
     let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match version {
         VERSION => {
-            // Looks at every page: a torn file shows here, not in the middle of a list.
-            database.query_row("PRAGMA quick_check", [], |_| Ok(()))?;
+            // Looks at every page: a torn file shows here, not in the middle of a list. What is wrong is its answer.
+            let found = database.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+            let is_whole = found.map(|found: String| found == "ok")?;
             database.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))?;
-            Ok(database)
+            is_whole
+                .then_some(database)
+                .ok_or(rusqlite::Error::InvalidQuery)
         }
         0 => with_table(database),
         _ => Err(rusqlite::Error::InvalidQuery),
@@ -190,7 +192,7 @@ fn with_table(database: Connection) -> Result<Connection, rusqlite::Error> {
     Ok(database)
 }
 
-fn entry(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
+fn entry_of_row(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
     let is_complete: bool = row.get(4)?;
     Ok(Entry {
         folder: row.get(0)?,
@@ -220,6 +222,12 @@ fn put(
         database.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
         return Ok(());
     };
+    // A run in progress is looked at each time: to write what is known would keep the disk of its journals busy.
+    let known = format!("{SELECT} FROM runs WHERE folder = ? AND changed = ?");
+    let known = database.query_row(&known, params![folder, changed], entry_of_row);
+    if known.optional()?.as_ref() == Some(&entry) {
+        return Ok(());
+    }
     database.execute(
         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![

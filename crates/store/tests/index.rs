@@ -5,8 +5,10 @@ use delaylab_store::index::{Entry, Index};
 use delaylab_store::overview::Overview;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{Run, State};
+use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
+use std::time::SystemTime;
 
 const FIRST: &str = "sample-20261121T134500Z";
 
@@ -111,9 +113,42 @@ fn a_missing_or_broken_index_is_made_anew() {
         fs::write(&path, broken).unwrap();
         assert_eq!(list(runs.path()), good);
     }
+    // A sector that was not written when the power failed.
+    for sector in (0..whole.len()).step_by(512) {
+        let mut torn = whole.clone();
+        torn[sector..sector + 512].fill(0);
+        fs::write(&path, &torn).unwrap();
+        assert_eq!(list(runs.path()), good);
+        assert!(is_whole(&path), "{sector}");
+    }
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert_eq!(list(runs.path()), good);
+}
+
+fn is_whole(index: &Path) -> bool {
+    let database = Connection::open(index).unwrap();
+    let found = database.query_row("PRAGMA quick_check", [], |row| row.get::<_, String>(0));
+    found.unwrap() == "ok"
+}
+
+#[test]
+fn of_a_run_in_progress_only_what_is_new_is_written() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 3);
+    let index = Index::open(runs.path()).unwrap();
+    let file = runs.path().join(".index.sqlite");
+    let written = || fs::metadata(&file).unwrap().modified().unwrap();
+    let long_ago = SystemTime::UNIX_EPOCH;
+    let opened = fs::File::options().write(true).open(&file).unwrap();
+    opened.set_modified(long_ago).unwrap();
+    let index = index.again().unwrap();
+    assert_eq!(written(), long_ago);
+    write_trial(&writer, 1, 3);
+    let index = index.again().unwrap();
+    assert_eq!(index.list().unwrap()[0].records, 12);
+    assert!(written() > long_ago);
 }
 
 /// A run with a file that is not what was recorded has no verdicts, losses and delays in the list.
