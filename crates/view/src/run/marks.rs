@@ -54,6 +54,8 @@ pub struct Place {
     pub shift: Nanos,
     /// When its first packet was due.
     pub start: Nanos,
+    /// When its last one was.
+    pub end: Nanos,
 }
 
 /// Something that happened, once or several times in a stretch of time.
@@ -80,7 +82,8 @@ impl Mark {
         })
     }
 
-    /// Of noise in a trial that stands there. Before its first packet nothing is marked.
+    /// Of noise in a trial that stands there. Before its first packet and after its last nothing is marked: there other
+    /// trials stand.
     pub fn from_noise(event: &NoiseEvent, trial: Place) -> Option<Self> {
         let t = event.start.saturating_add(trial.shift);
         let mark = Self {
@@ -89,7 +92,7 @@ impl Mark {
             length: Some(event.length),
             count: 1,
         };
-        (t >= trial.start).then_some(mark)
+        (trial.start..=trial.end).contains(&t).then_some(mark)
     }
 }
 

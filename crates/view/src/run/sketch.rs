@@ -48,8 +48,15 @@ impl Sketch {
         let t = self.time.due(record);
         let shift = t.saturating_sub(record.t_intended);
         self.begin(record, t, shift);
-        let place = Place { shift, start: t };
-        self.places.entry(record.trial).or_insert(place);
+        let place = self.places.entry(record.trial).or_insert(Place {
+            shift,
+            start: t,
+            end: t,
+        });
+        // Further probes of the trial stand behind its first, which is where its noise is shown.
+        if place.shift == shift {
+            place.end = place.end.max(t);
+        }
         if let Some(mark) = Mark::from_record(record, t) {
             self.marks.push(mark);
         }
@@ -355,9 +362,10 @@ fn add(buckets: &mut BTreeMap<Nanos, Bucket>, index: Nanos, bucket: Bucket) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use delaylab_model::MILLISECOND;
     use delaylab_model::method::Method;
+    use delaylab_model::noise::NoiseKind;
     use delaylab_model::record::Outcome;
+    use delaylab_model::{MILLISECOND, SECOND};
     use proptest::prelude::*;
 
     fn record(seq: u64, t: Nanos, round_trip: Option<Nanos>) -> Record {
@@ -415,6 +423,30 @@ mod tests {
         assert_eq!([at(0, 5_000), at(0, 5_100), at(0, 5_050)], [0, 100, 50]);
         assert_eq!([at(1, 9_000), at(1, 9_010)], [100, 110]);
         assert_eq!(at(2, 0), 110, "a simulated trial begins at zero again");
+    }
+
+    #[test]
+    fn noise_after_the_last_packet_is_not_drawn_into_the_next_trial() {
+        let mut sketch = Sketch::default();
+        for (trial, begins) in [(0, 0), (1, 100 * SECOND)] {
+            for t in [0, SECOND] {
+                let packet = Record::due(trial, 0, 0, Method::Udp, begins + t);
+                sketch.push(&packet, Disturbance::default());
+            }
+        }
+        for (t, marks) in [(0, 1), (SECOND / 2, 2), (SECOND, 3), (3 * SECOND / 2, 3)] {
+            sketch.disturbed(&NoiseEvent {
+                trial: 0,
+                start: t,
+                length: 30 * MILLISECOND,
+                cpu: None,
+                kind: NoiseKind::SentinelGap,
+                who: None,
+                pid: None,
+                preempted: None,
+            });
+            assert_eq!(sketch.marks().count(), marks, "{t}");
+        }
     }
 
     proptest! {

@@ -324,7 +324,7 @@ impl Timeline {
 
     /// What happened to the host in a stretch of time.
     fn marks(&self, probe: &Probe, from: Nanos, to: Nanos) -> Vec<Marked> {
-        let places = places(probe.inside(from, to));
+        let places = places(&probe.chunks);
         let mark = |event: &NoiseEvent| Mark::from_noise(event, *places.get(&event.trial)?);
         let noise = self.noise.iter().filter_map(mark);
         let mut marks = Marks::of_width((to - from) / MARKS + 1);
@@ -431,13 +431,15 @@ fn records(run: &Run, chunks: &[Chunk], mut take: impl FnMut(Nanos, &Record)) {
     }
 }
 
-/// Where each of their trials stands; one that began before them, from where they begin.
+/// Where each of their trials stands, as far as it is in them.
 fn places(chunks: &[Chunk]) -> BTreeMap<u32, Place> {
-    let mut places = BTreeMap::new();
-    for chunk in chunks {
-        places.entry(chunk.trial).or_insert(Place {
-            shift: chunk.shift,
-            start: chunk.t[0],
+    let mut places: BTreeMap<u32, Place> = BTreeMap::new();
+    for trial in chunks.chunk_by(|a, b| a.trial == b.trial) {
+        let end = trial.iter().map(|chunk| chunk.t[1]).max();
+        places.entry(trial[0].trial).or_insert(Place {
+            shift: trial[0].shift,
+            start: trial[0].t[0],
+            end: end.unwrap_or(trial[0].t[1]),
         });
     }
     places
@@ -486,7 +488,9 @@ fn trials(chunks: &[Chunk]) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::SECOND;
     use delaylab_model::method::Method;
+    use delaylab_model::noise::NoiseKind;
 
     /// The second probe of two cases is not the same.
     #[test]
@@ -514,5 +518,33 @@ mod tests {
             [trials("echo"), trials("icmp"), trials("udp")],
             [vec![0, 1], vec![0], vec![1]]
         );
+    }
+
+    #[test]
+    fn noise_after_the_last_packet_is_not_drawn_into_the_next_trial() {
+        let names = [0, 1].map(|trial| ((trial, 0), "echo"));
+        let mut timeline = Timeline::of(&names.into());
+        for (row, (trial, t)) in (0..).zip([(0, 0), (0, 10), (1, 100), (1, 110)]) {
+            let mut record = Record::due(trial, 0, 0, Method::Udp, t * SECOND);
+            record.t_send = Some(record.t_intended);
+            timeline.push(row, &record);
+        }
+        timeline.noise = [5, 15].map(|t| gap(0, t * SECOND)).into();
+        let probe = timeline.probes[0].1.as_ref().unwrap();
+        let marks = |from: Nanos, to| timeline.marks(probe, from * SECOND, to * SECOND).len();
+        assert_eq!([marks(0, 20), marks(4, 6), marks(11, 20)], [1, 1, 0]);
+    }
+
+    fn gap(trial: u32, start: Nanos) -> NoiseEvent {
+        NoiseEvent {
+            trial,
+            start,
+            length: SECOND / 10,
+            cpu: None,
+            kind: NoiseKind::SentinelGap,
+            who: None,
+            pid: None,
+            preempted: None,
+        }
     }
 }
