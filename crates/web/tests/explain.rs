@@ -62,8 +62,13 @@ fn lose(record: &mut Record) {
     record.outcome = Outcome::Lost;
 }
 
-/// Writes them as a finished run.
+/// Writes them as a finished run of one trial.
 pub fn write(runs: &Path, records: &[Record]) -> PathBuf {
+    write_trials(runs, &[records])
+}
+
+/// Writes a finished run of these trials.
+pub fn write_trials(runs: &Path, trials: &[&[Record]]) -> PathBuf {
     let new = NewRun {
         name: "broken",
         world: "live",
@@ -72,18 +77,21 @@ pub fn write(runs: &Path, records: &[Record]) -> PathBuf {
         environment: &serde_json::json!({}),
     };
     let run = RunWriter::create(runs, &new).unwrap();
-    let mut trial = run.begin_trial(0).unwrap();
-    trial.records(records).unwrap();
-    trial.finish(&[row(records)], &|_| (None, None)).unwrap();
+    for (number, records) in (0..).zip(trials) {
+        let mut trial = run.begin_trial(number).unwrap();
+        trial.records(records).unwrap();
+        let row = row(number, records);
+        trial.finish(&[row], &|_| (None, None)).unwrap();
+    }
     run.finish(&serde_json::json!([])).unwrap().folder
 }
 
-fn row(records: &[Record]) -> TrialRow {
+fn row(trial: u32, records: &[Record]) -> TrialRow {
     let mut builder = SummaryBuilder::new(FACTS, usize::MAX);
     records.iter().for_each(|record| builder.push(record));
     let figures = builder.finish().figures();
     TrialRow {
-        trial: 0,
+        trial,
         probe: 0,
         probe_name: "echo".to_owned(),
         method: Method::Udp,

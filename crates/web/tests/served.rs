@@ -1,10 +1,14 @@
 //! How answers of the server come: compressed for who takes that, once for who has them already, and events at once.
 
-use crate::explain::{packets, write};
+use crate::explain::{packets, write, write_trials};
+use delaylab_model::method::Method;
+use delaylab_model::record::{Outcome, Record};
+use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_store::writer::{NewRun, RunWriter};
 use delaylab_view::run::stored;
 use delaylab_web::serve::Server;
 use flate2::read::GzDecoder;
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -170,4 +174,67 @@ fn what_may_change_is_always_sent() {
         );
     }
     drop(going);
+}
+
+/// Packets so far apart, each answered but this one.
+fn every(interval: Nanos, trial: u32, count: u64, lost: u64) -> Vec<Record> {
+    let packet = |seq| {
+        let due = seq as Nanos * interval;
+        let mut record = Record::due(trial, 0, seq, Method::Udp, due);
+        record.t_send = Some(due);
+        record.t_recv = (seq != lost).then_some(due + MILLISECOND);
+        record.outcome = if seq == lost {
+            Outcome::Lost
+        } else {
+            Outcome::Ok
+        };
+        record
+    };
+    (0..count).map(packet).collect()
+}
+
+/// A few dozen packets of the slow trial last longer than a cell.
+#[test]
+fn each_packet_stands_in_its_own_cell_whatever_the_rates_of_trials() {
+    let runs = tempfile::tempdir().unwrap();
+    let fast = every(MILLISECOND, 0, 2_560, 10_000);
+    let slow = every(100 * MILLISECOND, 1, 640, 63);
+    let folder = write_trials(runs.path(), &[&fast, &slow]);
+    let address = serve(runs.path());
+    let window = format!("GET /run/{}/window?cells=20", name(&folder));
+    let (head, body) = answer(address, &window, "");
+    assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
+    let shown: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(shown["packets"], 3_200);
+    let numbers = |of: &str| shown["cells"][of].as_array().unwrap().iter();
+    let lost = numbers("unanswered").position(|count| count == 1).unwrap();
+    let t = numbers("t_s").nth(lost).and_then(Value::as_f64).unwrap();
+    // The last packet of the slow trial's first 64.
+    assert!((t - (2.559 + 6.3)).abs() < 66.5 / 20.0 / 2.0, "{t}");
+    assert_eq!(numbers("t_s").len(), 20);
+}
+
+/// Its bytes are others for a moment, as with a network's file system that fails.
+#[test]
+fn what_could_not_be_read_once_is_read_again() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write(runs.path(), &packets());
+    let address = serve(runs.path());
+    let file = folder.join("records.parquet");
+    let whole = std::fs::read(&file).unwrap();
+    let window = format!("GET /run/{}/window", name(&folder));
+    let ask = || answer(address, &window, "");
+    let middle = 4..whole.len() / 2;
+    let mut broken = whole.clone();
+    broken[middle].fill(0);
+    for (bytes, status) in [(&broken, 500), (&whole, 200)] {
+        std::fs::write(&file, bytes).unwrap();
+        let (head, body) = ask();
+        let expected = format!("HTTP/1.0 {status} ");
+        assert!(head.starts_with(&expected), "{head}");
+        if status == 200 {
+            let shown: Value = serde_json::from_slice(&body).unwrap();
+            assert_eq!(shown["packets"], 2_000);
+        }
+    }
 }

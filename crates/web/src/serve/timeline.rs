@@ -18,7 +18,7 @@ use std::ops::Range;
 const CHUNK: u64 = 64;
 /// Chunks of a probe at most: then each takes twice as many records.
 const CHUNKS: usize = 1 << 18;
-/// So many chunks for each cell that is shown; with fewer, the records are read.
+/// So many chunks for each cell that is shown; with fewer, the records of all are read.
 const CHUNKS_A_CELL: usize = 2;
 /// Cells at most.
 const CELLS: usize = 4_000;
@@ -296,17 +296,18 @@ impl Timeline {
         let cells = window.cells.clamp(1, CELLS);
         let mut grid = Grid::new(from, (to - from) / cells as Nanos + 1);
         let inside = probe.inside(from, to);
-        if inside.len() < cells * CHUNKS_A_CELL {
-            records(run, inside, |t, record| {
-                let own = self.place_of.get(&(record.trial, record.probe)).copied();
-                if own == place && (from..=to).contains(&t) {
-                    grid.push(t, record);
-                }
-            });
-        } else {
-            for chunk in inside {
-                grid.add(chunk.t[0].max(from), &chunk.counts);
+        let (width, are_few) = (grid.width, inside.len() < cells * CHUNKS_A_CELL);
+        // One that lasts longer than a cell would be drawn where it begins. There are no more of these than cells.
+        let is_read = |chunk: &&Chunk| are_few || chunk.t[1] - chunk.t[0] > width;
+        let read: Vec<Chunk> = inside.iter().filter(is_read).copied().collect();
+        records(run, &read, |t, record| {
+            let own = self.place_of.get(&(record.trial, record.probe)).copied();
+            if own == place && (from..=to).contains(&t) {
+                grid.push(t, record);
             }
+        });
+        for chunk in inside.iter().filter(|chunk| !is_read(chunk)) {
+            grid.add(chunk.t[0].max(from), &chunk.counts);
         }
         let cells = grid.cells();
         Stretch {
