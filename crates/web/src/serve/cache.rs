@@ -66,7 +66,10 @@ impl Cache {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|opened| opened.name == name);
         let known = place.map(|place| kept.remove(place));
-        let opened = match known.filter(|opened| opened.changed == changed) {
+        // What could not be read once may be readable now.
+        let is_good =
+            |opened: &Arc<Opened>| opened.changed == changed && opened.run.damage().is_none();
+        let opened = match known.filter(is_good) {
             Some(opened) => opened,
             None => {
                 let run = Run::open(&folder).map_err(|error| error.to_string())?;

@@ -430,7 +430,9 @@ fn window(opened: &Opened, query: &Query) -> Result<Value, Trouble> {
             "The run has no probe {probe}; it has {there}."
         )));
     }
-    Ok(json!(timeline.shown(&opened.run, window)))
+    let shown = timeline.shown(&opened.run, window);
+    whole(opened)?;
+    Ok(json!(shown))
 }
 
 fn export(peer: Peer, opened: Arc<Opened>, asked: &str) -> Result<Response, Trouble> {
