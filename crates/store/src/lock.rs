@@ -6,6 +6,13 @@ use crate::regular;
 use rustix::fs::fstatfs;
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// So long it is tried: who looks whether it is free holds it for a moment.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long it is waited between two tries.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Held as long as this lives and its process does.
 ///
@@ -24,7 +31,7 @@ impl Lock {
     /// Another process has it.
     pub(crate) fn take(folder: &Path) -> Result<Self, StoreError> {
         let held = File::open(folder).map_err(StoreError::at(folder))?;
-        match held.try_lock() {
+        match lock(&held) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(busy(folder)),
             Err(TryLockError::Error(error)) => return Err(StoreError::at(folder)(error)),
@@ -47,6 +54,16 @@ impl Lock {
     }
 }
 
+fn lock(file: &File) -> Result<(), TryLockError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(PAUSE),
+            done => return done,
+        }
+    }
+}
+
 fn busy(folder: &Path) -> StoreError {
     StoreError::Busy {
         path: folder.to_owned(),
@@ -62,7 +79,7 @@ fn keeps_locks_of_folders_apart(folder: &File) -> bool {
 /// The lock of the file; `None` in a folder that is only read, and where files have no locks.
 fn of_file(folder: &Path) -> Result<Option<File>, StoreError> {
     let file = regular::open_to_lock(&folder.join(ENVIRONMENT)).ok();
-    match file.as_ref().map(File::try_lock) {
+    match file.as_ref().map(lock) {
         Some(Err(TryLockError::WouldBlock)) => Err(busy(folder)),
         _ => Ok(file),
     }
@@ -89,5 +106,18 @@ mod tests {
         assert!(matches!(of_file(path), Err(StoreError::Busy { .. })));
         drop(taken);
         assert!(Lock::is_free(path));
+    }
+
+    #[test]
+    fn who_looks_whether_it_is_free_does_not_keep_others_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let looking = File::open(folder.path()).unwrap();
+        looking.try_lock_shared().unwrap();
+        let looked = std::thread::spawn(move || {
+            sleep(PATIENCE / 10);
+            drop(looking);
+        });
+        assert!(Lock::take(folder.path()).is_ok());
+        looked.join().unwrap();
     }
 }
