@@ -13,7 +13,7 @@ use subtle::ConstantTimeEq;
 /// (RFC 6265, section 8.5), and another server there has a token of its own.
 const OUR_COOKIE: &str = "delaylab";
 /// The parameter that hands the token over, once.
-const PARAMETER: &str = "token";
+pub(super) const PARAMETER: &str = "token";
 /// Which site asks (Fetch Metadata).
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Letters of a token at least.

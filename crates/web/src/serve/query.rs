@@ -28,6 +28,13 @@ impl Query {
         self.all(name).next()
     }
 
+    /// All parameters but this one, as they stand in an address.
+    pub(super) fn without(&self, name: &str) -> String {
+        let others = self.0.iter().filter(|(other, _)| other != name);
+        let mut text = form_urlencoded::Serializer::new(String::new());
+        text.extend_pairs(others).finish()
+    }
+
     /// Every value of a parameter.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
         let named = self.0.iter().filter(move |(other, _)| other == name);

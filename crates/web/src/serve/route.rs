@@ -15,7 +15,7 @@
 //! A run is found by its name in the index alone: no part of an address ever becomes part of a path.
 
 use super::cache::Opened;
-use super::guard::{Admission, admit};
+use super::guard::{Admission, PARAMETER, admit};
 use super::query::{Query, encode};
 use super::timeline::Window;
 use super::{Peer, Shared, events, pages};
@@ -37,7 +37,7 @@ use futures_util::stream::unfold;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, LOCATION, REFERRER_POLICY, SET_COOKIE,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
@@ -186,6 +186,14 @@ async fn guarded(
 /// What is answered where a request is not let through.
 async fn refused(peer: &Peer, query: &Query, request: &Parts) -> Option<Response> {
     let plain = |status: StatusCode, why: &str| Some((status, format!("{why}\n")).into_response());
+    // What to send (RFC 6750 §3). Browsers ask their user for nothing.
+    let unauthorized = |error: &str, why: &str| {
+        let scheme = [(
+            WWW_AUTHENTICATE,
+            format!("Bearer realm=\"delaylab\"{error}"),
+        )];
+        Some((StatusCode::UNAUTHORIZED, scheme, format!("{why}\n")).into_response())
+    };
     if !matches!(request.method, Method::GET | Method::HEAD) {
         let status = StatusCode::METHOD_NOT_ALLOWED;
         let why = "only GET and HEAD are answered\n";
@@ -204,7 +212,10 @@ async fn refused(peer: &Peer, query: &Query, request: &Parts) -> Option<Response
             None
         }
         Admission::SetCookie(cookie) => {
-            let own = [(SET_COOKIE, cookie), (LOCATION, "/".to_owned())];
+            let own = [
+                (SET_COOKIE, cookie),
+                (LOCATION, without_token(request, query)),
+            ];
             Some((StatusCode::SEE_OTHER, own).into_response())
         }
         Admission::WrongHost => {
@@ -221,12 +232,25 @@ async fn refused(peer: &Peer, query: &Query, request: &Parts) -> Option<Response
         ),
         Admission::WrongToken => {
             tokio::time::sleep(peer.shared.wait_for_wrong_token(peer.from)).await;
-            plain(StatusCode::UNAUTHORIZED, "the token is wrong")
+            unauthorized(", error=\"invalid_token\"", "the token is wrong")
         }
-        Admission::NoToken => plain(
-            StatusCode::UNAUTHORIZED,
+        Admission::NoToken => unauthorized(
+            "",
             "the token is missing: open /?token=TOKEN once, or send it as `Authorization: Bearer TOKEN`",
         ),
+    }
+}
+
+/// The same address without the token in it.
+fn without_token(request: &Parts, query: &Query) -> String {
+    // To a browser, two slashes begin the name of another host.
+    let path = match request.uri.path() {
+        path if path[1..].starts_with(['/', '\\']) => "/",
+        path => path,
+    };
+    match query.without(PARAMETER) {
+        rest if rest.is_empty() => path.to_owned(),
+        rest => format!("{path}?{rest}"),
     }
 }
 

@@ -137,8 +137,14 @@ fn a_wrong_token_is_refused_and_a_missing_one_asked_for() {
     let (_runs, address) = server(Some(TOKEN));
     let wrong = answer(asking(address, "/?token=0000000000000000", ""));
     assert!(wrong.contains("401 Unauthorized") && wrong.contains("the token is wrong"));
+    let scheme = "\r\nWww-Authenticate: Bearer realm=\"delaylab\"";
+    assert!(
+        wrong.contains(&format!("{scheme}, error=\"invalid_token\"\r\n")),
+        "{wrong}"
+    );
     let none = answer(asking(address, "/", ""));
     assert!(none.contains("401 Unauthorized") && none.contains("the token is missing"));
+    assert!(none.contains(&format!("{scheme}\r\n")), "{none}");
     let other_site = answer(asking(address, "/", "Sec-Fetch-Site: cross-site\r\n"));
     assert!(other_site.contains("403 Forbidden"), "{other_site}");
 }
@@ -215,4 +221,23 @@ fn a_byte_now_and_then_keeps_no_connection_open() {
     assert_eq!(&said, b"HTTP/1.1 408");
     assert!(answer(silent).starts_with("HTTP/1.1 408 "));
     assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn with_the_token_one_comes_to_where_one_wanted_to_go() {
+    let (_runs, address) = server(Some(TOKEN));
+    for (asked, expected) in [
+        (format!("/?token={TOKEN}"), "/"),
+        (format!("/run/a%20b?token={TOKEN}"), "/run/a%20b"),
+        (
+            format!("/compare?run=a%26b&token={TOKEN}&run=c"),
+            "/compare?run=a%26b&run=c",
+        ),
+        (format!("//other.example/?token={TOKEN}"), "/"),
+        (format!("/\\other.example/?token={TOKEN}"), "/"),
+    ] {
+        let answer = answer(asking(address, &asked, ""));
+        let location = format!("\r\nLocation: {expected}\r\n");
+        assert!(answer.contains(&location), "{asked}: {answer}");
+    }
 }
