@@ -1,4 +1,5 @@
-//! Wrong tokens are answered late, so that nobody tries many: a network's one after the other.
+//! Wrong tokens are answered late, so that nobody tries many: those of a network one after the other, as long as few of them
+//! wait. The answer to the right one never waits, or others could keep those out who have it.
 
 use delaylab_model::{Nanos, SECOND};
 use std::collections::BTreeMap;
