@@ -46,7 +46,7 @@ impl Earlier {
         let entries = entries.filter(|entry| {
             entry.name.as_deref() == Some(&resolved.name)
                 && entry.world.as_deref() == Some(resolved.world.name())
-                && entry.state == State::Complete
+                && entry.state() == State::Complete
         });
         let mut newest_other = None;
         for entry in entries {

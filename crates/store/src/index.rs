@@ -4,6 +4,7 @@
 //! anything: it may be deleted at any time, and mends itself.
 
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, PARTIAL, TRIALS, in_order};
+use crate::lock::Lock;
 use crate::manifest::{self, Manifest};
 use crate::overview::Overview;
 use crate::run::{Run, State};
@@ -18,18 +19,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below, and with what an overview says.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 /// A row a run.
 const TABLE: &str = "CREATE TABLE runs (
-    folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, is_complete INTEGER NOT NULL,
+    folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, partial TEXT,
     trials INTEGER NOT NULL, records INTEGER NOT NULL, damage TEXT, overview TEXT NOT NULL,
     changed INTEGER NOT NULL)";
 /// What [`entry_of_row`] reads.
 const SELECT: &str =
-    "SELECT folder, name, world, started_utc, is_complete, trials, records, damage, overview";
+    "SELECT folder, name, world, started_utc, partial, trials, records, damage, overview";
 
 /// What the index knows of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Entry {
     /// Its folder's name.
     pub folder: String,
@@ -39,8 +40,8 @@ pub struct Entry {
     pub world: Option<String>,
     /// When it began, as in `2026-11-21T13:45:00Z`.
     pub started_utc: Option<String>,
-    /// Did it come to its end?
-    pub state: State,
+    /// What it waits for; `None` where it came to its end.
+    pub partial: Option<Partial>,
     /// How many trials are recorded.
     pub trials: u64,
     /// How many records they have.
@@ -51,7 +52,52 @@ pub struct Entry {
     pub overview: Overview,
 }
 
+/// Why a run is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Partial {
+    /// A process writes it.
+    InProgress,
+    /// No process writes it any more: `delaylab resume` continues it.
+    Interrupted,
+    /// A share of a run's trials that no process writes any more: `delaylab merge` takes it.
+    Shard,
+}
+
+impl Partial {
+    const ALL: [Self; 3] = [Self::InProgress, Self::Interrupted, Self::Shard];
+
+    /// As in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Interrupted => "interrupted",
+            Self::Shard => "shard",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|partial| partial.name() == name)
+    }
+
+    fn of_run(run: &Run) -> Option<Self> {
+        match run.state() {
+            State::Complete => None,
+            State::Partial if !Lock::is_free(run.folder()) => Some(Self::InProgress),
+            State::Partial if !run.environment()["shard"].is_null() => Some(Self::Shard),
+            State::Partial => Some(Self::Interrupted),
+        }
+    }
+}
+
 impl Entry {
+    /// Did it come to its end?
+    pub fn state(&self) -> State {
+        match self.partial {
+            None => State::Complete,
+            Some(_) => State::Partial,
+        }
+    }
+
     /// The least is the oldest.
     fn age(&self) -> impl Ord + '_ {
         (self.started_utc.as_deref(), in_order(&self.folder))
@@ -193,17 +239,13 @@ fn with_table(database: Connection) -> Result<Connection, rusqlite::Error> {
 }
 
 fn entry_of_row(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
-    let is_complete: bool = row.get(4)?;
+    let partial: Option<String> = row.get(4)?;
     Ok(Entry {
         folder: row.get(0)?,
         name: row.get(1)?,
         world: row.get(2)?,
         started_utc: row.get(3)?,
-        state: if is_complete {
-            State::Complete
-        } else {
-            State::Partial
-        },
+        partial: partial.as_deref().and_then(Partial::from_name),
         trials: row.get::<_, i64>(5)?.unsigned_abs(),
         records: row.get::<_, i64>(6)?.unsigned_abs(),
         damage: row.get(7)?,
@@ -235,7 +277,7 @@ fn put(
             entry.name,
             entry.world,
             entry.started_utc,
-            entry.state == State::Complete,
+            entry.partial.map(Partial::name),
             entry.trials as i64,
             entry.records as i64,
             entry.damage,
@@ -254,7 +296,7 @@ fn look_at(runs: &Path, name: &str) -> Option<Entry> {
         name: None,
         world: None,
         started_utc: None,
-        state: State::Complete,
+        partial: None,
         trials: 0,
         records: 0,
         damage,
@@ -312,7 +354,7 @@ fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
         name: said(run.name()),
         world: said(run.world()),
         started_utc: said(run.started_utc()),
-        state: run.state(),
+        partial: Partial::of_run(&run),
         trials: run.trial_count() as u64,
         records: run.record_count(),
         damage: run.damage().filter(|_| run.state() == State::Complete),

@@ -248,7 +248,7 @@ impl Undisturbed {
         );
         let entries = Index::open(runs).unwrap().list().unwrap();
         let known: Vec<_> = (entries.iter())
-            .map(|entry| (entry.state, entry.trials, entry.records))
+            .map(|entry| (entry.state(), entry.trials, entry.records))
             .collect();
         let packets = u64::from(TRIALS) * 2 * COUNT;
         assert_eq!(known, [(State::Complete, u64::from(TRIALS), packets)]);

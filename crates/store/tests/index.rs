@@ -1,10 +1,10 @@
 //! The index of runs, and which run a word means.
 
 use crate::harness::*;
-use delaylab_store::index::{Entry, Index};
+use delaylab_store::index::{Entry, Index, Partial};
 use delaylab_store::overview::Overview;
 use delaylab_store::resolve::resolve_run;
-use delaylab_store::run::{Run, State};
+use delaylab_store::run::Run;
 use rusqlite::Connection;
 use std::fs;
 use std::path::Path;
@@ -60,13 +60,13 @@ fn a_simulation_that_is_the_same_again_counts_once() {
     assert_eq!(entries[0].overview.sent, 2);
 }
 
-fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
+fn entry(folder: &str, partial: Option<Partial>, trials: u64, records: u64) -> Entry {
     Entry {
         folder: folder.to_owned(),
         name: Some("sample".to_owned()),
         world: Some("live".to_owned()),
         started_utc: Some("2026-11-21T13:45:00Z".to_owned()),
-        state,
+        partial,
         trials,
         records,
         damage: None,
@@ -78,21 +78,28 @@ fn entry(folder: &str, state: State, trials: u64, records: u64) -> Entry {
 fn the_index_follows_the_folders() {
     let runs = tempfile::tempdir().unwrap();
     write_run(runs.path(), &[0, 1], 10);
-    assert_eq!(list(runs.path()), [entry(FIRST, State::Complete, 2, 40)]);
+    assert_eq!(list(runs.path()), [entry(FIRST, None, 2, 40)]);
 
     let second = format!("{FIRST}-2");
     let partial = format!("{second}.partial");
     let writer = create(runs.path());
     write_trial(&writer, 0, 3);
     let entries = list(runs.path());
-    assert_eq!(entries[1], entry(&partial, State::Partial, 1, 6));
+    let going = Some(Partial::InProgress);
+    assert_eq!(entries[1], entry(&partial, going, 1, 6));
     write_trial(&writer, 1, 3);
     assert_eq!(list(runs.path())[1].records, 12);
 
     writer.finish(&findings()).unwrap();
-    assert_eq!(list(runs.path())[1], entry(&second, State::Complete, 2, 12));
+    assert_eq!(list(runs.path())[1], entry(&second, None, 2, 12));
     fs::remove_dir_all(runs.path().join(FIRST)).unwrap();
     assert_eq!(list(runs.path()).len(), 1);
+
+    // Its process ended before it did.
+    drop(create(runs.path()));
+    let entries = list(runs.path());
+    let is_left = |entry: &Entry| entry.partial == Some(Partial::Interrupted);
+    assert!(entries.iter().any(is_left), "{entries:?}");
 }
 
 #[test]

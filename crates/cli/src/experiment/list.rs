@@ -12,11 +12,11 @@ use delaylab_view::words::plural;
 
 fn listed(entry: Entry) -> Run {
     Run {
+        state: entry.state().name(),
         folder: entry.folder,
         name: entry.name,
         world: entry.world,
         started_utc: entry.started_utc,
-        state: entry.state.name(),
         trials: entry.trials,
         records: entry.records,
         damage: entry.damage,

@@ -4,8 +4,7 @@ use super::query::encode;
 use crate::html::served_frame;
 use delaylab_lab::finding::Verdict;
 use delaylab_model::units::{format_duration, format_part};
-use delaylab_store::index::Entry;
-use delaylab_store::run::State;
+use delaylab_store::index::{Entry, Partial};
 use delaylab_view::words::{UNKNOWN, date_and_time, or_unknown};
 use maud::{Markup, html};
 
@@ -62,7 +61,7 @@ fn shown(entry: &Entry) -> String {
         known(&entry.name),
         known(&entry.world),
         known(&entry.started_utc),
-        entry.state.name().to_owned(),
+        entry.state().name().to_owned(),
         known(&came.title),
         known(&came.target),
         verdicts(entry),
@@ -95,16 +94,18 @@ fn verdicts(entry: &Entry) -> String {
 }
 
 fn state(entry: &Entry) -> String {
-    match (&entry.damage, entry.state) {
+    match (&entry.damage, entry.partial) {
         (Some(damage), _) => format!("damaged: {damage}"),
-        (None, State::Complete) => "complete".to_owned(),
-        (None, State::Partial) => "in progress, or interrupted".to_owned(),
+        (None, None) => "complete".to_owned(),
+        (None, Some(Partial::InProgress)) => "in progress".to_owned(),
+        (None, Some(Partial::Interrupted)) => "interrupted".to_owned(),
+        (None, Some(Partial::Shard)) => "shard: not merged yet".to_owned(),
     }
 }
 
 /// Is it not complete, or not whole?
 fn is_unusual(entry: &Entry) -> bool {
-    entry.damage.is_some() || entry.state != State::Complete
+    entry.damage.is_some() || entry.partial.is_some()
 }
 
 fn lost(entry: &Entry) -> String {
@@ -164,7 +165,7 @@ mod tests {
             name: Some("lossy".to_owned()),
             world: Some("live".to_owned()),
             started_utc: Some("2026-11-27T14:51:56Z".to_owned()),
-            state: State::Partial,
+            partial: Some(Partial::Interrupted),
             trials: 2,
             records: 1_000,
             damage: None,
@@ -180,15 +181,7 @@ mod tests {
     #[test]
     fn whatever_a_row_shows_is_found() {
         let found = |search: &str| runs(&[entry()], search).contains("1 of 1 runs");
-        for search in [
-            "interrupted",
-            "in progress",
-            "54",
-            "1234",
-            "14:51:56",
-            UNKNOWN,
-            "LIVE",
-        ] {
+        for search in ["interrupted", "54", "1234", "14:51:56", UNKNOWN, "LIVE"] {
             assert!(found(search), "{search}");
         }
         assert!(found(&format_duration(1_500_000)));
@@ -197,18 +190,15 @@ mod tests {
 
     #[test]
     fn a_run_has_no_findings_once_it_is_complete() {
-        let says = |state, damage: Option<&str>| {
+        let says = |partial, damage: Option<&str>| {
             verdicts(&Entry {
-                state,
+                partial,
                 damage: damage.map(str::to_owned),
                 ..entry()
             })
         };
-        assert_eq!(says(State::Complete, None), "no findings");
-        assert_eq!(says(State::Partial, None), UNKNOWN);
-        assert_eq!(
-            says(State::Complete, Some("findings.json is cut off")),
-            UNKNOWN
-        );
+        assert_eq!(says(None, None), "no findings");
+        assert_eq!(says(Some(Partial::InProgress), None), UNKNOWN);
+        assert_eq!(says(None, Some("findings.json is cut off")), UNKNOWN);
     }
 }

@@ -29,7 +29,7 @@ use axum::{Extension, Router};
 use bytes::Bytes;
 use delaylab_figure::SCRIPT;
 use delaylab_model::Nanos;
-use delaylab_store::index::Entry;
+use delaylab_store::index::{Entry, Partial};
 use delaylab_store::run::State;
 use delaylab_view::compare::stored::TwoRuns;
 use futures_util::StreamExt;
@@ -354,7 +354,8 @@ fn list(shared: &Shared) -> Result<Vec<Entry>, Trouble> {
 fn entry(entry: &Entry) -> Value {
     json!({
         "folder": entry.folder, "name": entry.name, "world": entry.world, "started_utc": entry.started_utc,
-        "state": entry.state.name(), "damage": entry.damage, "trials": entry.trials, "records": entry.records,
+        "state": entry.state().name(), "partial": entry.partial.map(Partial::name),
+        "damage": entry.damage, "trials": entry.trials, "records": entry.records,
         "title": entry.overview.title, "target": entry.overview.target, "verdicts": entry.overview.verdicts,
         "sent": entry.overview.sent, "lost": entry.overview.lost,
         "most_lost_share": entry.overview.most_lost.map(|[lost, sent]| lost as f64 / sent as f64),
