@@ -1,42 +1,46 @@
-// Events of the server, for as long as the page is open. A browser tries again by itself where a connection breaks, and gives
+// Events of the server, for as long as the page is seen. A browser tries again by itself where a connection breaks, and gives
 // up where the server answers with an error, as it does while it has too many readers.
 
-const AGAIN_MS = 2_000;
+export const AGAIN_MS = 2_000;
 
 export interface Listening {
   // By the name of the event, with its data.
   events: Record<string, (data: string) => void>;
-  // The connection is there again: what happened meanwhile was not told.
-  again?: () => void;
   lost?: () => void;
 }
 
 // Listens at this address until the function that it returns is called.
-export function listen(address: string, { events, again, lost }: Listening): () => void {
-  let was_open = false;
-  let source: EventSource;
+export function listen(address: string, { events, lost }: Listening): () => void {
+  let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const open = () => {
-    source = new EventSource(address);
+    const opened = new EventSource(address);
+    source = opened;
     for (const [name, take] of Object.entries(events)) {
-      source.addEventListener(name, (event: MessageEvent<string>) => take(event.data));
+      opened.addEventListener(name, (event: MessageEvent<string>) => take(event.data));
     }
-    source.addEventListener("open", () => {
-      if (was_open) {
-        again?.();
-      }
-      was_open = true;
-    });
-    source.addEventListener("error", () => {
+    opened.addEventListener("error", () => {
       lost?.();
-      if (source.readyState === EventSource.CLOSED) {
+      if (opened.readyState === EventSource.CLOSED) {
         timer = setTimeout(open, AGAIN_MS);
       }
     });
   };
-  open();
-  return () => {
+  const close = () => {
     clearTimeout(timer);
-    source.close();
+    source?.close();
+  };
+  // A browser has six connections to a host for all its pages together: one that is hidden leaves its own to the others.
+  const seen = () => {
+    close();
+    if (!document.hidden) {
+      open();
+    }
+  };
+  document.addEventListener("visibilitychange", seen);
+  seen();
+  return () => {
+    document.removeEventListener("visibilitychange", seen);
+    close();
   };
 }

@@ -37,7 +37,11 @@ export class Live {
       stop();
       location.assign(address);
     };
+    const removed = (text: string) => {
+      stop();
+      say(text);
+    };
     const lost = () => say("The server does not answer; trying again.");
-    const stop = listen(this.section.dataset.progress ?? "", { events: { progress: progressed, finished }, lost });
+    const stop = listen(this.section.dataset.progress ?? "", { events: { progress: progressed, finished, removed }, lost });
   }
 }

@@ -31,6 +31,7 @@ const KINDS: [Mark["kind"], string, string][] = [
 // What the marks below say, kind by kind.
 function told(page: Document, answer: Answer): HTMLElement[] {
   const { marks } = answer;
+  const width = answer.to_s - answer.from_s;
   return KINDS.flatMap(([kind, says, colour]) => {
     const own = marks.filter((mark) => mark.kind === kind);
     if (own.length === 0) {
@@ -38,7 +39,7 @@ function told(page: Document, answer: Answer): HTMLElement[] {
     }
     const count = own.reduce((sum, mark) => sum + mark.count, 0).toLocaleString("en");
     const longest = own.reduce((a, b) => ((b.length_ns ?? 0) > (a.length_ns ?? 0) ? b : a));
-    const worst = longest.length_ns === null ? "" : `, the longest ${duration(longest.length_ns)} at ${time(wallOf(answer), longest.t_s)}`;
+    const worst = longest.length_ns === null ? "" : `, the longest ${duration(longest.length_ns)} at ${time(wallOf(answer), longest.t_s, width)}`;
     const item = page.createElement("li");
     const sample = page.createElement("span");
     sample.className = "u-marker";
@@ -123,9 +124,10 @@ export class LongSeries {
     }
     const packets = answer.packets === 1 ? "1 packet" : `${answer.packets.toLocaleString("en")} packets`;
     const wall = wallOf(answer);
-    const [from, to] = [answer.from_s, answer.to_s].map((t) => time(wall, t));
+    const width = answer.to_s - answer.from_s;
+    const [from, to, end] = [answer.from_s, answer.to_s, answer.end_s].map((t) => time(wall, t, width));
     const date = day(wall, answer.from_s, answer.to_s);
-    const of = wall ? ` UTC${date ? ` on ${date}` : ""}` : ` of ${time(wall, answer.end_s)}`;
+    const of = wall ? ` UTC${date ? ` on ${date}` : ""}` : ` of ${end}`;
     const shown = [`${packets} from ${from} to ${to}${of}`, answer.trials].filter(Boolean).join("; ");
     this.status.textContent = answer.is_begun ? shown : "Nothing of this probe is recorded yet.";
     this.figure.querySelector(".marks")?.replaceChildren(...told(this.figure.ownerDocument, answer));

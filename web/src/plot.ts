@@ -49,7 +49,7 @@ export function plot(place: HTMLElement, title: string, onSelect?: (from: number
       { ...axis, size: 70, values: time, splits: (_plot, _axis, least, most) => ticks(least, most), filter: (_plot, all) => all },
     ],
     series: [
-      { label: "Time", value: (of, value) => (value === null ? "–" : clock((of as Counted).wall, value)) },
+      { label: "Time", value: (of, value) => (value === null ? "–" : clock((of as Counted).wall, value, width(of))) },
       { label: "Largest", stroke: "#7f9fb8", width: 1, points: lone("#7f9fb8"), value: one },
       { label: "Smallest", stroke: "#7f9fb8", width: 1, points: lone("#7f9fb8"), value: one },
       { label: "Mean", stroke: "#0072b2", width: 1.5, points: lone("#0072b2"), value: one },
@@ -90,6 +90,8 @@ interface Counted extends uPlot {
 
 // From where to where the axis of times goes.
 const shown = (of: uPlot): [number, number] => [of.scales.x?.min ?? 0, of.scales.x?.max ?? 1];
+
+const width = (of: uPlot): number => shown(of)[1] - shown(of)[0];
 
 function drawMarks(of: uPlot): void {
   const { left, top, width, height } = of.bbox;

@@ -1,5 +1,5 @@
 // What only a served page has: runs as they appear, a run in progress, and long series.
-import { listen } from "./listen";
+import { AGAIN_MS, listen } from "./listen";
 import { LongSeries } from "./long";
 import { Live } from "./live";
 
@@ -16,12 +16,17 @@ export function serve(page: Document): void {
   }
 }
 
-// Takes the list of runs from the server again whenever it says that it changed, and where it could not say so.
+// Takes the list of runs from the server again whenever it says that it is another than that of this page.
 function follow(runs: HTMLElement): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const changed = () => {
-    refresh(runs).catch((error: unknown) => console.error(String(error)));
+    clearTimeout(timer);
+    refresh(runs).catch((error: unknown) => {
+      runs.ownerDocument.querySelector("#count")?.replaceChildren(`${String(error)}; trying again.`);
+      timer = setTimeout(changed, AGAIN_MS);
+    });
   };
-  listen(runs.dataset.changes ?? "", { events: { changed }, again: changed });
+  listen(runs.dataset.changes ?? "", { events: { changed } });
 }
 
 // What a link or a box of the list is, however often the list is made anew.
@@ -32,6 +37,9 @@ function key(element: Element | null): string | undefined {
 
 async function refresh(runs: HTMLElement): Promise<void> {
   const answer = await fetch(location.href);
+  if (!answer.ok) {
+    throw new Error(`the server says ${answer.status} instead of the list`);
+  }
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   const body = fresh.querySelector("[data-changes] tbody");
   const count = fresh.querySelector("#count");

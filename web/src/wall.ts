@@ -9,7 +9,7 @@ const DAY = 86_400;
 const SLACK = 1e-3; // seconds by which rounding moves a clock
 // Between ticks, in seconds: parts of one as they are counted, then those of a clock.
 const STEPS = [
-  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600,
+  1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600,
   43_200, DAY,
 ];
 
@@ -36,9 +36,15 @@ export function day(wall: Wall, from: number, to: number): string | undefined {
   return first === last ? first : undefined;
 }
 
-// `22:58:03.25`, or `12.5 s` where time is simulated.
-export function time(wall: Wall, t: number): string {
-  return wall ? iso(utc(wall, t)).slice(11, 23).replace(/\.?0+$/, "") : `${Number(t.toPrecision(6))} s`;
+// `22:58:03.25`, or `12.5 s` where time is simulated: as exactly as tells times of a stretch so long, in seconds, apart. A double
+// has the seconds since 1970 to a quarter of a microsecond.
+export function time(wall: Wall, t: number, width: number): string {
+  const digits = Math.min(Math.max(Math.ceil(-Math.log10(width)) + 2, 3), wall ? 6 : 9);
+  if (!wall) {
+    return `${Number(t.toFixed(digits))} s`;
+  }
+  const [seconds, part] = utc(wall, t).toFixed(digits).split(".");
+  return `${iso(Number(seconds)).slice(11, 19)}.${part}`.replace(/\.?0+$/, "");
 }
 
 // The same for ticks, which have their unit in the axis's title; with the date where there are several.
@@ -47,7 +53,7 @@ export function label(wall: Wall, from: number, to: number): (t: number) => stri
     return (t) => String(Number(t.toPrecision(10)));
   }
   const has_date = day(wall, from, to) === undefined;
-  return (t) => (has_date ? `${iso(utc(wall, t)).slice(5, 10)} ${time(wall, t)}` : time(wall, t));
+  return (t) => (has_date ? `${iso(utc(wall, t)).slice(5, 10)} ${time(wall, t, to - from)}` : time(wall, t, to - from));
 }
 
 // Round times between these two, on an axis of so many pixels.
@@ -80,9 +86,9 @@ function stretches({ t_s, utc_s }: NonNullable<Wall>, from: number, to: number):
       return;
     }
     if (last) {
-      last[1] = t;
+      last[1] = Math.min(t, to);
     }
-    found.push([last ? t : from, to, further]);
+    found.push([last ? Math.max(t, from) : from, to, further]);
   });
   return found.filter(([, end]) => end >= from);
 }

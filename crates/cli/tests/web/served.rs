@@ -261,8 +261,21 @@ fn times_are_those_of_the_wall_clock(server: &Server, page: &Page<'_>) {
         utc.is_sorted() && (now - 120.0..now).contains(&utc[0]),
         "{now}: {utc:?}"
     );
-    let status = page.text("figure[data-window] .status");
+    let long = "figure[data-window]";
+    let status = page.text(&format!("{long} .status"));
     assert!(status.contains(" UTC on 20"), "{status}");
+    // Close up both ends are told apart.
+    let width = "(({ from, to }) => Number(to) - Number(from))";
+    let width = format!("{width}(document.querySelector('{long}').dataset)");
+    while page.eval(&width).as_f64().unwrap() > 1e-4 {
+        let before = page.eval(&width);
+        page.drag(&format!("{long} .u-over"), 0.4, 0.5);
+        page.wait(&format!("{width} < {before}"));
+    }
+    let status = page.text(&format!("{long} .status"));
+    let ends = status.split_once(" from ").unwrap().1;
+    let (from, to) = ends.split_once(" to ").unwrap();
+    assert!(!to.starts_with(&format!("{from} ")), "{status}");
 }
 
 /// What stands below the round trips over time, against the tables that it is made of.

@@ -1,5 +1,6 @@
 //! Server-sent events: that the list of runs changed, and how a run in progress goes.
 
+use super::query::encode;
 use super::timeline::{Cells, Grid};
 use super::{Peer, Shared};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -7,19 +8,22 @@ use axum::response::{IntoResponse, Response};
 use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
-use delaylab_store::index::Entry;
 use delaylab_store::run::tail::{Tail, TailEvent};
 use delaylab_view::words::plural;
 use futures_util::stream::unfold;
+use http::{HeaderName, HeaderValue};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::path::Path;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tokio::time::interval;
+use tokio::time::{MissedTickBehavior, interval};
 
 /// How often one looks.
-const EVERY: Duration = Duration::from_millis(500);
+pub(super) const EVERY: Duration = Duration::from_millis(500);
 /// Length of a cell of the live view.
 const CELL: Nanos = 100 * MILLISECOND;
 /// Of a trial, what is told of: its last minute. All of it each time, as a packet that is given up belongs to a cell of
@@ -33,7 +37,9 @@ fn stream<S: Send + 'static>(
     state: S,
     next: impl Fn(&Shared, S) -> (S, Option<Event>, Then) + Clone + Send + 'static,
 ) -> Response {
-    let ticks = interval(EVERY);
+    let mut ticks = interval(EVERY);
+    // After a look that took long, or a reader that did not read, there is a pause as ever.
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let told = unfold(Some((state, ticks)), move |going| {
         let (peer, next) = (peer.clone(), next.clone());
         async move {
@@ -50,10 +56,15 @@ fn stream<S: Send + 'static>(
             }
         }
     });
-    Sse::new(told)
-        .keep_alive(KeepAlive::new().interval(EVERY))
-        .into_response()
+    let told = Sse::new(told).keep_alive(KeepAlive::new().interval(EVERY));
+    ([UNBUFFERED], told).into_response()
 }
+
+/// A proxy such as nginx hands each event on at once.
+const UNBUFFERED: (HeaderName, HeaderValue) = (
+    HeaderName::from_static("x-accel-buffering"),
+    HeaderValue::from_static("no"),
+);
 
 /// What is behind an event.
 enum Then {
@@ -65,22 +76,77 @@ fn event(name: &str, data: &str) -> Event {
     Event::default().event(name).data(data)
 }
 
-/// Says `changed` whenever the list of runs does, until nobody listens.
-pub(super) fn changes(peer: Peer) -> Response {
-    /// `None` where the index cannot be read.
-    type List = Option<Vec<Entry>>;
-    stream(peer, None::<List>, |shared, known| {
-        let now: List = shared.entries().ok();
-        let has_changed = known.is_some_and(|known| known != now);
-        let told = has_changed.then(|| event("changed", "runs"));
-        (Some(now), told, Then::GoesOn)
+/// Says `changed` whenever the list of runs is another than the one before, first of all than the one of this name, as
+/// long as the page listens.
+pub(super) fn changes(peer: Peer, shown: Option<u64>) -> Response {
+    stream(peer, shown, |shared, known| {
+        let (now, is_other) = look(known, shared.list_name().ok());
+        let told = is_other.then(|| event("changed", "runs"));
+        (now, told, Then::GoesOn)
     })
 }
 
+/// Which list is known now, and whether it is another than before. One that cannot be read says nothing.
+fn look(known: Option<u64>, now: Option<u64>) -> (Option<u64>, bool) {
+    let is_other = known.zip(now).is_some_and(|(known, now)| known != now);
+    (now.or(known), is_other)
+}
+
+/// Which run is followed.
+#[derive(Clone)]
+pub(super) struct InProgress {
+    folder: PathBuf,
+    /// Its device and inode, which it keeps when it gets its name; `None` where it has that already.
+    id: Option<(u64, u64)>,
+    /// Its name when it is complete. Where another run has that, a number is behind it.
+    finished: String,
+}
+
+impl InProgress {
+    /// The run in this folder of `runs`, and what it is called when it is complete.
+    pub(super) fn new(runs: &Path, folder: &str, finished: &str) -> Self {
+        let folder = runs.join(folder);
+        Self {
+            id: id(&folder).ok(),
+            folder,
+            finished: finished.to_owned(),
+        }
+    }
+
+    /// That it has its name, or was removed. `None` as long as it is where it was, or that cannot be read.
+    fn end(&self, shared: &Shared) -> Option<Event> {
+        let is_gone = id(&self.folder).is_err_and(|error| error.kind() == ErrorKind::NotFound);
+        let entries = is_gone.then(|| shared.entries().ok()).flatten()?;
+        let names = entries.iter().map(|entry| entry.folder.as_str());
+        Some(match self.name_now(&shared.runs, names) {
+            Some(name) => event("finished", &format!("/run/{}", encode(name))),
+            None => event("removed", "This run was removed."),
+        })
+    }
+
+    fn name_now<'a>(
+        &self,
+        runs: &Path,
+        mut names: impl Iterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        let is_it = |name: &str| match self.id {
+            Some(own) => id(&runs.join(name)).is_ok_and(|id| id == own),
+            None => name == self.finished,
+        };
+        names.find(|name| name.starts_with(&self.finished) && is_it(name))
+    }
+}
+
+/// The device and inode of a folder.
+fn id(folder: &Path) -> io::Result<(u64, u64)> {
+    let facts = fs::symlink_metadata(folder)?;
+    Ok((facts.dev(), facts.ino()))
+}
+
 /// Tells of a run in progress until it ends; then says where it is.
-pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response {
-    let state = (Tail::new(folder), Trials::new());
-    stream(peer, state, move |_, (mut tail, mut trials)| {
+pub(super) fn progress(peer: Peer, run: InProgress) -> Response {
+    let state = (Tail::new(&run.folder), Trials::new());
+    stream(peer, state, move |shared, (mut tail, mut trials)| {
         let push = |event: TailEvent<'_>| match event {
             TailEvent::Began(trial) => trials.retain(|(of, _), _| *of != trial),
             TailEvent::Record(record) => {
@@ -89,8 +155,11 @@ pub(super) fn progress(peer: Peer, folder: &Path, finished: String) -> Response 
             }
         };
         let Ok(running) = tail.read(push) else {
-            let told = event("finished", &finished);
-            return ((tail, trials), Some(told), Then::Ends);
+            return match run.end(shared) {
+                Some(end) => ((tail, trials), Some(end), Then::Ends),
+                // A file cannot be read for now.
+                None => ((tail, trials), None, Then::GoesOn),
+            };
         };
         trials.retain(|(trial, _), _| running.contains(trial));
         let data = told(&mut trials, &running, tail.is_idle());
@@ -185,7 +254,38 @@ fn told(trials: &mut Trials, running: &[u32], is_idle: bool) -> serde_json::Valu
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn a_list_that_cannot_be_read_has_not_changed() {
+        for (known, now, expected) in [
+            (None, Some(1), (Some(1), false)),
+            (Some(1), Some(1), (Some(1), false)),
+            (Some(1), Some(2), (Some(2), true)),
+            (Some(1), None, (Some(1), false)),
+            (None, None, (None, false)),
+        ] {
+            assert_eq!(look(known, now), expected, "{known:?} {now:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_found_by_its_folder_where_its_name_was_taken() {
+        let runs = tempfile::tempdir().unwrap();
+        let [partial, whole, second] = ["a.partial", "a", "a-2"].map(|name| runs.path().join(name));
+        fs::create_dir(&partial).unwrap();
+        let run = InProgress::new(runs.path(), "a.partial", "a");
+        fs::create_dir(&whole).unwrap();
+        fs::rename(&partial, &second).unwrap();
+        let now = |run: &InProgress, names: [&'static str; 2]| {
+            run.name_now(runs.path(), names.into_iter())
+        };
+        assert_eq!(now(&run, ["a", "a-2"]), Some("a-2"));
+        assert_eq!(now(&run, ["a", "b"]), None, "it was removed");
+        let ended_before = InProgress::new(runs.path(), "a.partial", "a");
+        assert_eq!(now(&ended_before, ["a-2", "a"]), Some("a"));
+    }
 
     /// Packets of a probe that were sent so far apart, each with this round trip.
     fn probe(probe: u16, packets: u64, every: Nanos, round_trip: Nanos) -> Under {

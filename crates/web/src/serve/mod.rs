@@ -40,10 +40,11 @@ use delaylab_store::index::{Entry, Index, IndexError};
 use delaylab_store::run::Run;
 use delaylab_view::run::RunData;
 use places::Place;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tries::Tries;
@@ -62,10 +63,18 @@ struct Shared {
     token: Option<Token>,
     read: Box<dyn Fn(&Run) -> RunData + Send + Sync>,
     cache: Cache,
-    /// What it knew of the runs when it was last asked.
-    index: Mutex<Option<Index>>,
+    listing: Mutex<Listing>,
     tries: Mutex<Tries>,
     started: Instant,
+}
+
+/// What is known of the runs.
+#[derive(Default)]
+struct Listing {
+    /// As it was when it was last asked.
+    index: Option<Index>,
+    /// When the list was last made, and its name.
+    last: Option<(Instant, u64)>,
 }
 
 /// Who asks, and by which address of ours.
@@ -142,7 +151,7 @@ impl Server {
                 token,
                 read: Box::new(read),
                 cache: Cache::default(),
-                index: Mutex::default(),
+                listing: Mutex::default(),
                 tries: Mutex::default(),
                 started: Instant::now(),
             },
@@ -176,12 +185,21 @@ impl Shared {
 
     /// Every run as it is now, the oldest first.
     fn entries(&self) -> Result<Vec<Entry>, IndexError> {
-        let mut kept = self.index.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = match kept.take() {
-            Some(index) => index.again(),
-            None => Index::open(&self.runs),
-        };
-        kept.insert(index?).list()
+        self.lock_listing().entries(&self.runs)
+    }
+
+    /// A name for that list: as long as it is the same, so is the list. Made a moment ago it is not made again, as every page
+    /// that follows the list asks for it.
+    fn list_name(&self) -> Result<u64, IndexError> {
+        let mut listing = self.lock_listing();
+        match listing.last {
+            Some((made, name)) if made.elapsed() < events::EVERY / 2 => Ok(name),
+            _ => Ok(list_name(&listing.entries(&self.runs)?)),
+        }
+    }
+
+    fn lock_listing(&self) -> MutexGuard<'_, Listing> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long the answer to a wrong token is to wait.
@@ -189,6 +207,24 @@ impl Shared {
         let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
         Duration::from_nanos(tries.wait(self.now(), from.ip()).unsigned_abs())
     }
+}
+
+impl Listing {
+    fn entries(&mut self, runs: &Path) -> Result<Vec<Entry>, IndexError> {
+        let index = match self.index.take() {
+            Some(index) => index.again(),
+            None => Index::open(runs),
+        };
+        let entries = self.index.insert(index?).list()?;
+        self.last = Some((Instant::now(), list_name(&entries)));
+        Ok(entries)
+    }
+}
+
+fn list_name(entries: &[Entry]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    entries.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Peer {

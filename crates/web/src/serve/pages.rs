@@ -1,5 +1,6 @@
 //! The pages that only the server has: the list of runs, and what went wrong.
 
+use super::list_name;
 use super::query::encode;
 use crate::html::served_frame;
 use delaylab_lab::finding::Verdict;
@@ -23,7 +24,7 @@ pub(super) fn runs(entries: &[Entry], search: &str) -> String {
             button { "Search" }
             span id="count" { (count) }
         }
-        form action="/compare" data-changes="/changes" {
+        form action="/compare" data-changes={ "/changes?list=" (list_name(entries)) } {
             div class="wide" tabindex="0" {
                 table class="sortable runs" {
                     thead {

@@ -3,7 +3,7 @@
 //! | address | answer |
 //! |---|---|
 //! | `/?search=WORDS` | the list of runs |
-//! | `/changes` | an event whenever that list changes |
+//! | `/changes?list=NAME` | an event whenever that list is another than the one of this name |
 //! | `/api/runs` | the list as JSON |
 //! | `/run/NAME` | a run: its report, and what only a server can show |
 //! | `/run/NAME/window?probe=&from=&to=&cells=` | its round trips in a stretch of time, as JSON |
@@ -15,6 +15,7 @@
 //! A run is found by its name in the index alone: no part of an address ever becomes part of a path.
 
 use super::cache::Opened;
+use super::events::InProgress;
 use super::guard::{Admission, PARAMETER, admit};
 use super::query::{Query, encode};
 use super::timeline::Window;
@@ -119,10 +120,7 @@ pub(super) fn router() -> Router {
         .compress_when(compressed);
     Router::new()
         .route("/", get(runs))
-        .route(
-            "/changes",
-            get(async |Extension(peer)| events::changes(peer)),
-        )
+        .route("/changes", get(changes))
         .route("/figures.js", get(script))
         .route("/api/runs", get(runs_as_json))
         .route("/compare", get(two_runs))
@@ -287,6 +285,12 @@ async fn runs(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Re
     answer(&peer, make).await
 }
 
+async fn changes(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Response {
+    let query = Query::new(&query.unwrap_or_default());
+    let shown = query.first("list").and_then(|name| name.parse().ok());
+    events::changes(peer, shown)
+}
+
 async fn runs_as_json(Extension(peer): Extension<Peer>) -> Response {
     let make = |shared: &Shared| {
         let runs: Vec<_> = list(shared)?.iter().map(entry).collect();
@@ -323,14 +327,13 @@ async fn progress(Extension(peer): Extension<Peer>, Path(name): Path<String>) ->
     let follow = peer.clone();
     let make = move |shared: &Shared| {
         let finished = name.strip_suffix(".partial").unwrap_or(&name);
-        let address = format!("/run/{}", encode(finished));
         // It may have ended while the page was not connected, and has its own name then.
         let has_ended = !has(shared, &name)? && has(shared, finished)?;
-        let folder = match has_ended {
-            true => shared.runs.join(&name),
-            false => open(shared, &name)?.run.folder().to_owned(),
-        };
-        Ok(events::progress(follow, &folder, address))
+        if !has_ended {
+            open(shared, &name)?;
+        }
+        let of = InProgress::new(&shared.runs, &name, finished);
+        Ok(events::progress(follow, of))
     };
     answer(&peer, make).await
 }

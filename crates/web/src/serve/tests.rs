@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 
 const TOKEN: &str = "0123456789abcdef";
@@ -221,6 +221,27 @@ fn a_byte_now_and_then_keeps_no_connection_open() {
     assert_eq!(&said, b"HTTP/1.1 408");
     assert!(answer(silent).starts_with("HTTP/1.1 408 "));
     assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_page_with_an_older_list_hears_of_it_at_once() {
+    let (_runs, address) = server(None);
+    let list = answer(asking(address, "/", ""));
+    let events = list.split("data-changes=\"").nth(1).unwrap();
+    let events = events.split('"').next().unwrap();
+    for (events, hears) in [(events, false), ("/changes?list=1", true)] {
+        let mut lines = BufReader::new(asking(address, events, "")).lines();
+        let lines = lines.by_ref().map(Result::unwrap);
+        let lines: Vec<_> = lines
+            .take_while(|line| line != ":" && line != "data: runs")
+            .collect();
+        assert!(
+            lines.iter().any(|line| line == "X-Accel-Buffering: no"),
+            "{lines:?}"
+        );
+        let told = lines.iter().any(|line| line == "event: changed");
+        assert_eq!(told, hears, "{events}: {lines:?}");
+    }
 }
 
 #[test]

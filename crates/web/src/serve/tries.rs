@@ -1,4 +1,4 @@
-//! Wrong tokens are answered late, so that nobody tries many: those of a network one after the other, as long as few of them
+//! Wrong tokens are answered late, so that few can be tried: those of a network one after the other, as long as few of them
 //! wait. The answer to the right one never waits, or others could keep those out who have it.
 
 use delaylab_model::{Nanos, SECOND};
