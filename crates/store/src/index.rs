@@ -10,7 +10,7 @@ use crate::overview::Overview;
 use crate::run::{Run, State};
 use crate::table::Row as _;
 use delaylab_model::record::Record;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -133,17 +133,19 @@ impl Index {
     pub fn open(runs: &Path) -> Result<Self, IndexError> {
         let path = runs.join(FILE);
         let on_disk = || Self::in_database(runs, usable(&path));
-        let in_memory =
-            || Self::in_database(runs, Connection::open_in_memory().and_then(with_table));
-        let else_by = |opened, other: &dyn Fn() -> Result<Self, IndexError>| match opened {
-            Err(IndexError::Database(_)) => other(),
-            done => done,
-        };
-        let made_anew = else_by(on_disk(), &|| {
+        let is_busy =
+            |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+        let mut opened = on_disk();
+        if matches!(&opened, Err(IndexError::Database(error)) if !is_busy(error)) {
             let _ = fs::remove_file(&path); // whatever it was, it was no index
-            on_disk()
-        });
-        else_by(made_anew, &in_memory)
+            opened = on_disk();
+        }
+        match opened {
+            Err(IndexError::Database(_)) => {
+                Self::in_database(runs, Connection::open_in_memory().and_then(with_table))
+            }
+            done => done,
+        }
     }
 
     fn in_database(
@@ -185,18 +187,33 @@ impl Index {
             source,
         })?;
         let known = self.known()?;
+        let mut news = Vec::new();
+        for (folder, changed) in &found {
+            // A run that is being written changes without its folder.
+            if folder.ends_with(PARTIAL) || known.get(folder) != Some(changed) {
+                let entry = look_at(&self.runs, folder).map(|entry| (entry, *changed));
+                // To write what is known would keep the disk of its journals busy.
+                if self.entry(folder)? != entry {
+                    news.push((folder, entry));
+                }
+            }
+        }
         let change = self.database.transaction()?;
         for folder in known.keys().filter(|folder| !found.contains_key(*folder)) {
             change.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
         }
-        for (folder, changed) in &found {
-            // A run that is being written changes without its folder.
-            if folder.ends_with(PARTIAL) || known.get(folder) != Some(changed) {
-                put(&change, &self.runs, folder, *changed)?;
-            }
+        for (folder, entry) in news {
+            put(&change, folder, entry)?;
         }
         change.commit()?;
         Ok(())
+    }
+
+    /// What is known of this run, and when it had changed then.
+    fn entry(&self, folder: &str) -> Result<Option<(Entry, i64)>, rusqlite::Error> {
+        let query = format!("{SELECT}, changed FROM runs WHERE folder = ?");
+        let row = |row: &Row<'_>| Ok((entry_of_row(row)?, row.get(9)?));
+        self.database.query_row(&query, [folder], row).optional()
     }
 
     /// When each run had changed last when it was looked at.
@@ -253,23 +270,16 @@ fn entry_of_row(row: &Row<'_>) -> Result<Entry, rusqlite::Error> {
     })
 }
 
-/// Looks at one run. A folder that is none, or is gone by now, has no entry.
+/// Writes what is new of a run. A folder that is none, or is gone by now, has no entry.
 fn put(
     database: &Connection,
-    runs: &Path,
     folder: &str,
-    changed: i64,
+    entry: Option<(Entry, i64)>,
 ) -> Result<(), rusqlite::Error> {
-    let Some(entry) = look_at(runs, folder) else {
+    let Some((entry, changed)) = entry else {
         database.execute("DELETE FROM runs WHERE folder = ?", [folder])?;
         return Ok(());
     };
-    // A run in progress is looked at each time: to write what is known would keep the disk of its journals busy.
-    let known = format!("{SELECT} FROM runs WHERE folder = ? AND changed = ?");
-    let known = database.query_row(&known, params![folder, changed], entry_of_row);
-    if known.optional()?.as_ref() == Some(&entry) {
-        return Ok(());
-    }
     database.execute(
         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
