@@ -1,5 +1,6 @@
 //! What a procedure found about one frame size.
 
+use crate::bench::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,11 +12,19 @@ pub struct AtSize<F> {
     /// What was found.
     pub found: Option<F>,
     /// Why nothing was.
-    pub why: Option<String>,
+    pub why: Option<Stop>,
     /// Trials that it took.
     pub trials: usize,
     /// How many of them were invalid.
     pub invalid: u32,
     /// Repeats that were never valid and are left out.
     pub left_out: u32,
+}
+
+impl<F> AtSize<F> {
+    /// Is something to be found about it that the trials did not give? Where the device has nothing that the procedure looks
+    /// for, nothing is missing.
+    pub(crate) const fn is_missing(&self) -> bool {
+        !matches!(self.why, None | Some(Stop::Unfit(_)))
+    }
 }

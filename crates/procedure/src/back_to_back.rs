@@ -284,7 +284,7 @@ impl Steps for BackToBackSteps {
             bursts.collect::<Vec<_>>()
         });
         let effort = &setup.effort;
-        let mut conformance = report::clauses_of_trials(setup);
+        let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.extend([
             Clause::lasts(
                 "RFC 2544 §26.4",

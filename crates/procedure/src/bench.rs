@@ -10,6 +10,8 @@ use delaylab_model::quantity::Share;
 use delaylab_model::trial::Trial;
 use delaylab_model::{Nanos, PICOS_PER_NANO};
 use delaylab_stats::frames::{FrameFigures, FrameTrial};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::borrow::Cow;
 
 /// How often an invalid trial is carried out in all.
@@ -30,15 +32,23 @@ pub fn is_step(factor: &str) -> bool {
 }
 
 /// Why a procedure's steps end without what they look for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Stop {
     /// A trial is yet to be carried out.
+    #[error("no trial was asked for")]
     Pending,
     /// A trial was invalid each time, and why.
+    #[error("invalid: {0}")]
     Invalid(String),
-    /// The procedure says nothing about this frame size, and why.
+    /// The device has nothing of what the procedure looks for at this frame size, and why.
+    #[error("{0}")]
     Unfit(String),
+    /// The tester or the options leave out the trials that would tell, and why.
+    #[error("{0}")]
+    Untried(String),
     /// The next trial has more frames than are kept account of: what would make it shorter.
+    #[error("{0}")]
     TooMany(String),
 }
 

@@ -86,8 +86,8 @@ impl Steps for BufferTimeSteps {
     fn size(&self, bench: &mut Bench<'_>) -> Result<BufferTime, Stop> {
         let throughput = throughput::sustained(bench)?;
         if throughput.is_highest {
-            let why = "the throughput is the highest rate: a burst never fills the buffer";
-            return Err(Stop::Unfit(why.to_owned()));
+            let nothing = "a burst never fills the buffer";
+            return Err(throughput::at_the_highest(bench.options, nothing));
         }
         let loads = bench.all_at(Share::WHOLE);
         let search = Search {
@@ -203,7 +203,7 @@ impl Steps for BufferTimeSteps {
 
 fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Vec<Clause> {
     let effort = &setup.effort;
-    let mut clauses = report::clauses_of_trials(setup);
+    let mut clauses = report::clauses_of_trials(setup, sizes);
     clauses.extend([
         Clause::new(
             "RFC 9004 §6.1",

@@ -85,9 +85,7 @@ impl<S: Steps> ProcedureRun<S> {
             }
             let (found, why) = match outcome {
                 Ok(found) => (Some(found), None),
-                Err(Stop::Invalid(why)) => (None, Some(format!("invalid: {why}"))),
-                Err(Stop::Unfit(why) | Stop::TooMany(why)) => (None, Some(why)),
-                Err(Stop::Pending) => (None, Some("no trial was asked for".to_owned())),
+                Err(stop) => (None, Some(stop)),
             };
             self.done.push(AtSize {
                 size,
@@ -107,7 +105,7 @@ impl<S: Steps> ProcedureRun<S> {
         let least = frames.map(|frames| frames.least_size()).max().unwrap_or(0);
         if bench.size < least {
             let why = format!("too small for the signature: {least} B at least");
-            return Err(Stop::Unfit(why));
+            return Err(Stop::Untried(why));
         }
         self.steps.size(bench)
     }
@@ -156,6 +154,12 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
         let missing = self.setup.sizes.len() - self.done.len();
         if missing > 0 {
             let note = format!("{missing} of the frame sizes are not done yet.");
+            report.notes.push(note);
+        }
+        let without = self.done.iter().filter(|at| at.is_missing());
+        let without = Vec::from_iter(without.map(|at| format!("{} B", at.size)));
+        if !without.is_empty() {
+            let note = format!("No figures at {}: remarks say why.", without.join(", "));
             report.notes.push(note);
         }
         let invalid: u32 = self.done.iter().map(|at| at.invalid).sum();

@@ -110,7 +110,7 @@ impl Steps for FrameLossSteps {
             let points = points.filter_map(|p| Some((report::percent(p.load), p.loss_percent?)));
             points.collect::<Vec<_>>()
         });
-        let mut conformance = report::clauses_of_trials(setup);
+        let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.extend([
             Clause::lasts(
                 "RFC 2544 §24",
@@ -132,28 +132,39 @@ impl Steps for FrameLossSteps {
     }
 }
 
-/// Was it asked down to two trials without loss, and in small steps?
+/// Was it asked from the highest rate down to two trials without loss, in small steps, and answered each time?
 fn descent(options: &Options, sizes: &[AtSize<FrameLoss>]) -> Clause {
     let step = report::percent(options.step.as_f64());
-    let found = (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
-    let lossy = found.filter(|(_, found)| !found.reached_zero);
-    let lossy: Vec<String> = lossy.map(|(size, _)| format!("{size} B")).collect();
-    let why = match lossy.is_empty() {
-        true => format!("steps of {step} %"),
-        false => format!(
-            "steps of {step} %; no two trials without loss at {}",
-            lossy.join(", ")
-        ),
+    let found = || (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
+    let lossy = found().filter(|(_, found)| !found.reached_zero);
+    let lossy = Vec::from_iter(lossy.map(|(size, _)| format!("{size} B")));
+    let invalid = found().filter_map(|(size, found)| {
+        let points = found
+            .points
+            .iter()
+            .filter(|point| point.loss_percent.is_none());
+        let loads = Vec::from_iter(points.map(|p| report::percent(p.load).to_string()));
+        (!loads.is_empty()).then(|| format!("{} % at {size} B", loads.join(", ")))
+    });
+    let invalid = Vec::from_iter(invalid);
+    let cut_off = options.tried_up_to();
+    let holds = match cut_off {
+        _ if step > 10.0 || !lossy.is_empty() || !invalid.is_empty() => Holds::No,
+        Some(_) => Holds::Shortened,
+        None => Holds::Yes,
     };
+    let some = |what: &str, list: &[String]| {
+        (!list.is_empty()).then(|| format!("{what} {}", list.join(", ")))
+    };
+    let mut why = vec![format!("steps of {step} %")];
+    why.extend(cut_off);
+    why.extend(some("not measured:", &invalid));
+    why.extend(some("no two trials without loss at", &lossy));
     Clause::new(
         "RFC 2544 §26.3",
         "from the highest rate down in steps of at most 10 %, until two trials without loss",
-        if step <= 10.0 && lossy.is_empty() {
-            Holds::Yes
-        } else {
-            Holds::No
-        },
-        why,
+        holds,
+        why.join("; "),
     )
     .of_found(sizes)
 }

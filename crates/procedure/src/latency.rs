@@ -84,7 +84,7 @@ impl Steps for LatencySteps {
         })
     }
 
-    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Latency>]) -> Report {
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Latency>]) -> Report {
         let columns = [
             ("rate", "frames/s"),
             ("latency", "ns"),
@@ -135,10 +135,13 @@ impl Steps for LatencySteps {
             ("frame size", "B"),
             ("latency", "ns"),
         );
-        let mut conformance = report::clauses_of_trials(setup);
+        let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.extend(clauses(setup, sizes));
         let mut notes = Vec::new();
         let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+        if let Some(tried) = options.cut_off(found.clone().map(|latency| latency.load)) {
+            notes.push(format!("The throughput may be higher: {tried}."));
+        }
         if found.any(|latency| latency.lost > 0) {
             let note = "Frames were lost at the throughput: the streams of this test last longer than \
                         the trials that found it, or it varies.";

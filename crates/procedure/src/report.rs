@@ -151,7 +151,8 @@ pub fn rows_by_size<F>(
         for cells in &mut rows {
             if cells.len() <= width {
                 cells.resize(width, Cell::Nothing);
-                cells.push(at.why.clone().unwrap_or_default().into());
+                let why = at.why.as_ref().map(ToString::to_string);
+                cells.push(why.unwrap_or_default().into());
             }
             cells.insert(0, Cell::Count(u64::from(at.size)));
         }
@@ -327,26 +328,34 @@ impl Clause {
     }
 }
 
+/// Are there figures of all frame sizes of RFC 2544? Those that are not done yet may still come.
+fn every_size<F>(setup: &Setup, sizes: &[AtSize<F>]) -> Clause {
+    let list = |what: &str, is_so: &dyn Fn(u32) -> bool| {
+        let listed = crate::setup::SIZES.into_iter().filter(|&size| is_so(size));
+        let names = Vec::from_iter(listed.map(|size| size.to_string()));
+        (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
+    };
+    let is_missing = |size| sizes.iter().any(|at| at.size == size && at.is_missing());
+    let without = list("without", &|size| !setup.sizes.contains(&size));
+    let why = Vec::from_iter(
+        without
+            .into_iter()
+            .chain(list("no figures of", &is_missing)),
+    );
+    let (holds, why) = match why.is_empty() {
+        true => (Holds::Yes, "all of them".to_owned()),
+        false => (Holds::Shortened, why.join("; ")),
+    };
+    let says = "Ethernet sizes from 64 to 1518 bytes";
+    Clause::new("RFC 2544 §9.1", says, holds, why)
+}
+
 /// What RFC 2544 asks of every trial.
-pub fn clauses_of_trials(setup: &Setup) -> Vec<Clause> {
+pub fn clauses_of_trials<F>(setup: &Setup, sizes: &[AtSize<F>]) -> Vec<Clause> {
     let effort = &setup.effort;
     let second = delaylab_model::SECOND;
-    let sizes = crate::setup::SIZES;
-    let missing: Vec<String> = (sizes.iter().filter(|size| !setup.sizes.contains(size)))
-        .map(ToString::to_string)
-        .collect();
-    let (all, why) = if missing.is_empty() {
-        (Holds::Yes, "all of them".to_owned())
-    } else {
-        (Holds::Shortened, format!("without {}", missing.join(", ")))
-    };
     vec![
-        Clause::new(
-            "RFC 2544 §9.1",
-            "Ethernet sizes from 64 to 1518 bytes",
-            all,
-            why,
-        ),
+        every_size(setup, sizes),
         Clause::lasts(
             "RFC 2544 §23",
             "wait for frames that are still on their way",

@@ -61,7 +61,7 @@ impl Steps for ResetSteps {
         })
     }
 
-    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<ResetTime>]) -> Report {
+    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<ResetTime>]) -> Report {
         let columns = [
             ("load", "% of line rate"),
             ("reset time", "ns"),
@@ -88,15 +88,23 @@ impl Steps for ResetSteps {
             let repeats = repeats.filter_map(|(ns, n)| Some((f64::from(n), (*ns)? as f64)));
             repeats.collect::<Vec<_>>()
         });
-        let mut conformance = report::clauses_of_trials(setup);
+        let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.retain(|clause| clause.section != "§9.1");
         let smallest = setup.sizes == [crate::setup::SIZES[0]];
+        let found = sizes.iter().filter_map(|at| at.found.as_ref());
+        let cut_off = options.cut_off(found.map(|found| found.load));
+        let size = format!("{:?} B", setup.sizes);
+        let (holds, why) = match (smallest, cut_off) {
+            (false, _) => (Holds::No, size),
+            (true, Some(tried)) => (Holds::Shortened, format!("{size}; {tried}")),
+            (true, None) => (Holds::Yes, size),
+        };
         conformance.extend([
             Clause::new(
                 "RFC 2544 §26.6",
                 "at the throughput of the smallest frames of the medium",
-                if smallest { Holds::Yes } else { Holds::No },
-                format!("{:?} B", setup.sizes),
+                holds,
+                why,
             )
             .of_found(sizes),
             Clause::new(

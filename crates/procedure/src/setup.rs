@@ -219,12 +219,30 @@ pub struct Options {
     pub microburst: u64,
 }
 
+/// What clocks that differ leave of a line (RFC 8239 §2.2): no load is tried above it.
+pub(crate) const LINE_RATE: Share = Share(999_800_000);
+
+impl Options {
+    /// Whether loads are tried up to the rate of the line: if not, how far. What passes at the highest load that is tried is
+    /// then not the most that passes.
+    pub(crate) fn tried_up_to(&self) -> Option<String> {
+        let percent = crate::report::percent(self.top.as_f64());
+        (self.top < LINE_RATE).then(|| format!("loads up to {percent} % were tried"))
+    }
+
+    /// The same, if it is the highest load that was tried which one of these is.
+    pub(crate) fn cut_off(&self, mut loads: impl Iterator<Item = f64>) -> Option<String> {
+        let is_cut_off = loads.any(|load| load >= self.top.as_f64());
+        self.tried_up_to().filter(|_| is_cut_off)
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
             resolution: Share(1_000_000),
             step: Share(100_000_000),
-            top: Share(999_800_000),
+            top: LINE_RATE,
             rate_tolerance: Share(10_000_000),
             confirm: 1,
             least_ratio: 3.0,

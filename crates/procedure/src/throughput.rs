@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::setup::{Options, Setup};
+use crate::setup::{LINE_RATE, Options, Setup};
 use delaylab_model::quantity::Share;
 use delaylab_model::units::format_duration;
 use delaylab_model::{Nanos, SECOND};
@@ -100,6 +100,16 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
         found.is_highest = found.load() >= bench.options.top;
     }
     Ok(found)
+}
+
+/// Why a throughput that is the highest load says nothing of what more than that does.
+pub(crate) fn at_the_highest(options: &Options, nothing: &str) -> Stop {
+    match options.tried_up_to() {
+        None => Stop::Unfit(format!("the throughput is the highest rate: {nothing}")),
+        Some(tried) => Stop::Untried(format!(
+            "the throughput may be higher: {tried} (design.procedure.top)"
+        )),
+    }
 }
 
 /// Finds the throughput, or takes the one that is known.
@@ -223,32 +233,14 @@ impl Steps for ThroughputSteps {
         if any_beyond {
             figure = figure.line("not sustained", points(beyond));
         }
-        let is_short = setup.effort.trial < TRIAL;
-        let passes = match is_short {
-            true => ", in trials that let the device's buffer pass for throughput",
-            false => "",
-        };
-        let mut conformance = report::clauses_of_trials(setup);
+        let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.extend([
             Clause::lasts("RFC 2544 §24", "trials of 60 s", setup.effort.trial, TRIAL),
-            Clause::new(
-                "RFC 2544 §26.1",
-                "the fastest rate without loss, against frame size with the theoretical line",
-                if is_short {
-                    Holds::Shortened
-                } else {
-                    Holds::Yes
-                },
-                format!(
-                    "within {} % of line rate{passes}",
-                    report::percent(options.resolution.as_f64())
-                ),
-            )
-            .of_found(sizes),
+            fastest(setup, options, sizes),
             Clause::new(
                 "RFC 8239 §2.2",
                 "at most 99.98 % of line rate",
-                if options.top.0 <= 999_800_000 {
+                if options.top <= LINE_RATE {
                     Holds::Yes
                 } else {
                     Holds::No
@@ -266,6 +258,27 @@ impl Steps for ThroughputSteps {
             notes: notes(sizes, setup.effort.trial),
         }
     }
+}
+
+/// Is it the fastest rate, and how near to it?
+fn fastest(setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Clause {
+    let found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let cut_off = options.cut_off(found.map(|found| found.load().as_f64()));
+    let passes = "trials let the device's buffer pass for throughput";
+    let short = (setup.effort.trial < TRIAL).then(|| passes.to_owned());
+    let within = report::percent(options.resolution.as_f64());
+    let mut why = vec![format!("within {within} % of line rate")];
+    why.extend(short.into_iter().chain(cut_off));
+    Clause::new(
+        "RFC 2544 §26.1",
+        "the fastest rate without loss, against frame size with the theoretical line",
+        match why.len() {
+            1 => Holds::Yes,
+            _ => Holds::Shortened,
+        },
+        why.join("; "),
+    )
+    .of_found(sizes)
 }
 
 /// What short trials do to a rate without loss: it may lie above what the line carries.

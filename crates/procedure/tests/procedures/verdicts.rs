@@ -5,6 +5,7 @@ use delaylab_model::plan::Plan;
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Share;
 use delaylab_model::{MILLISECOND, SECOND};
+use delaylab_procedure::bench::Stop;
 use delaylab_procedure::course::Steps;
 use delaylab_procedure::report::{Cell, Clause, Holds};
 use delaylab_procedure::setup::Way;
@@ -35,6 +36,16 @@ fn find<S: Steps>(steps: S, device: Device) -> Option<S::Found> {
     let mut course = ProcedureRun::new(steps, setup, Options::default());
     drive(&mut course, |planned| device.carry_out(&planned.trial));
     course.found()[0].found.clone()
+}
+
+fn clause(report: &Report, section: &str, says: &str) -> Clause {
+    let mut clauses = report.conformance.iter();
+    let found = clauses.find(|clause| clause.section == section && clause.says.contains(says));
+    found.unwrap().clone()
+}
+
+fn is_stopped(by: Option<&Stop>, why: &str) -> bool {
+    by.is_some_and(|stop| stop.to_string().contains(why))
 }
 
 #[test]
@@ -322,7 +333,10 @@ fn what_is_never_valid_is_reported_as_that() {
     });
     let at = &course.found()[0];
     assert_eq!((at.trials, at.invalid, &at.found), (3, 3, &None));
-    assert_eq!(at.why.as_deref(), Some("invalid: the clock was set"));
+    assert_eq!(at.why, Some(Stop::Invalid("the clock was set".to_owned())));
+    let sizes = clause(&course.result(), "§9.1", "");
+    let why = "without 64, 128, 256, 1280, 1518; no figures of 512";
+    assert_eq!((sizes.holds, &*sizes.why), (Holds::Shortened, why));
     assert!(course.found()[1].found.is_some() && trials > 3);
 }
 
@@ -397,6 +411,42 @@ fn a_point_that_is_never_valid_leaves_the_others() {
     assert_eq!((points[2].load, points[2].loss_percent), (0.8, None));
     assert_eq!(points[2].why.as_deref(), Some("the sender was late"));
     assert!(points[3].loss_percent.is_some());
+    let clause = clause(&course.result(), "§26.3", "");
+    let why = "steps of 10 %; not measured: 80 % at 512 B";
+    assert_eq!((clause.holds, &*clause.why), (Holds::No, why));
+}
+
+/// Whether more than the highest load that was tried passes is not known, and no report says that none does.
+#[test]
+fn a_highest_load_below_the_line_is_no_highest_rate() {
+    let options = Options {
+        top: Share(150_000_000),
+        ..Options::default()
+    };
+    let report = |name: &str| {
+        let known = procedures().iter().find(|known| known.name == name);
+        let setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+        let mut procedure = known.unwrap().begin(setup, options.clone()).unwrap();
+        drive(&mut *procedure, |planned| DEVICE.carry_out(&planned.trial));
+        procedure.result()
+    };
+    for (name, section) in [("throughput", "§26.1"), ("frame-loss", "§26.3")] {
+        let clause = clause(&report(name), section, "rate");
+        assert_eq!(clause.holds, Holds::Shortened, "{name}");
+        assert!(clause.why.contains("loads up to 15 % were tried"));
+    }
+    for name in ["buffer-time", "system-recovery"] {
+        let report = report(name);
+        let remark =
+            "the throughput may be higher: loads up to 15 % were tried (design.procedure.top)";
+        assert_eq!(report.tables[0].rows[0].last(), Some(&remark.into()));
+        assert!(
+            clause(&report, "§9.1", "")
+                .why
+                .contains("no figures of 512")
+        );
+    }
+    assert!(report("latency").notes[0].contains("loads up to 15 %"));
 }
 
 #[test]
@@ -409,7 +459,7 @@ fn a_burst_rate_near_the_throughput_is_refused() {
     let mut course = ProcedureRun::new(buffer_time::BufferTimeSteps, setup, Options::default());
     drive(&mut course, |planned| near.carry_out(&planned.trial));
     let at = &course.found()[0];
-    assert!(at.found.is_none() && at.why.as_ref().unwrap().contains("less than 3 times"));
+    assert!(at.found.is_none() && is_stopped(at.why.as_ref(), "less than 3 times"));
 }
 
 /// RFC 9004 §6.4 corrects by the calculated rate: what the tester reached may not stand for it unsaid.
@@ -542,6 +592,8 @@ fn a_size_without_a_result_has_a_row_that_says_why() {
             trial
         });
         let report = procedure.result();
+        let says = "No figures at 512 B: remarks say why.";
+        assert!(report.notes.iter().any(|note| note == says));
         let [row] = &report.tables[0].rows[..] else {
             panic!("{name}: {:?}", report.tables[0]);
         };
@@ -665,7 +717,7 @@ fn a_size_without_room_for_the_signature_is_left_out() {
     let setup = setup(&DEVICE, 1, &[60, 512], effort(&DEVICE));
     let mut course = ProcedureRun::new(throughput::ThroughputSteps, setup, Options::default());
     drive(&mut course, |planned| DEVICE.carry_out(&planned.trial));
-    assert!(course.found()[0].why.as_ref().unwrap().contains("64 B"));
+    assert!(is_stopped(course.found()[0].why.as_ref(), "64 B"));
     assert!(course.found()[1].found.is_some());
 }
 
