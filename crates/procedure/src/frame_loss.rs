@@ -16,7 +16,7 @@ use serde::Serialize;
 pub struct LossAt {
     /// Of each sending port, as a share of the line rate, 0 to 1.
     pub load: f64,
-    /// Frames a second of all streams together.
+    /// Frames a second of all streams together, as they were sent; as they were asked for where the trial was invalid.
     pub fps: f64,
     /// (in − out) · 100 / in; `None` where the trial was invalid.
     pub loss_percent: Option<f64>,
@@ -47,8 +47,12 @@ impl Steps for FrameLossSteps {
         let mut next = Share::WHOLE.0;
         loop {
             let offer = bench.at_load("frame loss", load, bench.setup.effort.trial);
+            let mut fps = bench.fps(&bench.all_at(load));
             let (loss_percent, why) = match bench.trial(offer) {
-                Ok(trial) => (Some(100.0 * throughput::loss_ratio(&trial)), None),
+                Ok(trial) => {
+                    fps = throughput::sent_fps(bench, load, &trial);
+                    (Some(100.0 * throughput::loss_ratio(&trial)), None)
+                }
                 Err(Stop::Invalid(why)) => (None, Some(why)),
                 Err(stop) => return Err(stop),
             };
@@ -59,7 +63,7 @@ impl Steps for FrameLossSteps {
             };
             points.push(LossAt {
                 load: load.as_f64(),
-                fps: bench.fps(&bench.all_at(load)),
+                fps,
                 loss_percent,
                 why,
             });

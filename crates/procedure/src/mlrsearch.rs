@@ -36,7 +36,7 @@ pub struct GoalResult {
     pub lower_bound: Option<f64>,
     /// Smallest load at which it is not met.
     pub upper_bound: Option<f64>,
-    /// Frames a second of all streams together at the lower bound.
+    /// Frames a second of all streams together at the lower bound, as they were sent.
     pub lower_bound_fps: Option<f64>,
     /// The forwarding rate that is to be expected there, in frames a second of all streams together.
     pub conditional_throughput_fps: Option<f64>,
@@ -87,7 +87,7 @@ impl Steps for MlrsearchSteps {
             trials.iter().map(move |trial| (load, trial.loss_ratio))
         });
         Ok(Mlrsearch {
-            goals: goals.map(|goal| result(bench, &loads, goal)).collect(),
+            goals: goals.map(|goal| result(&loads, goal)).collect(),
             points: points.collect(),
         })
     }
@@ -250,21 +250,23 @@ fn measure(bench: &mut Bench<'_>, loads: &mut Loads, load: u64, goal: &Goal) -> 
         trials.push(Measured {
             duration: goal.final_trial,
             loss_ratio: throughput::loss_ratio(&trial),
+            fps: throughput::sent_fps(bench, Share(load), &trial),
         });
     }
 }
 
-fn result(bench: &Bench<'_>, loads: &Loads, goal: &Goal) -> GoalResult {
+fn result(loads: &Loads, goal: &Goal) -> GoalResult {
     let (upper, lower) = bounds(loads, goal);
-    let fps = |load: u64| bench.fps(&bench.all_at(Share(load)));
-    let ratio = lower.and_then(|load| loads.get(&load)?.conditional_ratio(goal));
+    let trials = lower.and_then(|load| loads.get(&load));
+    let fps = trials.and_then(Trials::least_fps);
+    let ratio = trials.and_then(|trials| trials.conditional_ratio(goal));
     let share = |load: u64| Share(load).as_f64();
     GoalResult {
         goal: goal.name.clone(),
         lower_bound: lower.map(share),
         upper_bound: upper.map(share),
-        lower_bound_fps: lower.map(fps),
-        conditional_throughput_fps: lower.zip(ratio).map(|(load, ratio)| fps(load) * ratio),
+        lower_bound_fps: fps,
+        conditional_throughput_fps: fps.zip(ratio).map(|(fps, ratio)| fps * ratio),
         is_regular: match (upper, lower) {
             (Some(upper), Some(lower)) => upper - lower <= goal.width.0.max(1),
             _ => false,

@@ -41,6 +41,12 @@ pub fn achieved_fps(trial: &FrameTrial) -> Option<f64> {
     streams.map(|stream| stream.achieved_fps()).sum()
 }
 
+/// Frames a second that were sent at this load: never more than were asked for, and those where it is not known.
+pub(crate) fn sent_fps(bench: &Bench<'_>, load: Share, trial: &FrameTrial) -> f64 {
+    let asked = bench.fps(&bench.all_at(load));
+    achieved_fps(trial).map_or(asked, |achieved| achieved.min(asked))
+}
+
 /// A trial at one load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Point {
@@ -55,8 +61,11 @@ pub struct Point {
 pub struct Throughput {
     /// Of each sending port, in parts of 10⁹ of the line rate. 0: none passed without loss.
     pub load_e9: u64,
-    /// Frames a second of all streams together at this load.
+    /// Frames a second of all streams together at this load, as they were sent.
     pub fps: f64,
+    /// From there to the least rate that did not pass, or to the highest that was asked for; at least the resolution. A share of
+    /// the line rate, 0 to 1.
+    pub within: f64,
     /// As sent, where a trial at this load was carried out.
     pub achieved_fps: Option<f64>,
     /// No load was tried beyond it.
@@ -96,7 +105,7 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let most = (carried * Share::WHOLE.0 as f64) as u64;
     if found.load_e9 > most {
         found.load_e9 = most;
-        found.fps = bench.fps(&bench.all_at(found.load()));
+        found.fps = found.fps.min(bench.fps(&bench.all_at(found.load())));
         found.is_highest = found.load() >= bench.options.top;
     }
     Ok(found)
@@ -120,6 +129,7 @@ pub(crate) fn find(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     let mut found = Throughput {
         load_e9: 0,
         fps: 0.0,
+        within: options.resolution.as_f64(),
         achieved_fps: None,
         is_highest: false,
         duplicates: 0,
@@ -129,19 +139,18 @@ pub(crate) fn find(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     };
     if let Some(&(_, load)) = known {
         found.load_e9 = load.0;
+        found.fps = bench.fps(&bench.all_at(load));
     } else {
         search(bench, &mut found)?;
     }
     found.is_highest = found.load() >= top;
-    if found.load_e9 > 0 {
-        found.fps = bench.fps(&bench.all_at(found.load()));
-    }
     Ok(found)
 }
 
 fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
     let (mut low, mut high) = (0, bench.options.top.0);
     let mut load = high;
+    let mut too_fast = bench.fps(&bench.all_at(Share(high)));
     loop {
         let offer = bench.at_load("throughput", Share(load), bench.setup.effort.trial);
         let trial = bench.trial(offer)?;
@@ -154,14 +163,17 @@ fn search(bench: &mut Bench<'_>, found: &mut Throughput) -> Result<(), Stop> {
             found.reordered += stream.reordered;
             found.corrupt += stream.corrupt;
         }
+        let fps = sent_fps(bench, Share(load), &trial);
         if lost(&trial) == 0 {
             low = load;
-            found.achieved_fps = achieved_fps(&trial);
+            (found.fps, found.achieved_fps) = (fps, achieved_fps(&trial));
         } else {
-            high = load;
+            (high, too_fast) = (load, fps);
         }
         if high - low <= bench.options.resolution.0 {
             found.load_e9 = low;
+            let apart = (too_fast - found.fps).abs() / bench.fps(&bench.all_at(Share::WHOLE));
+            found.within = found.within.max((apart * 1e5).round() / 1e5);
             return Ok(());
         }
         load = low + (high - low) / 2;
@@ -263,10 +275,11 @@ impl Steps for ThroughputSteps {
 /// Is it the fastest rate, and how near to it?
 fn fastest(setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Clause {
     let found = sizes.iter().filter_map(|at| at.found.as_ref());
-    let cut_off = options.cut_off(found.map(|found| found.load().as_f64()));
+    let cut_off = options.cut_off(found.clone().map(|found| found.load().as_f64()));
     let passes = "trials let the device's buffer pass for throughput";
     let short = (setup.effort.trial < TRIAL).then(|| passes.to_owned());
-    let within = report::percent(options.resolution.as_f64());
+    let within = found.map(|found| found.within).reduce(f64::max);
+    let within = report::percent(within.unwrap_or(options.resolution.as_f64()));
     let mut why = vec![format!("within {within} % of line rate")];
     why.extend(short.into_iter().chain(cut_off));
     Clause::new(

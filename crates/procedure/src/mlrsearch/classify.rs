@@ -11,6 +11,8 @@ pub struct Measured {
     pub duration: Nanos,
     /// Lost of those sent, 0 to 1.
     pub loss_ratio: f64,
+    /// Frames a second of all streams together, as they were sent.
+    pub fps: f64,
 }
 
 /// What a load is for a goal.
@@ -48,6 +50,11 @@ impl Trials {
     /// By increasing loss.
     pub fn iter(&self) -> impl Iterator<Item = &Measured> {
         self.0.iter()
+    }
+
+    /// The least rate of a trial: what is known to have been offered in each.
+    pub fn least_fps(&self) -> Option<f64> {
+        self.0.iter().map(|trial| trial.fps).reduce(f64::min)
     }
 
     fn sums(&self, goal: &Goal) -> Sums {
@@ -139,6 +146,7 @@ mod tests {
             trials.push(Measured {
                 duration: seconds * SECOND,
                 loss_ratio,
+                fps: 1e3,
             });
         }
     }

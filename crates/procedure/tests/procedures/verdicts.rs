@@ -265,6 +265,45 @@ fn a_port_that_is_a_little_slower_than_the_line_can_be_overloaded() {
     );
 }
 
+/// The rate of a sender that is slower than it is asked to be is the one at which frames passed or were lost.
+#[test]
+fn a_slow_sender_makes_no_device_faster() {
+    let find = |device: Device, factor: f64| {
+        let mut setup = setup(&device, 1, &[512], effort(&device));
+        setup.effort.trial = 60 * SECOND;
+        let steps = throughput::ThroughputSteps;
+        let mut course = ProcedureRun::new(steps, setup.clone(), Options::default());
+        drive(&mut course, |planned| {
+            let trial = slower(&planned.trial, factor);
+            let probe = &trial.probes[0];
+            let (count, last) = (probe.count.unwrap(), probe.expected_duration().unwrap());
+            let fps = (count - 1) as f64 * 1e9 / last as f64;
+            let passes = device.fault == Fault::DropsNone || fps <= setup.egress_fps(512);
+            FrameTrial::new(vec![FrameFigures {
+                sent: count,
+                received: count - u64::from(!passes),
+                first_send: Some(0),
+                last_send: Some(last),
+                ..FrameFigures::default()
+            }])
+        });
+        let found = course.found()[0].found.clone().unwrap();
+        let carried = found.fps / setup.fps(512, Share::WHOLE);
+        (carried, clause(&course.result(), "§26.1", "").why)
+    };
+    let device = Device {
+        egress: 95_000_000,
+        ..DEVICE
+    };
+    for factor in [1.0, 1.009] {
+        let (carried, why) = find(device, factor);
+        assert!((0.949..0.950_01).contains(&carried), "{carried}");
+        assert_eq!(why, "within 0.1 % of line rate");
+    }
+    let (_, why) = find(with(Fault::DropsNone), 1.009);
+    assert_eq!(why, "within 0.892 % of line rate");
+}
+
 #[test]
 fn copies_and_disorder_are_not_loss_and_are_said() {
     let right = find(throughput::ThroughputSteps, DEVICE).unwrap();
