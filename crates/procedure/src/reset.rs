@@ -11,22 +11,58 @@ use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use crate::throughput;
 use delaylab_model::Nanos;
-use delaylab_stats::frames::FrameTrial;
+use delaylab_stats::frames::{FrameFigures, FrameTrial};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::borrow::Cow;
+
+/// What a reset did in one repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outage {
+    /// From the last frame before to the first behind, in nanoseconds.
+    Ended(Nanos),
+    /// The last frame of a stream was lost: the device did not come back before the end of the trial.
+    NotBack,
+    /// No frame was lost between two that arrived.
+    NothingLost,
+}
+
+impl Outage {
+    fn new(trial: &FrameTrial) -> Self {
+        let ends_lossy = |s: &FrameFigures| s.last_lost.is_some() && s.last_lost == s.last_send;
+        let silences = trial.streams.iter().filter_map(|s| s.longest_silence);
+        match silences.map(|silence| silence.length()).max() {
+            _ if trial.streams.iter().any(ends_lossy) => Self::NotBack,
+            Some(ns) => Self::Ended(ns),
+            None => Self::NothingLost,
+        }
+    }
+
+    const fn length(self) -> Option<Nanos> {
+        match self {
+            Self::Ended(ns) => Some(ns),
+            Self::NotBack | Self::NothingLost => None,
+        }
+    }
+}
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ResetTime {
     /// Of each sending port, as a share of the line rate, 0 to 1.
     pub load: f64,
-    /// From the last frame before to the first behind, in nanoseconds.
+    /// From the last frame before to the first behind, in nanoseconds, of the repeats that have both.
     pub silence_ns: Option<Spread>,
-    /// Each repeat's; `None` if no frame was lost between two that arrived.
-    pub repeats: Vec<Option<Nanos>>,
+    /// Each repeat's.
+    pub repeats: Vec<Outage>,
     /// Frames lost in all repeats.
     pub lost: u64,
+}
+
+impl ResetTime {
+    fn count(&self, of: Outage) -> u64 {
+        self.repeats.iter().filter(|repeat| **repeat == of).count() as u64
+    }
 }
 
 /// The procedure.
@@ -48,14 +84,11 @@ impl Steps for ResetSteps {
             offer.reset = true;
             bench.trial(offer)
         })?;
-        let silence = |trial: &Cow<'_, FrameTrial>| {
-            let silences = trial.streams.iter().filter_map(|s| s.longest_silence);
-            silences.map(|silence| silence.length()).max()
-        };
-        let repeats: Vec<_> = trials.iter().map(silence).collect();
+        let repeats: Vec<_> = trials.iter().map(|trial| Outage::new(trial)).collect();
+        let lengths = repeats.iter().filter_map(|repeat| repeat.length());
         Ok(ResetTime {
             load: throughput.load().as_f64(),
-            silence_ns: Spread::new(repeats.iter().flatten().map(|&ns| ns as f64)),
+            silence_ns: Spread::new(lengths.map(|ns| ns as f64)),
             repeats,
             lost: trials.iter().map(|trial| throughput::lost(trial)).sum(),
         })
@@ -70,6 +103,8 @@ impl Steps for ResetSteps {
             ("sd", "ns"),
             ("lost", "frames"),
             ("repeats", ""),
+            ("repeats that did not come back", ""),
+            ("repeats without loss", ""),
         ];
         let table = report::by_size("Reset", &columns, sizes, |found| {
             vec![
@@ -80,33 +115,21 @@ impl Steps for ResetSteps {
                 found.silence_ns.and_then(|ns| ns.sd).into(),
                 report::per_repeat(found.lost, found.repeats.len()),
                 Cell::Count(found.repeats.len() as u64),
+                found.count(Outage::NotBack).into(),
+                found.count(Outage::NothingLost).into(),
             ]
         });
         let figure = Figure::new("Reset by repeat", ("repeat", ""), ("reset time", "ns"));
         let figure = figure.line_by_size(sizes, |found| {
             let repeats = found.repeats.iter().zip(1..);
-            let repeats = repeats.filter_map(|(ns, n)| Some((f64::from(n), (*ns)? as f64)));
+            let repeats =
+                repeats.filter_map(|(repeat, n)| Some((f64::from(n), repeat.length()? as f64)));
             repeats.collect::<Vec<_>>()
         });
         let mut conformance = report::clauses_of_trials(setup, sizes);
         conformance.retain(|clause| clause.section != "§9.1");
-        let smallest = setup.sizes == [crate::setup::SIZES[0]];
-        let found = sizes.iter().filter_map(|at| at.found.as_ref());
-        let cut_off = options.cut_off(found.map(|found| found.load));
-        let size = format!("{:?} B", setup.sizes);
-        let (holds, why) = match (smallest, cut_off) {
-            (false, _) => (Holds::No, size),
-            (true, Some(tried)) => (Holds::Shortened, format!("{size}; {tried}")),
-            (true, None) => (Holds::Yes, size),
-        };
         conformance.extend([
-            Clause::new(
-                "RFC 2544 §26.6",
-                "at the throughput of the smallest frames of the medium",
-                holds,
-                why,
-            )
-            .of_found(sizes),
+            at_the_throughput(setup, options, sizes),
             Clause::new(
                 "RFC 2544 §26.6",
                 "a reset of hardware, of software and of power",
@@ -121,7 +144,67 @@ impl Steps for ResetSteps {
             tables: vec![table],
             figures: vec![figure],
             conformance,
-            notes: Vec::new(),
+            notes: notes(sizes),
+        }
+    }
+}
+
+fn at_the_throughput(setup: &Setup, options: &Options, sizes: &[AtSize<ResetTime>]) -> Clause {
+    let says = "at the throughput of the smallest frames of the medium";
+    let smallest = setup.sizes == [crate::setup::SIZES[0]];
+    let found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let cut_off = options.cut_off(found.map(|found| found.load));
+    let size = format!("{:?} B", setup.sizes);
+    let (holds, why) = match (smallest, cut_off) {
+        (false, _) => (Holds::No, size),
+        (true, Some(tried)) => (Holds::Shortened, format!("{size}; {tried}")),
+        (true, None) => (Holds::Yes, size),
+    };
+    Clause::new("RFC 2544 §26.6", says, holds, why).of_found(sizes)
+}
+
+fn notes(sizes: &[AtSize<ResetTime>]) -> Vec<String> {
+    let of_outages = [
+        (
+            Outage::NotBack,
+            "A stream ended before the device forwarded again: the reset is longer than that shows. Such repeats are in no \
+             mean.",
+        ),
+        (
+            Outage::NothingLost,
+            "A reset lost no frame: it is shorter than frames are apart, or there was none. Such repeats are in no mean.",
+        ),
+    ];
+    let is_there = |of| {
+        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+        found.any(|found| found.count(of) > 0)
+    };
+    let notes = of_outages.into_iter().filter(|(of, _)| is_there(*of));
+    notes.map(|(_, note)| note.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_stats::frames::Silence;
+
+    #[test]
+    fn a_device_that_stays_down_is_told_from_one_that_was_never_reset() {
+        let stream = |longest_silence, last_lost| FrameFigures {
+            last_send: Some(100),
+            last_lost,
+            longest_silence,
+            ..FrameFigures::default()
+        };
+        let silence = Some(Silence { from: 20, to: 50 });
+        let back = stream(silence, Some(40));
+        for (streams, expected) in [
+            (vec![back.clone()], Outage::Ended(30)),
+            (vec![back, stream(None, Some(100))], Outage::NotBack),
+            (vec![stream(silence, Some(100))], Outage::NotBack),
+            (vec![stream(None, None)], Outage::NothingLost),
+        ] {
+            assert_eq!(Outage::new(&FrameTrial::new(streams)), expected);
         }
     }
 }
