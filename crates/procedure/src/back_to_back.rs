@@ -93,7 +93,10 @@ impl<'a> Search<'a> {
         Ok(Bursts {
             frames: Spread::new(at_least).filter(|_| any_lost),
             achieved_fps: Spread::new(rates).map(|rates| rates.mean),
+            calculated_fps: bench.fps(self.loads),
             repeats,
+            cap: self.cap,
+            streams: self.loads.len(),
         })
     }
 }
@@ -108,13 +111,52 @@ pub(crate) struct Longest {
 }
 
 /// The longest burst of each of some repeats.
-pub(crate) struct Bursts {
-    /// In frames of all streams together; `None`: that at the cap passed.
-    pub(crate) repeats: Vec<Option<u64>>,
-    /// Of all repeats: those that passed at the cap are at least as long as that. `None` where all of them did.
-    pub(crate) frames: Option<Spread>,
-    /// Frames a second as sent, the mean of the repeats.
-    pub(crate) achieved_fps: Option<f64>,
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Bursts {
+    /// In frames of all streams together. Those that passed at the cap count as long as that; `None` where all did.
+    pub frames: Option<Spread>,
+    /// Of each repeat; `None` where the longest burst that was tried passed.
+    pub repeats: Vec<Option<u64>>,
+    /// The longest burst that was tried.
+    pub cap: u64,
+    /// Streams that sent.
+    pub streams: usize,
+    /// Frames a second of the longest bursts as they were sent, the mean of the repeats.
+    pub achieved_fps: Option<f64>,
+    /// Frames a second of all streams together as calculated from the ports' rates.
+    pub calculated_fps: f64,
+}
+
+impl Bursts {
+    /// The rate of the shortest.
+    pub(crate) fn rate(&self) -> Option<BurstRate> {
+        let frames = self.repeats.iter().map(|burst| burst.unwrap_or(self.cap));
+        let frames = frames.min()? as f64;
+        let achieved_fps = self.achieved_fps?;
+        Some(BurstRate::new(
+            achieved_fps,
+            self.calculated_fps,
+            frames,
+            self.streams,
+        ))
+    }
+
+    /// Do the repeats agree (RFC 8239 §1.2)? Of bursts that passed at the cap it is not known how long they could be, and those
+    /// that differ with them differ more without.
+    pub(crate) fn agree(&self) -> Result<bool, &'static str> {
+        match Spread::agree(self.frames) {
+            Ok(true) | Err(_) if self.repeats.contains(&None) => {
+                Err("bursts passed as long as they were tried")
+            }
+            known => known,
+        }
+    }
+
+    /// How many repeats passed at the cap.
+    pub(crate) fn count_at_cap(&self) -> Cell {
+        let at_cap = self.repeats.iter().filter(|burst| burst.is_none());
+        Cell::Count(at_cap.count() as u64)
+    }
 }
 
 /// Rates that differ by no more than this share are the same: two clocks are never the same (RFC 8239 §2.2).
@@ -125,30 +167,28 @@ const LATE_BY: f64 = 5e-6;
 /// A burst that is so short that its rate may be off by a larger share has none.
 const MOST_UNSURE: f64 = 0.01;
 
+/// Why a clause about the rate of bursts does not hold.
+pub(crate) const RATE_UNKNOWN: &str =
+    "the rate that bursts reached is not known: too short, or without stamps";
+
 /// The rate of a burst beside that of the lines.
 pub(crate) struct BurstRate {
     /// Frames a second as they were sent.
-    pub(crate) achieved_fps: f64,
+    achieved_fps: f64,
     /// Frames a second as calculated from the ports' rates.
-    pub(crate) calculated_fps: f64,
-    /// Of all streams together.
-    pub(crate) frames: f64,
+    calculated_fps: f64,
+    /// Between frames of a stream, of all streams together: a stream's first frame ends none.
+    gaps: f64,
 }
 
 impl BurstRate {
-    /// Of the shortest of the longest bursts of some repeats.
-    pub(crate) fn of(
-        repeats: &[Option<u64>],
-        cap: u64,
-        achieved_fps: Option<f64>,
-        calculated_fps: f64,
-    ) -> Option<Self> {
-        let frames = repeats.iter().map(|burst| burst.unwrap_or(cap));
-        Some(Self {
-            achieved_fps: achieved_fps?,
+    /// Of a burst of so many frames of all streams together.
+    pub(crate) fn new(achieved_fps: f64, calculated_fps: f64, frames: f64, streams: usize) -> Self {
+        Self {
+            achieved_fps,
             calculated_fps,
-            frames: frames.min()? as f64,
-        })
+            gaps: (frames - streams as f64).max(0.0),
+        }
     }
 
     /// The share of the calculated rate that was reached, where that is another rate.
@@ -160,11 +200,11 @@ impl BurstRate {
 
     /// How far off its share of the lines' rate may be.
     fn unsure(&self) -> f64 {
-        LATE_BY * self.calculated_fps / self.frames
+        LATE_BY * self.calculated_fps / self.gaps
     }
 
     /// Did it last long enough to tell one rate from another?
-    fn is_certain(&self) -> bool {
+    pub(crate) fn is_certain(&self) -> bool {
         self.unsure() <= MOST_UNSURE || self.other().is_some()
     }
 }
@@ -193,9 +233,7 @@ pub(crate) fn at_line_rate<F>(
     let is_known = found.all(|found| rate(found).is_some_and(|rate| rate.is_certain()));
     let other = other_rates(sizes, rate);
     Clause::measured(section, says, sizes, || match other.is_empty() {
-        true if !is_known => Err(
-            "the rate that bursts reached is not known: too short, or without stamps".to_owned(),
-        ),
+        true if !is_known => Err(RATE_UNKNOWN.to_owned()),
         true => Ok("at 100 % of line rate".to_owned()),
         false => Err(format!(
             "bursts reached less than the line rate ({}): a device passes longer ones then",
@@ -204,34 +242,12 @@ pub(crate) fn at_line_rate<F>(
     })
 }
 
-/// How many repeats passed at the cap.
-pub(crate) fn count_at_cap(repeats: &[Option<u64>]) -> Cell {
-    let at_cap = repeats.iter().filter(|burst| burst.is_none());
-    Cell::Count(at_cap.count() as u64)
-}
-
 /// What the table cannot say of bursts that passed at the cap.
-pub(crate) fn at_the_cap<'a>(mut repeats: impl Iterator<Item = &'a [Option<u64>]>) -> Vec<String> {
+pub(crate) fn at_the_cap<'a>(mut bursts: impl Iterator<Item = &'a Bursts>) -> Vec<String> {
     let note = "Some bursts passed as long as they were tried: the device forwards at this rate, or its buffer is \
                 larger. Beside others they count as long as that, so mean and maximum are at least what is given.";
-    let any = repeats.any(|repeats| repeats.contains(&None));
+    let any = bursts.any(|bursts| bursts.repeats.contains(&None));
     any.then(|| note.to_owned()).into_iter().collect()
-}
-
-/// What was found.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct BackToBack {
-    /// Of the longest bursts, in frames of all streams together. Those that passed at the cap count as long as that;
-    /// `None` where all did.
-    pub frames: Option<Spread>,
-    /// Of each repeat; `None` where the longest burst that was tried passed.
-    pub repeats: Vec<Option<u64>>,
-    /// The longest burst that was tried.
-    pub cap: u64,
-    /// Frames a second of the longest bursts as they were sent.
-    pub achieved_fps: Option<f64>,
-    /// Frames a second of all streams together as calculated from the ports' rates.
-    pub calculated_fps: f64,
 }
 
 /// The procedure.
@@ -239,22 +255,15 @@ pub struct BackToBack {
 pub struct BackToBackSteps;
 
 impl Steps for BackToBackSteps {
-    type Found = BackToBack;
+    type Found = Bursts;
 
-    fn size(&self, bench: &mut Bench<'_>) -> Result<BackToBack, Stop> {
+    fn size(&self, bench: &mut Bench<'_>) -> Result<Bursts, Stop> {
         let loads = bench.all_at(Share::WHOLE);
         let search = Search::at_full_rate(bench, &loads);
-        let found = search.bursts(bench, bench.setup.effort.burst_repeats, |_, _| ())?;
-        Ok(BackToBack {
-            frames: found.frames,
-            repeats: found.repeats,
-            cap: search.cap,
-            achieved_fps: found.achieved_fps,
-            calculated_fps: bench.fps(&loads),
-        })
+        search.bursts(bench, bench.setup.effort.burst_repeats, |_, _| ())
     }
 
-    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<BackToBack>]) -> Report {
+    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Bursts>]) -> Report {
         let columns = [
             ("average burst", "frames"),
             ("min", "frames"),
@@ -272,7 +281,7 @@ impl Steps for BackToBackSteps {
                 found.frames.map(|frames| frames.max).into(),
                 found.frames.and_then(|frames| frames.sd).into(),
                 Cell::Count(found.repeats.len() as u64),
-                count_at_cap(&found.repeats),
+                found.count_at_cap(),
                 found.cap.into(),
                 found.achieved_fps.into(),
             ]
@@ -302,10 +311,7 @@ impl Steps for BackToBackSteps {
             at_line_rate(
                 ("RFC 2544 §26.4", "with the minimum gap between frames"),
                 sizes,
-                |found| {
-                    let rates = (found.achieved_fps, found.calculated_fps);
-                    BurstRate::of(&found.repeats, found.cap, rates.0, rates.1)
-                },
+                Bursts::rate,
             ),
         ]);
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
@@ -316,7 +322,7 @@ impl Steps for BackToBackSteps {
             tables: vec![table],
             figures: vec![figure],
             conformance,
-            notes: at_the_cap(found.map(|found| found.repeats.as_slice())),
+            notes: at_the_cap(found),
         }
     }
 }
@@ -339,11 +345,12 @@ mod tests {
                 left_out: 0,
             };
             let rate = |share: &f64| {
-                Some(BurstRate {
-                    achieved_fps: calculated_fps * share,
+                Some(BurstRate::new(
+                    calculated_fps * share,
                     calculated_fps,
                     frames,
-                })
+                    1,
+                ))
             };
             other_rates(&[found], rate).pop()
         };

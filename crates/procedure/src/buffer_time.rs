@@ -13,7 +13,7 @@
 //! is a small difference of two large rates; such sizes are left out. What the buffer takes in during a short trial is not
 //! forwarded: the throughput is at most what the lines carry.
 
-use crate::back_to_back::{BurstRate, Search, other_rates};
+use crate::back_to_back::{BurstRate, RATE_UNKNOWN, Search, other_rates};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Clause, Figure, Holds, Report};
@@ -37,11 +37,11 @@ pub struct BufferTime {
     pub searches: Vec<u64>,
     /// Frames a second that the device forwards, of all streams together.
     pub throughput_fps: f64,
-    /// Frames a second of the burst as they were sent.
-    pub achieved_fps: f64,
+    /// Frames a second of the burst as they were sent; `None` where bursts were too short to tell, or had no stamps.
+    pub achieved_fps: Option<f64>,
     /// Frames a second of the burst as calculated from the ports' rates: what RFC 9004 §6.4 asks for.
     pub calculated_fps: f64,
-    /// By the rate that was reached.
+    /// By the rate that was reached; where that is not known, by the calculated one.
     #[serde(flatten)]
     pub by_achieved: Held,
     /// By the calculated rate.
@@ -110,8 +110,14 @@ impl Steps for BufferTimeSteps {
         let searches: Vec<u64> = found.iter().map(|(frames, _)| *frames).collect();
         let rates = found.iter().filter_map(|(_, rate)| *rate);
         let nominal = bench.fps(&loads);
+        let frames = Spread::new(searches.iter().map(|&frames| frames as f64));
+        let frames = frames.ok_or(Stop::Pending)?;
         // The lines carry no more: frames that are handed over faster wait before them.
-        let achieved = Spread::new(rates).map_or(nominal, |rates| rates.mean.min(nominal));
+        let reached = Spread::new(rates).map(|rates| rates.mean.min(nominal));
+        let reached = reached.filter(|&achieved_fps| {
+            BurstRate::new(achieved_fps, nominal, frames.min, loads.len()).is_certain()
+        });
+        let achieved = reached.unwrap_or(nominal);
         let least = bench.options.least_ratio * throughput.fps;
         if achieved < least {
             let why = format!(
@@ -121,14 +127,12 @@ impl Steps for BufferTimeSteps {
             );
             return Err(Stop::Unfit(why));
         }
-        let frames = Spread::new(searches.iter().map(|&frames| frames as f64));
-        let frames = frames.ok_or(Stop::Pending)?;
         let held = |rate| Held::new(frames.mean, rate, throughput.fps, bench.size);
         Ok(BufferTime {
             frames,
             searches,
             throughput_fps: throughput.fps,
-            achieved_fps: achieved,
+            achieved_fps: reached,
             calculated_fps: nominal,
             by_achieved: held(achieved),
             by_calculated: held(nominal),
@@ -235,21 +239,26 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
             |found| found.searches.len(),
             50,
         ),
-        rate_of_the_correction(sizes),
+        rate_of_the_correction(setup.streams.len(), sizes),
     ]);
     clauses
 }
 
-fn rate_of_the_correction(sizes: &[AtSize<BufferTime>]) -> Clause {
+fn rate_of_the_correction(streams: usize, sizes: &[AtSize<BufferTime>]) -> Clause {
     let short = other_rates(sizes, |found| {
-        Some(BurstRate {
-            achieved_fps: found.achieved_fps,
-            calculated_fps: found.calculated_fps,
-            frames: found.frames.min,
-        })
+        let (achieved, calculated) = (found.achieved_fps?, found.calculated_fps);
+        Some(BurstRate::new(
+            achieved,
+            calculated,
+            found.frames.min,
+            streams,
+        ))
     });
+    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let is_known = found.all(|found| found.achieved_fps.is_some());
     let says = "the calculated highest rate in the correction";
     Clause::measured("RFC 9004 §6.4", says, sizes, || match short.is_empty() {
+        true if !is_known => Err(RATE_UNKNOWN.to_owned()),
         true => Ok("the rate that was reached is this one".to_owned()),
         false => Err(format!(
             "bursts reached another share of it ({}): figures are by the rate that was reached, the last columns by \

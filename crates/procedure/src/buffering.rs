@@ -5,11 +5,10 @@
 //! port forwards up to there is the buffer. Who overloads whom is [`Way`]; with many to one each of n
 //! streams sends 99.98 / n + 1 / n % of the receiving port's rate.
 
-use crate::back_to_back::{Search, at_the_cap, count_at_cap};
+use crate::back_to_back::{Bursts, Search, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::search::Spread;
 use crate::setup::{Options, Setup, Way};
 use crate::throughput;
 use delaylab_model::Nanos;
@@ -33,11 +32,9 @@ pub struct LatencyAt {
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Buffering {
-    /// Frames of all streams up to the inflection. Repeats without a drop count as the longest stream; `None` where none
-    /// dropped.
-    pub inflection: Option<Spread>,
-    /// Of each repeat; `None` where the longest stream was not long enough.
-    pub repeats: Vec<Option<u64>>,
+    /// The longest streams without a drop, in frames of all streams together: up to the inflection.
+    #[serde(flatten)]
+    pub bursts: Bursts,
     /// Frames of the excess up to the inflection: what is held. `None` where streams were sent no faster than the ports
     /// forward.
     pub held_frames: Option<f64>,
@@ -119,7 +116,7 @@ impl Steps for BufferingSteps {
             ..Search::at_full_rate(bench, &loads)
         };
         let (mut points, mut least_ns) = (Vec::<LatencyAt>::new(), None::<Nanos>);
-        let found = search.bursts(bench, bench.setup.effort.repeats, |frames, trial| {
+        let bursts = search.bursts(bench, bench.setup.effort.repeats, |frames, trial| {
             points.push(LatencyAt {
                 frames,
                 highest_ns: highest(trial, |delay| delay.max),
@@ -129,10 +126,10 @@ impl Steps for BufferingSteps {
             least_ns = least.chain(least_ns).min();
         })?;
         points.sort_by_key(|point| point.frames);
-        let inflection = found.frames;
+        let inflection = bursts.frames;
         // The rates that were reached: what a sender may be off by is as much as the excess that is asked for. What is sent no
         // faster than it is forwarded fills no buffer.
-        let sending = found.achieved_fps.unwrap_or(asked);
+        let sending = bursts.achieved_fps.unwrap_or(asked);
         let excess = (sending > forwarded).then(|| 1.0 - forwarded / sending);
         let size = f64::from(bench.size);
         let held_frames = inflection.zip(excess);
@@ -149,15 +146,14 @@ impl Steps for BufferingSteps {
             relative_sd: inflection.and_then(|frames| frames.relative_sd()),
             held_bytes: held_frames.map(|frames| frames * size),
             held_bytes_by_latency: inflection.and(highest_ns).and_then(by_latency),
-            inflection,
-            repeats: found.repeats,
+            bursts,
             held_frames,
             highest_ns,
             points,
         })
     }
 
-    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Buffering>]) -> Report {
+    fn report(&self, _: &Setup, options: &Options, sizes: &[AtSize<Buffering>]) -> Report {
         let columns = [
             ("frames up to the first drop", "frames"),
             ("held", "frames"),
@@ -170,14 +166,14 @@ impl Steps for BufferingSteps {
         ];
         let table = report::by_size("Buffer", &columns, sizes, |found| {
             vec![
-                found.inflection.map(|frames| frames.mean).into(),
+                found.bursts.frames.map(|frames| frames.mean).into(),
                 found.held_frames.into(),
                 found.held_bytes.into(),
                 found.held_bytes_by_latency.into(),
                 found.highest_ns.into(),
                 found.relative_sd.map(|sd| sd * 100.0).into(),
-                Cell::Count(found.repeats.len() as u64),
-                count_at_cap(&found.repeats),
+                Cell::Count(found.bursts.repeats.len() as u64),
+                found.bursts.count_at_cap(),
             ]
         });
         let figure = Figure::new("Maximum latency", ("stream", "frames"), ("latency", "ns"));
@@ -186,8 +182,10 @@ impl Steps for BufferingSteps {
             let points = points.filter_map(|p| Some((p.frames as f64, p.highest_ns? as f64)));
             points.collect::<Vec<_>>()
         });
-        let spreads = sizes.iter().filter_map(|at| at.found.as_ref()?.inflection);
-        let mut conformance = vec![repeatability(spreads), repeats_clause(setup, sizes)];
+        let mut conformance = vec![
+            repeatability(sizes, |found| vec![found.bursts.agree()]),
+            repeats_clause(sizes, |found| found.bursts.repeats.len()),
+        ];
         let way = match options.way {
             Way::Port => "one stream fills a receiving port, a second adds the excess",
             Way::Pairs => "every receiving port is filled by one stream, a second adds the excess",
@@ -211,7 +209,7 @@ impl Steps for BufferingSteps {
             ));
         }
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
-        notes.extend(at_the_cap(found.map(|found| found.repeats.as_slice())));
+        notes.extend(at_the_cap(found.map(|found| &found.bursts)));
         Report {
             procedure: "buffering".to_owned(),
             title: "Buffer under a slight overload".to_owned(),
@@ -224,41 +222,70 @@ impl Steps for BufferingSteps {
     }
 }
 
-/// RFC 8239: repeats agree.
-pub(crate) fn repeatability(spreads: impl Iterator<Item = Spread>) -> Clause {
+/// RFC 8239: repeats agree, of each thing that was found at a frame size.
+pub(crate) fn repeatability<F>(
+    sizes: &[AtSize<F>],
+    agree: impl Fn(&F) -> Vec<Result<bool, &'static str>>,
+) -> Clause {
     let says = "repeats differ by a relative standard deviation below 10 %";
-    let all: Vec<Option<bool>> = spreads.map(|spread| spread.is_repeatable()).collect();
-    let (holds, why) = if all.contains(&Some(false)) {
-        (Holds::No, "a frame size varies more")
-    } else if all.is_empty() || all.contains(&None) {
-        (Holds::NotApplicable, "too few repeats to tell")
-    } else {
-        (Holds::Yes, "at every frame size")
+    let missing = sizes.iter().filter(|at| at.is_missing());
+    let missing = missing.map(|_| Err("a frame size has no figures"));
+    let found = sizes.iter().filter_map(|at| at.found.as_ref());
+    let all = Vec::from_iter(found.flat_map(agree).chain(missing));
+    let (holds, why) = match all.iter().find_map(|agree| agree.err()) {
+        _ if all.contains(&Ok(false)) => (Holds::No, "a frame size varies more"),
+        Some(why) => (Holds::NotApplicable, why),
+        None => (Holds::Yes, "at every frame size"),
     };
-    Clause::new("RFC 8239 §1.2", says, holds, why)
+    Clause::new("RFC 8239 §1.2", says, holds, why).of_found(sizes)
 }
 
-pub(crate) fn repeats_clause<F>(setup: &Setup, sizes: &[AtSize<F>]) -> Clause {
+/// RFC 8239: say how often it was repeated, the least of what was found.
+pub(crate) fn repeats_clause<F>(sizes: &[AtSize<F>], times: impl Fn(&F) -> usize) -> Clause {
     let says = "say how often it was repeated";
-    let times = format!("{} times", setup.effort.repeats.max(1));
-    Clause::measured("RFC 8239 §3.3", says, sizes, || Ok(times))
+    Clause::times("RFC 8239 §3.3", says, sizes, times, 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::Spread;
 
     #[test]
     fn one_size_that_varies_is_enough_to_say_so() {
-        let clause = |sizes: &[&[f64]]| {
-            let spreads = sizes
-                .iter()
-                .filter_map(|bursts| Spread::new(bursts.iter().copied()));
-            repeatability(spreads).holds
+        let clause = |sizes: &[&[Option<u64>]]| {
+            let sizes = sizes.iter().map(|repeats| {
+                let frames = repeats.iter().map(|burst| burst.unwrap_or(200) as f64);
+                let bursts = Bursts {
+                    frames: Spread::new(frames).filter(|_| repeats.iter().any(Option::is_some)),
+                    repeats: repeats.to_vec(),
+                    cap: 200,
+                    streams: 1,
+                    achieved_fps: None,
+                    calculated_fps: 1e3,
+                };
+                let found = (!repeats.is_empty()).then_some(bursts);
+                AtSize {
+                    size: 64,
+                    why: (found.is_none()).then(|| Stop::Invalid("late".to_owned())),
+                    found,
+                    trials: 1,
+                    invalid: 0,
+                    left_out: 0,
+                }
+            });
+            repeatability(&Vec::from_iter(sizes), |found| vec![found.agree()]).holds
         };
-        let (varies, alone, agrees) = (&[100.0, 200.0, 60.0][..], &[7.0][..], &[7.0, 7.0][..]);
+        let (varies, alone) = (&[Some(100), Some(200), Some(60)][..], &[Some(7)][..]);
+        let agrees = &[Some(7), Some(7)][..];
+        // Longer than any that was tried, or as long as some repeats would have it.
+        let (longer, nearly) = (&[None; 3][..], &[None, None, Some(190)][..]);
         assert_eq!(clause(&[varies, alone]), Holds::No);
         assert_eq!(clause(&[agrees, alone]), Holds::NotApplicable);
         assert_eq!(clause(&[agrees, agrees]), Holds::Yes);
+        for undecided in [longer, nearly, &[]] {
+            assert_eq!(clause(&[agrees, undecided]), Holds::NotApplicable);
+        }
+        assert_eq!(clause(&[&[None, None, Some(31)]]), Holds::No);
     }
 }

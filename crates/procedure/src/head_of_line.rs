@@ -100,7 +100,7 @@ impl Steps for HeadOfLineSteps {
         Ok(found)
     }
 
-    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<HeadOfLine>]) -> Report {
+    fn report(&self, _: &Setup, _: &Options, sizes: &[AtSize<HeadOfLine>]) -> Report {
         let columns = [
             ("blocking", ""),
             ("sent to the free port", "frames"),
@@ -152,7 +152,7 @@ impl Steps for HeadOfLineSteps {
                     Holds::Shortened,
                     "four ports",
                 ),
-                repeats_clause(setup, sizes),
+                repeats_clause(sizes, |found| found.repeats.len()),
             ],
             notes: Vec::new(),
         }

@@ -48,6 +48,12 @@ pub struct Incast {
     pub points: Vec<IncastAt>,
 }
 
+impl Incast {
+    fn measured(&self) -> impl Iterator<Item = &IncastAt> {
+        self.points.iter().filter(|at| at.why.is_none())
+    }
+}
+
 /// The procedure.
 #[derive(Debug, Clone, Copy)]
 pub struct IncastSteps;
@@ -72,7 +78,7 @@ impl Steps for IncastSteps {
         Ok(Incast { points })
     }
 
-    fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Incast>]) -> Report {
+    fn report(&self, _: &Setup, options: &Options, sizes: &[AtSize<Incast>]) -> Report {
         let columns = [
             ("sending ports with TCP", ""),
             ("goodput", "bit/s"),
@@ -81,27 +87,10 @@ impl Steps for IncastSteps {
             ("latency, max", "ns"),
             ("UDP sent", "frames"),
             ("UDP lost", "frames"),
+            ("repeats", ""),
         ];
-        let row = |at: &IncastAt| -> Vec<Cell> {
-            let mean = |count| {
-                at.why
-                    .is_none()
-                    .then(|| report::per_repeat(count, at.repeats))
-            };
-            let why = at.why.as_ref().map(|why| format!("invalid: {why}"));
-            vec![
-                at.stateful.into(),
-                at.goodput_bps.map(|goodput| goodput.mean).into(),
-                at.min_ns.into(),
-                at.mean_ns.into(),
-                at.max_ns.into(),
-                mean(at.sent).into(),
-                mean(at.lost).into(),
-                why.unwrap_or_default().into(),
-            ]
-        };
         let table = report::rows_by_size("Incast", &columns, sizes, |found| {
-            found.points.iter().map(row).collect()
+            found.points.iter().map(IncastAt::row).collect()
         });
         let axes = (("sending ports with TCP", ""), ("goodput", "bit/s"));
         let goodput = Figure::new("TCP goodput", axes.0, axes.1);
@@ -117,8 +106,6 @@ impl Steps for IncastSteps {
             points.collect::<Vec<_>>()
         });
         let all = || sizes.iter().filter_map(|at| at.found.as_ref());
-        let points = all().flat_map(|found| &found.points);
-        let spreads = points.filter_map(|at| at.goodput_bps);
         let burst = options.microburst.max(1);
         let counted = all().any(|found| found.points.iter().any(|at| at.goodput_bps.is_some()));
         Report {
@@ -144,8 +131,12 @@ impl Steps for IncastSteps {
                         false => Err("what TCP carried was not counted".to_owned()),
                     },
                 ),
-                repeatability(spreads),
-                repeats_clause(setup, sizes),
+                repeatability(sizes, |found| {
+                    Vec::from_iter(found.measured().map(|at| Spread::agree(at.goodput_bps)))
+                }),
+                repeats_clause(sizes, |found| {
+                    found.measured().map(|at| at.repeats).min().unwrap_or(0)
+                }),
             ],
             notes: Vec::new(),
         }
@@ -198,6 +189,25 @@ impl IncastAt {
             repeats: trials.len(),
             why,
         }
+    }
+
+    fn row(&self) -> Vec<Cell> {
+        let mean = |count| {
+            let is_measured = self.why.is_none();
+            is_measured.then(|| report::per_repeat(count, self.repeats))
+        };
+        let why = self.why.as_ref().map(|why| format!("invalid: {why}"));
+        vec![
+            self.stateful.into(),
+            self.goodput_bps.map(|goodput| goodput.mean).into(),
+            self.min_ns.into(),
+            self.mean_ns.into(),
+            self.max_ns.into(),
+            mean(self.sent).into(),
+            mean(self.lost).into(),
+            Cell::Count(self.repeats as u64),
+            why.unwrap_or_default().into(),
+        ]
     }
 }
 

@@ -1,12 +1,11 @@
 //! Microbursts (RFC 8239 §4, RFC 8238 §6): the largest burst that two or more sending ports can throw
 //! at one receiving port, at full intensity, without loss.
 
-use crate::back_to_back::{BurstRate, Search, at_line_rate, at_the_cap, count_at_cap};
+use crate::back_to_back::{Bursts, Search, at_line_rate, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Figure, Report};
-use crate::search::Spread;
 use crate::setup::{Options, Setup};
 use delaylab_model::quantity::Share;
 use schemars::JsonSchema;
@@ -15,23 +14,15 @@ use serde::Serialize;
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Microburst {
-    /// The largest burst in frames of all streams together. Those that passed at the cap count as long as that; `None`
-    /// where all did.
-    pub frames: Option<Spread>,
-    /// Each repeat's; `None` where the longest burst that was tried passed.
-    pub repeats: Vec<Option<u64>>,
-    /// The longest burst that was tried.
-    pub cap: u64,
+    /// The largest bursts, in frames of all streams together.
+    #[serde(flatten)]
+    pub bursts: Bursts,
     /// The same in bytes.
     pub bytes: Option<f64>,
     /// Frames of each sending stream.
     pub frames_a_stream: Option<f64>,
     /// Relative standard deviation of the repeats.
     pub relative_sd: Option<f64>,
-    /// Frames a second of the largest bursts as they were sent.
-    pub achieved_fps: Option<f64>,
-    /// Frames a second of all streams together as calculated from the ports' rates.
-    pub calculated_fps: f64,
 }
 
 /// The procedure.
@@ -44,21 +35,17 @@ impl Steps for MicroburstSteps {
     fn size(&self, bench: &mut Bench<'_>) -> Result<Microburst, Stop> {
         let loads = bench.all_at(Share::WHOLE);
         let search = Search::at_full_rate(bench, &loads);
-        let found = search.bursts(bench, bench.setup.effort.repeats, |_, _| ())?;
-        let frames = found.frames;
+        let bursts = search.bursts(bench, bench.setup.effort.repeats, |_, _| ())?;
+        let frames = bursts.frames;
         Ok(Microburst {
             bytes: frames.map(|frames| frames.mean * f64::from(bench.size)),
             frames_a_stream: frames.map(|frames| frames.mean / loads.len() as f64),
             relative_sd: frames.and_then(|frames| frames.relative_sd()),
-            frames,
-            repeats: found.repeats,
-            cap: search.cap,
-            achieved_fps: found.achieved_fps,
-            calculated_fps: bench.fps(&loads),
+            bursts,
         })
     }
 
-    fn report(&self, setup: &Setup, _: &Options, sizes: &[AtSize<Microburst>]) -> Report {
+    fn report(&self, _: &Setup, _: &Options, sizes: &[AtSize<Microburst>]) -> Report {
         let columns = [
             ("burst, max", "frames"),
             ("burst, max", "B"),
@@ -70,13 +57,13 @@ impl Steps for MicroburstSteps {
         ];
         let table = report::by_size("Microburst without loss", &columns, sizes, |found| {
             vec![
-                found.frames.map(|frames| frames.mean).into(),
+                found.bursts.frames.map(|frames| frames.mean).into(),
                 found.bytes.into(),
                 found.frames_a_stream.into(),
                 found.relative_sd.map(|sd| sd * 100.0).into(),
-                Cell::Count(found.repeats.len() as u64),
-                count_at_cap(&found.repeats),
-                found.achieved_fps.into(),
+                Cell::Count(found.bursts.repeats.len() as u64),
+                found.bursts.count_at_cap(),
+                found.bursts.achieved_fps.into(),
             ]
         });
         let points = sizes.iter().filter_map(|at| {
@@ -84,7 +71,6 @@ impl Steps for MicroburstSteps {
             Some((f64::from(at.size), bytes))
         });
         let figure = Figure::new("Microburst", ("frame size", "B"), ("largest burst", "B"));
-        let spreads = sizes.iter().filter_map(|at| at.found.as_ref()?.frames);
         let found = sizes.iter().filter_map(|at| at.found.as_ref());
         Report {
             procedure: "microburst".to_owned(),
@@ -99,15 +85,12 @@ impl Steps for MicroburstSteps {
                         "two or more sending ports to one receiving port, at an intensity of 100 %",
                     ),
                     sizes,
-                    |found| {
-                        let rates = (found.achieved_fps, found.calculated_fps);
-                        BurstRate::of(&found.repeats, found.cap, rates.0, rates.1)
-                    },
+                    |found| found.bursts.rate(),
                 ),
-                repeatability(spreads),
-                repeats_clause(setup, sizes),
+                repeatability(sizes, |found| vec![found.bursts.agree()]),
+                repeats_clause(sizes, |found| found.bursts.repeats.len()),
             ],
-            notes: at_the_cap(found.map(|found| found.repeats.as_slice())),
+            notes: at_the_cap(found.map(|found| &found.bursts)),
         }
     }
 }

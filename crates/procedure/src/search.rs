@@ -76,6 +76,12 @@ impl Spread {
         self.sd.map(|sd| sd / self.mean).filter(|sd| sd.is_finite())
     }
 
+    /// Do repeats agree (RFC 8239 §1.2)? Else why it cannot be said.
+    pub(crate) fn agree(spread: Option<Self>) -> Result<bool, &'static str> {
+        let is_repeatable = spread.and_then(|spread| spread.is_repeatable());
+        is_repeatable.ok_or("too few repeats to tell")
+    }
+
     /// RFC 8239: repeats agree if their relative standard deviation is below 10 %.
     pub fn is_repeatable(&self) -> Option<bool> {
         if self.sd == Some(0.0) {
