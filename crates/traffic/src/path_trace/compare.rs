@@ -79,13 +79,13 @@ pub enum Finding {
     Lost {
         /// The class.
         class: Dscp,
-        /// From this hop on they are missing.
+        /// From this hop on they are missing, and clearly more than before it.
         from: u8,
         /// What is missing there.
         first: Share,
-        /// What is missing at the last hop that tells of the path.
+        /// What is missing at the last hop that tells of the path, or the last before clearly more is missing.
         last: Share,
-        /// That hop, where it is not the target: that may limit its errors.
+        /// That hop, where it is not the target: that may limit its errors, or clearly more is missing further on.
         until: Option<u8>,
     },
     /// The target leaves more packets without an answer than the hops before it, and answers by errors, which hosts limit.
@@ -361,6 +361,16 @@ fn differ(one: &Hop, other: &Hop) -> bool {
     answer_at_place(one) && answer_at_place(other) && !routers.any(|router| one.has(router.address))
 }
 
+/// At how many hops before the target, which is so far for all of these classes, each of them is answered: elsewhere their paths
+/// cannot be compared.
+pub fn compared_before(target: u8, paths: &[ClassPath]) -> usize {
+    let all_answered = |ttl: &u8| {
+        let mut hops = paths.iter().map(|path| path.hop(*ttl));
+        hops.all(|hop| hop.is_some_and(answer_at_place))
+    };
+    (1..target).filter(all_answered).count()
+}
+
 fn answer_at_place(hop: &Hop) -> bool {
     hop.at_place().next().is_some()
 }
@@ -413,6 +423,30 @@ fn distance(first: &ClassPath, path: &ClassPath) -> Option<Finding> {
     }
 }
 
+/// Hops in rows: one begins where clearly more is missing than in the row before. What is missing before the first such hop may
+/// be by chance, and is then left out.
+fn rises<'a>(losing: &[&'a Hop]) -> Vec<Vec<&'a Hop>> {
+    let missing = |row: &[&Hop]| Share {
+        packets: row.iter().map(|hop| hop.unanswered()).sum(),
+        of: row.iter().map(|hop| hop.sent).sum(),
+    };
+    let mut rows: Vec<Vec<&Hop>> = Vec::new();
+    for &hop in losing {
+        match rows.last_mut() {
+            Some(row) if !Share::missing(hop).exceeds_by(missing(row), CLEARLY) => row.push(hop),
+            _ => rows.push(vec![hop]),
+        }
+    }
+    let by_chance = |row: &[&Hop]| {
+        let lost = missing(row);
+        !lost.exceeds_by(Share { packets: 0, ..lost }, CLEARLY)
+    };
+    if rows.len() > 1 && by_chance(&rows[0]) {
+        rows.remove(0);
+    }
+    rows
+}
+
 /// Loss of the path is loss at the target, and at every hop from somewhere on that does not limit its answers. What
 /// is missing at the target alone may be a limit on its errors, and is then no loss.
 fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
@@ -430,22 +464,27 @@ fn lost(path: &ClassPath, interval: Nanos) -> Vec<Finding> {
         .filter(|hop| hop.answered() > 0 && !path.limits_answers(hop))
         .peekable();
     let last = answering.peek().copied();
-    let losing: Vec<&Hop> = answering.take_while(|hop| hop.unanswered() > 0).collect();
+    let mut losing: Vec<&Hop> = answering.take_while(|hop| hop.unanswered() > 0).collect();
+    losing.reverse();
     let alone =
         last.is_none_or(|hop| hop.unanswered() == 0 || missing.exceeds(Share::missing(hop)));
     let limits = alone && interval < ERRORS_EVERY && answers_by_errors(target);
-    let first = losing.last().copied();
-    let ends = match limits {
-        true => first.zip(last),
-        false => Some((first.unwrap_or(target), target)),
-    };
-    let lost = ends.map(|(first, last)| Finding::Lost {
-        class,
-        from: first.ttl,
-        first: Share::missing(first),
-        last: Share::missing(last),
-        until: limits.then_some(last.ttl),
+    if !limits {
+        losing.push(target);
+    }
+    let mut rises = rises(&losing).into_iter().peekable();
+    let lost = std::iter::from_fn(|| {
+        let hops = rises.next()?;
+        let (first, last) = (hops.first()?, hops.last()?);
+        Some(Finding::Lost {
+            class,
+            from: first.ttl,
+            first: Share::missing(first),
+            last: Share::missing(last),
+            until: (limits || rises.peek().is_some()).then_some(last.ttl),
+        })
     });
+    let lost = Vec::from_iter(lost);
     let limited = limits.then(|| Finding::TargetLimits {
         class,
         after: last.map_or(0, |hop| hop.ttl),

@@ -404,6 +404,27 @@ fn loss_is_not_called_a_limit_because_hops_differ_by_chance() {
     );
 }
 
+/// One packet that was lost near the sender is not where 30 % are lost, and two losses are two.
+#[test]
+fn loss_is_placed_where_it_clearly_rises() {
+    for (missing, expected) in [
+        ([1, 1, 30, 30], vec![(3, 30, None)]),
+        ([1, 0, 30, 30], vec![(3, 30, None)]),
+        ([1, 1, 1, 30], vec![(4, 30, None)]),
+        ([20, 20, 70, 70], vec![(1, 20, Some(2)), (3, 70, None)]),
+        ([1, 1, 1, 2], vec![(1, 2, None)]),
+    ] {
+        let (found, _) = with_missing(missing);
+        let lost = found.iter().map(|finding| match finding {
+            Finding::Lost {
+                from, last, until, ..
+            } => (*from, last.packets, *until),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(Vec::from_iter(lost), expected, "{missing:?}");
+    }
+}
+
 /// Its missing answers do not say that packets were lost there.
 #[test]
 fn loss_behind_a_hop_that_limits_its_answers_is_not_seen_from_there_on() {

@@ -176,6 +176,22 @@ pub fn heard_up_to(first_ttl: u8, max_ttl: u8, heard: u8) -> (PathTrace, SocketA
     (trace, "10.9.0.99:80".parse().unwrap())
 }
 
+/// Hops as far as `be` and `ef` say answer these classes, and behind the fourth a target that quotes nothing.
+pub fn answered_up_to(be: u8, ef: u8) -> (PathTrace, SocketAddr) {
+    let trace = run(&["be", "ef"], TARGET, |sent, ttl, _| match ttl {
+        5.. => Some(Fate {
+            said: Said::EchoReply,
+            seen: None,
+            ..hop(TARGET, sent)
+        }),
+        _ => {
+            let heard = if sent == class("be") { be } else { ef };
+            (ttl <= heard).then(|| hop(format!("10.9.0.{ttl}"), sent))
+        }
+    });
+    (trace, "10.9.0.99:33434".parse().unwrap())
+}
+
 /// Stopped while the packets to hop 3 and to hops behind the fourth are under way.
 fn stopped() -> PathTrace {
     let classes = ["be", "ef"];
@@ -200,7 +216,7 @@ fn stopped() -> PathTrace {
     trace
 }
 
-const fn crafted(method: Method) -> Packets {
+pub const fn crafted(method: Method) -> Packets {
     let payload = 32;
     Packets::Crafted { method, payload }
 }

@@ -6,7 +6,7 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::units::format_part;
 use delaylab_model::words::{all_of, capitalised};
-use delaylab_traffic::path_trace::compare::{Finding, Meeting};
+use delaylab_traffic::path_trace::compare::{Finding, Meeting, compared_before};
 use delaylab_traffic::path_trace::hop::{ClassPath, Round, Router, Share};
 use delaylab_traffic::path_trace::{End, Packets, Said};
 use delaylab_wire::icmp_error::Reason;
@@ -422,12 +422,10 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
     let (who, many) = (all_of(&names), names.len() > 1);
     let hops: BTreeSet<u8> = traced.paths.iter().map(|p| p.end.last_hop()).collect();
     let last = hops.iter().next().copied().unwrap_or(0);
-    let (is, s) = if many { ("are", "") } else { ("is", "s") };
     let way = if parts || hops.len() > 1 {
         None
     } else if many {
-        let hops = hops_to_target(last, traced);
-        Some(format!("{who} take the same path, {hops} to the target"))
+        Some(whether_the_same(&who, last, traced))
     } else {
         Some(format!(
             "the target is {} away",
@@ -435,21 +433,76 @@ fn what_holds(traced: &Traced<'_>) -> Vec<String> {
         ))
     };
     // Where no hop can tell the class, nothing is said of it.
-    let as_sent = (!remarked && traced.packets.tell_class()).then(|| match told_until(traced) {
-        None => "no hop reports the class that it received".to_owned(),
-        Some(ttl) if ttl >= last => format!("{who} arrive{s} there unchanged"),
-        Some(ttl) => {
-            format!("{who} {is} unchanged up to hop {ttl}, the last hop that reports the class")
+    let mut told = match !remarked && traced.packets.tell_class() {
+        true => unchanged(last, traced),
+        false => Vec::new(),
+    };
+    match way {
+        // What the sentence is about is said once.
+        Some(way) if !told.is_empty() && (!many || way.starts_with(&who)) => {
+            let rest = told[0].strip_prefix(&format!("{who} ")).filter(|_| many);
+            told[0] = format!("{way}, and {}", rest.unwrap_or(&told[0]));
         }
-    });
-    match (way, as_sent) {
-        (Some(way), Some(as_sent)) => {
-            // What the sentence is about is said once.
-            let rest = as_sent.strip_prefix(&format!("{who} ")).filter(|_| many);
-            vec![format!("{way}, and {}", rest.unwrap_or(&as_sent))]
-        }
-        (way, as_sent) => way.into_iter().chain(as_sent).collect(),
+        Some(way) => told.insert(0, way),
+        None => {}
     }
+    told
+}
+
+/// Do classes with the same distance to the target take the same path, as far as hops tell?
+fn whether_the_same(who: &str, target: u8, traced: &Traced<'_>) -> String {
+    let both = match traced.paths.len() {
+        2 => "both",
+        _ => "all of them",
+    };
+    let (hops, before) = (hops_to_target(target, traced), usize::from(target) - 1);
+    match compared_before(target, &traced.paths) {
+        known if known == before => format!("{who} take the same path, {hops} to the target"),
+        0 => format!(
+            "whether {who} take the same path to the target, {hops} away, is not known: no hop before it answers {both}"
+        ),
+        known => format!(
+            "{who} take the same path as far as hops answer {both} ({known} of {before}), {hops} to the target"
+        ),
+    }
+}
+
+/// Up to where classes are as they were sent, as far as hops tell.
+fn unchanged(target: u8, traced: &Traced<'_>) -> Vec<String> {
+    let reported = traced.paths.iter().map(|path| {
+        let mut hops = path.hops.iter().rev();
+        let last = hops.find(|hop| hop.seen().is_some()).map(|hop| hop.ttl);
+        (path.class.to_string(), last)
+    });
+    let (known, unknown): (Vec<_>, Vec<_>) = reported.partition(|(_, last)| last.is_some());
+    let all = |classes: &[(String, Option<u8>)]| {
+        all_of(&Vec::from_iter(
+            classes.iter().map(|(class, _)| class.clone()),
+        ))
+    };
+    let who = all(&known);
+    let (is, s) = if known.len() > 1 {
+        ("are", "")
+    } else {
+        ("is", "s")
+    };
+    let as_sent = known
+        .iter()
+        .filter_map(|(_, last)| *last)
+        .min()
+        .map(|ttl| match ttl {
+            _ if ttl >= target => format!("{who} arrive{s} there unchanged"),
+            _ => {
+                format!("{who} {is} unchanged up to hop {ttl}, the last hop that reports the class")
+            }
+        });
+    let nothing = "no hop reports the class that it received";
+    let not_told = match (known.len(), unknown.len()) {
+        (_, 0) => None,
+        (0, _) => Some(nothing.to_owned()),
+        _ => Some(format!("{nothing} of {}", all(&unknown))),
+    };
+    as_sent.into_iter().chain(not_told).collect()
 }
 
 /// `4 hops`, or `at most 6 hops`.
@@ -524,16 +577,6 @@ fn target_says(said: Said) -> String {
     format!("the target says {}", refused_as(said))
 }
 
-/// The last hop that quoted a packet of every class.
-fn told_until(traced: &Traced<'_>) -> Option<u8> {
-    let last = |path: &ClassPath| {
-        let mut hops = path.hops.iter().rev();
-        hops.find(|hop| hop.seen().is_some()).map(|hop| hop.ttl)
-    };
-    let all: Option<Vec<u8>> = traced.paths.iter().map(last).collect();
-    all?.into_iter().min()
-}
-
 /// The names of classes stay as they are written.
 fn capital(text: String) -> String {
     let is_name = text
@@ -547,7 +590,7 @@ fn capital(text: String) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::trace::samples::{heard_up_to, samples};
+    use crate::trace::samples::{answered_up_to, crafted, heard_up_to, samples};
     use std::collections::BTreeMap;
 
     fn verdict(name: &str) -> String {
@@ -587,6 +630,30 @@ mod tests {
             verdict("behind"),
             "The target is at most 6 hops away, and be arrives there unchanged."
         );
+    }
+
+    /// Silence is no agreement, and what one class's hops do not report those of the other do.
+    #[test]
+    fn what_no_hop_answers_is_not_called_the_same() {
+        let said = |be: u8, ef: u8| {
+            let (trace, address) = answered_up_to(be, ef);
+            let (packets, names) = (crafted(Method::Udp), BTreeMap::new());
+            let traced = Traced::new("a", address, Method::Udp, &packets, &trace, &names);
+            words(&traced).verdict
+        };
+        assert!(said(4, 4).starts_with(
+            "be and ef take the same path, 5 hops to the target, and are unchanged up to hop 4,"
+        ));
+        let partly = "be and ef take the same path as far as hops answer both (2 of 4), 5 hops to the target, and are \
+                      unchanged up to hop 2,";
+        assert!(said(4, 2).starts_with(partly), "{}", said(4, 2));
+        let nothing = "Whether be and ef take the same path to the target, 5 hops away, is not known: no hop before it \
+                       answers both; ";
+        let none = "no hop reports the class that it received.";
+        assert_eq!(said(0, 0), nothing.to_owned() + none);
+        let one = "be is unchanged up to hop 4, the last hop that reports the class; no hop reports the class that it \
+                   received of ef.";
+        assert_eq!(said(4, 0), nothing.to_owned() + one);
     }
 
     #[test]
