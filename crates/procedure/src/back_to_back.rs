@@ -182,7 +182,7 @@ pub(crate) struct BurstRate {
 }
 
 impl BurstRate {
-    /// Of a burst of so many frames of all streams together.
+    /// Of a burst with this number of frames, of all streams together.
     pub(crate) fn new(achieved_fps: f64, calculated_fps: f64, frames: f64, streams: usize) -> Self {
         Self {
             achieved_fps,

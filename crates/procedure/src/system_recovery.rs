@@ -186,7 +186,7 @@ fn lost_in_overload(trial: &FrameTrial) -> u64 {
     before.map(|stream| stream.lost()).sum()
 }
 
-/// So many times as long as losses are apart, none comes by chance in one case of twenty (e⁻³).
+/// Without a loss for this many times as long as losses are apart: by chance that is one case in twenty (e⁻³).
 const PLAINLY: f64 = 3.0;
 
 /// Had loss of this stream ended with the trial?
@@ -200,7 +200,7 @@ fn has_ended(stream: &FrameFigures) -> bool {
     (last - lost) as f64 > interval.max(PLAINLY * apart)
 }
 
-/// B − A, unless loss goes on to the end.
+/// B − A, unless loss lasts to the end.
 fn recovery(trial: &FrameTrial) -> Recovery {
     if lost_in_overload(trial) == 0 {
         return Recovery::NotOverloaded;
