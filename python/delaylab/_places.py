@@ -133,6 +133,8 @@ class _Folder:
     def __init__(self, shared: str) -> None:
         try:
             self.folder = new_folder("sweep", os.path.abspath(shared))
+            # Another machine knows the same folder by it, too, and where it is another folder, mostly another number.
+            self._above = os.stat(shared).st_ino
         except OSError as error:
             raise EnvironmentFault(
                 f"`shared` {shared!r} cannot be written: {error.strerror}. Name a folder that this machine and each worker see"
@@ -140,10 +142,13 @@ class _Folder:
 
     def is_over(self) -> bool:
         try:
-            os.stat(self.folder)
-        except FileNotFoundError:
-            return True
-        return False
+            above = os.stat(Path(self.folder).parent)
+            is_gone = not os.path.lexists(self.folder)
+        except OSError as error:
+            raise EnvironmentFault(f"{self.folder} is not seen on this machine: {error.strerror}") from None
+        if is_gone and above.st_ino != self._above:
+            raise EnvironmentFault(f"{self.folder} is not seen on this machine. Name a folder in `shared` that each worker sees")
+        return is_gone
 
     def leave(self, run: Path) -> str:
         return str(run)
@@ -175,6 +180,7 @@ class _Store:
             _write(self._mark, b"delaylab")
             files.info(f"{path}/open")
         except Exception as error:  # each store has errors of its own
+            self.remove()
             raise EnvironmentFault(
                 f"`shared` {url!r} cannot be written and read: {error or type(error).__name__}. Name a bucket or folder that is "
                 "there, and give this machine and each worker the rights to it"
@@ -198,8 +204,9 @@ class _Store:
         except Exception as error:
             raise ClusterError(f"cannot write {url}: {error}") from None
         # If the sweep ended meanwhile, this may not have been there to be removed.
-        if self.is_over():
-            self._delete(url)
+        with contextlib.suppress(EnvironmentFault):
+            if self.is_over():
+                self._delete(url)
         return url
 
     def take(self, left: str, scratch: Path) -> Path:

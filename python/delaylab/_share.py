@@ -51,7 +51,7 @@ def carry_out(toml: str, trials: list[int], version: str, place: Place) -> Any:
 
 def _unless_over(place: Place) -> None:
     if _is_cancelled() or place.is_over():
-        raise ClusterError("the sweep has ended, and nothing waits for this share")
+        raise ClusterError("the sweep has ended, or this worker does not see its place: nothing waits for this share")
 
 
 def _is_cancelled() -> bool:

@@ -42,6 +42,6 @@ export class Live {
       say(text);
     };
     const lost = () => say("The server does not answer; trying again.");
-    const stop = listen(this.section.dataset.progress ?? "", { events: { progress: progressed, finished, removed }, lost });
+    const stop = listen(() => this.section.dataset.progress ?? "", { events: { progress: progressed, finished, removed }, lost });
   }
 }

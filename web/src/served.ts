@@ -19,14 +19,17 @@ export function serve(page: Document): void {
 // Takes the list of runs from the server again whenever it says that it is another than that of this page.
 function follow(runs: HTMLElement): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let latest = 0;
   const changed = () => {
     clearTimeout(timer);
-    refresh(runs).catch((error: unknown) => {
+    // An older answer may come after a newer one.
+    const number = ++latest;
+    refresh(runs, () => number === latest).catch((error: unknown) => {
       runs.ownerDocument.querySelector("#count")?.replaceChildren(`${String(error)}; trying again.`);
       timer = setTimeout(changed, AGAIN_MS);
     });
   };
-  listen(runs.dataset.changes ?? "", { events: { changed } });
+  listen(() => runs.dataset.changes ?? "", { events: { changed } });
 }
 
 // What a link or a box of the list is, however often the list is made anew.
@@ -35,13 +38,17 @@ function key(element: Element | null): string | undefined {
   return inside?.getAttribute("href") ?? inside?.getAttribute("value") ?? undefined;
 }
 
-async function refresh(runs: HTMLElement): Promise<void> {
+async function refresh(runs: HTMLElement, isLatest: () => boolean): Promise<void> {
   const answer = await fetch(location.href);
   if (!answer.ok) {
     throw new Error(`the server says ${answer.status} instead of the list`);
   }
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const body = fresh.querySelector("[data-changes] tbody");
+  if (!isLatest()) {
+    return;
+  }
+  const list = fresh.querySelector<HTMLElement>("[data-changes]");
+  const body = list?.querySelector("tbody");
   const count = fresh.querySelector("#count");
   const chosen = new Set([...runs.querySelectorAll<HTMLInputElement>("input:checked")].map((box) => box.value));
   for (const box of body?.querySelectorAll<HTMLInputElement>("input") ?? []) {
@@ -50,6 +57,7 @@ async function refresh(runs: HTMLElement): Promise<void> {
   if (body) {
     const focused = key(runs.ownerDocument.activeElement);
     runs.querySelector("tbody")?.replaceWith(body);
+    runs.dataset.changes = list?.dataset.changes;
     runs.querySelector("table")?.dispatchEvent(new Event("renewed"));
     const same = [...body.querySelectorAll<HTMLElement>("a, input")].find((element) => key(element) === focused);
     same?.focus();

@@ -87,7 +87,7 @@ impl Steps for BufferTimeSteps {
         let throughput = throughput::sustained(bench)?;
         if throughput.is_highest {
             let nothing = "a burst never fills the buffer";
-            return Err(throughput::at_the_highest(bench.options, nothing));
+            return Err(throughput::at_the_highest(bench, nothing));
         }
         let loads = bench.all_at(Share::WHOLE);
         let search = Search {
@@ -103,7 +103,7 @@ impl Steps for BufferTimeSteps {
                 let why = format!(
                     "bursts pass that are nearly as long as any that is tried ({cap} frames)"
                 );
-                return Err(Stop::Unfit(why));
+                return Err(Stop::Untried(why));
             }
             Ok((hint, found.achieved_fps))
         })?;
@@ -125,7 +125,11 @@ impl Steps for BufferTimeSteps {
                  device forwards",
                 bench.options.least_ratio, throughput.fps
             );
-            return Err(Stop::Unfit(why));
+            // What the lines carry says of the device, and a slow sender does not.
+            return Err(match nominal < least {
+                true => Stop::Unfit(why),
+                false => Stop::Untried(why),
+            });
         }
         let held = |rate| Held::new(frames.mean, rate, throughput.fps, bench.size);
         Ok(BufferTime {

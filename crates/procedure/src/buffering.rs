@@ -102,7 +102,7 @@ impl Steps for BufferingSteps {
     fn size(&self, bench: &mut Bench<'_>) -> Result<Buffering, Stop> {
         let Some(loads) = loads(bench.setup, bench.options) else {
             let why = "the sending ports cannot overload a receiving port this way";
-            return Err(Stop::Unfit(why.to_owned()));
+            return Err(Stop::Untried(why.to_owned()));
         };
         let asked = bench.fps(&loads);
         let groups = bench.setup.receiving().into_iter();

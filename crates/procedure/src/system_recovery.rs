@@ -68,7 +68,7 @@ impl Steps for SystemRecoverySteps {
         let overload = Share(throughput.load_e9 * 11 / 10).min(bench.options.top);
         if throughput.is_highest || overload <= throughput.load() {
             let nothing = "nothing overloads the device";
-            return Err(throughput::at_the_highest(bench.options, nothing));
+            return Err(throughput::at_the_highest(bench, nothing));
         }
         let half = Share((overload.0 / 2).max(1));
         let trials = bench.repeats(bench.setup.effort.repeats, |bench, repeat| {

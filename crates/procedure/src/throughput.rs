@@ -100,9 +100,7 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     if found.load_e9 == 0 {
         return Err(Stop::Unfit("no load passed without loss".to_owned()));
     }
-    let whole = bench.fps(&bench.all_at(Share::WHOLE));
-    let carried = bench.setup.theoretical_fps(bench.size) / whole;
-    let most = (carried * Share::WHOLE.0 as f64) as u64;
+    let most = carried(bench).0;
     if found.load_e9 > most {
         found.load_e9 = most;
         found.fps = found.fps.min(bench.fps(&bench.all_at(found.load())));
@@ -111,9 +109,17 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Throughput, Stop> {
     Ok(found)
 }
 
+/// The load that the lines carry: less than the whole where several ports send to one.
+fn carried(bench: &Bench<'_>) -> Share {
+    let whole = bench.fps(&bench.all_at(Share::WHOLE));
+    let carried = bench.setup.theoretical_fps(bench.size) / whole;
+    Share((carried * Share::WHOLE.0 as f64) as u64)
+}
+
 /// Why a throughput that is the highest load says nothing of what more than that does.
-pub(crate) fn at_the_highest(options: &Options, nothing: &str) -> Stop {
-    match options.tried_up_to() {
+pub(crate) fn at_the_highest(bench: &Bench<'_>, nothing: &str) -> Stop {
+    let tried = bench.options.tried_up_to();
+    match tried.filter(|_| bench.options.top < carried(bench)) {
         None => Stop::Unfit(format!("the throughput is the highest rate: {nothing}")),
         Some(tried) => Stop::Untried(format!(
             "the throughput may be higher: {tried} (design.procedure.top)"

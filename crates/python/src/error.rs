@@ -38,14 +38,19 @@ pub fn table(py: Python<'_>, error: &ExportError) -> PyErr {
     }
 }
 
-/// A fault of delaylab's own. A panic has printed where it is.
+/// A panic, which has printed where it is.
 pub fn internal(py: Python<'_>) -> PyErr {
-    let message = "delaylab has a fault of its own: please report what was printed";
-    named(py, "InternalFault", message)
+    fault(py, "please report what was printed")
 }
 
-/// Works while other threads of Python go on. A panic is an exception of the package, and none of pyo3's, which `except Exception`
-/// lets pass.
+/// A fault of delaylab's own.
+pub fn fault(py: Python<'_>, what: &str) -> PyErr {
+    let message = format!("delaylab has a fault of its own: {what}");
+    named(py, "InternalFault", &message)
+}
+
+/// Works while other threads of Python run. A panic becomes an `InternalFault`: `except Exception` does not catch pyo3's
+/// `PanicException`.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let worked = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     worked.map_err(|_| internal(py))

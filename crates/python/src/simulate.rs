@@ -1,6 +1,6 @@
 //! A simulation in this process, on threads of its own: Python goes on with its other threads, and Ctrl-C stops it.
 
-use crate::error::{exception, internal, usage};
+use crate::error::{exception, fault, internal, usage};
 use crate::resolved::Resolved;
 use delaylab_lab::experiment::Source;
 use delaylab_lab::run::{EndedTrial, Left, Progress};
@@ -86,8 +86,7 @@ pub fn simulate(
         on_trial,
     };
     let finished = beside_python(py, &stop, &callbacks, work)?;
-    // Without an exception nothing stops it.
-    finished.ok_or_else(|| internal(py))
+    finished.ok_or_else(|| stopped(py))
 }
 
 /// Its folder under its final name, and what the user should know.
@@ -127,7 +126,12 @@ pub fn carry_out_share(
         on_folder: None,
         on_trial: Some(on_trial),
     };
-    beside_python(py, &stop, &callbacks, work)?.ok_or_else(|| internal(py))
+    beside_python(py, &stop, &callbacks, work)?.ok_or_else(|| stopped(py))
+}
+
+/// Without an exception nothing stops it.
+fn stopped(py: Python<'_>) -> PyErr {
+    fault(py, "the simulation was stopped, and nothing asked for it")
 }
 
 /// Tells how far it is.

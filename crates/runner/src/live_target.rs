@@ -60,7 +60,7 @@ impl LiveTarget {
             });
         };
         let address = match options.began_at.target {
-            Some(address) => address,
+            Some(began_at) => target::by_now(name, began_at),
             None => target::resolve(name, 0, options.family)?,
         };
         let at = |default| with_port(address, options.port.unwrap_or(default));

@@ -142,14 +142,34 @@ impl Started {
         writer: RunWriter,
         done: &BTreeSet<u32>,
     ) -> Result<Self, RunnerError> {
+        let started = Started::gathered(resolved, options, writer, done)?;
+        let prepared = &started.prepared;
+        let is_left = |planned: &Planned| !done.contains(&planned.trial.id);
+        // Where all are recorded, nothing is measured any more that depends on this host.
+        if prepared.resolved.procedure.is_some() || prepared.planned.iter().any(is_left) {
+            let conditions = conditions(&prepared.resolved, &prepared.planned);
+            let supplied = options.supplied.clone();
+            let how = environment::document(supplied, None, None, None, &conditions);
+            started
+                .keep
+                .note_resumed(SystemTime::now(), done.len(), how)?;
+        }
+        Ok(started)
+    }
+
+    /// Goes on with a run, of which these trials were recorded by this process or by others for it.
+    ///
+    /// # Errors
+    /// Those of [`Started::resume`].
+    pub(crate) fn gathered(
+        resolved: Resolved,
+        options: &RunOptions,
+        writer: RunWriter,
+        done: &BTreeSet<u32>,
+    ) -> Result<Self, RunnerError> {
         let recorded = recorded(&resolved, done, writer.folder())?;
-        let prepared = Prepared::new(resolved, options, done, recorded)?;
-        let conditions = conditions(&prepared.resolved, &prepared.planned);
-        let supplied = options.supplied.clone();
-        let how = environment::document(supplied, None, None, None, &conditions);
-        writer.note_resumed(SystemTime::now(), done.len(), how)?;
         Ok(Self {
-            prepared,
+            prepared: Prepared::new(resolved, options, done, recorded)?,
             keep: writer,
         })
     }

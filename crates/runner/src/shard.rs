@@ -132,7 +132,7 @@ impl GatheredRun {
     /// # Errors
     /// What is recorded cannot be read.
     pub fn started(self, options: &RunOptions) -> Result<Started, RunnerError> {
-        Started::resume(self.resolved, options, self.writer, &self.done)
+        Started::gathered(self.resolved, options, self.writer, &self.done)
     }
 }
 

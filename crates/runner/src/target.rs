@@ -128,13 +128,23 @@ pub(crate) fn load_target(
         });
     };
     let address = match options.began_at.load {
-        Some(address) => address,
+        Some(began_at) => by_now(&at.host, began_at),
         None => resolve(&at.host, at.port, options.family)?,
     };
     Ok(LoadTarget {
         address,
         server: at.server,
     })
+}
+
+/// Where the packets of a resumed run go that went to this address: of one that is of a link, by the interface that the name says
+/// now, as numbers of interfaces change when the machine starts again.
+pub(crate) fn by_now(name: &str, began_at: SocketAddr) -> SocketAddr {
+    let is_of_a_link = |ip| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+    let same = |address: &SocketAddr| address.ip() == began_at.ip();
+    let now = addresses(name, began_at.port()).ok();
+    let now = now.filter(|_| is_of_a_link(began_at.ip()));
+    now.and_then(|mut now| now.find(same)).unwrap_or(began_at)
 }
 
 /// What to know where a name no longer has this address, to which the packets of a resumed run go. One that cannot be
@@ -198,6 +208,15 @@ mod tests {
         assert_eq!(moved("127.0.0.1:7007"), None);
         let said = moved("192.0.2.1:7007").unwrap();
         assert!(said.starts_with("`127.0.0.1` is 127.0.0.1 now: packets go to 192.0.2.1"));
+    }
+
+    #[test]
+    fn the_interface_of_a_link_is_that_of_today() {
+        let then: SocketAddr = "[fe80::1%77]:9".parse().unwrap();
+        assert_eq!(by_now("fe80::1%1", then), "[fe80::1%1]:9".parse().unwrap());
+        assert_eq!(by_now("fe80::2%1", then), then);
+        let other = "192.0.2.1:9".parse().unwrap();
+        assert_eq!(by_now("127.0.0.1", other), other);
     }
 
     #[test]

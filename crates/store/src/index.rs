@@ -21,7 +21,7 @@ const FILE: &str = ".index.sqlite";
 /// Changes with the table below, and with what an overview says.
 const VERSION: i64 = 7;
 /// A row a run.
-const TABLE: &str = "CREATE TABLE runs (
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, partial TEXT,
     trials INTEGER NOT NULL, records INTEGER NOT NULL, damage TEXT, overview TEXT NOT NULL,
     changed INTEGER NOT NULL)";
@@ -133,11 +133,9 @@ impl Index {
     pub fn open(runs: &Path) -> Result<Self, IndexError> {
         let path = runs.join(FILE);
         let on_disk = || Self::in_database(runs, usable(&path));
-        let is_busy =
-            |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
         let mut opened = on_disk();
-        if matches!(&opened, Err(IndexError::Database(error)) if !is_busy(error)) {
-            let _ = fs::remove_file(&path); // whatever it was, it was no index
+        if matches!(&opened, Err(IndexError::Database(error)) if is_no_index(error)) {
+            let _ = fs::remove_file(&path); // whatever it was
             opened = on_disk();
         }
         match opened {
@@ -230,6 +228,24 @@ pub(crate) fn refresh(runs: &Path) -> Result<(), String> {
     index.map(drop).map_err(|error| error.to_string())
 }
 
+/// Is the file another one, of another version, or broken? What cannot be written or read for now may be whole.
+fn is_no_index(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, InvalidQuery,
+    };
+    match error {
+        InvalidQuery
+        | InvalidColumnType(..)
+        | FromSqlConversionFailure(..)
+        | IntegralValueOutOfRange(..) => true,
+        _ => matches!(
+            error.sqlite_error_code(),
+            // Of the last: no such table or column.
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
+        ),
+    }
+}
+
 fn usable(path: &Path) -> Result<Connection, rusqlite::Error> {
     let database = Connection::open(path)?;
     let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -250,7 +266,7 @@ fn usable(path: &Path) -> Result<Connection, rusqlite::Error> {
 
 fn with_table(database: Connection) -> Result<Connection, rusqlite::Error> {
     database.execute_batch(&format!(
-        "BEGIN; {TABLE}; PRAGMA user_version = {VERSION}; COMMIT"
+        "BEGIN IMMEDIATE; {TABLE}; PRAGMA user_version = {VERSION}; COMMIT"
     ))?;
     Ok(database)
 }

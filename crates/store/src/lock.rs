@@ -1,7 +1,7 @@
 //! The lock of a run's folder: one process at a time writes a run.
 
 use crate::error::StoreError;
-use crate::folder::ENVIRONMENT;
+use crate::folder::EXPERIMENT;
 use crate::regular;
 use rustix::fs::fstatfs;
 use std::fs::{File, TryLockError};
@@ -9,15 +9,16 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// So long it is tried: who looks whether it is free holds it for a moment.
+/// How long to try: a look whether it is free holds it for a moment.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// How long it is waited between two tries.
+/// Pause between two tries.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Held as long as this lives and its process does.
 ///
 /// On NFS and Lustre the lock of a folder is known to its own machine alone, and that of a file to all. Elsewhere the first is
-/// enough; on SMB no one could read a file that is locked.
+/// enough; on SMB no one could read a file that is locked. The file is the experiment, which is written once: the lock of one that
+/// is replaced is that of nothing.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _folder: File,
@@ -50,7 +51,7 @@ impl Lock {
     pub(crate) fn is_free(folder: &Path) -> bool {
         let is_held = |file: File| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         File::open(folder).is_ok_and(|folder| folder.try_lock_shared().is_ok())
-            && !regular::open(&folder.join(ENVIRONMENT)).is_ok_and(is_held)
+            && !regular::open(&folder.join(EXPERIMENT)).is_ok_and(is_held)
     }
 }
 
@@ -78,7 +79,7 @@ fn keeps_locks_of_folders_apart(folder: &File) -> bool {
 
 /// The lock of the file; `None` in a folder that is only read, and where files have no locks.
 fn of_file(folder: &Path) -> Result<Option<File>, StoreError> {
-    let file = regular::open_to_lock(&folder.join(ENVIRONMENT)).ok();
+    let file = regular::open_to_lock(&folder.join(EXPERIMENT)).ok();
     match file.as_ref().map(lock) {
         Some(Err(TryLockError::WouldBlock)) => Err(busy(folder)),
         _ => Ok(file),
@@ -95,7 +96,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         assert!(Lock::is_free(path));
-        File::create(path.join(ENVIRONMENT)).unwrap();
+        File::create(path.join(EXPERIMENT)).unwrap();
         let taken = Lock::take(path).unwrap();
         assert!(!Lock::is_free(path));
         assert!(matches!(Lock::take(path), Err(StoreError::Busy { .. })));

@@ -17,6 +17,7 @@ use crate::table::{self, Row, every_table};
 use crate::writer::{RunWriter, timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -230,7 +231,14 @@ fn remove_unfinished(disk: &dyn Disk, folder: &Path) -> Result<(), StoreError> {
         let path = entry.path();
         if path.extension().is_some_and(|end| end == UNFINISHED) {
             match entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                true => durable::remove_folder(disk, &path)?,
+                true => {
+                    // Workers that are not waited for find nothing by its name, and make nothing in it meanwhile.
+                    let mut gone = OsString::from(".gone-");
+                    gone.push(entry.file_name());
+                    let gone = path.with_file_name(gone);
+                    durable::rename(disk, &path, &gone)?;
+                    durable::remove_folder(disk, &gone)?;
+                }
                 false => durable::remove(disk, &path)?,
             }
         }

@@ -72,6 +72,7 @@ impl RunWriter {
 
     /// The same on a disk that may fail.
     pub fn create_on(disk: SharedDisk, runs: &Path, new: &NewRun<'_>) -> Result<Self, StoreError> {
+        check_name(new.name)?;
         durable::create_folders(&*disk, runs)?;
         Self::create_in(disk, runs, new)
     }

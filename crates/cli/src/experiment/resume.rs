@@ -58,12 +58,20 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     };
     let options = options.as_begun(&resumed.environment)?;
     let resolved = resolve::again(source, &resumed.environment)?;
-    if let (Some(name), Some(address)) = (&resolved.target, options.began_at.target)
-        && let Some(moved) = target::moved(name, address)
-    {
-        terminal::say(format!("warning: {moved}"));
-    }
     let is_left = |planned: &Planned| !resumed.done.contains(&planned.trial.id);
+    if resolved.planned.iter().any(is_left) {
+        let load_host = options.load.server.as_ref().map(|server| &server.host);
+        let names = [
+            (resolved.target.as_ref(), options.began_at.target),
+            (load_host, options.began_at.load),
+        ];
+        for moved in names
+            .into_iter()
+            .filter_map(|(name, at)| target::moved(name?, at?))
+        {
+            terminal::say(format!("warning: {moved}"));
+        }
+    }
     if resolved.world == WorldName::Sim && resolved.planned.iter().any(is_left) {
         shard::same_version(&folder, &resumed.environment)?;
     }

@@ -79,7 +79,12 @@ pub fn format_number(value: f64) -> String {
         return "0".to_owned(); // never "-0"
     }
     if value.is_infinite() {
-        return "no end".to_owned();
+        return if value > 0.0 {
+            "infinity"
+        } else {
+            "−infinity"
+        }
+        .to_owned();
     }
     let magnitude = value.abs();
     if !(1e-4..1e15).contains(&magnitude) {
@@ -148,7 +153,7 @@ mod tests {
         assert_eq!(Dimension::NUMBER.format(1.004), "1.00");
         assert_eq!(Dimension::NUMBER.format(0.0), "0");
         assert_eq!(Dimension::NUMBER.format(1e-9), "1.00e-9");
-        assert_eq!(Dimension::TIME.format(f64::INFINITY), "no end");
+        assert_eq!(Dimension::TIME.format(f64::INFINITY), "infinity");
         assert_eq!(Dimension::NUMBER.format(-0.0), "0");
         assert_eq!(Dimension::TIME.times(Dimension::TIME).to_string(), "ns^2");
         assert_eq!(Dimension::NUMBER.per(Dimension::TIME).to_string(), "1/ns");

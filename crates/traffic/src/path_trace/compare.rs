@@ -361,14 +361,18 @@ fn differ(one: &Hop, other: &Hop) -> bool {
     answer_at_place(one) && answer_at_place(other) && !routers.any(|router| one.has(router.address))
 }
 
-/// At how many hops before the target, which is so far for all of these classes, each of them is answered: elsewhere their paths
-/// cannot be compared.
-pub fn compared_before(target: u8, paths: &[ClassPath]) -> usize {
-    let all_answered = |ttl: &u8| {
-        let mut hops = paths.iter().map(|path| path.hop(*ttl));
-        hops.all(|hop| hop.is_some_and(answer_at_place))
-    };
-    (1..target).filter(all_answered).count()
+/// Of the hops before the target, which is so far for all of these classes, how many were asked, and at how many of these each class
+/// is answered: elsewhere their paths cannot be compared.
+pub fn compared_before(target: u8, paths: &[ClassPath]) -> (usize, usize) {
+    let hops = (1..target).filter_map(|ttl| {
+        let of_each = paths.iter().map(|path| path.hop(ttl));
+        of_each.collect::<Option<Vec<_>>>()
+    });
+    let answered: Vec<bool> = hops
+        .map(|hops| hops.into_iter().all(answer_at_place))
+        .collect();
+    let known = answered.iter().filter(|known| **known).count();
+    (answered.len(), known)
 }
 
 fn answer_at_place(hop: &Hop) -> bool {

@@ -18,25 +18,36 @@ pub fn differences(environment: &Value) -> Vec<String> {
     if environment["run"]["world"] == "sim" {
         return Vec::new();
     }
-    let mut before = environment;
+    let notes = environment["resumed"]
+        .as_array()
+        .map_or(&[][..], Vec::as_slice);
+    let recorded = |note: Option<&Value>| note.and_then(|note| note["trials"].as_u64());
+    // What is known so far of the host that recorded trials.
+    let mut known = [const { None::<String> }; FACTS.len()];
     let mut sentences = Vec::new();
-    for resumed in environment["resumed"].as_array().into_iter().flatten() {
-        let changed = FACTS.iter().filter_map(|(place, name)| {
-            let [was, is] =
-                [before, resumed].map(|of| of.pointer(place).filter(|it| !it.is_null()));
-            let (was, is) = (word(was?), word(is?));
-            (was != is).then(|| format!("{name} {is} in place of {was}"))
-        });
-        let changed: Vec<_> = changed.collect();
+    for (part, from) in [environment].into_iter().chain(notes).zip(0_usize..) {
+        let before = recorded(from.checked_sub(1).and_then(|note| notes.get(note)));
+        let before = before.unwrap_or_default();
+        if recorded(notes.get(from)) == Some(before) {
+            continue; // no trial is of this part
+        }
+        let mut changed = Vec::new();
+        for ((place, name), known) in FACTS.iter().zip(&mut known) {
+            let Some(is) = part.pointer(place).filter(|is| !is.is_null()).map(word) else {
+                continue;
+            };
+            if let Some(was) = known.as_ref().filter(|was| **was != is) {
+                changed.push(format!("{name} {is} in place of {was}"));
+            }
+            *known = Some(is);
+        }
         if !changed.is_empty() {
-            let after = resumed["trials"].as_u64().unwrap_or_default();
             sentences.push(format!(
                 "resumed after {} with {}: trials before and after may differ by that",
-                plural(after, "trial"),
+                plural(before, "trial"),
                 changed.join(", ")
             ));
         }
-        before = resumed;
     }
     sentences
 }
@@ -55,15 +66,23 @@ mod tests {
     #[test]
     fn a_run_that_was_resumed_on_another_kernel_says_so() {
         let part = |kernel: Option<&str>, trials: u64| json!({ "delaylab": "0.1.0", "trials": trials, "host": { "kernel": kernel, "cpus": 2 } });
-        let run = |world: &str| {
+        let run = |world: &str, parts: Value| {
             let mut run = part(Some("6.1"), 0);
             run["run"] = json!({ "world": world });
-            run["resumed"] = json!([part(Some("6.1"), 1), part(Some("6.12"), 20), part(None, 30)]);
+            run["resumed"] = parts;
             run
         };
+        let parts = json!([part(Some("6.1"), 1), part(None, 10), part(Some("6.12"), 20)]);
         let said = "resumed after 20 trials with kernel 6.12 in place of 6.1: trials before and after may differ by that";
-        assert_eq!(differences(&run("live")), [said]);
-        assert!(differences(&run("sim")).is_empty());
+        assert_eq!(differences(&run("live", parts.clone())), [said]);
+        assert!(differences(&run("sim", parts)).is_empty());
+        // Nothing was recorded before, or on the other kernel.
+        for parts in [
+            json!([part(Some("6.12"), 0)]),
+            json!([part(Some("6.12"), 20), part(Some("6.1"), 20)]),
+        ] {
+            assert!(differences(&run("live", parts)).is_empty());
+        }
         assert!(differences(&json!({})).is_empty());
     }
 }

@@ -455,14 +455,20 @@ fn whether_the_same(who: &str, target: u8, traced: &Traced<'_>) -> String {
         2 => "both",
         _ => "all of them",
     };
-    let (hops, before) = (hops_to_target(target, traced), usize::from(target) - 1);
+    let hops = hops_to_target(target, traced);
+    let unknown = |why: &str| {
+        format!(
+            "whether {who} take the same path to the target, {hops} away, is not known: no hop before it {why}"
+        )
+    };
     match compared_before(target, &traced.paths) {
-        known if known == before => format!("{who} take the same path, {hops} to the target"),
-        0 => format!(
-            "whether {who} take the same path to the target, {hops} away, is not known: no hop before it answers {both}"
-        ),
-        known => format!(
-            "{who} take the same path as far as hops answer {both} ({known} of {before}), {hops} to the target"
+        (0, _) if target > 1 => unknown("was asked"),
+        (asked, known) if known == asked => {
+            format!("{who} take the same path, {hops} to the target")
+        }
+        (_, 0) => unknown(&format!("answers {both}")),
+        (asked, known) => format!(
+            "{who} take the same path as far as hops answer {both} ({known} of {asked}), {hops} to the target"
         ),
     }
 }

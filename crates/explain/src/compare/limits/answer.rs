@@ -244,7 +244,7 @@ impl Question<'_> {
         };
         let size = value.abs();
         if size.is_infinite() {
-            return "no end".to_owned();
+            return format!("{sign}infinity");
         }
         let text = match unit {
             "ns" => Dimension::TIME.format(size),

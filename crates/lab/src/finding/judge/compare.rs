@@ -323,7 +323,7 @@ impl ComparisonContext<'_> {
     /// The reason of a verdict: "12 ms against 11 ms: the difference is 1 ms, at 95 % from 0.4 ms to 1.6 ms".
     fn reason(&self, compared: &Compared, bounds: &Bounds, value: f64) -> String {
         let side =
-            |value: Option<f64>| value.map_or("no end".to_owned(), |x| self.dimension.format(x));
+            |value: Option<f64>| value.map_or("infinity".to_owned(), |x| self.dimension.format(x));
         let (left, right) = (side(compared.left), side(compared.right));
         let unit = self.value_dimension(compared.by);
         let name = match compared.by {
