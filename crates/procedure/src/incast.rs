@@ -132,7 +132,12 @@ impl Steps for IncastSteps {
                     },
                 ),
                 repeatability(sizes, |found| {
-                    Vec::from_iter(found.measured().map(|at| Spread::agree(at.goodput_bps)))
+                    let of = |at: &IncastAt| match (&at.why, at.goodput_bps) {
+                        (Some(_), _) => Err("no figures of a number of ports"),
+                        (None, None) => Err("what TCP carried was not counted"),
+                        (None, goodput) => Spread::agree(goodput),
+                    };
+                    found.points.iter().map(of).collect()
                 }),
                 repeats_clause(sizes, |found| {
                     found.measured().map(|at| at.repeats).min().unwrap_or(0)

@@ -23,7 +23,9 @@ pub enum Outage {
     Ended(Nanos),
     /// The last frame of a stream was lost: the device did not come back before the end of the trial.
     NotBack,
-    /// No frame was lost between two that arrived.
+    /// Frames were lost before the first that arrived: how long before the trial the device was down is not known.
+    NotBefore,
+    /// No frame was lost.
     NothingLost,
 }
 
@@ -34,6 +36,7 @@ impl Outage {
         match silences.map(|silence| silence.length()).max() {
             _ if trial.streams.iter().any(ends_lossy) => Self::NotBack,
             Some(ns) => Self::Ended(ns),
+            None if trial.streams.iter().any(|stream| stream.lost() > 0) => Self::NotBefore,
             None => Self::NothingLost,
         }
     }
@@ -41,7 +44,7 @@ impl Outage {
     const fn length(self) -> Option<Nanos> {
         match self {
             Self::Ended(ns) => Some(ns),
-            Self::NotBack | Self::NothingLost => None,
+            Self::NotBack | Self::NotBefore | Self::NothingLost => None,
         }
     }
 }
@@ -171,6 +174,10 @@ fn notes(sizes: &[AtSize<ResetTime>]) -> Vec<String> {
              mean.",
         ),
         (
+            Outage::NotBefore,
+            "The device was down when a trial began: the reset is longer than that shows. Such repeats are in no mean.",
+        ),
+        (
             Outage::NothingLost,
             "A reset lost no frame: it is shorter than frames are apart, or there was none. Such repeats are in no mean.",
         ),
@@ -203,6 +210,13 @@ mod tests {
             (vec![back, stream(None, Some(100))], Outage::NotBack),
             (vec![stream(silence, Some(100))], Outage::NotBack),
             (vec![stream(None, None)], Outage::NothingLost),
+            (
+                vec![FrameFigures {
+                    sent: 9,
+                    ..stream(None, Some(40))
+                }],
+                Outage::NotBefore,
+            ),
         ] {
             assert_eq!(Outage::new(&FrameTrial::new(streams)), expected);
         }

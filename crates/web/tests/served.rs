@@ -222,6 +222,7 @@ fn what_could_not_be_read_once_is_read_again() {
     let address = serve(runs.path());
     let file = folder.join("records.parquet");
     let whole = std::fs::read(&file).unwrap();
+    let modified = file.metadata().and_then(|facts| facts.modified()).unwrap();
     let window = format!("GET /run/{}/window", name(&folder));
     let ask = || answer(address, &window, "");
     let middle = 4..whole.len() / 2;
@@ -229,6 +230,9 @@ fn what_could_not_be_read_once_is_read_again() {
     broken[middle].fill(0);
     for (bytes, status) in [(&broken, 500), (&whole, 200)] {
         std::fs::write(&file, bytes).unwrap();
+        // Nothing but its content says that it is another.
+        let written = std::fs::File::options().write(true).open(&file);
+        written.unwrap().set_modified(modified).unwrap();
         let (head, body) = ask();
         let expected = format!("HTTP/1.0 {status} ");
         assert!(head.starts_with(&expected), "{head}");

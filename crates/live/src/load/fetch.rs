@@ -77,9 +77,9 @@ impl Fetched {
             ended = self.read(over_time.due(), &mut received);
             let now = clock::monotonic();
             if now >= over_time.due() {
-                listens = told.point(over_time, now, received, self.questions.ask_again());
-                let srtt = Nanos::from(told.counted.sender.smoothed_rtt_us) * MICROSECOND;
-                report.round_trips.extend((srtt > 0).then_some(srtt));
+                let answer = self.questions.ask_again();
+                listens = told.point(over_time, now, received, answer);
+                report.round_trips.extend(smoothed_rtt(answer));
             }
         }
         let lasted = clock::monotonic() - begun;
@@ -139,6 +139,13 @@ impl Fetched {
     }
 }
 
+/// The sender's smoothed round trip, where an answer came since it was last asked for: an older one says nothing of now.
+fn smoothed_rtt(answer: Option<Counted>) -> Option<Nanos> {
+    let us = answer.map(|counted| counted.sender.smoothed_rtt_us);
+    us.filter(|us| *us > 0)
+        .map(|us| Nanos::from(us) * MICROSECOND)
+}
+
 /// What the series have been told.
 #[derive(Default)]
 struct Reported {
@@ -177,5 +184,19 @@ impl Reported {
                 ("load_retransmits", Unit::Number, f64::from(again)),
             ],
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_trip_counts_once() {
+        let mut answer = Counted::default();
+        assert_eq!(smoothed_rtt(Some(answer)), None);
+        answer.sender.smoothed_rtt_us = 20;
+        assert_eq!(smoothed_rtt(Some(answer)), Some(20 * MICROSECOND));
+        assert_eq!(smoothed_rtt(None), None);
     }
 }

@@ -154,7 +154,8 @@ fn stage_name(stages: StageSet) -> String {
 /// Two digits of a ratio below 1 at least, three of another.
 fn times(ratio: f64) -> String {
     match ratio {
-        r if r < 0.0995 => format!("{r:.4}"),
+        r if r < 1e-9 => "0".to_owned(),
+        r if r < 0.0995 => format!("{r:.0$}", (1.0 - r.log10().floor()).max(4.0) as usize),
         r if r < 9.995 => format!("{r:.2}"),
         r if r < 99.95 => format!("{r:.1}"),
         r => format!("{r:.0}"),
@@ -223,8 +224,10 @@ mod tests {
     #[test]
     fn ratios_have_three_digits() {
         assert_eq!(
-            [0.00428, 0.0149, 0.5, 1.0, 9.996, 42.25, 314.2].map(times),
-            ["0.0043", "0.0149", "0.50", "1.00", "10.0", "42.2", "314"]
+            [0.0, 0.0004, 0.00428, 0.0149, 0.5, 1.0, 9.996, 42.25, 314.2].map(times),
+            [
+                "0", "0.00040", "0.0043", "0.0149", "0.50", "1.00", "10.0", "42.2", "314"
+            ]
         );
     }
 }

@@ -50,7 +50,7 @@ fn stream<S: Send + 'static>(
                 let (then, event, after) = peer.blocking(move |shared| next(shared, state)).await?;
                 state = then;
                 if let Some(event) = event {
-                    let going = matches!(after, Then::GoesOn).then_some((state, ticks));
+                    let going = matches!(after, Then::Continues).then_some((state, ticks));
                     return Some((Ok::<_, Infallible>(event), going));
                 }
             }
@@ -68,7 +68,7 @@ const UNBUFFERED: (HeaderName, HeaderValue) = (
 
 /// What is behind an event.
 enum Then {
-    GoesOn,
+    Continues,
     Ends,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn changes(peer: Peer, shown: Option<u64>) -> Response {
     stream(peer, shown, |shared, known| {
         let (now, is_other) = look(known, shared.list_name().ok());
         let told = is_other.then(|| event("changed", "runs"));
-        (now, told, Then::GoesOn)
+        (now, told, Then::Continues)
     })
 }
 
@@ -120,7 +120,7 @@ impl InProgress {
         let names = entries.iter().map(|entry| entry.folder.as_str());
         Some(match self.name_now(&shared.runs, names) {
             Some(name) => event("finished", &format!("/run/{}", encode(name))),
-            None => event("removed", "This run was removed."),
+            None => gone(),
         })
     }
 
@@ -135,6 +135,15 @@ impl InProgress {
         };
         names.find(|name| name.starts_with(&self.finished) && is_it(name))
     }
+}
+
+fn gone() -> Event {
+    event("removed", "This run was removed.")
+}
+
+/// Says it to a page of a run in progress that is not there any more.
+pub(super) fn removed(peer: Peer) -> Response {
+    stream(peer, (), |_, ()| ((), Some(gone()), Then::Ends))
 }
 
 /// The device and inode of a folder.
@@ -158,13 +167,13 @@ pub(super) fn progress(peer: Peer, run: InProgress) -> Response {
             return match run.end(shared) {
                 Some(end) => ((tail, trials), Some(end), Then::Ends),
                 // A file cannot be read for now.
-                None => ((tail, trials), None, Then::GoesOn),
+                None => ((tail, trials), None, Then::Continues),
             };
         };
         trials.retain(|(trial, _), _| running.contains(trial));
         let data = told(&mut trials, &running, tail.is_idle());
         let told = event("progress", &data.to_string());
-        ((tail, trials), Some(told), Then::GoesOn)
+        ((tail, trials), Some(told), Then::Continues)
     })
 }
 

@@ -329,6 +329,9 @@ async fn progress(Extension(peer): Extension<Peer>, Path(name): Path<String>) ->
         let finished = name.strip_suffix(".partial").unwrap_or(&name);
         // It may have ended while the page was not connected, and has its own name then.
         let has_ended = !has(shared, &name)? && has(shared, finished)?;
+        if !has_ended && name.ends_with(".partial") && !has(shared, &name)? {
+            return Ok(events::removed(follow));
+        }
         if !has_ended {
             open(shared, &name)?;
         }

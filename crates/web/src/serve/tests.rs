@@ -262,3 +262,13 @@ fn with_the_token_one_comes_to_where_one_wanted_to_go() {
         assert!(answer.contains(&location), "{asked}: {answer}");
     }
 }
+
+/// A page that was hidden meanwhile asks again.
+#[test]
+fn a_run_in_progress_that_is_gone_was_removed() {
+    let (_runs, address) = server(None);
+    let gone = answer(asking(address, "/run/gone.partial/progress", ""));
+    assert!(gone.contains("event: removed"), "{gone}");
+    let complete = answer(asking(address, "/run/gone/progress", ""));
+    assert!(complete.contains(" 404 "), "{complete}");
+}

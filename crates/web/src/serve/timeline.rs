@@ -18,7 +18,7 @@ use std::ops::Range;
 const CHUNK: u64 = 64;
 /// Chunks of a probe at most: then each takes twice as many records.
 const CHUNKS: usize = 1 << 18;
-/// So many chunks for each cell that is shown; with fewer, the records of all are read.
+/// Chunks for each cell that is shown; with fewer, the records of all are read.
 const CHUNKS_A_CELL: usize = 2;
 /// Cells at most.
 const CELLS: usize = 4_000;
