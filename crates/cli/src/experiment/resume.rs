@@ -59,7 +59,8 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     let options = options.as_begun(&resumed.environment)?;
     let resolved = resolve::again(source, &resumed.environment)?;
     let is_left = |planned: &Planned| !resumed.done.contains(&planned.trial.id);
-    if resolved.planned.iter().any(is_left) {
+    let any_left = resolved.planned.iter().any(is_left);
+    if any_left {
         let load_host = options.load.server.as_ref().map(|server| &server.host);
         let names = [
             (resolved.target.as_ref(), options.began_at.target),
@@ -72,7 +73,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
             terminal::say(format!("warning: {moved}"));
         }
     }
-    if resolved.world == WorldName::Sim && resolved.planned.iter().any(is_left) {
+    if resolved.world == WorldName::Sim && any_left {
         shard::same_version(&folder, &resumed.environment)?;
     }
     catch_stop()?;

@@ -264,7 +264,7 @@ fn times_are_those_of_the_wall_clock(server: &Server, page: &Page<'_>) {
     let long = "figure[data-window]";
     let status = page.text(&format!("{long} .status"));
     assert!(status.contains(" UTC on 20"), "{status}");
-    // Close up both ends are told apart.
+    // Close up both ends differ.
     let width = "(({ from, to }) => Number(to) - Number(from))";
     let width = format!("{width}(document.querySelector('{long}').dataset)");
     while page.eval(&width).as_f64().unwrap() > 1e-4 {
