@@ -56,7 +56,6 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         seed: args.seed,
         drawn_seed: drawn_seed(),
         target: Some(args.target.clone()),
-        v6,
         ..Choices::default()
     };
     let options = RunOptions {
@@ -67,7 +66,8 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
     };
     let quiet = args.quiet || args.json;
     let shown = ShownArgs::of_a_step(args.output.clone(), quiet, args.no_report);
-    let concluded = record(choose::resolve(&experiment, &choices)?, &options, &shown)?;
+    let resolved = choose::resolve(&experiment, &choices, &shown.output)?;
+    let concluded = record(resolved, &options, &shown)?;
     if concluded.unless_unanswered().is_err() {
         return Err(Failed::new(Exit::Unreachable, unanswered(args)));
     }

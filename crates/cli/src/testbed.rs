@@ -1,5 +1,6 @@
 //! `delaylab testbed`: by hand what `run --world testbed` does by itself.
 
+use crate::args::experiment::RUNS;
 use crate::args::testbed::{ExecArgs, TestbedArgs, TestbedCommand, UpArgs};
 use crate::exit::Failed;
 use crate::experiment::choose;
@@ -22,6 +23,7 @@ use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 /// How often it is looked whether the user has had enough.
@@ -93,7 +95,7 @@ fn trial(args: &UpArgs) -> Result<Trial, Failed> {
         world: Some(WorldName::Testbed),
         ..choose::choices(&args.choice)
     };
-    let resolved = choose::resolve(&experiment, &choices)?;
+    let resolved = choose::resolve(&experiment, &choices, Path::new(RUNS))?;
     let first = resolved.planned.into_iter().next();
     let first = first.ok_or_else(|| Failed::usage("the experiment has no trials in a testbed"))?;
     Ok(first.trial)

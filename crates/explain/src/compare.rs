@@ -14,6 +14,7 @@
 //! | [`circumstances`] | what else differs: kernel, CPU, seed, settings |
 //! | [`limits`] | what must not be: `p99(response) > +10%` |
 //! | `outage` | trials from some packet of which on nothing was answered any more |
+//! | `unanswered` | packets that could not be sent or came back with other bytes |
 //! | [`both`] | two runs as one in which the run is a factor |
 //! | `words` | figures in sentences |
 //!
@@ -33,6 +34,7 @@ mod outage;
 pub mod pairs;
 #[cfg(test)]
 mod tests;
+mod unanswered;
 mod unsure_loss;
 mod values;
 mod verdict;

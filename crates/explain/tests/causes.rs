@@ -22,7 +22,7 @@ struct Silent;
 
 impl Progress for Silent {}
 
-fn resolve(text: &str, seed: u64) -> Resolved {
+fn resolve(text: &str, seed: u64, world: &dyn World) -> Resolved {
     let source = Source {
         name: "planted.toml".to_owned(),
         text: text.to_owned(),
@@ -31,7 +31,6 @@ fn resolve(text: &str, seed: u64) -> Resolved {
         seed: Some(seed),
         ..Choices::default()
     };
-    let world = Simulated::new(1, Stop::default());
     let experiment = Experiment::read(source).unwrap();
     let resolved = experiment.resolve(&choices, &|trial: &_| world.refusals(trial));
     resolved.unwrap()
@@ -44,7 +43,7 @@ pub fn carry_out(
     seed: u64,
     (name, world): (&str, &mut dyn World),
 ) -> (Run, Resolved) {
-    let resolved = resolve(text, seed);
+    let resolved = resolve(text, seed, world);
     let new = NewRun {
         name: "planted",
         world: name,

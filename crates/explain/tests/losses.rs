@@ -401,3 +401,59 @@ fn gone(seq: u64, from: u64) -> Outcome {
         false => Outcome::Lost,
     }
 }
+
+/// A server that takes 2 ms, and a handshake that takes 1 ms; by the probes' methods.
+struct Server;
+
+impl World for Server {
+    fn refusals(&self, _: &Trial) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
+        for (probe, index) in trial.probes.iter().zip(0..) {
+            sink.begin(index, &FACTS).unwrap();
+            for seq in 0..200 {
+                let due = seq as Nanos * 5 * MILLISECOND;
+                let mut record = Record::due(trial.id, index, seq, probe.method, due);
+                let takes = match probe.method {
+                    Method::TcpConnect => MILLISECOND,
+                    _ => 2 * MILLISECOND,
+                };
+                record.t_send = Some(due);
+                record.t_recv = Some(due + takes + seq as Nanos % 7 * MICROSECOND);
+                record.outcome = Outcome::Ok;
+                sink.record(&record).unwrap();
+            }
+        }
+        let facts = ProbeFacts {
+            records: FACTS,
+            ..ProbeFacts::default()
+        };
+        Ok(TrialFacts::from(vec![facts; trial.probes.len()]))
+    }
+}
+
+/// Only those of a trial in which a server is asked are evidence about its requests.
+#[test]
+fn handshakes_that_are_all_a_trial_has_were_asked_for() {
+    let probe = |name: &str, method: &str| {
+        format!(
+            "[[probe]]\nname = \"{name}\"\nmethod = \"{method}\"\npacing = {{ every = \"5ms\" }}\nduration = \"1s\"\n"
+        )
+    };
+    let one = probe("ask", "http").replace("duration", "url = \"http://192.0.2.1/\"\nduration");
+    let head =
+        "name = \"asks\"\ntitle = \"Asks\"\nworld = \"live\"\n[path]\ntarget = \"192.0.2.1\"\n";
+    let apart = "[[case]]\nname = \"http\"\nset = { \"probe.ask.method\" = \"http\", \"probe.ask.url\" = \"http://192.0.2.1/\" }\n\
+                 [[case]]\nname = \"handshake\"\nset = { \"probe.ask.port\" = 80 }\n";
+    let either = probe("ask", "tcp-connect");
+    let found = explain_in(&mut Server, &[head, &either, apart].concat(), 1);
+    assert_eq!(found.handshakes, (0, 0));
+    let levels: Vec<_> = found.slow.conditions.iter().map(|it| &*it.label).collect();
+    assert_eq!(levels, ["case http", "case handshake"], "{found:#?}");
+    assert_eq!(found.effects.len(), 1, "{:#?}", found.effects);
+    let two = probe("hand", "tcp-connect").replace("duration", "port = 80\nduration");
+    let found = explain_in(&mut Server, &[head, &one, &two].concat(), 1);
+    assert_eq!(found.handshakes, (200, 200));
+}

@@ -30,20 +30,16 @@ pub struct ProcedurePlan {
 #[derive(Debug, thiserror::Error)]
 pub enum ProcedureError {
     /// No procedure has this name.
-    #[error("design.procedure.name: {0}")]
+    #[error("{0}")]
     Unknown(#[from] UnknownProcedure),
     /// The experiment has no `[design.procedure]`.
     #[error("this experiment has no [design.procedure]")]
     None,
     /// No probe of the experiment sends frames.
-    #[error(
-        "design.procedure: a procedure needs a probe of method `frame` for each of its streams"
-    )]
+    #[error("a procedure needs a probe of method `frame` for each of its streams")]
     NoStreams,
     /// A frame cannot have this size.
-    #[error(
-        "design.procedure.sizes: no frame of {size} B: {least} B at least with these headers, {MOST_FRAME} B at most"
-    )]
+    #[error("no frame of {size} B: {least} B at least with these headers, {MOST_FRAME} B at most")]
     Size {
         /// The requested size, bytes.
         size: u32,
@@ -52,15 +48,27 @@ pub enum ProcedureError {
     },
     /// Loads are shares of one rate.
     #[error(
-        "design.procedure: all streams need lines of one rate where they {side} the device: loads are shares of it"
+        "all streams need lines of one rate where they {side} the device: loads are shares of it. Where lines differ, `from` and `to` say which"
     )]
     Rates {
         /// `enter` or `leave`.
         side: &'static str,
     },
     /// The procedure refused its set-up or options.
-    #[error("design.procedure: {0}")]
+    #[error("{0}")]
     Build(#[from] BuildError),
+}
+
+impl ProcedureError {
+    /// The field of `[design.procedure]` that it is about; empty where it is about all of it.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "name",
+            Self::Size { .. } | Self::Build(BuildError::NoSize) => "sizes",
+            Self::Build(BuildError::Option { option, .. }) => option,
+            Self::None | Self::NoStreams | Self::Rates { .. } | Self::Build(_) => "",
+        }
+    }
 }
 
 impl ProcedurePlan {
@@ -108,10 +116,21 @@ impl ProcedurePlan {
     }
 }
 
-/// Why the procedure of this experiment cannot carry out its first trials, whatever the device does.
-pub fn refusal(resolved: &Resolved) -> Option<String> {
+/// Why the procedure of this experiment cannot begin or carry out its first trials, whatever the device does; with the field
+/// of `[design.procedure]` that says so, empty for all of it.
+pub fn refusal(resolved: &Resolved) -> Option<(&'static str, String)> {
+    match ProcedurePlan::new(resolved, &resolved.planned, None) {
+        Ok(plan) => plan.procedure.refusal().map(|why| ("", why)),
+        Err(error) => Some((error.field(), error.to_string())),
+    }
+}
+
+/// What the procedure of this experiment would carry out with a device that loses nothing; `None` where there is none, or it
+/// cannot begin.
+pub fn expected(resolved: &Resolved) -> Option<Remaining> {
+    resolved.procedure.as_ref()?;
     let plan = ProcedurePlan::new(resolved, &resolved.planned, None);
-    plan.ok()?.procedure.refusal()
+    plan.ok()?.remaining()
 }
 
 /// The report on a stored run.
@@ -199,6 +218,10 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
 /// Have all lines by which streams enter one rate, and all by which they leave, where that is not given?
 fn has_one_rate(path: &Path, streams: &[Probe], is_given: bool) -> Result<(), ProcedureError> {
     let is_one = |end: fn(&Probe) -> Option<&str>| {
+        let is_unknown = streams.iter().any(|stream| end(stream).is_none());
+        if is_unknown && path.has_lines_of_several_rates() {
+            return false;
+        }
         let rates = streams.iter().map(|stream| path.rate_at(end(stream)));
         rates.collect::<BTreeSet<_>>().len() <= 1
     };

@@ -903,6 +903,155 @@ fn a_procedure_whose_first_trials_have_too_many_frames_is_refused() {
     resolve(&lasts("10min"), &Choices::default()).unwrap();
 }
 
+/// As `PORTS`, with this procedure in place of repeats.
+fn with_procedure(procedure: &str) -> String {
+    let plain = PORTS.replace("phase = \"random\"\n", "");
+    let plain = plain.replace("clock_tolerance = \"100ppm\"\n", "");
+    plain.replace("repeats = 40", &format!("procedure = {{ {procedure} }}"))
+}
+
+/// `check` would else take what `run` refuses once its world is built.
+#[test]
+fn a_procedure_that_cannot_begin_is_refused_where_it_is_written() {
+    for (procedure, expected, underlined) in [
+        (
+            "name = \"througput\"",
+            "there is no procedure",
+            "\"througput\"",
+        ),
+        (
+            "name = \"throughput\", sizes = [\"60B\"]",
+            "no frame of 60 B",
+            "[\"60B\"]",
+        ),
+        (
+            "name = \"throughput\", resolution = \"0%\"",
+            "resolution is out of range",
+            "\"0%\"",
+        ),
+    ] {
+        let said = refusal(&with_procedure(procedure), &Choices::default(), procedure);
+        let problem = &said.list[0];
+        assert!(problem.message.contains(expected), "{said}");
+        let marked: String = problem
+            .excerpt
+            .chars()
+            .skip(problem.column - 1)
+            .take(problem.width)
+            .collect();
+        assert_eq!(marked, underlined, "{said}");
+    }
+}
+
+#[test]
+fn a_procedure_takes_as_long_as_the_trials_that_it_chooses() {
+    let procedure = "name = \"throughput\", trial = \"1s\", sizes = [\"64B\"]";
+    let resolved = resolve(&with_procedure(procedure), &Choices::default()).unwrap();
+    assert_eq!(resolved.planned.len(), 1, "the pattern of its trials");
+    let expected = delaylab_lab::procedure::expected(&resolved).unwrap();
+    assert!(expected.trials > 1, "{expected:?}");
+    let length = resolved.estimate().length;
+    assert_eq!(length, expected.expected);
+    assert!(length > expected.trials as i64 * 1_000_000_000, "{length}");
+}
+
+#[test]
+fn probes_of_which_a_procedure_knows_nothing_are_refused() {
+    let text = with_procedure("name = \"throughput\"");
+    let ping = "[[probe]]\nname = \"ping\"\nmethod = \"icmp\"\ncount = 10\n\n[path]";
+    let said = refusal(
+        &text.replacen("[path]", ping, 1),
+        &Choices::default(),
+        "ping",
+    )
+    .to_string();
+    assert!(said.contains("a procedure sends frames alone"), "{said}");
+}
+
+#[test]
+fn a_share_is_of_the_line_that_is_named() {
+    let slow = PORTS.to_owned() + "\n[path.line.b1]\nrate = \"1Mbit/s\"\n";
+    resolve(&slow, &Choices::default()).unwrap();
+    let unnamed = slow.replace("from = \"a1\"\n", "");
+    let said = refusal(&unnamed, &Choices::default(), "two rates").to_string();
+    assert!(said.contains("name the host that sends"), "{said}");
+}
+
+/// RFC 2544, section 23: what a device still holds has two seconds to come.
+#[test]
+fn a_trial_of_frames_ends_when_the_last_have_had_their_time() {
+    let length = |text: &str| {
+        let resolved = resolve(text, &Choices::default()).unwrap();
+        resolved.estimate().length / resolved.planned.len() as i64
+    };
+    let waits = |timeout: &str| {
+        PORTS.replace(
+            "method = \"frame\"",
+            &format!("method = \"frame\"\ntimeout = \"{timeout}\""),
+        )
+    };
+    assert_eq!(length(&waits("5s")) - length(PORTS), 3_000_000_000);
+}
+
+#[test]
+fn what_a_world_says_for_its_short_form_replaces_as_anywhere() {
+    let short = "design.repeats = 1
+[[quick.probe]]
+name = \"echo\"
+pacing = { poisson = \"10ms\" }
+[[in.sim.quick.probe]]
+name = \"echo\"
+pacing = { every = \"1ms\" }
+[[in.sim.quick.case]]
+name = \"alone\"
+";
+    let text = GOOD.replacen("design.repeats = 1\n", short, 1);
+    let waits = "wait = { set = \"probe.echo.pacing.wait\", to = [\"0ms\", \"1ms\", \"100ms\"] }\n";
+    let text = text
+        .replace(waits, "")
+        .replace("rows = \"wait\"", "rows = \"condition\"");
+    let text = text.replace("where = \"condition=quiet\"\n", "");
+    let text = text.replace(
+        "sd(response | wait=1ms) > sd(response | wait=0ms)",
+        "sd(response) > 0s",
+    );
+    let quick = Choices {
+        world: Some(WorldName::Sim),
+        quick: true,
+        ..seeded(1)
+    };
+    let resolved = resolve(&text, &quick).unwrap();
+    let pacing = resolved.planned[0].trial.probes[0].pacing;
+    assert_eq!(
+        pacing,
+        Pacing::Every {
+            interval_ns: 1_000_000
+        }
+    );
+    let (factor, cases) = &resolved.factors[0];
+    let cases: Vec<_> = cases.iter().map(|level| level.label.as_str()).collect();
+    assert_eq!((factor.as_str(), cases), ("case", vec!["alone"]));
+}
+
+#[test]
+fn a_factor_without_levels_is_taken_away() {
+    let text = GOOD.to_owned() + "\n[in.sim.sweep]\ncondition.to = []\n";
+    let text = text.replace("where = \"condition=quiet\"\n", "");
+    let names = |world| {
+        let choices = Choices {
+            world: Some(world),
+            ..seeded(1)
+        };
+        let factors = resolve(&text, &choices).unwrap().factors;
+        factors
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(WorldName::Testbed), ["case", "wait", "condition"]);
+    assert_eq!(names(WorldName::Sim), ["case", "wait"]);
+}
+
 /// The same of more of the catalogue's, in `make test-all`.
 mod long {
     use super::*;

@@ -237,7 +237,7 @@ pub enum Levels {
 pub struct Sweep {
     /// What it varies: a dotted path, as in `probe.echo.pacing.wait`; `*` means each.
     pub set: String,
-    /// Its levels. None of them takes the factor away.
+    /// Its levels. An empty list takes the factor away, as in one world or in the short form.
     pub to: Vec<Levels>,
 }
 

@@ -132,7 +132,7 @@ pub fn resolve(
             drawn_seed: find::drawn_seed(),
             target,
             measured,
-            v6: false,
+            ..Choices::default()
         };
         find::resolve(&experiment, &choices, &runs)
     };

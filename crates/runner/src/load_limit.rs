@@ -79,7 +79,8 @@ fn packets_a_second(pacing: Pacing) -> f64 {
     match pacing {
         Pacing::Every { interval_ns } => per_second(interval_ns),
         Pacing::Poisson { mean_ns } => per_second(mean_ns),
-        Pacing::Burst { burst, interval_ns } => per_second(interval_ns) * f64::from(burst),
+        // A burst leaves at once, however long the pause behind it.
+        Pacing::Burst { burst, interval_ns } => per_second(interval_ns).max(1.0) * f64::from(burst),
         // A reply takes time too, but its least time is unknown.
         Pacing::Wait { wait_ns } if wait_ns < MILLISECOND => f64::INFINITY,
         Pacing::Wait { wait_ns } => per_second(wait_ns),
@@ -144,6 +145,13 @@ mod tests {
         assert!(!allows("192.0.2.1", wait, 56, false));
         assert!(!allows("192.0.2.1", every(MILLISECOND), 2000, false));
         assert!(!allows("192.0.2.1", burst, 56, false));
+        // What leaves at once is not spread over the pause behind it.
+        let seldom = |burst| Pacing::Burst {
+            burst,
+            interval_ns: 10 * SECOND,
+        };
+        assert!(!allows("192.0.2.1", seldom(2000), 56, false));
+        assert!(allows("192.0.2.1", seldom(500), 56, false));
         assert!(allows("192.0.2.1", every(MILLISECOND), 56, false));
         assert!(allows("192.0.2.1", wait, 56, true));
         assert!(allows("127.0.0.1", wait, 56, false));

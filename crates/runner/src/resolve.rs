@@ -2,6 +2,7 @@
 
 use crate::error::RunnerError;
 use crate::options::LiveOptions;
+use crate::target::{AddressFamily, is_v6};
 use crate::{run_folder, worlds};
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source, closest};
@@ -66,11 +67,28 @@ pub fn resolve(
             "--target is for the world `live`: the world `{world}` builds its own path"
         )));
     }
-    let resolved = in_world(experiment, choices)?;
+    let mut choices = choices.clone();
+    let resolved = by_family(experiment, &mut choices, |target| {
+        is_v6(target, AddressFamily::Any)
+    })?;
     experiment.unknown_series(&resolved, &worlds::kept_series)?;
     match &resolved.measured {
         None => Ok(resolved),
-        Some(named) => with_measured(experiment, choices, &resolved, (named, runs)),
+        Some(named) => with_measured(experiment, &choices, &resolved, (named, runs)),
+    }
+}
+
+/// The trials with the headers of the family by which their target is reached, whoever names it: a choice or the file.
+fn by_family(
+    experiment: &Experiment,
+    choices: &mut Choices,
+    is_v6: impl Fn(&str) -> bool,
+) -> Result<Resolved, Diagnostics> {
+    let resolved = in_world(experiment, choices)?;
+    choices.v6 = resolved.world == WorldName::Live && resolved.target.as_deref().is_some_and(is_v6);
+    match choices.v6 {
+        true => in_world(experiment, choices),
+        false => Ok(resolved),
     }
 }
 
@@ -140,15 +158,10 @@ pub fn again(source: Source, environment: &Value) -> Result<Resolved, Diagnostic
 }
 
 fn resolve_again(experiment: &Experiment, environment: &Value) -> Result<Resolved, Diagnostics> {
-    let mut choices = Choices::default();
-    let resolved = in_world(experiment, &choices)?;
     let begun = LiveOptions::of_run(environment).unwrap_or_default();
-    let v6 = |target: &str| begun.is_v6(target);
-    if !resolved.target.as_deref().is_some_and(v6) {
-        return Ok(resolved);
-    }
-    choices.v6 = true;
-    in_world(experiment, &choices)
+    by_family(experiment, &mut Choices::default(), |target| {
+        begun.is_v6(target)
+    })
 }
 
 /// The experiment of a run on disk, if it can be read; where it should be, the run's problems say so.
@@ -165,4 +178,32 @@ pub fn of_run(run: &Run) -> Option<Resolved> {
         run.note_experiment(&format!("no experiment (`delaylab check {file}` says why)"));
     }
     read.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn packets_have_the_size_that_is_asked_for_over_either_family() {
+        let payload = |target: &str, chosen: Option<&str>| {
+            let text = format!(
+                "name = \"sizes\"\n[path]\ntarget = \"{target}\"\n[[probe]]\nname = \"echo\"\nmethod = \"icmp\"\n\
+                 ip_size = \"100B\"\ncount = 1\n"
+            );
+            let name = "sizes.toml".to_owned();
+            let experiment = Experiment::read(Source { name, text }).unwrap();
+            let choices = Choices {
+                target: chosen.map(str::to_owned),
+                ..Choices::default()
+            };
+            let resolved = resolve(&experiment, &choices, Path::new("runs")).unwrap();
+            resolved.planned[0].trial.probes[0].payload
+        };
+        // Of IPv4 28 bytes are headers, of IPv6 48.
+        assert_eq!(payload("192.0.2.1", None), 72);
+        assert_eq!(payload("2001:db8::1", None), 52);
+        assert_eq!(payload("192.0.2.1", Some("2001:db8::1")), 52);
+    }
 }

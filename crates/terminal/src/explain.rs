@@ -144,14 +144,17 @@ fn row(condition: &Condition) -> [Cell; 7] {
 
 /// How a packet spends its time, and where late ones spend more: of each condition, where these differ.
 fn stages(found: &Explanation, style: &Style) -> String {
-    if found.late == 0 {
+    // A packet under way when the clock was set is late, and tells nothing of stages.
+    let of_late = found.stages.iter().filter(|stages| stages.late > 0);
+    let of_late = Vec::from_iter(of_late);
+    if of_late.is_empty() {
         return String::new();
     }
     let shown = match style.verbose {
-        true => found.stages.len(),
-        false => found.stages.len().min(SHOWN_STAGES),
+        true => of_late.len(),
+        false => of_late.len().min(SHOWN_STAGES),
     };
-    let each = found.stages.iter().take(shown);
+    let each = of_late.iter().take(shown);
     let tables: String = each.map(|stages| of_condition(stages, style)).collect();
     // The note stands once: below the table of conditions, if there is one.
     let is_said = found.slow.conditions.len() > 1;
@@ -159,7 +162,7 @@ fn stages(found: &Explanation, style: &Style) -> String {
         Some(_) if !is_said => paragraph(WITH_OWN_LOAD, Paint::Dim, style),
         _ => String::new(),
     };
-    tables + &rest(found.stages.len(), shown, "condition", style) + &note
+    tables + &rest(of_late.len(), shown, "condition", style) + &note
 }
 
 fn of_condition(stages: &StageMeans, style: &Style) -> String {
@@ -399,6 +402,21 @@ mod tests {
             let line = format!("echo, forward, case {case}");
             assert!(text.contains(&line), "{text}");
         }
+    }
+
+    /// Late are packets, too, that the clock was set under, and of what delayed them nothing is known.
+    #[test]
+    fn late_packets_without_a_delay_have_no_table_of_stages() {
+        let mut found = waits().explanation.unwrap();
+        found.late = 3;
+        found.stages = vec![StageMeans {
+            usual: vec![Part {
+                stages: Stage::ForwardPath.into(),
+                ns: 20e6,
+            }],
+            ..StageMeans::default()
+        }];
+        assert_eq!(stages(&found, &Style::PLAIN), "");
     }
 
     #[test]

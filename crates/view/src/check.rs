@@ -23,7 +23,7 @@ pub struct Document<'a> {
     pub expected_ns: Nanos,
     /// The run that forecasts are made from; null without one.
     pub expected_from: Option<&'a str>,
-    /// Every trial.
+    /// Every trial; none where a procedure decides which there are.
     pub trials: Vec<Trial<'a>>,
     /// Combinations that this world cannot carry out.
     pub skipped: Vec<Skipped>,
@@ -86,7 +86,10 @@ impl<'a> Document<'a> {
         lacks: &'a [String],
         not_applicable: impl Fn(&Claim) -> Option<String>,
     ) -> Self {
-        let trials = resolved.planned.iter().map(|planned| Trial {
+        // What is planned of a procedure is only the pattern of its trials.
+        let planned = resolved.planned.iter();
+        let planned = planned.filter(|_| resolved.procedure.is_none());
+        let trials = planned.map(|planned| Trial {
             trial: planned.trial.id,
             repeat: planned.repeat,
             factors: levels(&planned.factors),

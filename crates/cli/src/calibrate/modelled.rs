@@ -2,7 +2,7 @@
 
 use super::measured::Measured;
 use crate::args::calibrate::OfArgs;
-use crate::args::experiment::ShownArgs;
+use crate::args::experiment::{RUNS, ShownArgs};
 use crate::exit::{Exit, Failed};
 use crate::experiment::{choose, run};
 use crate::output;
@@ -16,7 +16,7 @@ use delaylab_runner::run_folder::{self, shortest};
 use delaylab_runner::worlds;
 use delaylab_sim::world::Simulated;
 use delaylab_stats::random::SplitMix;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{panic, thread};
 
 /// Where models are, in the folder of the run that they are of.
@@ -47,7 +47,7 @@ pub(super) fn resolve(
         seed,
         ..Choices::default()
     };
-    choose::resolve(&experiment, &choices)
+    choose::resolve(&experiment, &choices, Path::new(RUNS))
 }
 
 /// More simulations of the model with these changes, each with other packets and with another path that the

@@ -6,6 +6,7 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::Finding;
+use delaylab_lab::procedure;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
 use delaylab_runner::expected::{Earlier, Expected};
@@ -23,7 +24,7 @@ const LISTED: usize = 12;
 pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     let experiment = resolve::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
-    let resolved = choose::resolve(&experiment, &choices)?;
+    let resolved = choose::resolve(&experiment, &choices, &args.runs)?;
     let earlier = earlier(&resolved, args)?;
     // The last thing: it may change what this process is.
     let lacks = worlds::lacks(&resolved);
@@ -155,8 +156,12 @@ fn not_applicable(finding: &Finding, resolved: &Resolved) -> Option<String> {
     experiment::not_applicable(&finding.check, resolved, &worlds::kept_series)
 }
 
-/// With a stop rule, as many as there may be.
+/// With a stop rule, as many as there may be; with a procedure, as many as it expects.
 fn trials(resolved: &Resolved) -> String {
+    if let Some(expected) = procedure::expected(resolved) {
+        let trials = plural(expected.trials as u64, "trial");
+        return format!("about {trials}, as the procedure decides,");
+    }
     let at_most = if resolved.stop.is_some() {
         "at most "
     } else {

@@ -1,13 +1,12 @@
 //! What was typed of an experiment or a run, for those that find it.
 
-use crate::args::experiment::{ChoiceArgs, RUNS};
+use crate::args::experiment::ChoiceArgs;
 use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_model::experiment::WorldName;
 use delaylab_runner::resolve;
 use delaylab_runner::run_folder;
-use delaylab_runner::target::{AddressFamily, is_v6};
 use delaylab_store::run::Run;
 use std::path::Path;
 
@@ -23,16 +22,18 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
         drawn_seed: resolve::drawn_seed(),
         target: args.target.clone(),
         measured: args.measured.clone(),
-        v6: args
-            .target
-            .as_deref()
-            .is_some_and(|target| is_v6(target, AddressFamily::Any)),
+        ..Choices::default()
     }
 }
 
-/// The trials of an experiment with these choices, in a world that there is.
-pub fn resolve(experiment: &Experiment, choices: &Choices) -> Result<Resolved, Failed> {
-    let resolved = resolve::resolve(experiment, choices, Path::new(RUNS))?;
+/// The trials of an experiment with these choices, in a world that there is. The run of its measured part is looked for in
+/// `runs`.
+pub fn resolve(
+    experiment: &Experiment,
+    choices: &Choices,
+    runs: &Path,
+) -> Result<Resolved, Failed> {
+    let resolved = resolve::resolve(experiment, choices, runs)?;
     let measured = resolved.measured.as_ref();
     if let Some(Ok(measured)) = measured.map(|folder| run_folder::open(Path::new(folder))) {
         say_unchecked(&measured);

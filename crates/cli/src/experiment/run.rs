@@ -27,7 +27,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failed> {
     }
     let experiment = resolve::experiment(&args.choice.experiment)?;
     let choices = choose::choices(&args.choice);
-    let resolved = choose::resolve(&experiment, &choices)?;
+    let resolved = choose::resolve(&experiment, &choices, &args.shown.output)?;
     let options = RunOptions {
         port: args.choice.port,
         key: key::read(args.key_file.as_deref())?,
@@ -66,7 +66,8 @@ pub fn run_experiment(
     options: &RunOptions,
     shown: &ShownArgs,
 ) -> Result<(), Failed> {
-    record(choose::resolve(experiment, choices)?, options, shown)?.show(shown)
+    let resolved = choose::resolve(experiment, choices, &shown.output)?;
+    record(resolved, options, shown)?.show(shown)
 }
 
 /// Runs what is only a step of another command: nothing is judged, shown or reported. The run's folder.

@@ -59,6 +59,8 @@ pub(super) struct Gathered<'a> {
     pub(super) imported: bool,
     /// Packets that were answered after their time-out.
     pub(super) too_late: u64,
+    /// Trials in which a server is asked for something.
+    pub(super) with_requests: BTreeSet<u32>,
     /// Handshakes that were made beside requests, and how many of them were answered.
     pub(super) handshakes: (u64, u64),
 }
@@ -87,18 +89,15 @@ pub(super) struct Stream<'a> {
 }
 
 impl Gathered<'_> {
-    /// The streams without handshakes that were made beside requests to a server: those are evidence of what the network
-    /// takes, and nobody's question.
+    /// The streams without handshakes that were made beside requests to a server.
     pub(super) fn asked_for(&self) -> Vec<&Stream<'_>> {
-        let requests = self
-            .streams
-            .iter()
-            .any(|stream| is_request(stream.row.method));
-        let beside = |stream: &&Stream<'_>| requests && stream.row.method == Method::TcpConnect;
-        self.streams
-            .iter()
-            .filter(|stream| !beside(stream))
-            .collect()
+        let streams = self.streams.iter();
+        streams.filter(|stream| self.is_asked_for(stream)).collect()
+    }
+
+    /// Is it no handshake beside requests of its trial? Those are evidence of what the network takes, and nobody's question.
+    pub(super) fn is_asked_for(&self, stream: &Stream<'_>) -> bool {
+        stream.row.method != Method::TcpConnect || !self.with_requests.contains(&stream.row.trial)
     }
 }
 
@@ -210,7 +209,6 @@ impl<'a> Gathered<'a> {
             alike,
             bounds,
             counts,
-            handshakes_beside: run.trials().iter().any(|row| is_request(row.method)),
             sees_queues,
             apart: apart.map(|planned| planned.trial.id).collect(),
             open: None,
@@ -232,6 +230,12 @@ impl<'a> Gathered<'a> {
                 simulated,
                 imported: run.environment()["imported"].is_object(),
                 too_late: 0,
+                with_requests: run
+                    .trials()
+                    .iter()
+                    .filter(|row| is_request(row.method))
+                    .map(|row| row.trial)
+                    .collect(),
                 handshakes: (0, 0),
             },
         };
@@ -307,8 +311,6 @@ struct Gathering<'a> {
     /// Is it the first of those streams that are the same simulation? Of the others only effects and conditions are
     /// read.
     counts: Vec<bool>,
-    /// Are handshakes among the streams that were made beside requests?
-    handshakes_beside: bool,
     /// May there be something to read of queues?
     sees_queues: bool,
     /// Simulated trials whose reflector is another host, though one clock serves both.
@@ -413,7 +415,8 @@ impl<'a> Gathering<'a> {
         self.gathered.sent += u64::from(record.ended());
         self.gathered.answered += u64::from(response.is_some());
         self.gathered.too_late += u64::from(record.outcome == Outcome::Late);
-        if self.handshakes_beside && record.method == Method::TcpConnect {
+        let is_handshake = record.method == Method::TcpConnect;
+        if is_handshake && self.gathered.with_requests.contains(&record.trial) {
             let (sent, answered) = &mut self.gathered.handshakes;
             *sent += u64::from(record.ended());
             *answered += u64::from(response.is_some());

@@ -115,7 +115,12 @@ impl Roles {
             _ if !is_own || LIVE_STRESS.contains(&name) => Role::Other,
             LOAD => Role::Load,
             _ if name.starts_with(OWN) => Role::Watch,
-            _ if verb.is_some_and(|verb| ["run", "ping", "resume"].contains(&verb)) => Role::Prober,
+            _ if verb.is_some_and(|verb| {
+                ["run", "ping", "resume", "bench", "cells"].contains(&verb)
+            }) =>
+            {
+                Role::Prober
+            }
             _ => Role::Other,
         }
     }
@@ -152,6 +157,11 @@ mod tests {
                 Role::Reflector,
             ),
             ("delaylab", "delaylab ping 192.0.2.1", Role::Prober),
+            (
+                "frame-sender",
+                "delaylab bench throughput --port eth1 --port eth2",
+                Role::Prober,
+            ),
             ("cron", "/usr/sbin/cron -f", Role::Other),
             ("grep", "grep delaylab run", Role::Other),
         ] {

@@ -386,16 +386,7 @@ pub(super) fn find(
             handshakes.insert(levels.clone(), ns);
         }
     }
-    let asked_for: BTreeSet<u16> = gathered
-        .asked_for()
-        .iter()
-        .map(|stream| stream.row.probe)
-        .collect();
-    alike.retain(|_, streams| {
-        streams
-            .iter()
-            .any(|stream| asked_for.contains(&stream.row.probe))
-    });
+    alike.retain(|_, streams| streams.iter().any(|stream| gathered.is_asked_for(stream)));
     let probes: BTreeSet<&str> = alike.keys().map(|(_, probe)| *probe).collect();
     let several = probes.len() > 1;
     // What a world says of the path of a trial stands in the row of one of its probes.

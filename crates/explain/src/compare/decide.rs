@@ -3,6 +3,7 @@
 use super::figures::{Figures, PairFigures, Silent, Tests};
 use super::looks::{ERROR, LOOKS, is_clear, stretch};
 use super::outage;
+use super::unanswered::unanswered;
 use super::unsure_loss::unsure_loss;
 use super::values::Quantity;
 use super::verdict::{Kind, Verdict};
@@ -27,7 +28,9 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
         None => Some(unknown(found, headline)),
     };
     let unsure = unsure_loss(found, looks);
-    let is_unknown = unsure.as_ref().is_some_and(|unsure| unsure.why.is_some());
+    let unanswered = unanswered(found);
+    let is_unknown =
+        unsure.as_ref().is_some_and(|unsure| unsure.why.is_some()) || unanswered.is_some();
     let kind = match (&loss, &delay) {
         (Some(_), _) => Kind::Differs,
         // Without an interval it may be as large as it looks.
@@ -35,7 +38,8 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
         (None, delay) => delay.as_ref().map(|delay| delay.kind).unwrap_or_default(),
     };
     let unsure = unsure.map(|unsure| format!("{}.", capitalised(&unsure.words(""))));
-    let sentences = [loss, delay.map(|delay| delay.text), unsure];
+    let unanswered = unanswered.map(|unanswered| format!("{}.", unanswered.words));
+    let sentences = [loss, delay.map(|delay| delay.text), unsure, unanswered];
     let sentences: Vec<_> = sentences.into_iter().flatten().collect();
     Verdict {
         kind,

@@ -57,7 +57,7 @@ impl Ends {
         }
     }
 
-    const fn all(self) -> u64 {
+    pub(super) const fn all(self) -> u64 {
         self.answered + self.lost + self.corrupt + self.unsent
     }
 

@@ -1199,6 +1199,42 @@ fn what_could_not_be_sent_or_came_back_with_other_bytes_was_not_answered() {
     }
 }
 
+/// No figure of delay or of loss has them, and no outage is made of them.
+#[test]
+fn packets_now_and_then_that_were_neither_answered_nor_lost_are_named() {
+    let seldom = |outcome: End| {
+        let mut records = records(Recipe {
+            packets: 400,
+            seed: 2,
+            ..PLAIN
+        });
+        for record in records.iter_mut().step_by(4) {
+            record.outcome = outcome;
+            if outcome == End::LocalError {
+                (record.t_send, record.t_recv) = (None, None);
+            }
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+        samples
+    };
+    let a = run(&[Recipe {
+        packets: 400,
+        ..PLAIN
+    }]);
+    for (end, what) in [
+        (End::LocalError, "could not be sent"),
+        (End::Corrupt, "came back with other bytes"),
+    ] {
+        let verdict = compared(&a, &seldom(end)).verdict;
+        let says = format!("25 % of B's packets {what}, and 0 % of A's.");
+        assert!(verdict.text.ends_with(&says), "{}", verdict.text);
+        assert_ne!(verdict.kind, Kind::NoDifference, "{}", verdict.text);
+        let same = compared(&seldom(end), &seldom(end)).verdict.text;
+        assert!(!same.contains(what), "{same}");
+    }
+}
+
 /// With four packets of which two in five are lost, all of one trial in forty are.
 #[test]
 fn a_trial_of_few_packets_is_dead_by_chance() {

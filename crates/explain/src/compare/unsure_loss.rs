@@ -27,15 +27,19 @@ pub(super) struct UnsureLoss {
 /// The change of a pair's loss, where it may be chance and is worth a word.
 pub(super) fn unsure_loss(pair: &PairFigures, looks: usize) -> Option<UnsureLoss> {
     let (a, b) = (pair.loss.a?, pair.loss.b?);
-    let by = (b - a).abs();
-    let is_worth = by >= WORTH_LOSS || by >= WORTH_DOUBLED && a.max(b) >= 2.0 * a.min(b);
-    (is_worth && !pair.loss_differs(looks)).then(|| UnsureLoss {
+    (is_worth_a_word(a, b) && !pair.loss_differs(looks)).then(|| UnsureLoss {
         a,
         b,
-        by,
+        by: (b - a).abs(),
         more: times_the_data(&pair.loss, looks),
         why: pair.loss.absolute.as_ref().err().map(|why| of_losses(why)),
     })
+}
+
+/// Is the change from this share of all packets to that one large enough?
+pub(super) fn is_worth_a_word(a: f64, b: f64) -> bool {
+    let by = (b - a).abs();
+    by >= WORTH_LOSS || by >= WORTH_DOUBLED && a.max(b) >= 2.0 * a.min(b)
 }
 
 impl UnsureLoss {

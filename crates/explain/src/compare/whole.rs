@@ -10,6 +10,7 @@ use super::figures::{PairFigures, Silent};
 use super::looks::is_clear;
 use super::outage;
 use super::pairs::varied;
+use super::unanswered::unanswered;
 use super::unsure_loss::{WORTH_LOSS, unsure_loss};
 use super::verdict::Kind;
 use super::words::{change, is_told_by, name, shown, statistic_name};
@@ -153,7 +154,12 @@ impl<'a> Words<'a> {
             }
             false => String::new(),
         };
-        format!("{first} {}{hidden}{}", self.count(whole), self.untold())
+        format!(
+            "{first} {}{hidden}{}{}",
+            self.count(whole),
+            self.unanswered(),
+            self.untold()
+        )
     }
 
     fn label(&self, pair: &PairFigures) -> String {
@@ -208,6 +214,16 @@ impl<'a> Words<'a> {
         let mut changed = changed.filter_map(|pair| Some((pair, outage::words(&pair.outages)?)));
         let (pair, words) = changed.next()?;
         Some(format!("in {} {words}", self.label(pair)))
+    }
+
+    /// ` In case FIFO, 30 % of B's packets could not be sent, and 0 % of A's.`: the largest such change of all pairs.
+    fn unanswered(&self) -> String {
+        let changes = self.pairs.iter();
+        let changes = changes.filter_map(|pair| Some((pair, unanswered(pair)?)));
+        let most = changes.max_by(|x, y| x.1.by.total_cmp(&y.1.by));
+        most.map_or_else(String::new, |(pair, unanswered)| {
+            format!(" In {}, {}.", self.label(pair), unanswered.words)
+        })
     }
 
     /// The largest change of loss that may be chance, where it is worth a word, and what would tell.

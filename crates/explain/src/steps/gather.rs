@@ -72,12 +72,15 @@ impl Gatherer {
             };
             let known = gatherer.groups.iter().position(|group| group.key == key);
             let group = known.unwrap_or(gatherer.groups.len());
-            if known.is_none() {
-                gatherer.groups.push(Group {
+            let clock = member.facts.reflector_clock;
+            match known {
+                // Its clock may be known in one repeat and not in the next.
+                Some(at) => gatherer.groups[at].clock = joined(gatherer.groups[at].clock, clock),
+                None => gatherer.groups.push(Group {
                     key,
-                    clock: member.facts.reflector_clock,
+                    clock,
                     sizes: BTreeMap::new(),
-                });
+                }),
             }
             let place = (member.trial, member.probe);
             if distinct.counts(member.trace_hash, (group, member.probe)) {
@@ -214,6 +217,15 @@ fn one_size_a_probe(groups: &[Group]) -> bool {
     groups.iter().all(|group| group.sizes.len() <= 1) && names.len() == sizes.len()
 }
 
+/// The clock of a reflector that stamps both of two sets of samples.
+fn joined(one: ReflectorClock, other: ReflectorClock) -> ReflectorClock {
+    match one.and(other) {
+        // Stamps of another clock have an offset that those of this one lack.
+        ReflectorClock::Unrelated if one != other => ReflectorClock::None,
+        shared => shared,
+    }
+}
+
 /// Those of equal keys as one.
 fn merged(groups: impl Iterator<Item = Group>) -> Vec<Group> {
     let mut all: Vec<Group> = Vec::new();
@@ -222,11 +234,7 @@ fn merged(groups: impl Iterator<Item = Group>) -> Vec<Group> {
             all.push(group);
             continue;
         };
-        known.clock = match known.clock.and(group.clock) {
-            // Stamps of another clock have an offset that those of this one lack.
-            ReflectorClock::Unrelated if known.clock != group.clock => ReflectorClock::None,
-            shared => shared,
-        };
+        known.clock = joined(known.clock, group.clock);
         for (size, kept) in group.sizes {
             known
                 .sizes

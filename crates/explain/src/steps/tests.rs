@@ -190,6 +190,42 @@ fn packets_too_small_for_the_reflectors_stamps_are_not_taken_for_slower() {
     }
 }
 
+/// Synchronisation may begin or end between two repeats of a trial.
+#[test]
+fn repeats_by_clocks_that_have_nothing_in_common_make_no_one_way_sweep() {
+    let [bounded, unrelated] = [
+        ReflectorClock::Bounded { error_ns: 1000 },
+        ReflectorClock::Unrelated,
+    ];
+    for clocks in [[bounded, unrelated], [unrelated, bounded]] {
+        let sizes = || few().zip(0..);
+        let repeats = [0, 1].into_iter();
+        let members = repeats.clone().flat_map(|repeat| {
+            let of_size = move |(size, at): (u32, u32)| {
+                member(
+                    2 * at + repeat,
+                    vec![level("payload", size - 28)],
+                    clocks[repeat as usize],
+                )
+            };
+            sizes().map(of_size)
+        });
+        let mut gatherer = Gatherer::new(members.collect::<Vec<_>>());
+        for (repeat, (size, at)) in repeats.flat_map(|repeat| sizes().map(move |it| (repeat, it))) {
+            let offset = match clocks[repeat as usize] {
+                ReflectorClock::Unrelated => 1e6,
+                _ => 0.0,
+            };
+            for seq in 0..5 {
+                gatherer.push(&record(2 * at + repeat, seq, size, [2e6, 2e6], offset));
+            }
+        }
+        let sweeps = gatherer.finish(1);
+        let ways: Vec<_> = sweeps[0].ways.iter().map(|way| way.direction).collect();
+        assert_eq!(ways, [Direction::Both]);
+    }
+}
+
 #[test]
 fn in_much_noise_it_says_how_many_more_packets() {
     let clock = |_| ReflectorClock::None;

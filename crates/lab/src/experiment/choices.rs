@@ -19,6 +19,6 @@ pub struct Choices {
     pub target: Option<String>,
     /// Replaces `measured.run`: the folder of the measured run that figures show next to this one.
     pub measured: Option<String>,
-    /// Probes go over IPv6, whose larger header leaves less room for payload.
+    /// Probes go over IPv6, whose larger header leaves less room for payload. Who knows the target's address sets it.
     pub v6: bool,
 }

@@ -27,8 +27,13 @@ impl Estimate {
         let length = probe.expected_duration();
         let closed = matches!(probe.pacing, Pacing::Wait { .. });
         let by_time = length.is_some() && length == probe.duration;
+        // A trial of frames ends only when those that a device still holds have had their time (RFC 2544 §23).
+        let drain = match probe.pacing {
+            Pacing::Frames { .. } => probe.timeout,
+            _ => 0,
+        };
         Self {
-            length: length.unwrap_or(0),
+            length: length.unwrap_or(0).saturating_add(drain),
             at_least: closed && !by_time,
         }
     }

@@ -49,6 +49,11 @@ pub(crate) fn replaces_whole(path: &[Key], key: &str) -> bool {
     )
 }
 
+/// Whether the table at this path is an overlay. It contains the same sections as the file: paths in it begin anew.
+pub(crate) fn begins_anew(path: &[Key]) -> bool {
+    matches!(names(path).as_slice(), ["quick"] | ["in", _])
+}
+
 /// Problems of exclusive fields written in the same table, where it is unclear which one is meant.
 pub(crate) fn written_together(root: &Node) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -68,10 +73,9 @@ fn walk(node: &Node, path: &mut Vec<Key>, problems: &mut Vec<Problem>) {
                     problems.push(Problem::new(&entry.key_at, what).help("keep one of them"));
                 }
                 path.push(Key::Name(entry.key.clone()));
-                // An overlay contains the same sections as the file: paths begin anew.
-                match names(path).as_slice() {
-                    ["quick"] | ["in", _] => walk(&entry.node, &mut Vec::new(), problems),
-                    _ => walk(&entry.node, path, problems),
+                match begins_anew(path) {
+                    true => walk(&entry.node, &mut Vec::new(), problems),
+                    false => walk(&entry.node, path, problems),
                 }
                 path.pop();
             }

@@ -69,6 +69,7 @@ pub(crate) fn factors(root: &Node, problems: &mut Vec<Problem>) -> Vec<Factor> {
             problems.push(Problem::new(&node.at, what));
         }
     }
+    // An overlay takes a factor away by giving it no levels.
     factors.retain(|factor| !factor.levels.is_empty());
     factors
 }
@@ -148,10 +149,6 @@ fn sweep_of(root: &Node, entry: &Entry) -> Result<Factor, Problem> {
         }
         let sets = settings(root, path, &set.at, &node)?;
         levels.push(FactorLevel { level, sets });
-    }
-    if levels.is_empty() {
-        return Err(Problem::new(&to.at, "a factor has at least one level")
-            .help("leave the factor out, or give it levels, like to = [\"64B\", \"512B\"]"));
     }
     Ok(Factor {
         name: entry.key.clone(),

@@ -105,7 +105,10 @@ fn range_of(range: &Table, node: &Node) -> Result<Vec<Node>, Problem> {
             );
         };
         measured(bound).ok_or_else(|| {
-            let what = format!("expected a number with its unit, found {}", describe(bound));
+            let what = format!(
+                "expected a whole number, or one with its unit, found {}",
+                describe(bound)
+            );
             Problem::new(&bound.at, what)
         })
     };

@@ -1,7 +1,7 @@
 //! Overlays one tree on another, and sets single values: what is written over a field removes those that it excludes.
 
 use super::diagnostic::{Origin, Problem};
-use super::exclusive::{exclusive, replaces_whole};
+use super::exclusive::{begins_anew, exclusive, replaces_whole};
 use super::tree::{Key, Node, Table, Value, name_of};
 
 impl Node {
@@ -52,6 +52,9 @@ pub(crate) fn overlay(base: &mut Table, over: &Table, here: &mut Vec<Key>) {
         let whole = replaces_whole(here, &entry.key);
         here.push(Key::Name(entry.key.clone()));
         match base.get_mut(&entry.key) {
+            Some(present) if !whole && begins_anew(here) => {
+                overlay_node(present, &entry.node, &mut Vec::new());
+            }
             Some(present) if !whole => overlay_node(present, &entry.node, here),
             _ => base.put(&entry.key, &entry.key_at, entry.node.clone()),
         }

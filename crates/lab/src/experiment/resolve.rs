@@ -20,6 +20,7 @@ use crate::procedure;
 use crate::suggest::choices;
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
+use delaylab_model::method::Method;
 use delaylab_model::plan::{Level, Planned};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::request::{HttpRequest, Request};
@@ -72,8 +73,11 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// How long all trials take one after the other, according to their schedules.
+    /// How long all trials take one after the other, according to their schedules; those of a procedure as many as it expects.
     pub fn estimate(&self) -> Estimate {
+        if let Some(expected) = procedure::expected(self) {
+            return Estimate::of_time(expected.expected);
+        }
         // In virtual time a load needs no time to grow before the first packet.
         let lead = |trial: &Trial| match self.world {
             WorldName::Sim => 0,
@@ -107,8 +111,8 @@ impl Experiment {
         let is_new = !self.recorded && resolved.procedure.is_some();
         match is_new.then(refusal).flatten() {
             None => Ok(resolved),
-            Some(why) => {
-                let at = design_at(&self.root, &["procedure"]);
+            Some((field, why)) => {
+                let at = design_at(&self.root, &["procedure", field]);
                 Err(vec![Problem::new(&at, why)])
             }
         }
@@ -385,9 +389,8 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
         let problem = Problem::new(&design_at(root, &["procedure"]), what);
         problems.push(problem.help("leave sweep, cases and the stop rule out"));
     }
-    if let Some(problem) = drawn_for_a_procedure(root, design) {
-        problems.push(problem);
-    }
+    problems.extend(drawn_for_a_procedure(root, design));
+    problems.extend(probes_beside_a_procedure(root, design));
     if design.repeats == 0 {
         let problem = Problem::new(&design_at(root, &["repeats"]), "no repeats are no trials");
         problems.push(problem.help("1 is once"));
@@ -406,6 +409,24 @@ fn drawn_for_a_procedure(root: &Node, design: &Design) -> Option<Problem> {
     let what = "a procedure says itself when its frames are due";
     let problem = Problem::new(&probes.iter().find_map(drawn)?, what);
     Some(problem.help("leave `phase` and `clock_tolerance` out"))
+}
+
+/// The problems of probes that send no frames, of which a procedure knows nothing.
+fn probes_beside_a_procedure(root: &Node, design: &Design) -> Vec<Problem> {
+    let probes = root.get(&"probe".into()).and_then(Node::array);
+    let probes = probes.filter(|_| design.procedure.is_some());
+    let methods = probes
+        .into_iter()
+        .flatten()
+        .filter_map(|probe| probe.get(&"method".into()));
+    let others = methods.filter(
+        |method| !matches!(&method.value, Value::Text(text) if text == Method::Frame.name()),
+    );
+    let problem = |method: &Node| {
+        let problem = Problem::new(&method.at, "a procedure sends frames alone");
+        problem.help("leave this probe out: what it would send is no part of any trial")
+    };
+    others.map(problem).collect()
 }
 
 fn too_many(root: &Node, factors: &[Factor], design: &Design) -> Option<Problem> {

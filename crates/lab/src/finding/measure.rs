@@ -432,6 +432,8 @@ impl Measure {
         match self {
             PeriodicCause => "none of these packets was far later than the others",
             Ipdv | IpdvOf(_) => "no two of these packets in a row were answered",
+            // A packet has these as soon as it is sent, answered or not.
+            Lost | IpSize | Cpu => "none of these packets could be sent",
             _ => "none of these packets was answered",
         }
     }

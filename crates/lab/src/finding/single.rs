@@ -368,6 +368,17 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_could_not_be_sent_is_not_said_to_be_unanswered() {
+        let mut watched = LimitCheck::new(&Limit::parse("lost > 1%").unwrap()).unwrap();
+        watched.begin(&RecordFacts::default());
+        let mut record = Record::due(0, 0, 0, Method::Icmp, 1000);
+        record.outcome = Outcome::LocalError;
+        watched.push(&record);
+        let why = "it is not known: none of these packets could be sent";
+        assert_eq!(watched.finish().reason, why);
+    }
+
     /// A delay there is the forward path by another name.
     #[test]
     fn what_is_between_clocks_that_cannot_be_compared_is_not_judged() {

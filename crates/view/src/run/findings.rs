@@ -250,18 +250,8 @@ fn of_comparison(claimed: Claimed<'_>) -> String {
 
 /// The two sides of a comparison as written, without how near they are to be.
 fn sides(comparison: &str) -> [&str; 2] {
-    let (mut depth, mut quoted) = (0, false);
-    let relation = comparison.char_indices().find(|&(_, c)| {
-        match c {
-            '\'' => quoted = !quoted,
-            '(' | '[' if !quoted => depth += 1,
-            ')' | ']' if !quoted => depth -= 1,
-            _ => {}
-        }
-        depth == 0 && !quoted && matches!(c, '<' | '>' | '≈')
-    });
-    let (left, right) = match relation {
-        Some((at, _)) => comparison.split_at(at),
+    let (left, right) = match outside(comparison, &['<', '>', '≈']) {
+        Some(at) => comparison.split_at(at),
         None => (comparison, ""),
     };
     let right = right.trim_start_matches(['<', '>', '=', '≈']);
@@ -299,8 +289,8 @@ fn units(compared: &Compared) -> [&str; 2] {
     let is_percentage = sides
         .iter()
         .any(|side| is_bound(side) && side.ends_with('%'));
-    let is_share = is_share(&compared.comparison, &compared.unit)
-        || (is_number(&compared.unit) && is_percentage);
+    let is_share =
+        is_share(sides[0], &compared.unit) || (is_number(&compared.unit) && is_percentage);
     match (is_share, compared.by) {
         (true, ComparisonScale::Difference) => [SHARE, POINTS],
         (true, ComparisonScale::Ratio) => [SHARE, &compared.value_unit],
@@ -312,8 +302,25 @@ fn is_number(unit: &str) -> bool {
     unit == "1"
 }
 
+/// A ratio of two shares is none.
 fn is_share(statistic: &str, unit: &str) -> bool {
-    is_number(unit) && statistic.starts_with("share(")
+    is_number(unit) && statistic.starts_with("share(") && outside(statistic, &['/']).is_none()
+}
+
+/// Where the first of these stands outside of all parentheses and quotes.
+fn outside(text: &str, sought: &[char]) -> Option<usize> {
+    let (mut depth, mut quoted) = (0, false);
+    let mut each = text.char_indices();
+    let found = each.find(|&(_, c)| {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' | '[' if !quoted => depth += 1,
+            ')' | ']' if !quoted => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && !quoted && sought.contains(&c)
+    });
+    found.map(|(at, _)| at)
 }
 
 fn level(part: &Part) -> String {
@@ -510,6 +517,24 @@ mod tests {
             let two = line(two);
             assert!(two.contains("0.659 against 0.65"), "{two}");
         }
+    }
+
+    #[test]
+    fn a_ratio_of_shares_is_no_share() {
+        let mut claim = compared(Verdict::False, 2.5, -0.5, [-0.7, -0.3]);
+        (claim.left, claim.right) = (Some(2.5), Some(3.0));
+        (claim.unit, claim.value_unit) = ("1".to_owned(), "1".to_owned());
+        let mut line = |comparison: &str| {
+            claim.comparison = comparison.to_owned();
+            of_comparison(plainly(&claim))
+        };
+        let ratio = line("share(pdv > 1ms | wait=1ms) / share(pdv > 1ms | wait=0ms) > 3");
+        assert!(
+            ratio.contains(": 2.5, ") && !ratio.contains("points"),
+            "{ratio}"
+        );
+        let share = line("share(pdv > 1ms | case='a / b') > 3");
+        assert!(share.contains("250 %"), "{share}");
     }
 
     #[test]

@@ -101,7 +101,7 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
     let mut of_place = found.iter().filter(|cause| cause.what.place() == place);
     let worst = of_place.next().unwrap_or(&worst);
     let events = Some(explanation.events).filter(|_| !own);
-    let late = late(found, lost, explanation.answered, events);
+    let late = late(found, lost, explanation, events);
     let whose = match place {
         Place::Prober if in_the_reflector(found) => "this host (prober and reflector)",
         Place::Prober => "the prober's host",
@@ -193,11 +193,17 @@ fn in_the_reflector(found: &[&Cause]) -> bool {
 }
 
 /// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
-fn late(found: &[&Cause], lost: f64, answered: u64, events: Option<u64>) -> String {
+fn late(found: &[&Cause], lost: f64, explanation: &Explanation, events: Option<u64>) -> String {
+    let answered = explanation.answered;
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
     let mean = format_duration_f64(lost / late.max(1) as f64);
     let share = format_part(late, answered);
-    let packets = if answered == 1 { "packet" } else { "packets" };
+    let packets = match (answered, explanation.handshakes) {
+        (1, _) => "packet",
+        (_, (0, _)) => "packets",
+        // Any of them may have been late.
+        _ => "packets and handshakes",
+    };
     let (were, each) = match late {
         1 => ("was", ""),
         _ => ("were", " on average"),

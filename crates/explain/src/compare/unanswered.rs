@@ -1,0 +1,40 @@
+//! Packets that could not be sent or came back with other bytes: neither answered nor lost, so that no figure of delay or loss has
+//! them.
+
+use super::figures::PairFigures;
+use super::outage;
+use super::unsure_loss::is_worth_a_word;
+use delaylab_model::units::format_share;
+
+/// A change of how packets end that has no interval.
+pub(super) struct Unanswered {
+    /// By how much their share changes, 0 to 1.
+    pub(super) by: f64,
+    /// `30 % of B's packets could not be sent, and 0 % of A's`.
+    pub(super) words: String,
+}
+
+/// The largest such change of a pair that is worth a word; an outage and a silent side say it themselves.
+pub(super) fn unanswered(pair: &PairFigures) -> Option<Unanswered> {
+    if pair.silent.is_some() || outage::words(&pair.outages).is_some() {
+        return None;
+    }
+    let [a, b] = pair.outages.each_ref().map(|side| side.ends);
+    let share = |count: u64, all: u64| count as f64 / all.max(1) as f64;
+    let changes = [
+        (a.unsent, b.unsent, "could not be sent"),
+        (a.corrupt, b.corrupt, "came back with other bytes"),
+    ];
+    let changes = changes.into_iter().filter_map(|(of_a, of_b, ended)| {
+        let (a, b) = (share(of_a, a.all()), share(of_b, b.all()));
+        is_worth_a_word(a, b).then(|| Unanswered {
+            by: (b - a).abs(),
+            words: format!(
+                "{} of B's packets {ended}, and {} of A's",
+                format_share(b),
+                format_share(a)
+            ),
+        })
+    });
+    changes.max_by(|x, y| x.by.total_cmp(&y.by))
+}
