@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs from Debian what is missing here: scripts/install.sh [demo|test|accept|release]
+# Installs from Debian what is missing here: scripts/install.sh [demo|test|accept|release|packages]
 #
 # What is there already is left alone, and then nothing is downloaded either. As root, or with a sudo
 # that asks no password, it installs; else it prints the command that would and exits 3. Rust is taken for
@@ -34,8 +34,10 @@ needs() { # purpose: command=package of each that it needs
         printf '%s\n' cc=build-essential python3=python3 git=git umoci=umoci
         needs_venv
         ;;
+    # What scripts/try-packages.sh installs packages into, and looks at them with.
+    packages) printf '%s\n' mmdebstrap=mmdebstrap lintian=lintian umoci=umoci qemu-aarch64=qemu-user ip=iproute2 unshare=util-linux ;;
     *)
-        say "usage: scripts/install.sh [demo|test|accept|release]"
+        say "usage: scripts/install.sh [demo|test|accept|release|packages]"
         exit 2
         ;;
     esac

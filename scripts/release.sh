@@ -12,6 +12,8 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}"
 # Panics name files: without the folders of whoever built it.
 export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/delaylab --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+# Assertions in C do, too.
+export CFLAGS="${CFLAGS:-} -ffile-prefix-map=$PWD=/delaylab -ffile-prefix-map=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 export CARGO_INCREMENTAL=0
 packages=$PWD/target/packages
 here=$(uname -m)
@@ -88,8 +90,10 @@ need_static() { # architecture
 
 # The program is the static one: a wheel is for any Linux.
 wheel() {
-    local architecture data=python/delaylab.data
+    local architecture data=python/delaylab.data bill=delaylab.cdx.json
     fetch_tools
+    # That of maturin itself names the folders of this machine.
+    bill_of_materials python "python/$bill"
     for architecture in $architectures; do
         need_static "$architecture"
         say "a wheel for $architecture"
@@ -98,9 +102,10 @@ wheel() {
         rm -rf "$data"
         mkdir -p "$data/scripts"
         cp "$(static_program "$architecture")" "$data/scripts/delaylab"
-        (cd python && maturin build --profile dist --zig --target "$target" --compatibility manylinux2014 --out "$packages")
+        (cd python && maturin build --profile dist --zig --target "$target" --compatibility manylinux2014 --sbom-include "$bill" --out "$packages")
         rm -rf "$data"
     done
+    rm "python/$bill"
 }
 
 documents() { # man pages, completions and the changelog, as Debian has them
@@ -147,18 +152,23 @@ oci() {
     rm -rf "$layout" "$packages/delaylab"
 }
 
-# What the program is made of (CycloneDX).
+# What the program is made of.
 sbom() {
-    say "a bill of materials"
+    bill_of_materials cli "$packages/delaylab-$version.cdx.json"
+}
+
+# What a crate is made of (CycloneDX).
+bill_of_materials() { # crate, file to write
+    say "a bill of materials of $1"
     fetch_tools
     cargo_tool cargo-cyclonedx 0.5.9
     # It writes beside every manifest, and where each is: in a copy, whose place is cut off.
-    local copy=$PWD/target/sbom written=$packages/delaylab-$version.cdx.json
+    local copy=$PWD/target/sbom
     rm -rf "$copy"
     mkdir -p "$copy"
     git ls-files -z | tar --null --files-from - -c | tar -x -C "$copy"
-    cargo cyclonedx --format json --spec-version 1.5 --manifest-path "$copy/crates/cli/Cargo.toml" --override-filename delaylab.cdx --quiet
-    sed "s|$copy|/delaylab|g" "$copy/crates/cli/delaylab.cdx.json" >"$written"
+    cargo cyclonedx --format json --spec-version 1.5 --manifest-path "$copy/crates/$1/Cargo.toml" --override-filename delaylab.cdx --quiet
+    sed "s|$copy|/delaylab|g" "$copy/crates/$1/delaylab.cdx.json" >"$2"
     rm -rf "$copy"
 }
 
