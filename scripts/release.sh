@@ -119,7 +119,8 @@ documents() { # man pages, completions and the changelog, as Debian has them
     "$delaylab" completions bash >"$packages/completions/delaylab"
     "$delaylab" completions zsh >"$packages/completions/_delaylab"
     "$delaylab" completions fish >"$packages/completions/delaylab.fish"
-    printf 'delaylab (%s-1) unstable; urgency=medium\n\n  * See /usr/share/doc/delaylab/CHANGELOG.md.\n\n -- The delaylab authors <delaylab@localhost>  %s\n' \
+    gzip -9n <CHANGELOG.md >"$packages/changelog.gz"
+    printf 'delaylab (%s-1) unstable; urgency=medium\n\n  * See /usr/share/doc/delaylab/changelog.gz.\n\n -- The delaylab authors <delaylab@localhost>  %s\n' \
         "$version" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$packages/changelog.Debian.gz"
 }
 
@@ -176,4 +177,4 @@ bill_of_materials() { # crate, file to write
 for what in "$@"; do
     "$what"
 done
-(cd "$packages" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name .commit ! -name '*.Debian.gz' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)
+(cd "$packages" && find . -maxdepth 1 -type f ! -name SHA256SUMS ! -name .commit ! -name 'changelog*.gz' -printf '%P\n' | sort | xargs sha256sum >SHA256SUMS && cat SHA256SUMS)
