@@ -94,6 +94,7 @@ wheel() {
     fetch_tools
     # That of maturin itself names the folders of this machine.
     bill_of_materials python "python/$bill"
+    trap 'rm -f "python/delaylab.cdx.json"' EXIT
     for architecture in $architectures; do
         need_static "$architecture"
         say "a wheel for $architecture"

@@ -127,7 +127,7 @@ class Experiment:
 
     @property
     def trials(self) -> int:
-        """How many trials it has; with a stop rule, at most."""
+        """How many trials it has; with a stop rule, at most; with a procedure, about."""
         return self.resolve().trials
 
     @property

@@ -48,7 +48,7 @@ pub enum ProcedureError {
     },
     /// Loads are shares of one rate.
     #[error(
-        "all streams need lines of one rate where they {side} the device: loads are shares of it. Where lines differ, `from` and `to` say which"
+        "all streams need lines of one rate where they {side} the device: loads are shares of it"
     )]
     Rates {
         /// `enter` or `leave`.
@@ -218,10 +218,6 @@ fn set_up(section: &ProcedureSection, pattern: &Planned) -> Result<Setup, Proced
 /// Have all lines by which streams enter one rate, and all by which they leave, where that is not given?
 fn has_one_rate(path: &Path, streams: &[Probe], is_given: bool) -> Result<(), ProcedureError> {
     let is_one = |end: fn(&Probe) -> Option<&str>| {
-        let is_unknown = streams.iter().any(|stream| end(stream).is_none());
-        if is_unknown && path.has_lines_of_several_rates() {
-            return false;
-        }
         let rates = streams.iter().map(|stream| path.rate_at(end(stream)));
         rates.collect::<BTreeSet<_>>().len() <= 1
     };

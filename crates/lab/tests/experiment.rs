@@ -968,15 +968,6 @@ fn probes_of_which_a_procedure_knows_nothing_are_refused() {
     assert!(said.contains("a procedure sends frames alone"), "{said}");
 }
 
-#[test]
-fn a_share_is_of_the_line_that_is_named() {
-    let slow = PORTS.to_owned() + "\n[path.line.b1]\nrate = \"1Mbit/s\"\n";
-    resolve(&slow, &Choices::default()).unwrap();
-    let unnamed = slow.replace("from = \"a1\"\n", "");
-    let said = refusal(&unnamed, &Choices::default(), "two rates").to_string();
-    assert!(said.contains("name the host that sends"), "{said}");
-}
-
 /// RFC 2544, section 23: what a device still holds has two seconds to come.
 #[test]
 fn a_trial_of_frames_ends_when_the_last_have_had_their_time() {

@@ -46,10 +46,10 @@ impl Resolved {
         &self.0.toml
     }
 
-    /// How many trials it has; with a stop rule, at most.
+    /// How many trials it has; with a stop rule, at most; with a procedure, about.
     #[getter]
     fn trials(&self) -> usize {
-        self.0.planned.len()
+        self.0.expected_trials()
     }
 
     /// Each factor and the labels of its levels.
@@ -134,7 +134,7 @@ pub fn resolve(
             measured,
             ..Choices::default()
         };
-        find::resolve(&experiment, &choices, &runs)
+        find::resolve(&experiment, &choices, &[&runs])
     };
     // Traces of a replay are read for it, and all of a measured run.
     detached(py, resolved)?

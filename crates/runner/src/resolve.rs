@@ -54,12 +54,12 @@ pub fn drawn_seed() -> u64 {
 /// The trials of an experiment with these choices, in a world that there is.
 ///
 /// # Errors
-/// What is wrong with the experiment or the choices, or its measured part is not what was recorded. Runs are looked for in
-/// `runs`.
+/// What is wrong with the experiment or the choices, or its measured part is not what was recorded. It is taken from the first
+/// of the folders `runs` that has it.
 pub fn resolve(
     experiment: &Experiment,
     choices: &Choices,
-    runs: &Path,
+    runs: &[&Path],
 ) -> Result<Resolved, RunnerError> {
     let world = experiment.world_of(choices);
     if world != WorldName::Live && choices.target.is_some() {
@@ -78,17 +78,32 @@ pub fn resolve(
     }
 }
 
-/// The trials with the headers of the family by which their target is reached, whoever names it: a choice or the file.
+/// The trials with the headers of the family by which their target is reached, whoever names it: a choice or the file. Its name
+/// is looked up only where that matters to a size.
 fn by_family(
     experiment: &Experiment,
     choices: &mut Choices,
     is_v6: impl Fn(&str) -> bool,
 ) -> Result<Resolved, Diagnostics> {
-    let resolved = in_world(experiment, choices)?;
-    choices.v6 = resolved.world == WorldName::Live && resolved.target.as_deref().is_some_and(is_v6);
-    match choices.v6 {
-        true => in_world(experiment, choices),
-        false => Ok(resolved),
+    let over_v4 = in_world(experiment, choices);
+    if experiment.world_of(choices) != WorldName::Live {
+        return over_v4;
+    }
+    let v6 = Choices {
+        v6: true,
+        ..choices.clone()
+    };
+    // A packet may fit over one of them alone.
+    let is_otherwise = |over_v6: &Resolved| match &over_v4 {
+        Ok(over_v4) => over_v4.planned != over_v6.planned,
+        Err(_) => true,
+    };
+    match in_world(experiment, &v6) {
+        Ok(over_v6) if is_otherwise(&over_v6) && over_v6.target.as_deref().is_some_and(is_v6) => {
+            *choices = v6;
+            Ok(over_v6)
+        }
+        _ => over_v4,
     }
 }
 
@@ -100,9 +115,18 @@ fn with_measured(
     experiment: &Experiment,
     choices: &Choices,
     resolved: &Resolved,
-    (named, runs): (&str, &Path),
+    (named, runs): (&str, &[&Path]),
 ) -> Result<Resolved, RunnerError> {
-    let measured = run_folder::named(named, runs).map_err(|error| {
+    let first = runs.first().copied().unwrap_or(Path::new(""));
+    let others = runs.iter().skip(1);
+    let in_others = || {
+        others
+            .map(|runs| run_folder::named(named, runs))
+            .find(Result::is_ok)
+    };
+    let measured = run_folder::named(named, first);
+    let measured = measured.or_else(|error| in_others().unwrap_or(Err(error)));
+    let measured = measured.map_err(|error| {
         RunnerError::new(error.kind, format!("measured.run: {}", error.message))
     })?;
     if !resolved
@@ -187,10 +211,10 @@ mod tests {
 
     #[test]
     fn packets_have_the_size_that_is_asked_for_over_either_family() {
-        let payload = |target: &str, chosen: Option<&str>| {
+        let payload = |size: &str, target: &str, chosen: Option<&str>| {
             let text = format!(
                 "name = \"sizes\"\n[path]\ntarget = \"{target}\"\n[[probe]]\nname = \"echo\"\nmethod = \"icmp\"\n\
-                 ip_size = \"100B\"\ncount = 1\n"
+                 {size}\ncount = 1\n"
             );
             let name = "sizes.toml".to_owned();
             let experiment = Experiment::read(Source { name, text }).unwrap();
@@ -198,12 +222,19 @@ mod tests {
                 target: chosen.map(str::to_owned),
                 ..Choices::default()
             };
-            let resolved = resolve(&experiment, &choices, Path::new("runs")).unwrap();
-            resolved.planned[0].trial.probes[0].payload
+            let resolved = resolve(&experiment, &choices, &[Path::new("runs")]);
+            resolved.map(|resolved| resolved.planned[0].trial.probes[0].payload)
         };
+        let (v4, v6) = ("192.0.2.1", "2001:db8::1");
         // Of IPv4 28 bytes are headers, of IPv6 48.
-        assert_eq!(payload("192.0.2.1", None), 72);
-        assert_eq!(payload("2001:db8::1", None), 52);
-        assert_eq!(payload("192.0.2.1", Some("2001:db8::1")), 52);
+        let size = "ip_size = \"100B\"";
+        assert_eq!(payload(size, v4, None).unwrap(), 72);
+        assert_eq!(payload(size, v6, None).unwrap(), 52);
+        assert_eq!(payload(size, v4, Some(v6)).unwrap(), 52);
+        // IPv6's length leaves its header out.
+        let large = "payload = \"65520B\"";
+        assert_eq!(payload(large, v6, None).unwrap(), 65520);
+        assert_eq!(payload(large, v4, Some(v6)).unwrap(), 65520);
+        assert!(payload(large, v4, None).is_err());
     }
 }

@@ -21,6 +21,8 @@ pub struct Document<'a> {
     pub seed: u64,
     /// How long its trials take altogether, if no reply is waited for.
     pub expected_ns: Nanos,
+    /// How many trials there are: with a stop rule at most, with a procedure about.
+    pub expected_trials: usize,
     /// The run that forecasts are made from; null without one.
     pub expected_from: Option<&'a str>,
     /// Every trial; none where a procedure decides which there are.
@@ -111,6 +113,7 @@ impl<'a> Document<'a> {
             world: resolved.world.name(),
             seed: resolved.seed,
             expected_ns: resolved.estimate().length,
+            expected_trials: resolved.expected_trials(),
             expected_from: None,
             trials: trials.collect(),
             skipped: skipped.collect(),

@@ -6,7 +6,6 @@ use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{self, Resolved};
 use delaylab_lab::finding::Finding;
-use delaylab_lab::procedure;
 use delaylab_model::experiment::{Order, WorldName};
 use delaylab_model::units::format_duration;
 use delaylab_runner::expected::{Earlier, Expected};
@@ -158,16 +157,12 @@ fn not_applicable(finding: &Finding, resolved: &Resolved) -> Option<String> {
 
 /// With a stop rule, as many as there may be; with a procedure, as many as it expects.
 fn trials(resolved: &Resolved) -> String {
-    if let Some(expected) = procedure::expected(resolved) {
-        let trials = plural(expected.trials as u64, "trial");
-        return format!("about {trials}, as the procedure decides,");
+    let trials = plural(resolved.expected_trials() as u64, "trial");
+    match (&resolved.procedure, &resolved.stop) {
+        (Some(_), _) => format!("about {trials}, as the procedure decides,"),
+        (None, Some(_)) => format!("at most {trials}"),
+        (None, None) => trials,
     }
-    let at_most = if resolved.stop.is_some() {
-        "at most "
-    } else {
-        ""
-    };
-    at_most.to_owned() + &plural(resolved.planned.len() as u64, "trial")
 }
 
 /// `about 31 s`, or at least that where round trips come on top; where there is nothing else, what decides.

@@ -1,6 +1,6 @@
 //! What was typed of an experiment or a run, for those that find it.
 
-use crate::args::experiment::ChoiceArgs;
+use crate::args::experiment::{ChoiceArgs, RUNS};
 use crate::exit::Failed;
 use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
@@ -27,13 +27,13 @@ pub fn choices(args: &ChoiceArgs) -> Choices {
 }
 
 /// The trials of an experiment with these choices, in a world that there is. The run of its measured part is looked for in
-/// `runs`.
+/// `runs`, and then where runs are if nothing else is said.
 pub fn resolve(
     experiment: &Experiment,
     choices: &Choices,
     runs: &Path,
 ) -> Result<Resolved, Failed> {
-    let resolved = resolve::resolve(experiment, choices, runs)?;
+    let resolved = resolve::resolve(experiment, choices, &[runs, Path::new(RUNS)])?;
     let measured = resolved.measured.as_ref();
     if let Some(Ok(measured)) = measured.map(|folder| run_folder::open(Path::new(folder))) {
         say_unchecked(&measured);

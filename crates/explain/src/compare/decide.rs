@@ -29,10 +29,11 @@ pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Ve
     };
     let unsure = unsure_loss(found, looks);
     let unanswered = unanswered(found);
-    let is_unknown =
-        unsure.as_ref().is_some_and(|unsure| unsure.why.is_some()) || unanswered.is_some();
+    let is_changed = unanswered.as_ref().is_some_and(|change| change.is_clear);
+    let is_unknown = unsure.as_ref().is_some_and(|unsure| unsure.why.is_some());
     let kind = match (&loss, &delay) {
         (Some(_), _) => Kind::Differs,
+        _ if is_changed => Kind::Differs,
         // Without an interval it may be as large as it looks.
         (None, Some(delay)) if delay.kind == Kind::NoDifference && is_unknown => Kind::Undecided,
         (None, delay) => delay.as_ref().map(|delay| delay.kind).unwrap_or_default(),

@@ -3,13 +3,18 @@
 
 use super::figures::PairFigures;
 use super::outage;
-use super::unsure_loss::is_worth_a_word;
+use super::unsure_loss::{WORTH_LOSS, is_worth_a_word};
 use delaylab_model::units::format_share;
 
-/// A change of how packets end that has no interval.
+/// So many packets more than in the other run are a change. They may depend on each other, so that no interval is made of them.
+const MANY: u64 = 10;
+
+/// A change of how packets end.
 pub(super) struct Unanswered {
     /// By how much their share changes, 0 to 1.
     pub(super) by: f64,
+    /// Is it too much for chance?
+    pub(super) is_clear: bool,
     /// `30 % of B's packets could not be sent, and 0 % of A's`.
     pub(super) words: String,
 }
@@ -27,8 +32,10 @@ pub(super) fn unanswered(pair: &PairFigures) -> Option<Unanswered> {
     ];
     let changes = changes.into_iter().filter_map(|(of_a, of_b, ended)| {
         let (a, b) = (share(of_a, a.all()), share(of_b, b.all()));
+        let by = (b - a).abs();
         is_worth_a_word(a, b).then(|| Unanswered {
-            by: (b - a).abs(),
+            by,
+            is_clear: by >= WORTH_LOSS && of_a.abs_diff(of_b) >= MANY,
             words: format!(
                 "{} of B's packets {ended}, and {} of A's",
                 format_share(b),

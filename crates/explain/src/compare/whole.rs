@@ -134,7 +134,8 @@ impl<'a> Words<'a> {
 
     /// What changes, where most, and in how many pairs anything does.
     fn text(&self, whole: &Whole) -> String {
-        let mut changes: Vec<_> = [self.silence(whole), self.loss(), self.delay()]
+        let (clear, perhaps_unanswered) = self.unanswered();
+        let mut changes: Vec<_> = [self.silence(whole), self.loss(), clear, self.delay()]
             .into_iter()
             .flatten()
             .collect();
@@ -155,9 +156,8 @@ impl<'a> Words<'a> {
             false => String::new(),
         };
         format!(
-            "{first} {}{hidden}{}{}",
+            "{first} {}{hidden}{perhaps_unanswered}{}",
             self.count(whole),
-            self.unanswered(),
             self.untold()
         )
     }
@@ -216,14 +216,23 @@ impl<'a> Words<'a> {
         Some(format!("in {} {words}", self.label(pair)))
     }
 
-    /// ` In case FIFO, 30 % of B's packets could not be sent, and 0 % of A's.`: the largest such change of all pairs.
-    fn unanswered(&self) -> String {
+    /// The largest change of how many packets could not be sent or came back with other bytes: as one that is clear, or in a
+    /// sentence of its own.
+    fn unanswered(&self) -> (Option<String>, String) {
         let changes = self.pairs.iter();
         let changes = changes.filter_map(|pair| Some((pair, unanswered(pair)?)));
         let most = changes.max_by(|x, y| x.1.by.total_cmp(&y.1.by));
-        most.map_or_else(String::new, |(pair, unanswered)| {
-            format!(" In {}, {}.", self.label(pair), unanswered.words)
-        })
+        match most {
+            Some((pair, change)) if change.is_clear => {
+                let said = format!("{} ({})", change.words, self.label(pair));
+                (Some(said), String::new())
+            }
+            Some((pair, change)) => {
+                let said = format!(" In {}, {}.", self.label(pair), change.words);
+                (None, said)
+            }
+            None => (None, String::new()),
+        }
     }
 
     /// The largest change of loss that may be chance, where it is worth a word, and what would tell.

@@ -156,13 +156,6 @@ pub(super) fn draw(trial: &mut Trial) {
 
 /// Rate of the link on which the frames are sent, bit/s.
 fn line_rate(section: &ProbeSection, path: &Path) -> Result<u64, Refusal> {
-    if section.from.is_none() && path.has_lines_of_several_rates() {
-        return refuse(
-            "pacing.load",
-            "a share of which line's rate? Not all lines of this path have the same",
-            "name the host that sends, as in `from = \"a1\"`",
-        );
-    }
     match path.rate_at(section.from.as_deref()) {
         Some(rate) if rate > 0 => Ok(rate),
         Some(_) => refuse(

@@ -73,6 +73,11 @@ pub struct Resolved {
 }
 
 impl Resolved {
+    /// How many trials there are: with a stop rule at most, with a procedure as many as it expects.
+    pub fn expected_trials(&self) -> usize {
+        procedure::expected(self).map_or(self.planned.len(), |expected| expected.trials)
+    }
+
     /// How long all trials take one after the other, according to their schedules; those of a procedure as many as it expects.
     pub fn estimate(&self) -> Estimate {
         if let Some(expected) = procedure::expected(self) {
@@ -171,6 +176,7 @@ impl Experiment {
         problems.extend(impossible_designs(&root, &design, &factors));
         if !self.recorded {
             problems.extend(repeated_procedure(&root, &design));
+            problems.extend(probes_beside_a_procedure(&root, &design));
         }
         problems.extend(too_many(&root, &factors, &design));
         if !problems.is_empty() {
@@ -390,7 +396,6 @@ fn impossible_designs(root: &Node, design: &Design, factors: &[Factor]) -> Vec<P
         problems.push(problem.help("leave sweep, cases and the stop rule out"));
     }
     problems.extend(drawn_for_a_procedure(root, design));
-    problems.extend(probes_beside_a_procedure(root, design));
     if design.repeats == 0 {
         let problem = Problem::new(&design_at(root, &["repeats"]), "no repeats are no trials");
         problems.push(problem.help("1 is once"));

@@ -432,8 +432,9 @@ impl Measure {
         match self {
             PeriodicCause => "none of these packets was far later than the others",
             Ipdv | IpdvOf(_) => "no two of these packets in a row were answered",
-            // A packet has these as soon as it is sent, answered or not.
-            Lost | IpSize | Cpu => "none of these packets could be sent",
+            Lost => "none of these packets could be sent",
+            // No answer is needed for these.
+            IpSize | Cpu => "none of these packets has it",
             _ => "none of these packets was answered",
         }
     }

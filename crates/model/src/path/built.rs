@@ -73,13 +73,6 @@ impl Path {
         rate.map(|Rate(rate)| rate)
     }
 
-    /// Is the rate of the line at one node that of another: does it matter where a flow enters and leaves?
-    pub fn has_lines_of_several_rates(&self) -> bool {
-        let usual = self.rate_at(None);
-        let own = self.line.values().filter_map(|line| line.rate);
-        own.into_iter().any(|Rate(rate)| Some(rate) != usual)
-    }
-
     /// The fields in use that say how to build a path. A world that has its path already honours
     /// none of them.
     pub fn to_be_built(&self) -> Vec<&'static str> {

@@ -200,7 +200,7 @@ fn late(found: &[&Cause], lost: f64, explanation: &Explanation, events: Option<u
     let share = format_part(late, answered);
     let packets = match (answered, explanation.handshakes) {
         (1, _) => "packet",
-        (_, (0, _)) => "packets",
+        (_, (_, 0)) => "packets",
         // Any of them may have been late.
         _ => "packets and handshakes",
     };
