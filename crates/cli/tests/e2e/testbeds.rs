@@ -76,10 +76,16 @@ port = 443
 to = "b2"
 pacing = { wait = "10ms" }
 count = 15
+[[probe]]
+name = "tls-proxy"
+method = "http"
+url = "https://tls-proxy/2KiB"
+pacing = { wait = "10ms" }
+count = 15
 
 [path]
 topology = "pairs-on-a-trunk"
-pairs = 7
+pairs = 8
 rate = "100Mbit/s"
 
 [path.switch]
@@ -115,6 +121,11 @@ at = "b5"
 software = "delaylab"
 think = "10ms"
 workers = 4
+[[path.server]]
+name = "tls-proxy"
+at = "b7"
+software = "nginx"
+forward = "own"
 "#;
 
 const WEB: &str = r#"
@@ -156,7 +167,7 @@ fn servers_answer_in_a_testbed() {
          lost = records.filter(pl.col('to_t_recv').is_null())\n\
          assert lost.is_empty(), lost.select('name', 'outcome')\n\
          answers = {row['name']: row['answer'] for row in records.unique('name').to_dicts()}\n\
-         assert answers['own'] == answers['proxy'] == answers['nginx'] == answers['apache'] == '200', answers\n\
+         assert answers['own'] == answers['proxy'] == answers['nginx'] == answers['apache'] == answers['tls-proxy'] == '200', answers\n\
          assert answers['cached'] == answers['unknown'] == 'NOERROR', answers\n\
          assert answers['port'] == 'open', answers\n\
          server = records.with_columns((pl.col('t_first') - pl.col('t_ack')).alias('server'))\n\
@@ -176,6 +187,28 @@ fn servers_answer_in_a_testbed() {
         })
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// nginx reads its pages as a user of its own.
+#[test]
+fn pages_can_be_read_whatever_the_umask_or_the_trial_says_that_they_cannot() {
+    if Ran::to_end(Command::new("which").arg("nginx")).code != 0 {
+        skip!("nginx is not installed (scripts/install.sh test)");
+    }
+    let mut bed = or_skip!(Bed::new(WEB));
+    let run_after = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{script}; exec \"$@\""), "sh", DELAYLAB]);
+        command.args(["run", "bed.toml", "-q", "--no-report"]);
+        Ran::to_end(command.current_dir(bed.scratch.path("")))
+    };
+    let closed = run_after("mkdir -m 700 closed; export TMPDIR=$PWD/closed");
+    assert_eq!(closed.code, 3, "{}{}", closed.stdout, closed.stderr);
+    let why = "nginx answers `HTTP/1.1 403 Forbidden` to a request for a page";
+    assert!(closed.stderr.contains(why), "{}", closed.stderr);
+    let done = run_after("umask 077");
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    bed.look("assert set(records['answer']) == {'200'}, records['answer']");
 }
 
 /// delaylab where these programs are not.
@@ -906,10 +939,10 @@ mod alone {
         std::fs::set_permissions(scratch.path(""), open).unwrap();
         let setpriv = || {
             let mut command = Command::new("setpriv");
-            command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+            command.args(["--reuid", "12345", "--regid", "12345", "--clear-groups"]);
             command
         };
-        let as_nobody = |words: &str| {
+        let as_user = |words: &str| {
             let mut command = setpriv();
             command
                 .arg(DELAYLAB)
@@ -921,7 +954,7 @@ mod alone {
             skip!("this kernel lets no user make namespaces");
         }
         scratch.file("bed.toml", QUEUES);
-        let ended = Ran::to_end(&mut as_nobody("run bed.toml --json --no-report -o runs"));
+        let ended = Ran::to_end(&mut as_user("run bed.toml --json --no-report -o runs"));
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
         assert!(ended.stdout.contains("\"received\":40"), "{}", ended.stdout);
         assert!(
@@ -931,7 +964,7 @@ mod alone {
         );
         // There is no other user: Apache does not run, and nginx as root.
         scratch.file("servers.toml", SERVERS);
-        let refused = Ran::to_end(&mut as_nobody("run servers.toml -q --no-report"));
+        let refused = Ran::to_end(&mut as_user("run servers.toml -q --no-report"));
         let why = "server `other`: apache2 works as another user";
         let not_installed = "server `other`: `apache2` is missing";
         let says = |what| refused.stderr.contains(what);
@@ -942,7 +975,7 @@ mod alone {
         );
         if Ran::to_end(Command::new("which").arg("nginx")).code == 0 {
             scratch.file("web.toml", WEB);
-            let ended = Ran::to_end(&mut as_nobody("run web.toml --json --no-report -o runs"));
+            let ended = Ran::to_end(&mut as_user("run web.toml --json --no-report -o runs"));
             assert!(
                 ended.stdout.contains("\"received\":5"),
                 "{}{}",

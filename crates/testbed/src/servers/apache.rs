@@ -13,6 +13,7 @@ pub const KIND: Kind = Kind {
         package: "apache2",
     },
     program,
+    has_pages: true,
 };
 
 /// Where Debian has its modules.

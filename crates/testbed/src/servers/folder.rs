@@ -4,6 +4,7 @@ use super::ServerError;
 use delaylab_kernel::owned_name;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -27,18 +28,26 @@ impl Folder {
     /// Its name can be guessed: a folder that is there already, or a link, may be another user's, and would give that user
     /// the keys and the configurations of servers that root starts.
     fn make(path: PathBuf) -> Result<Self, ServerError> {
-        match fs::create_dir(&path) {
-            Ok(()) => Ok(Self(path)),
-            Err(source) => Err(ServerError::Folder {
-                folder: path,
-                source,
-            }),
-        }
+        let failed = |folder: &Path, source| ServerError::Folder {
+            folder: folder.to_owned(),
+            source,
+        };
+        fs::create_dir(&path).map_err(|source| failed(&path, source))?;
+        let folder = Self(path);
+        let shared = share(&folder.0);
+        shared.map_err(|source| failed(&folder.0, source))?;
+        Ok(folder)
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
+}
+
+/// Lets every user read a file, or look into a folder, whatever the umask of this process: servers work as other users.
+pub(super) fn share(path: &Path) -> io::Result<()> {
+    let mode = if path.is_dir() { 0o755 } else { 0o644 };
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
 }
 
 impl Drop for Folder {

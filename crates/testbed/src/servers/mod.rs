@@ -82,6 +82,19 @@ pub enum ServerError {
         /// The port.
         port: u16,
     },
+    /// It has no page to give.
+    #[error(
+        "server `{name}`: {command} answers `{said}` to a request for a page. The user that it works as must be able to read its files in {}: \
+         set TMPDIR to a folder that every user may enter", std::env::temp_dir().display()
+    )]
+    NoPage {
+        /// The server.
+        name: String,
+        /// The program.
+        command: &'static str,
+        /// The first line of its answer.
+        said: String,
+    },
     /// The kernel or the disk said no.
     #[error("server `{name}`: cannot {what}: {source}")]
     Io {

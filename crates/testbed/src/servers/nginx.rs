@@ -14,6 +14,7 @@ pub const KIND: Kind = Kind {
         package: "nginx-light",
     },
     program,
+    has_pages: true,
 };
 
 /// Its configuration and arguments.
@@ -67,45 +68,51 @@ http {{
     gzip_types *;
     client_body_temp_path {};
     proxy_temp_path {};
+    fastcgi_temp_path {};
+    uwsgi_temp_path {};
+    scgi_temp_path {};
 ",
         setting.placed.server.workers(),
         setting.file("nginx.pid"),
         setting.file("bodies"),
         setting.file("replies"),
+        // Never used, but made at the start, and by default where a user may not.
+        setting.file("fastcgi"),
+        setting.file("uwsgi"),
+        setting.file("scgi"),
     );
     // Writing to a String cannot fail.
-    let _ = match setting.placed.forward {
-        Some(behind) => write!(
+    if let Some(behind) = setting.placed.forward {
+        let _ = writeln!(
             text,
-            "    upstream behind {{ server {behind}:80; keepalive 64; }}
-    server {{
-        listen {address}:80;
-        location / {{ proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection \"\"; }}
-    }}
-}}
-"
-        ),
-        None => write!(
-            text,
-            "    server {{
+            "    upstream behind {{ server {behind}:80; keepalive 64; }}"
+        );
+    }
+    let _ = write!(
+        text,
+        "    server {{
         listen {address}:80;
         listen {address}:443 ssl http2;
         ssl_certificate certificate.pem;
         ssl_certificate_key key.pem;
-        root {};
 {}    }}
 }}
 ",
-            setting.file(""),
-            locations(setting)
-        ),
-    };
+        match setting.placed.forward {
+            Some(_) => PROXIED.to_owned(),
+            None => locations(setting),
+        }
+    );
     text
 }
 
+/// Every page is another server's.
+const PROXIED: &str = "        location / { proxy_pass http://behind; proxy_http_version 1.1; proxy_set_header Connection \"\"; }
+";
+
 /// Of each page: under `/gzip/` it is compressed for who accepts it.
 fn locations(setting: &Setting<'_>) -> String {
-    let mut text = String::new();
+    let mut text = format!("        root {};\n", setting.file(""));
     for page in pages::named(setting.wanted) {
         let size = page_size(page);
         let _ = writeln!(

@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 /// What pages are full of: text compresses as pages do.
 const WORDS: &[u8] = b"delay jitter queue buffer window packet switch host path clock loss rate ";
 
-/// Every page that is asked for.
+/// Every page that is asked for, and the one of a path that says no size.
 pub fn files(wanted: &Wanted) -> impl Iterator<Item = (String, Vec<u8>)> + use<> {
-    let sizes: BTreeSet<u64> = wanted.pages.iter().map(|page| page_size(page)).collect();
+    let pages = wanted.pages.iter().map(String::as_str);
+    let sizes: BTreeSet<u64> = pages.chain([""]).map(page_size).collect();
     sizes.into_iter().map(|size| (size.to_string(), page(size)))
 }
 

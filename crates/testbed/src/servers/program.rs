@@ -1,12 +1,13 @@
 //! A program that runs in a namespace, until it is dropped.
 
 use super::ServerError;
+use super::folder::share;
 use super::identity::Identity;
 use super::wanted::{PlacedServer, Wanted};
 use crate::tool::Tool;
 use delaylab_live::world::Enter;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,10 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const GLANCE: Duration = Duration::from_millis(5);
 /// What is shown of what it said.
 const LAST_WORDS: usize = 400;
+/// Where pages are.
+const WEB: u16 = 80;
+/// What is read of its answer, in bytes.
+const LONGEST_STATUS: u64 = 200;
 
 /// What a server's configuration is made of.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +56,8 @@ pub struct Kind {
     pub tool: Tool,
     /// Its configuration for a server.
     pub program: fn(&Setting<'_>) -> Program,
+    /// Has it pages in files, which it reads as another user?
+    pub has_pages: bool,
 }
 
 /// How a server is started.
@@ -87,6 +94,7 @@ impl Running {
             said: setting.folder.join("said"),
             at: setting.placed.address.into(),
             ports: setting.placed.server.software.ports(),
+            has_pages: kind.has_pages && setting.placed.forward.is_none(),
             tool: kind.tool,
             arguments: program.arguments,
         };
@@ -129,8 +137,11 @@ impl Drop for Running {
 
 fn write(program: &Program, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
+    share(folder)?;
     for (name, content) in &program.files {
-        fs::write(folder.join(name), content)?;
+        let file = folder.join(name);
+        fs::write(&file, content)?;
+        share(&file)?;
     }
     Ok(())
 }
@@ -144,6 +155,7 @@ struct Job {
     said: PathBuf,
     at: IpAddr,
     ports: &'static [u16],
+    has_pages: bool,
 }
 
 impl Job {
@@ -156,9 +168,9 @@ impl Job {
                 return;
             }
         };
-        let listens = self.wait(&mut child);
-        let goes_on = listens.is_ok();
-        let _ = ready.send(listens);
+        let works = self.wait(&mut child).and_then(|()| self.try_a_page());
+        let goes_on = works.is_ok();
+        let _ = ready.send(works);
         if goes_on {
             // Until the other end is dropped.
             let _ = stopped.recv();
@@ -214,6 +226,23 @@ impl Job {
         self.is_there(child)
     }
 
+    /// Errors would be answers to what probes ask, and measured as pages.
+    fn try_a_page(&self) -> Result<(), ServerError> {
+        if !self.has_pages {
+            return Ok(());
+        }
+        let status = status((self.at, WEB).into());
+        let status = status.map_err(|source| self.io("ask it for a page", source))?;
+        match status.split(' ').nth(1) {
+            Some("200") => Ok(()),
+            _ => Err(ServerError::NoPage {
+                name: self.name.clone(),
+                command: self.tool.command,
+                said: status.trim().to_owned(),
+            }),
+        }
+    }
+
     fn is_there(&self, child: &mut Child) -> Result<(), ServerError> {
         match child.try_wait() {
             Ok(Some(_)) => Err(ServerError::Ended {
@@ -224,6 +253,18 @@ impl Job {
             _ => Ok(()),
         }
     }
+}
+
+/// The first line of what a web server answers.
+fn status(at: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&at, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n")?;
+    let mut line = String::new();
+    BufReader::new(stream)
+        .take(LONGEST_STATUS)
+        .read_line(&mut line)?;
+    Ok(line)
 }
 
 /// Asks it to end, and ends it where it does not.

@@ -10,6 +10,7 @@ pub const KIND: Kind = Kind {
         package: "unbound",
     },
     program,
+    has_pages: false,
 };
 /// Its configuration and arguments.
 fn program(setting: &Setting<'_>) -> Program {
