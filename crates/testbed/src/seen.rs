@@ -17,7 +17,7 @@ use delaylab_model::world::Sink;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_stats::loglinear::LogLinear;
 use delaylab_topology::framing::in_cells;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// The switches of a testbed that are later than this at the median, or ever, are said to be late: a delay that few packets
@@ -57,12 +57,6 @@ pub fn hand_over(
     if seen.met_more {
         warnings.push(format!(
             "hops has what the first {MOST_MET} packets met in their queues, and not the rest"
-        ));
-    }
-    if seen.refused > 0 {
-        warnings.push(format!(
-            "an interface of the testbed refused {}: it was taken down, or its receiver was kept from reading",
-            plural(seen.refused, "frame")
         ));
     }
     Ok(warnings)
@@ -144,15 +138,39 @@ pub fn too_late(late: SwitchLateness) -> Option<String> {
     })
 }
 
-/// Why a trial is not what its experiment meant, where frames were lost that no queue dropped.
-pub fn lost_unread(frames: u64) -> Option<String> {
-    (frames > 0).then(|| {
+/// What a reader should know of probes whose packets the switches could not tell apart.
+pub fn without_hops(alike: &BTreeSet<u16>, trial: &Trial) -> Option<String> {
+    let names = alike
+        .iter()
+        .filter_map(|&probe| trial.probes.get(usize::from(probe)))
+        .map(|probe| format!("`{}`", probe.name));
+    let names: Vec<_> = names.collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "hops has nothing of the probes {}: they have the same hosts, method and class as another, and the testbed's switches cannot \
+             tell them apart. Give each its own pair of hosts, or a class of its own",
+            names.join(", ")
+        )
+    })
+}
+
+/// Why a trial is not what its experiment meant, where frames were lost that no queue dropped: not read in time, or not taken.
+pub fn flaws(unread: u64, refused: u64) -> Vec<String> {
+    let unread = (unread > 0).then(|| {
         format!(
             "{} lost because the testbed's switches were kept from reading: run it as root, whose sockets have more \
              room, or where less else runs",
-            plural(frames, "frame")
+            plural(unread, "frame")
         )
-    })
+    });
+    let refused = (refused > 0).then(|| {
+        format!(
+            "{} lost because an interface of the testbed did not take them: it was taken down, or its receiver was kept \
+             from reading. Run it where less else runs",
+            plural(refused, "frame")
+        )
+    });
+    unread.into_iter().chain(refused).collect()
 }
 
 fn sentence(port: &str, why: &str) -> String {
@@ -202,9 +220,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_that_were_not_read_are_a_flaw() {
-        assert_eq!(lost_unread(0), None);
-        assert!(lost_unread(12).unwrap().starts_with("12 frames lost"));
+    fn frames_that_were_not_read_or_not_taken_are_flaws() {
+        assert!(flaws(0, 0).is_empty());
+        let said = flaws(12, 1);
+        assert!(said[0].starts_with("12 frames lost") && said[0].contains("reading"));
+        assert!(said[1].starts_with("1 frame lost") && said[1].contains("did not take"));
+        assert_eq!((flaws(12, 0).len(), flaws(0, 1).len()), (1, 1));
     }
 
     #[test]

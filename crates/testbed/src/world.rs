@@ -20,6 +20,7 @@ use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Sink, TrialFacts, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
+use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -148,10 +149,13 @@ impl Testbed {
         let loads = stream_runs(trial, &layout, standing);
         let queues = KernelQueues::watch(&layout.kernel_ports, standing);
         let queues = queues.map_err(TestbedError::Queues)?;
+        let mut alike = BTreeSet::new();
         if let Some(switches) = &switches {
             let mut watched = watched(&runs, &layout);
             watched.extend(watched_frames(trial));
-            switches.begin(Probes::new(watched));
+            let probes = Probes::new(watched);
+            alike = probes.alike();
+            switches.begin(probes);
         }
         let frames = self.live.job(trial, ports);
         let ran = self.live.carry_out(trial, &runs, &loads, frames, sink);
@@ -159,21 +163,22 @@ impl Testbed {
         let watched = queues.end();
         let mut facts = ran?;
         let failed = |error| LiveError::Probe(RunError::Sink(error));
-        let (mut warnings, mut flaw) = (Vec::new(), None);
+        let (mut warnings, mut flaws) = (Vec::new(), Vec::new());
         if let Some(seen) = seen.map_err(TestbedError::Switch)? {
-            flaw = seen::lost_unread(seen.overflowed);
+            flaws = seen::flaws(seen.overflowed, seen.refused);
             let late = seen::lateness(&seen.late, seen.latest);
             for facts in &mut facts.probes {
                 facts.switch_lateness = late;
             }
             warnings = seen::hand_over(seen, trial, &layout, sink).map_err(failed)?;
             warnings.extend(late.and_then(seen::too_late));
+            warnings.extend(seen::without_hops(&alike, trial));
         }
         let watched = watched.map_err(TestbedError::Queues)?;
         warnings.extend(seen::hand_over_queues(watched, trial, sink).map_err(failed)?);
         if let Some(first) = facts.probes.first_mut() {
             first.warnings.extend(warnings);
-            first.flaws.extend(flaw);
+            first.flaws.extend(flaws);
         }
         Ok(facts)
     }

@@ -4,7 +4,7 @@ use super::frame::{FlowKey, Read, Whose};
 use delaylab_model::method::{Carrier, Method};
 use delaylab_wire::stamp::{Form, Reflector};
 use delaylab_wire::{control, echo};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 /// A probe whose packets are to be known again.
@@ -22,6 +22,14 @@ pub struct WatchedProbe {
     pub port: Option<u16>,
     /// Its class.
     pub code_point: u8,
+}
+
+impl WatchedProbe {
+    /// What a switch sees of its conversation before its first packet is read.
+    fn looks(&self) -> impl PartialEq {
+        let carrier = self.method.carrier();
+        (carrier, self.from, self.to, self.port, self.code_point)
+    }
 }
 
 /// Every probe of a trial.
@@ -47,6 +55,18 @@ impl Probes {
             watched,
             ..Self::default()
         }
+    }
+
+    /// Probes that look like another one to a switch: it knows of no packet whose it is.
+    pub fn alike(&self) -> BTreeSet<u16> {
+        let has_hops =
+            |one: &&WatchedProbe| matches!(one.method, Method::Icmp | Method::Udp | Method::Stamp);
+        let is_alike = |one: &&WatchedProbe| {
+            let mut others = self.watched.iter().filter(|other| other.probe != one.probe);
+            others.any(|other| other.looks() == one.looks())
+        };
+        let found = self.watched.iter().filter(has_hops).filter(is_alike);
+        found.map(|one| one.probe).collect()
     }
 
     /// Whose packet it is. Packets of tcp are bytes of a stream and say of no probe which it is.
@@ -262,9 +282,16 @@ mod tests {
         assert_eq!(found, [Some(3), Some(4)]);
     }
 
+    /// And which they are can be known before there are packets.
     #[test]
     fn two_that_look_alike_are_not_told_apart() {
-        let mut probes = Probes::new(vec![watched(3, 0), watched(4, 0)]);
+        let tcp = |probe| WatchedProbe {
+            method: Method::Tcp,
+            ..watched(probe, 0)
+        };
+        let all = vec![watched(3, 0), watched(4, 0), watched(5, 46), tcp(6), tcp(7)];
+        let mut probes = Probes::new(all);
+        assert_eq!(Vec::from_iter(probes.alike()), [3, 4]);
         assert_eq!(
             whose(&mut probes, &packet(1, 2, (5000, 8862), &[0; 20])),
             None
