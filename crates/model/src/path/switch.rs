@@ -30,7 +30,7 @@ pub struct Switch {
     /// wrr, wfq: weight of each class or queue.
     #[serde(default)]
     pub weights: BTreeMap<String, u32>,
-    /// drr, fq-codel: bytes a round.
+    /// drr, fq-codel, kernel-fq-codel: bytes a round.
     pub quantum: Option<Size>,
     /// kernel-tbf, kernel-htb: bytes that may leave at once.
     pub burst: Option<Size>,
@@ -40,7 +40,7 @@ pub struct Switch {
     pub policer: Option<TokenBucket>,
     /// red.
     pub red: Option<Red>,
-    /// codel and fq-codel.
+    /// codel, fq-codel and kernel-fq-codel.
     pub codel: Option<CoDel>,
     /// fq-codel: what must hold more than one packet for CoDel to drop. `flow` by default.
     pub near_empty: Option<NearEmpty>,

@@ -40,6 +40,7 @@ use crate::token_bucket::Limits as Buckets;
 pub use crate::weights::{By, Weights};
 use delaylab_model::path::{self, AbrMark};
 use delaylab_model::refusal::Refusal;
+pub use read::BUFFER_OF_CELLS;
 use read::Reader;
 
 /// What the links of a switch carry, and so what its queues count.

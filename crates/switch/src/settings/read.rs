@@ -11,7 +11,8 @@ use delaylab_model::refusal::{Refusal, refuse};
 
 /// What is not given.
 const PACKETS: Limit = Limit::Packets(1_000);
-const CELLS: Limit = Limit::Cells(13_000);
+/// Of links that carry cells.
+pub const BUFFER_OF_CELLS: Limit = Limit::Cells(13_000);
 const FQ_CODEL: Limit = Limit::Packets(10_240);
 const CAKE: Limit = Limit::Bytes(4 << 20);
 const CONGESTED: Limit = Limit::Cells(500);
@@ -259,6 +260,6 @@ const fn default_size(discipline: Discipline, counts: Counts) -> Limit {
         (Discipline::FqCoDel, Counts::Packets) => FQ_CODEL,
         (Discipline::Cake, Counts::Packets) => CAKE,
         (_, Counts::Packets) => PACKETS,
-        (_, Counts::Cells) => CELLS,
+        (_, Counts::Cells) => BUFFER_OF_CELLS,
     }
 }

@@ -5,12 +5,14 @@
 //! check sequence.
 
 use delaylab_model::dscp::Dscp;
-use delaylab_model::path::{Discipline, Path, Switch};
-use delaylab_model::quantity::{Limit, Share};
+use delaylab_model::path::{CoDel, Discipline, NearEmpty, Path, Switch};
+use delaylab_model::quantity::{Limit, Share, Size};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Dropped;
+use delaylab_model::{MICROSECOND, Nanos};
 use delaylab_switch::Cause;
 use delaylab_topology::classes::{QUEUES, queue_of};
+use std::ops::RangeInclusive;
 
 /// What a Linux interface holds.
 const PACKETS: u64 = 1000;
@@ -24,6 +26,9 @@ const STALL_NS: u64 = 130_000;
 
 /// What a packet may take in the kernel's memory, which is not what it has on the line: fq_codel drops by that too.
 const LARGEST_IN_MEMORY: u64 = 4096;
+
+/// What fq_codel takes as its quantum: less it would silently make 256 B.
+const QUANTA: RangeInclusive<u64> = 256..=1 << 20;
 
 /// A frame with the largest IP packet, as the kernel's queues count it.
 pub fn largest_frame(mtu: u32) -> u64 {
@@ -74,15 +79,14 @@ pub fn commands(
             tbf,
             format!("qdisc replace dev {interface} parent 1:1 handle 10: bfifo limit {limit}"),
         ],
-        Discipline::KernelFqCodel => vec![
-            tbf,
-            format!(
-                "qdisc replace dev {interface} parent 1:1 handle 10: fq_codel limit {packets} memory_limit {}",
-                packets
-                    .saturating_mul(LARGEST_IN_MEMORY)
-                    .min(u32::MAX.into())
-            ),
-        ],
+        Discipline::KernelFqCodel => {
+            let memory = packets.saturating_mul(LARGEST_IN_MEMORY);
+            let memory = memory.min(u32::MAX.into());
+            let words = format!(
+                "qdisc replace dev {interface} parent 1:1 handle 10: fq_codel limit {packets} memory_limit {memory}"
+            );
+            vec![tbf, words + &codel(section)?]
+        }
         Discipline::KernelNetem => {
             let impair = section.impair.unwrap_or_default();
             // What is merely under way counts as well.
@@ -112,9 +116,43 @@ pub fn commands(
             let of_a_class = section.queue_buffer.map_or(Ok(limit), |own| {
                 in_bytes("path.switch.queue_buffer", own, frame)
             });
+            known_weights(section)?;
             htb(section, path, interface, rate, burst, of_a_class?)
         }
     })
+}
+
+/// What of fq_codel is not as the kernel has it by default.
+fn codel(section: &Switch) -> Result<String, Refusal> {
+    let mut words = String::new();
+    if let Some(CoDel { target, interval }) = section.codel {
+        if target >= interval {
+            return refuse(
+                "path.switch.codel.target",
+                "is not below the interval: 5 to 10 % of it is usual (RFC 8289)",
+            );
+        }
+        for (name, time) in [("target", target), ("interval", interval)] {
+            if !(MICROSECOND..=u32::MAX as Nanos * MICROSECOND).contains(&time.0) {
+                let why = "the kernel counts whole microseconds, from 1 to 2^32 of them";
+                return refuse(format!("path.switch.codel.{name}"), why);
+            }
+            words += &format!(" {name} {}us", time.0 / MICROSECOND);
+        }
+    }
+    if let Some(Size(quantum)) = section.quantum {
+        if !QUANTA.contains(&quantum) {
+            let why = "the kernel's fq_codel takes 256 B to 1 MiB";
+            return refuse("path.switch.quantum", why);
+        }
+        words += &format!(" quantum {quantum}");
+    }
+    if section.near_empty == Some(NearEmpty::Flow) {
+        let why =
+            "the kernel's fq_codel looks at all queues together: \"all\", or use \"fq-codel\"";
+        return refuse("path.switch.near_empty", why);
+    }
+    Ok(words)
 }
 
 /// What a port may hold: the buffer, or the part of it that the threshold leaves to a port.
@@ -142,6 +180,18 @@ fn in_bytes(field: &str, limit: Limit, frame: u64) -> Result<u64, Refusal> {
             field,
             "the kernel's queues are limited in bytes: like \"64KiB\"",
         ),
+    }
+}
+
+fn known_weights(section: &Switch) -> Result<(), Refusal> {
+    let mut names = section.weights.keys();
+    match names.find(|name| !QUEUES.contains(&name.as_str())) {
+        Some(name) => {
+            let known = QUEUES.join(", ");
+            let why = format!("no queue is called {name:?}; there are: {known}");
+            refuse("path.switch.weights", why)
+        }
+        None => Ok(()),
     }
 }
 

@@ -5,11 +5,13 @@
 //! | `switched` | one network: switches by hardware address |
 //! | `routed` | routers that count hops, and several ways between them |
 //! | [`kernel_queue`] | the kernel's queues at a port |
+//! | `kernel_features` | what they need that not every kernel has |
 //! | [`mod@refusals`] | what cannot be built |
 //!
 //! Nodes, links and flows are those that the simulation has too ([`mod@delaylab_topology::build`]), by the same names. An
 //! interface is called as its link is.
 
+mod kernel_features;
 pub mod kernel_queue;
 pub mod refusals;
 mod routed;
@@ -22,11 +24,14 @@ use crate::soft_switch::frame::Mac;
 use crate::step::Step;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::path::{Discipline, Framing, NodeKind, Path, Switch, Topology};
-use delaylab_model::refusal::Refusal;
+use delaylab_model::quantity::Limit;
+use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::series::KeptSeries;
 use delaylab_model::trial::Trial;
-use delaylab_topology::classes::queue_of;
-use delaylab_topology::framing::CELL;
+use delaylab_switch::settings::BUFFER_OF_CELLS;
+use delaylab_switch::{Counts, Settings};
+use delaylab_topology::classes::{QUEUES, queue_of};
+use delaylab_topology::framing::{CELL, in_cells};
 use delaylab_topology::network::{Kind, Network, NodeId, PortId};
 use delaylab_topology::queues::switch_settings;
 use delaylab_topology::time::picos;
@@ -420,10 +425,7 @@ impl<'a> Builder<'a> {
         ports: Vec<PortSettings>,
     ) -> Result<DeviceSettings, Refusal> {
         let framing = self.built.framing;
-        let mut path = self.path.clone();
-        path.abr = None;
-        // Frames are forwarded whole, also where cells are charged.
-        let queues = switch_settings(&in_bytes(section), &path, Framing::Ethernet)?;
+        let queues = queues(section, self.path, framing)?;
         let code_points = std::array::from_fn(|code| code as u8);
         Ok(DeviceSettings {
             ports,
@@ -454,15 +456,37 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Limits in cells as bytes of cells.
+/// The queues of a soft switch. Frames are forwarded whole, also where cells are charged: a frame has the bytes of its cells then.
+fn queues(section: &Switch, path: &Path, framing: Framing) -> Result<Settings, Refusal> {
+    if !in_cells(framing) {
+        return switch_settings(section, path, framing);
+    }
+    for (name, bucket) in [("shaper", section.shaper), ("policer", section.policer)] {
+        if bucket.is_some_and(|bucket| bucket.header.is_some()) {
+            let why = "cells are counted whole: leave `header` out";
+            return refuse(format!("path.switch.{name}"), why);
+        }
+    }
+    if section.discipline == Some(Discipline::Cake) {
+        let why =
+            "cake counts the bytes of packets, and here cells are charged: leave `framing` out";
+        return refuse("path.switch.discipline", why);
+    }
+    let settings = Settings::read(&in_bytes(section), Counts::Packets, &QUEUES);
+    let mut settings = settings.map_err(|refusal| refusal.within("path.switch"))?;
+    settings.memory.longest_gives_way = false;
+    Ok(settings)
+}
+
+/// Limits in cells as bytes of cells, and the buffer that links of cells have by default.
 fn in_bytes(section: &Switch) -> Switch {
-    use delaylab_model::quantity::Limit;
     let bytes = |limit: Limit| match limit {
         Limit::Cells(cells) => Limit::Bytes(cells.saturating_mul(u64::from(CELL))),
         other => other,
     };
     let mut section = section.clone();
-    section.buffer = section.buffer.map(bytes);
+    section.buffer = Some(bytes(section.buffer.unwrap_or(BUFFER_OF_CELLS)));
+    section.queue_buffer = section.queue_buffer.map(bytes);
     section.threshold = section.threshold.map(bytes);
     if let Some(red) = &mut section.red {
         (red.min, red.max) = (bytes(red.min), bytes(red.max));

@@ -1,11 +1,12 @@
 //! What cannot be built, by the name of its field.
 
+use super::kernel_features::{Feature, features_of};
 use super::kernel_queue::largest_frame;
 use super::{is_routed, kernel_discipline};
 use crate::layout::switched::MOST_HOSTS;
-use crate::step::TC;
-use delaylab_kernel::namespace;
-use delaylab_model::path::{ACCESS, Discipline, Impair, Path, Switch, Topology};
+use delaylab_model::path::{
+    ACCESS, Discipline, Impair, PacketDiscard, Path, Pool, Switch, Topology,
+};
 use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
@@ -13,12 +14,9 @@ use delaylab_topology::classes::known_classes;
 use delaylab_topology::framing::in_cells;
 use delaylab_topology::network::Kind;
 use delaylab_topology::pointless::{of_a_late_load, of_a_useless_switch};
-use delaylab_topology::queues::{in_section, switch_section, switch_settings};
+use delaylab_topology::queues::{in_section, switch_section};
 use delaylab_topology::time::in_time;
 use delaylab_topology::{self as topology, Built};
-use std::io;
-use std::process::Stdio;
-use std::sync::OnceLock;
 
 /// Namespaces and links of one testbed: more would keep this machine busy with building.
 const MOST_PLACES: usize = 64;
@@ -310,11 +308,11 @@ fn of_a_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refus
             refuse(format!("path.switch.{field}"), why)
         }
         Some(discipline) => of_a_kernel_queue(discipline, section, path, built),
-        None => of_a_soft_switch(section, path),
+        None => of_a_soft_switch(section, path, built),
     }
 }
 
-fn of_a_soft_switch(section: &Switch, path: &Path) -> Result<(), Refusal> {
+fn of_a_soft_switch(section: &Switch, path: &Path, built: &Built) -> Result<(), Refusal> {
     let discipline = section.discipline.unwrap_or(Discipline::Fifo);
     if let Some(why) = section.pause.and_then(|pause| pause.problem()) {
         return refuse("path.switch.pause", why);
@@ -337,8 +335,13 @@ fn of_a_soft_switch(section: &Switch, path: &Path) -> Result<(), Refusal> {
             "frames are forwarded whole here, also where cells are charged: leave it out",
         );
     }
-    let framing = delaylab_model::path::Framing::Ethernet;
-    switch_settings(&super::in_bytes(section), path, framing).map(drop)
+    if section.crossbar.is_some() {
+        return refuse(
+            "path.switch.crossbar",
+            "moves cells, and frames are forwarded whole here: run it in the world sim",
+        );
+    }
+    super::queues(section, path, built.framing).map(drop)
 }
 
 fn of_a_kernel_queue(
@@ -361,6 +364,7 @@ fn of_a_kernel_queue(
             "the kernel's queues charge frames and no cells: use a soft switch (like \"fifo\")",
         );
     }
+    of_what_no_kernel_has(section)?;
     if section.queue_buffer.is_some() && discipline != Discipline::KernelHtb {
         return refuse(
             "path.switch.queue_buffer",
@@ -400,51 +404,34 @@ fn of_a_kernel_queue(
     }
     let rate = path.rate.map_or(0, |rate| rate.0);
     super::kernel_queue::commands(discipline, section, path, "x", rate.max(1), built.mtu)?;
-    let name = match discipline {
-        Discipline::KernelNetem => "netem",
-        Discipline::KernelFqCodel => "fq_codel",
-        Discipline::KernelHtb => "htb",
-        _ => "tbf",
-    };
-    if !kernel_has(name) {
-        return refuse(
+    match features_of(discipline).iter().find(|it| !it.is_there()) {
+        Some(Feature { name, module, .. }) => refuse(
             "path.switch.discipline",
             format!(
-                "this kernel has no {name} (try `modprobe sch_{name}`): use a soft switch, like \"fifo\" or \"fq-codel\""
+                "this kernel has no {name} (try `modprobe {module}`): use a soft switch, like \"fifo\" or \"fq-codel\""
             ),
-        );
+        ),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-/// Can this queue be had? Asked once, in a namespace that is gone afterwards. Where that cannot be made
-/// the building of the testbed will say why.
-fn kernel_has(name: &'static str) -> bool {
-    static KNOWN: OnceLock<std::sync::Mutex<std::collections::HashMap<&'static str, bool>>> =
-        OnceLock::new();
-    let known = KNOWN.get_or_init(Default::default);
-    let mut known = known
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    *known.entry(name).or_insert_with(|| try_queue(name))
-}
-
-fn try_queue(name: &'static str) -> bool {
-    let parameters = match name {
-        "tbf" => "rate 1mbit burst 2000 limit 2000",
-        _ => "",
-    };
-    let words = format!("qdisc add dev lo root {name} {parameters}");
-    let asked = std::thread::spawn(move || {
-        namespace::enter_new()?;
-        let mut tc = TC.command().map_err(io::Error::other)?;
-        tc.args(words.split_whitespace())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-    });
-    match asked.join() {
-        Ok(Ok(status)) => status.success(),
-        _ => true,
+/// What other disciplines are set by may stand beside a queue of the kernel, so that a sweep need set `discipline` alone; what
+/// would be another buffer or another kind of switch may not.
+fn of_what_no_kernel_has(section: &Switch) -> Result<(), Refusal> {
+    let pool = section.pool.unwrap_or(Pool::Output);
+    let discard = section.packet_discard.unwrap_or_default();
+    let given = [
+        ("pool", pool != Pool::Output),
+        ("alpha", section.alpha.is_some()),
+        ("crossbar", section.crossbar.is_some()),
+        ("explicit_rate", section.explicit_rate.is_some()),
+        ("packet_discard", discard != PacketDiscard::None),
+    ];
+    match given.into_iter().find(|(_, is_given)| *is_given) {
+        Some((field, _)) => refuse(
+            format!("path.switch.{field}"),
+            "the kernel's queues have a buffer at each output port and nothing else: leave it out, or use a soft switch (like \"fifo\")",
+        ),
+        None => Ok(()),
     }
 }

@@ -4,7 +4,9 @@ use super::*;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::{Load, LoadKind};
 use delaylab_model::method::Method;
-use delaylab_model::path::{Impair, Link, Node, NodeKind, Reset, Topology};
+use delaylab_model::path::{
+    CoDel, Impair, Link, NearEmpty, Node, NodeKind, Pool, Reset, TokenBucket, Topology,
+};
 use delaylab_model::probe::{HostCondition, Pacing, Probe};
 use delaylab_model::quantity::{Class, Duration, Limit, Rate, Share, Size};
 use std::collections::BTreeSet;
@@ -521,6 +523,74 @@ fn buffers_hold_packets_where_the_kernel_counts_them() {
     }
 }
 
+/// By the same sections as `fq-codel`.
+#[test]
+fn the_kernels_fq_codel_is_set_as_it_is_written() {
+    let written = |change: &dyn Fn(&mut Switch)| {
+        let mut section = Switch::default();
+        change(&mut section);
+        let which = Discipline::KernelFqCodel;
+        let path = Path::default();
+        let words = kernel_queue::commands(which, &section, &path, "x", 100_000_000, 1500);
+        words.map(|words| words.last().unwrap().clone())
+    };
+    let codel = |target, interval| CoDel {
+        target: Duration(target),
+        interval: Duration(interval),
+    };
+    let words = written(&|section| {
+        section.codel = Some(codel(20_000_000, 200_000_000));
+        section.quantum = Some(Size(300));
+        section.near_empty = Some(NearEmpty::All);
+    });
+    let words = words.unwrap();
+    let expected = " target 20000us interval 200000us quantum 300";
+    assert!(words.ends_with(expected), "{words}");
+    let refused = |change: &dyn Fn(&mut Switch)| written(change).unwrap_err().field;
+    let codel_of =
+        |target, interval| refused(&move |section| section.codel = Some(codel(target, interval)));
+    assert_eq!(codel_of(7_000_000, 5_000_000), "path.switch.codel.target");
+    assert_eq!(codel_of(500, 5_000_000), "path.switch.codel.target");
+    assert_eq!(
+        refused(&|section| section.quantum = Some(Size(200))),
+        "path.switch.quantum"
+    );
+    assert_eq!(
+        refused(&|section| section.near_empty = Some(NearEmpty::Flow)),
+        "path.switch.near_empty"
+    );
+}
+
+#[test]
+fn what_no_queue_of_the_kernel_has_is_refused() {
+    let refused_with = |discipline, change: &dyn Fn(&mut Switch)| {
+        refused(&trial(Topology::TwoHosts, &["be"], |trial| {
+            let switch = trial.path.switch.get_or_insert_default();
+            switch.discipline = Some(discipline);
+            change(switch);
+        }))
+    };
+    let with_tbf = |change: &dyn Fn(&mut Switch)| refused_with(Discipline::KernelTbf, change);
+    assert_eq!(
+        with_tbf(&|switch| switch.alpha = Some(Share::WHOLE)),
+        ["path.switch.alpha"]
+    );
+    assert_eq!(
+        with_tbf(&|switch| switch.pool = Some(Pool::Shared)),
+        ["path.switch.pool"]
+    );
+    assert!(with_tbf(&|switch| switch.pool = Some(Pool::Output)).is_empty());
+    // What another discipline of the sweep is set by.
+    assert!(with_tbf(&|switch| switch.quantum = Some(Size(1514))).is_empty());
+    let weigh = |name: &'static str| {
+        refused_with(Discipline::KernelHtb, &|switch| {
+            switch.weights.insert(name.to_owned(), 2);
+        })
+    };
+    assert_eq!(weigh("best"), ["path.switch.weights"]);
+    assert!(weigh("best-effort").is_empty());
+}
+
 /// A ring in which each class goes the long way round.
 #[test]
 fn tables_of_many_routers_and_classes_are_none_of_the_kernels() {
@@ -586,6 +656,65 @@ fn cells_are_bytes_to_a_switch_of_frames() {
     let layout = lay_out(&trial).unwrap();
     assert_eq!(layout.structure.mtu, 9188);
     assert_eq!(layout.devices[0].settings.queues.memory.size.bytes, 5300);
+}
+
+/// A soft switch between links of this framing.
+fn framed(framing: Framing, change: impl FnOnce(&mut Switch)) -> Trial {
+    trial(Topology::TwoHosts, &["be"], |trial| {
+        trial.path.framing = Some(framing);
+        change(trial.path.switch.get_or_insert_default());
+    })
+}
+
+fn queues_of(trial: &Trial) -> Settings {
+    lay_out(trial).unwrap().devices[0].settings.queues.clone()
+}
+
+#[test]
+fn a_buffer_holds_as_many_cells_by_default_as_in_simulations() {
+    let settings = queues_of(&framed(Framing::Aal5, |_| ()));
+    assert_eq!(settings.memory.size.bytes, 13_000 * 53);
+    assert_eq!(settings.memory.size.items, u64::MAX);
+    let of_frames = queues_of(&framed(Framing::Ethernet, |_| ()));
+    assert_eq!(of_frames.memory.size.items, 1000);
+}
+
+#[test]
+fn each_limit_may_be_in_cells() {
+    let trial = framed(Framing::Aal5, |switch| {
+        switch.discipline = Some(Discipline::Priority);
+        switch.queue_buffer = Some(Limit::Cells(1000));
+    });
+    assert_eq!(queues_of(&trial).queue_share.bytes, 53_000);
+}
+
+/// Of frames the IP packet and a header, which a link of this framing may not have; of cells all.
+#[test]
+fn token_buckets_count_by_framing() {
+    let shaped = |framing, header| {
+        framed(framing, |switch| {
+            switch.shaper = Some(TokenBucket {
+                rate: Rate(6_000_000),
+                burst: Size(10_000),
+                ceil: None,
+                ceil_burst: None,
+                header,
+            });
+        })
+    };
+    let uncounted = |framing| {
+        let settings = queues_of(&shaped(framing, None));
+        settings.shaper.unwrap().uncounted
+    };
+    assert_eq!(uncounted(Framing::Ethernet), 24);
+    assert_eq!(uncounted(Framing::Ppp), 0);
+    assert_eq!(uncounted(Framing::Aal5), 0);
+    let with_header = shaped(Framing::Aal5, Some(Size(14)));
+    assert_eq!(refused(&with_header), ["path.switch.shaper"]);
+    let cake = framed(Framing::Aal5, |switch| {
+        switch.discipline = Some(Discipline::Cake)
+    });
+    assert_eq!(refused(&cake), ["path.switch.discipline"]);
 }
 
 #[test]
