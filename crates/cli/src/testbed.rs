@@ -18,7 +18,9 @@ use delaylab_testbed::build::{self, Found, Standing};
 use delaylab_testbed::layout::{Layout, lay_out};
 use delaylab_testbed::reflectors::Reflectors;
 use delaylab_testbed::rootless;
-use delaylab_testbed::servers;
+use delaylab_testbed::servers::wanted::Wanted;
+use delaylab_testbed::servers::{self, Servers};
+use delaylab_testbed::soft_switch::probes::Probes;
 use serde::Deserialize;
 use serde::de::value::{Error, StrDeserializer};
 use std::fmt::Write;
@@ -56,19 +58,30 @@ fn up(args: &UpArgs) -> Result<(), Failed> {
     let trial = trial(args)?;
     let layout = lay_out(&trial).map_err(Failed::usage)?;
     if args.show_commands {
-        return terminal::print(commands(&layout));
+        return terminal::print(commands(&layout, &trial));
     }
-    rootless::become_root_if_needed().map_err(Failed::environment)?;
+    let is_hidden = rootless::become_root_if_needed().map_err(Failed::environment)?;
+    // Which queues the kernel has could not be asked before.
+    let layout = lay_out(&trial).map_err(Failed::usage)?;
     catch_stop()?;
     let standing = Standing::build(layout.structure.clone()).map_err(Failed::environment)?;
     let switches = standing.start_switches(&layout.devices, trial.seed);
-    let _switches = switches.map_err(Failed::environment)?;
+    let switches = switches.map_err(Failed::environment)?;
     let mut reflectors = Reflectors::default();
     for (_, host) in &layout.structure.hosts {
         let answers = reflectors.answer_at(host.place, &standing);
         answers.map_err(Failed::environment)?;
     }
-    terminal::print(described(&layout, standing.id()))?;
+    let wanted = Wanted::of(&trial, &layout.structure);
+    let _servers = match wanted.servers.is_empty() {
+        true => None,
+        false => Some(Servers::start(wanted, &standing, None).map_err(Failed::environment)?),
+    };
+    // Resets and pauses are at their times from now on.
+    if let Some(switches) = &switches {
+        switches.begin(Probes::default());
+    }
+    terminal::print(described(&layout, &trial, standing.id(), is_hidden))?;
     while !signals::stop().is_asked() {
         // A signal ends the sleep early, which is what it is for.
         let _ = clock::sleep_until(clock::monotonic() + LOOK_EVERY);
@@ -117,7 +130,7 @@ fn topology(name: &str) -> Option<String> {
     ))
 }
 
-fn commands(layout: &Layout) -> String {
+fn commands(layout: &Layout, trial: &Trial) -> String {
     let mut text = String::new();
     for step in layout.structure.steps(NAME) {
         let _ = writeln!(text, "{step}");
@@ -130,13 +143,21 @@ fn commands(layout: &Layout) -> String {
             device.interfaces.join(", ")
         );
     }
+    for server in &trial.path.server {
+        let (at, name, software) = (&server.at, &server.name, server.software);
+        let _ = writeln!(text, "# in {NAME}-{at}, the server `{name}`: {software}");
+    }
     text
 }
 
-fn described(layout: &Layout, id: &str) -> String {
+fn described(layout: &Layout, trial: &Trial, id: &str, is_hidden: bool) -> String {
     let mut text = format!("{id}\n");
     for (name, host) in &layout.structure.hosts {
-        let _ = writeln!(text, "  {name:<12} {}", host.address);
+        let _ = write!(text, "  {name:<12} {}", host.address);
+        for server in trial.path.server.iter().filter(|server| server.at == *name) {
+            let _ = write!(text, "  {} ({})", server.name, server.software);
+        }
+        text.push('\n');
     }
     let hosts: Vec<_> = layout
         .structure
@@ -155,11 +176,18 @@ fn described(layout: &Layout, id: &str) -> String {
     if let [(from, _), (_, to), ..] = layout.structure.hosts.as_slice() {
         let _ = writeln!(
             text,
-            "Ctrl-C takes it down. Meanwhile: delaylab testbed exec {from} -- delaylab ping {}",
+            "Ctrl-C takes it down. Meanwhile: {}delaylab testbed exec {from} -- delaylab ping {}",
+            if is_hidden { way_in() } else { String::new() },
             to.address
         );
     }
     text
+}
+
+/// What this user puts before a command that is to see the testbed: its names are in namespaces of this process.
+fn way_in() -> String {
+    let process = std::process::id();
+    format!("nsenter --preserve-credentials -U -m -t {process} ")
 }
 
 fn found() -> Result<Vec<Found>, Failed> {
@@ -168,16 +196,26 @@ fn found() -> Result<Vec<Found>, Failed> {
 
 fn exec(args: &ExecArgs) -> Result<(), Failed> {
     let found = found()?;
-    let here: Vec<_> = found
+    let is_meant = |testbed: &&Found| args.testbed.as_ref().is_none_or(|id| *id == testbed.id);
+    // Of one whose process is gone the namespaces are left, in which nothing forwards and nothing answers.
+    let (gone, here): (Vec<_>, Vec<_>) = found
         .iter()
-        .filter(|testbed| args.testbed.as_ref().is_none_or(|id| *id == testbed.id))
-        .collect();
+        .filter(is_meant)
+        .partition(|testbed| testbed.left_over);
     let testbed = match here[..] {
         [one] => one,
+        [] if !gone.is_empty() => {
+            let ids: Vec<_> = gone.iter().map(|testbed| testbed.id.as_str()).collect();
+            return Err(Failed::usage(format!(
+                "the process of {} is gone, and with it what forwarded and answered there: `delaylab testbed clean` \
+                 removes what is left",
+                ids.join(", ")
+            )));
+        }
         [] => {
             return Err(Failed::usage(
                 "no testbed is up: `delaylab testbed up two-hosts` builds one. (One that was built \
-                 without root is seen by nobody else.)",
+                 without root is entered by the command that it prints.)",
             ));
         }
         _ => {
@@ -209,11 +247,14 @@ fn exec(args: &ExecArgs) -> Result<(), Failed> {
 
 fn clean() -> Result<(), Failed> {
     let mut text = String::new();
-    let folders = servers::remove_left_over();
-    for folder in folders.map_err(Failed::environment)? {
+    let folders = servers::remove_left_over().map_err(Failed::environment)?;
+    for folder in &folders.removed {
         let _ = writeln!(text, "removed {}", folder.display());
     }
-    let mut failed = Vec::new();
+    for folder in &folders.kept {
+        let _ = writeln!(text, "kept {}: it is another user's", folder.display());
+    }
+    let mut failed = folders.failed;
     for testbed in found()?.iter().filter(|testbed| testbed.left_over) {
         let removed = build::remove(testbed);
         if !removed.nodes.is_empty() {

@@ -15,15 +15,16 @@ pub struct NotAllowed(#[from] OwnRootError);
 
 /// Without the privileges that a testbed needs, makes this process root of a user namespace of its own:
 /// nobody else sees the testbed then, and nothing of it is left when the process is gone. To be called
-/// while there is one thread.
+/// while there is one thread. True: it has become so.
 ///
 /// # Errors
 /// Where the kernel does not let this user.
-pub fn become_root_if_needed() -> Result<(), NotAllowed> {
+pub fn become_root_if_needed() -> Result<bool, NotAllowed> {
     // As a user with capabilities the commands that build it would have none.
     let root = privilege::is_root() && privilege::holds(Capability::CAP_NET_ADMIN);
     if root && privilege::holds(Capability::CAP_SYS_ADMIN) {
-        return Ok(());
+        return Ok(false);
     }
-    Ok(namespace::become_root_of_own()?)
+    namespace::become_root_of_own()?;
+    Ok(true)
 }

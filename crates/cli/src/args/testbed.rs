@@ -32,7 +32,8 @@ pub enum TestbedCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Of an experiment, the path of its first combination is built: --set chooses another. A topology by \
-name has links of 10 Mbit/s unless --set path.rate says otherwise. A reflector answers at each host.")]
+name has links of 10 Mbit/s unless --set path.rate says otherwise. A reflector answers at each host, \
+and the experiment's servers listen.")]
 pub struct UpArgs {
     /// Which, and how.
     #[command(flatten)]

@@ -875,6 +875,17 @@ mod alone {
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
         assert!(of(&id) > 0);
+        // Only what stands is entered.
+        let exec = |words: &[&str]| {
+            let mut command = delaylab(None);
+            Ran::to_end(command.args(["testbed", "exec"]).args(words))
+        };
+        let gone = exec(&["--testbed", &id, "a1", "--", "true"]);
+        assert_eq!(gone.code, 2, "{}", gone.stderr);
+        let said = format!("the process of {id} is gone");
+        assert!(gone.stderr.contains(&said), "{}", gone.stderr);
+        let entered = exec(&["a1", "--", "true"]);
+        assert_eq!(entered.code, 0, "{}", entered.stderr);
         let cleaned = Ran::to_end(delaylab(None).args(["testbed", "clean"]));
         assert_eq!(cleaned.code, 0, "{}", cleaned.stderr);
         assert!(cleaned.stdout.contains(&id), "{}", cleaned.stdout);
@@ -930,7 +941,24 @@ mod alone {
         );
     }
 
-    /// As a user who is nobody, in a user namespace.
+    #[test]
+    fn servers_of_an_experiment_are_there_by_hand_too() {
+        or_skip!(root());
+        let scratch = Scratch::new();
+        let own = WEB.replace("software = \"nginx\"\n", "");
+        scratch.file("bed.toml", &own);
+        let (mut process, id) = up(&scratch.path("bed.toml").display().to_string());
+        let exec = ["testbed", "exec", "--testbed", &id, "a1", "--", DELAYLAB];
+        let page = ["ping", "http://10.82.0.2/2KiB", "-c", "2", "-i", "10ms"];
+        let asked = Ran::to_end(delaylab(None).args(exec).args(page));
+        assert_eq!(asked.code, 0, "{}{}", asked.stdout, asked.stderr);
+        assert!(asked.stdout.contains("2 received"), "{}", asked.stdout);
+        // And leave nothing.
+        process.signal(Signal::SIGINT);
+        assert!(process.child.wait().unwrap().success());
+    }
+
+    /// As a user whose files none of this machine's services has, in a user namespace.
     #[test]
     fn without_root_it_stands_in_a_user_namespace() {
         or_skip!(root());
@@ -983,5 +1011,27 @@ mod alone {
                 ended.stderr
             );
         }
+        // What the kernel lacks is known as well.
+        const NETEM: &str = "check bed.toml --set path.switch.discipline=kernel-netem";
+        if ran(&scratch, NETEM).code != 0 {
+            let checked = Ran::to_end(&mut as_user(NETEM));
+            let said = "it cannot run here: path.switch.discipline: this kernel has no netem";
+            assert!(checked.stdout.contains(said), "{}", checked.stdout);
+        }
+        // By hand: in another terminal, the words that it prints.
+        let mut command = as_user("testbed up two-hosts");
+        let mut process = Process::start(command.stdout(Stdio::piped()));
+        let stdout = BufReader::new(process.child.stdout.take().unwrap());
+        let mut lines = stdout.lines().map(Result::unwrap);
+        let way_in = lines.find_map(|line| Some(line.split_once("Meanwhile: ")?.1.to_owned()));
+        let way_in = way_in.unwrap() + " -c 2 -i 10ms";
+        let folder = std::path::Path::new(DELAYLAB).parent().unwrap();
+        let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+        let mut shell = setpriv();
+        let asked = Ran::to_end(shell.args(["sh", "-c", &way_in]).env("PATH", path));
+        assert_eq!(asked.code, 0, "{way_in}: {}{}", asked.stdout, asked.stderr);
+        assert!(asked.stdout.contains("2 received"), "{}", asked.stdout);
+        process.signal(Signal::SIGINT);
+        assert!(process.child.wait().unwrap().success());
     }
 }

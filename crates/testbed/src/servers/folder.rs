@@ -57,33 +57,48 @@ impl Drop for Folder {
     }
 }
 
-/// Removes the folders of processes that were killed, and says which.
+/// The folders of processes that were killed: gone or not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RemovedFolders {
+    /// They are gone.
+    pub removed: Vec<PathBuf>,
+    /// This user may not remove them: they are another user's.
+    pub kept: Vec<PathBuf>,
+    /// Why others could not be removed.
+    pub failed: Vec<String>,
+}
+
+/// Removes the folders of processes that were killed.
 ///
 /// # Errors
-/// Names the folder that cannot be removed.
-pub fn remove_left_over() -> io::Result<Vec<PathBuf>> {
+/// It cannot be looked for them.
+pub fn remove_left_over() -> io::Result<RemovedFolders> {
     left_over_in(&std::env::temp_dir())
 }
 
-fn left_over_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut removed = Vec::new();
+fn left_over_in(folder: &Path) -> io::Result<RemovedFolders> {
+    let mut folders = RemovedFolders::default();
     for entry in fs::read_dir(folder)?.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.contains(PURPOSE) && owned_name::is_left_over(&name) {
-            let path = entry.path();
-            let said = |error: io::Error| {
-                io::Error::new(
-                    error.kind(),
-                    format!("cannot remove {}: {error}", path.display()),
-                )
-            };
-            fs::remove_dir_all(&path).map_err(said)?;
-            removed.push(path);
+        if !name.contains(PURPOSE) || !owned_name::is_left_over(&name) {
+            continue;
+        }
+        let path = entry.path();
+        match fs::remove_dir_all(&path) {
+            Ok(()) => folders.removed.push(path),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                folders.kept.push(path);
+            }
+            Err(error) => {
+                let why = format!("cannot remove {}: {error}", path.display());
+                folders.failed.push(why);
+            }
         }
     }
-    removed.sort();
-    Ok(removed)
+    folders.removed.sort();
+    folders.kept.sort();
+    Ok(folders)
 }
 
 #[cfg(test)]
@@ -118,7 +133,22 @@ mod tests {
         for folder in [&dead, &alive, &others] {
             fs::create_dir_all(folder.join("web")).unwrap();
         }
-        assert_eq!(left_over_in(&all).unwrap(), [dead]);
+        // What cannot be removed keeps nothing else.
+        let no_folders =
+            ["0", "9"].map(|start| all.join(format!("delaylab-4294967295-{start}-servers-0")));
+        for file in &no_folders {
+            fs::write(file, "").unwrap();
+        }
+        let folders = left_over_in(&all).unwrap();
+        assert_eq!(folders.removed, [dead]);
+        assert_eq!(folders.failed.len(), 2, "{folders:?}");
+        let names = |file: &PathBuf| {
+            folders
+                .failed
+                .iter()
+                .any(|why| why.contains(&*file.to_string_lossy()))
+        };
+        assert!(no_folders.iter().all(names), "{folders:?}");
         assert!(alive.exists() && others.exists());
         fs::remove_dir_all(all).unwrap();
     }

@@ -30,7 +30,7 @@ use delaylab_model::path::{HostServer, Software};
 use delaylab_model::probe::Probe;
 use delaylab_model::request::{Request, Trust};
 use folder::Folder;
-pub use folder::remove_left_over;
+pub use folder::{RemovedFolders, remove_left_over};
 use identity::Identity;
 use own::{Datagrams, Own};
 use program::{Kind, Running, Setting};
