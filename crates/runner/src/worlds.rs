@@ -15,6 +15,7 @@ use delaylab_sim::world::Simulated;
 use delaylab_testbed::layout::lay_out;
 use delaylab_testbed::rootless;
 use delaylab_testbed::world::Testbed;
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
 
@@ -126,17 +127,25 @@ pub fn lacks(resolved: &Resolved) -> Vec<String> {
     if resolved.world != WorldName::Testbed {
         return Vec::new();
     }
-    let first = resolved
-        .planned
-        .iter()
-        .filter(|planned| planned.repeat == 0);
-    let laid_out = first.filter_map(|planned| lay_out(&planned.trial).ok());
+    let first = || {
+        let first = resolved.planned.iter();
+        first.filter(|planned| planned.repeat == 0)
+    };
+    let laid_out = first().filter_map(|planned| lay_out(&planned.trial).ok());
     let steps: Vec<_> = laid_out
         .flat_map(|layout| layout.structure.steps(""))
         .collect();
     let commands = delaylab_testbed::step::missing(&steps).into_iter();
     let commands = commands.map(|error| error.to_string());
-    let privilege = rootless::become_root_if_needed().err();
+    let became_root = rootless::become_root_if_needed();
+    let refused: BTreeSet<_> = match became_root {
+        // Which queues this kernel has could not be asked before.
+        Ok(true) => first()
+            .filter_map(|planned| lay_out(&planned.trial).err())
+            .map(|refusal| refusal.to_string())
+            .collect(),
+        _ => BTreeSet::new(),
+    };
     let trials = resolved.planned.iter().map(|planned| &planned.trial);
     let servers = trials.flat_map(|trial| &trial.path.server);
     let mut programs: Vec<_> = delaylab_testbed::servers::missing(servers)
@@ -147,7 +156,8 @@ pub fn lacks(resolved: &Resolved) -> Vec<String> {
     programs.dedup();
     commands
         .chain(programs)
-        .chain(privilege.map(|error| error.to_string()))
+        .chain(refused)
+        .chain(became_root.err().map(|error| error.to_string()))
         .collect()
 }
 
