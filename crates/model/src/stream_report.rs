@@ -40,8 +40,6 @@ pub struct Received {
     pub overflowed: u64,
     /// Others of these streams are said to have lost as many there: whose they were is not known.
     pub others_overflowed: bool,
-    /// Packets that it missed, where it says so itself; else they are what was sent and did not arrive.
-    pub lost: Option<u64>,
 }
 
 /// What a stream did.
@@ -124,8 +122,7 @@ impl StreamReport {
         }
         let received = self.received?;
         let arrived = received.amount.packets + received.refused;
-        let missing = self.sent.packets.saturating_sub(arrived);
-        received.lost.or(Some(missing))
+        Some(self.sent.packets.saturating_sub(arrived))
     }
 
     /// The share of its schedule that it did not send. One packet is under way at any moment: a schedule cannot be

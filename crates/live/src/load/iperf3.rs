@@ -23,6 +23,8 @@ use std::time::Duration;
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// A udp stream's first datagram may be lost.
 const TRIES: u32 = 3;
+/// From a udp stream's last packet to the end of the test: the server discards what arrives later.
+const TAIL: Duration = Duration::from_secs(1);
 
 /// A test that is set up: the server waits for its streams' packets.
 pub(super) struct Test {
@@ -51,6 +53,9 @@ impl Test {
 
     /// The streams are over: tells what was sent and asks what arrived.
     pub(super) fn end(mut self, flows: Vec<Flow>, reports: &mut [StreamReport]) {
+        if flows.iter().any(|flow| matches!(flow, Flow::Paced(_))) {
+            std::thread::sleep(TAIL);
+        }
         match self.results(reports) {
             Ok(results) => take(&results, reports),
             Err(error) => {
@@ -163,8 +168,10 @@ pub(super) fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
 fn connect(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<TcpStream, LoadError> {
     let connecting = |source| LoadError::connecting(run.target, run.server, source);
     let mut stream = TcpStream::connect_timeout(&run.target, ANSWER_WITHIN).map_err(connecting)?;
-    stream
-        .set_nodelay(true)
+    // In the load's queues: the end of the test comes after the load's packets.
+    let class = run.load.class.0.traffic_class(0);
+    socket_options::set_traffic_class(&stream, run.target.is_ipv6(), class)
+        .and_then(|()| stream.set_nodelay(true))
         .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
         .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
         .and_then(|()| stream.write_all(cookie))
@@ -210,7 +217,8 @@ fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
     Ok(Flow::Paced(Box::new(paced)))
 }
 
-/// What the server counted. Its packets are the highest number that came, and its errors those missing.
+/// What the server counted. Its packets are the highest number that came, and its errors those missing below it: what was
+/// lost behind the last that came, only the sender can tell.
 fn take(results: &Results, reports: &mut [StreamReport]) {
     for (report, index) in reports.iter_mut().zip(0..) {
         let theirs = results
@@ -225,8 +233,49 @@ fn take(results: &Results, reports: &mut [StreamReport]) {
                 packets: if tcp { 0 } else { packets },
                 bytes: theirs.bytes,
             },
-            lost: (!tcp).then_some(theirs.errors),
             ..Received::default()
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::load::Load;
+
+    fn run(kind: LoadKind) -> StreamRun {
+        StreamRun {
+            trial: 0,
+            load: Load::new("bulk", kind),
+            number: 1,
+            target: "127.0.0.1:5201".parse().unwrap(),
+            server: Server::Iperf3,
+            seed: 0,
+        }
+    }
+
+    fn results(packets: u64, errors: u64) -> Results {
+        let stream = StreamResult {
+            id: stream_id(0),
+            bytes: packets * 1000,
+            retransmits: 0,
+            packets,
+            errors,
+        };
+        Results {
+            streams: vec![stream],
+        }
+    }
+
+    #[test]
+    fn what_is_lost_at_the_end_is_lost() {
+        let run = run(LoadKind::Cbr);
+        let mut report = StreamReport::new(&run);
+        report.sent.packets = 1000;
+        for (packets, errors, lost) in [(1000, 0, 0), (1000, 7, 7), (900, 7, 107), (0, 0, 1000)] {
+            take(&results(packets, errors), std::slice::from_mut(&mut report));
+            assert_eq!(report.lost(), Some(lost), "{packets} and {errors}");
+        }
     }
 }

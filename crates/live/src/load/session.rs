@@ -216,7 +216,6 @@ impl Session {
                     refused: counted.refused.saturating_sub(counted.overflowed),
                     overflowed: counted.overflowed,
                     others_overflowed: false,
-                    lost: None,
                 });
             }
             Err(error) => {
