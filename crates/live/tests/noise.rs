@@ -266,7 +266,7 @@ fn a_watcher_leaves_nothing() -> Outcome {
             "its own events only",
         )?;
         ensure(uses_tracer(&seen), &format!("{:?}", seen.sources))?;
-        ensure(seen.lost == 0 && seen.dropped == 0, "and nothing was lost")?;
+        ensure(seen.lost == 0 && seen.left_out.count == 0, "and nothing was lost")?;
     }
     drop(watcher);
     ensure(mine()? == 0, "the instance is gone")
@@ -348,8 +348,13 @@ fn a_sentinel_says_what_it_costs() -> Outcome {
     }
     ensure(seen.cost.sentinel_look.is_some(), "each look has a cost")?;
     ensure(
-        seen.events.len() == 50 && seen.dropped > 0,
+        seen.events.len() == 50 && seen.left_out.count > 0,
         "more was seen than kept",
+    )?;
+    let shortest = seen.events.iter().map(|event| event.length).min();
+    ensure(
+        shortest >= Some(seen.left_out.longest),
+        "and the longest were kept",
     )?;
     ensure(seen.warnings().len() == 1, "and that is said")
 }

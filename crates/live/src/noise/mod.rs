@@ -30,10 +30,13 @@ mod stops;
 mod thread;
 mod tracer;
 
+pub use events::LeftOut;
+
 use counters::Counters;
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling;
 use delaylab_model::noise::{ClockReads, NoiseEvent, Process};
+use delaylab_model::units::format_duration;
 use delaylab_model::{MICROSECOND, Nanos};
 use serde::Serialize;
 use std::io;
@@ -58,7 +61,7 @@ pub struct Options {
     pub gap: Nanos,
     /// May use the kernel's tracer.
     pub tracer: bool,
-    /// At most so many events are kept of a trial, about 100 B each; of more, only the number is.
+    /// At most so many events are kept of a trial, about 100 B each: the longest.
     pub max_events: usize,
 }
 
@@ -131,13 +134,15 @@ pub struct TrialNoise {
     /// Everything that had a CPU instead, by start.
     pub events: Vec<NoiseEvent>,
     /// Events beyond [`Options::max_events`].
-    pub dropped: u64,
+    pub left_out: LeftOut,
     /// Events of the kernel's tracer that were overwritten before they were read: at least so many.
     pub lost: u64,
     /// What clock reads cost; bins that none fell into are left out.
     pub clock_reads: Vec<ClockReads>,
     /// Whose the threads of the events are, as far as they lived when they were asked.
     pub processes: Vec<Process>,
+    /// There were more threads than are asked about.
+    pub threads_unasked: bool,
     /// What the kernel counted.
     pub counters: Counters,
     /// Each source: whether it was there.
@@ -159,11 +164,12 @@ impl TrialNoise {
     /// Sentences the user should read before trusting the noise table.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if self.dropped > 0 {
+        if self.left_out.count > 0 {
             warnings.push(format!(
-                "noise: {} events were kept and {} more were only counted",
+                "noise: the {} longest events were kept, and {} more only counted: none of these lasted longer than {}",
                 self.events.len(),
-                self.dropped
+                self.left_out.count,
+                format_duration(self.left_out.longest)
             ));
         }
         if self.lost > 0 {
@@ -171,6 +177,12 @@ impl TrialNoise {
                 "noise: at least {} events of the kernel's tracer were lost: the watcher was kept \
                  from reading them",
                 self.lost
+            ));
+        }
+        if self.threads_unasked {
+            warnings.push(format!(
+                "noise: more than {} threads had a CPU: of the others the name is known, and not the process",
+                processes::MOST
             ));
         }
         warnings

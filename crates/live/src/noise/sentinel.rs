@@ -1,5 +1,6 @@
 //! A thread that only reads the clock: whatever keeps it from that is noise.
 
+use super::events::Events;
 use super::gaps::{self, Looked};
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling::{self, Scheduling};
@@ -16,7 +17,7 @@ pub(super) struct Looks {
     pub(super) trial: u32,
     pub(super) cpu: usize,
     pub(super) threshold: Nanos,
-    /// No more gaps than this are kept.
+    /// No more gaps than this are kept: the longest.
     pub(super) most: usize,
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Sentinel {
 /// What it found.
 #[derive(Debug)]
 pub(super) struct Gaps {
-    pub(super) events: Vec<NoiseEvent>,
+    pub(super) events: Events,
     pub(super) looked: Looked,
 }
 
@@ -66,23 +67,21 @@ fn watch(looks: Looks, stop: &AtomicBool) -> Option<Gaps> {
     // Where it may not be there it would spin beside the prober, and see gaps of its own making.
     scheduling::pin(looks.cpu).ok()?;
     let cpu = u16::try_from(looks.cpu).ok();
-    let mut events = Vec::new();
+    let mut events = Events::new(looks.most);
     let looked = gaps::look(
         looks.threshold,
         |_| !stop.load(Ordering::Relaxed),
         |start, length| {
-            if events.len() < looks.most {
-                events.push(NoiseEvent {
-                    trial: looks.trial,
-                    start,
-                    length,
-                    cpu,
-                    kind: NoiseKind::SentinelGap,
-                    who: None,
-                    pid: None,
-                    preempted: None,
-                });
-            }
+            events.push(NoiseEvent {
+                trial: looks.trial,
+                start,
+                length,
+                cpu,
+                kind: NoiseKind::SentinelGap,
+                who: None,
+                pid: None,
+                preempted: None,
+            });
         },
     );
     Some(Gaps { events, looked })
@@ -114,8 +113,9 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let gaps = sentinel.finish().unwrap();
         let until = clock::monotonic();
-        assert!(gaps.looked.looks > 0 && gaps.events.len() <= 100);
-        for event in &gaps.events {
+        let (events, _) = gaps.events.sorted();
+        assert!(gaps.looked.looks > 0 && events.len() <= 100);
+        for event in &events {
             assert!(from <= event.start && event.start + event.length <= until);
             assert_eq!((event.trial, event.cpu), (3, Some(looks.cpu as u16)));
         }

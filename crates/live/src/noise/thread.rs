@@ -107,22 +107,23 @@ impl Watching {
             before.look_at_threads(&processes);
             self.read_clock(trial, SHORT, &mut events);
             traced = traced.and_then(|()| self.drain(&mut judge, &mut events, &mut lost));
-            whose.look_at(events.kept());
+            whose.look_at(events.take_threads());
         }
         let cost = self.cost(start, cpu_start);
         traced = traced.and_then(|()| self.end_trace(&mut judge, &mut events, &mut lost));
-        whose.look_at(events.kept());
+        whose.look_at(events.take_threads());
         let looked = sentinel.and_then(Sentinel::finish).map(|gaps| {
-            gaps.events.into_iter().for_each(|event| events.push(event));
+            events.merge(gaps.events);
             gaps.looked
         });
         self.read_clock(trial, LONG, &mut events);
-        let (events, dropped) = events.sorted();
+        let (events, left_out) = events.sorted();
         TrialNoise {
             events,
-            dropped,
+            left_out,
             lost,
             clock_reads: self.clock.take(trial),
+            threads_unasked: whose.is_full(),
             processes: whose.found(),
             counters: before.until_now(&processes),
             sources: self.sources_after(traced),

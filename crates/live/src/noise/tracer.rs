@@ -244,8 +244,8 @@ mod tests {
             preempted: None,
         };
         judge.judge(3, spell, &mut events);
-        let (events, dropped) = events.sorted();
-        assert_eq!(dropped, 0);
+        let (events, left_out) = events.sorted();
+        assert_eq!(left_out.count, 0);
         events
             .iter()
             .all(|event| event.trial == 4 && event.cpu == Some(3))
