@@ -9,6 +9,7 @@ use delaylab_lab::run::{
     EndedTrial, Ending, LabError, Laboratory, Left, Progress, StopMeans, TrialOutcome,
 };
 use delaylab_model::method::Method;
+use delaylab_model::noise::Unwatched;
 use delaylab_model::plan::{Plan, Unit};
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::refusal::Refusal;
@@ -59,6 +60,13 @@ struct Toy {
     stopped_in: Option<(u32, Stop)>,
 }
 
+/// Packets 10, 11 and 12 are under way in it.
+const UNWATCHED: Unwatched = Unwatched {
+    cpu: 0,
+    start: 10_050_000,
+    end: 12_000_001,
+};
+
 impl World for Toy {
     fn refusals(&self, _: &Trial) -> Vec<Refusal> {
         Vec::new()
@@ -89,6 +97,8 @@ impl World for Toy {
             simulated: Some(50_000_000),
             trace_hash: Some(random.next() ^ u64::from(trial.probes[0].payload)),
             flaws: vec!["it is a toy".to_owned(); usize::from(trial.id == 1)],
+            noise_sources: vec!["a toy's".to_owned()],
+            unwatched: vec![UNWATCHED; usize::from(trial.id == 2)],
             ..ProbeFacts::default()
         }]))
     }
@@ -246,6 +256,23 @@ fn a_trial_in_simulated_time_has_no_date_and_its_own_length() {
     };
     assert_eq!(seeds(|row| row.1), 4);
     assert_eq!(seeds(|row| row.1 ^ u64::from(row.0).rotate_left(48)), 4);
+}
+
+#[test]
+fn packets_have_no_noise_where_nothing_was_watched() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    let (world, plan) = (&mut toy(2), &mut factorial(&BTreeSet::new()));
+    let (ending, _) = carry_out(world, &writer, plan, &Stop::default());
+    ending.unwrap();
+    let run = Run::open(&writer.finish(&json!([])).unwrap().folder).unwrap();
+    let mut without = Vec::new();
+    run.for_each_noised(None, |noised| {
+        if noised.noise_ns.is_none() {
+            without.push((noised.record.trial, noised.record.seq));
+        }
+    });
+    assert_eq!(without, [(2, 10), (2, 11), (2, 12)]);
 }
 
 #[test]

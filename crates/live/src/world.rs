@@ -233,6 +233,7 @@ impl Live {
         for facts in &mut facts {
             if let Some(seen) = &seen {
                 facts.noise_sources = seen.sources_used();
+                facts.unwatched.clone_from(&seen.unwatched);
                 facts.ran.clone_from(&seen.counters.processes);
                 facts.processes.clone_from(&seen.processes);
             }

@@ -266,7 +266,10 @@ fn a_watcher_leaves_nothing() -> Outcome {
             "its own events only",
         )?;
         ensure(uses_tracer(&seen), &format!("{:?}", seen.sources))?;
-        ensure(seen.lost == 0 && seen.left_out.count == 0, "and nothing was lost")?;
+        ensure(
+            seen.lost == 0 && seen.left_out.count == 0,
+            "and nothing was lost",
+        )?;
     }
     drop(watcher);
     ensure(mine()? == 0, "the instance is gone")

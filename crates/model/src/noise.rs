@@ -84,6 +84,17 @@ pub struct NoiseEvent {
     pub preempted: Option<bool>,
 }
 
+/// A stretch of which it is not known what had a CPU: the kernel's entries of it were lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unwatched {
+    /// On which CPU.
+    pub cpu: u16,
+    /// From when on, `CLOCK_MONOTONIC`.
+    pub start: Nanos,
+    /// Until when.
+    pub end: Nanos,
+}
+
 /// The process of a thread that had a CPU during a trial, as far as `/proc` told while it lived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Process {

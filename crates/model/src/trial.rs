@@ -3,7 +3,7 @@
 use crate::Nanos;
 use crate::load::Load;
 use crate::method::{Method, Responder};
-use crate::noise::{CpuUse, Process};
+use crate::noise::{CpuUse, Process, Unwatched};
 use crate::path::Path;
 use crate::probe::{HostCondition, Probe};
 use crate::unanswered::Unanswered;
@@ -447,6 +447,8 @@ pub struct ProbeFacts {
     pub rejected: u64,
     /// Which sources of noise were watched meanwhile. None: nobody can say what disturbed it.
     pub noise_sources: Vec<String>,
+    /// Of each CPU, in the order of time: when they were not. A run keeps that records in them have no noise.
+    pub unwatched: Vec<Unwatched>,
     /// CPU time of processes on the prober's host, the largest first; empty where nobody counted.
     pub ran: Vec<CpuUse>,
     /// Whose the threads are that had a CPU instead; empty where nobody looked.

@@ -8,7 +8,7 @@
 //! over its end.
 
 use delaylab_model::Nanos;
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::noise::{NoiseEvent, NoiseKind, Unwatched};
 use delaylab_model::record::Record;
 use std::collections::BTreeMap;
 
@@ -102,6 +102,38 @@ impl<'a> Join<'a> {
         each.map(|events| events.overlap(from, to))
             .max_by_key(|overlap| overlap.ns)
             .unwrap_or_default()
+    }
+}
+
+/// When CPUs were not watched, ready to be held against records.
+#[derive(Debug, Clone)]
+pub struct UnwatchedByCpu {
+    /// Start and end. Those of a CPU follow each other.
+    by_cpu: BTreeMap<u16, Vec<(Nanos, Nanos)>>,
+}
+
+impl UnwatchedByCpu {
+    /// Takes those of each CPU in the order of time.
+    pub fn new(unwatched: &[Unwatched]) -> Self {
+        let mut by_cpu: BTreeMap<u16, Vec<(Nanos, Nanos)>> = BTreeMap::new();
+        for stretch in unwatched {
+            let here = by_cpu.entry(stretch.cpu).or_default();
+            here.push((stretch.start, stretch.end));
+        }
+        Self { by_cpu }
+    }
+
+    /// Is it not known what a record overlaps? Of one without a CPU, where that is so of any.
+    pub fn overlaps(&self, record: &Record) -> bool {
+        let end = record.t_recv.unwrap_or(record.t_intended);
+        let overlaps = |here: &Vec<(Nanos, Nanos)>| {
+            let next = here.partition_point(|&(_, until)| until <= record.t_intended);
+            here.get(next).is_some_and(|&(from, _)| from < end)
+        };
+        match record.cpu {
+            Some(cpu) => self.by_cpu.get(&cpu).is_some_and(overlaps),
+            None => self.by_cpu.values().any(overlaps),
+        }
     }
 }
 
@@ -335,6 +367,21 @@ mod tests {
         lost.t_recv = None;
         assert_eq!(joined(&events, &lost), (0, None));
         assert_eq!(joined(&[], &record(0, 50, None)), (0, None));
+    }
+
+    #[test]
+    fn records_in_a_stretch_that_was_not_watched_are_known() {
+        let unwatched = [(1, 10, 20), (1, 60, 70), (2, 30, 40)];
+        let unwatched = unwatched.map(|(cpu, start, end)| Unwatched { cpu, start, end });
+        let unwatched = UnwatchedByCpu::new(&unwatched);
+        let overlaps = |from, to, cpu| unwatched.overlaps(&record(from, to, cpu));
+        for (from, to) in [(0, 11), (19, 30), (12, 13), (0, 100), (65, 66), (69, 90)] {
+            assert!(overlaps(from, to, Some(1)), "{from}..{to}");
+        }
+        for (from, to) in [(0, 10), (20, 60), (70, 80), (30, 40)] {
+            assert!(!overlaps(from, to, Some(1)), "{from}..{to}");
+        }
+        assert!(overlaps(30, 40, None) && overlaps(30, 40, Some(2)) && !overlaps(0, 50, Some(3)));
     }
 
     #[test]

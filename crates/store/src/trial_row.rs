@@ -214,6 +214,7 @@ impl Fixed {
                 strays: self.strays,
                 rejected: self.rejected,
                 noise_sources: from_lines(self.noise_sources),
+                unwatched: Vec::new(),
                 ran: from_json(self.ran.as_deref().unwrap_or("[]"))?,
                 processes: from_json(self.processes.as_deref().unwrap_or("[]"))?,
                 negotiated: from_json(self.negotiated.as_deref().unwrap_or("[]"))?,

@@ -10,7 +10,7 @@ use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, ReflectorClock};
 use delaylab_model::world::{Clock, TrialFacts, World};
-use delaylab_stats::noise_join::Join;
+use delaylab_stats::noise_join::{Join, UnwatchedByCpu};
 use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
@@ -120,10 +120,13 @@ fn sent_nothing(summaries: &[Summary]) -> bool {
 fn finish(mut writer: TrialWriter, rows: &[TrialRow]) -> Result<(), StoreError> {
     let noise = writer.noise_so_far()?;
     let join = Join::new(&noise);
+    let unwatched = rows.first().map_or(&[][..], |row| &row.facts.unwatched);
+    let unwatched = UnwatchedByCpu::new(unwatched);
     let watched = rows.iter().any(|row| !row.facts.noise_sources.is_empty());
     writer.finish(rows, &|record| {
         let overlap = join.overlap(record);
-        (watched.then_some(overlap.ns), overlap.who())
+        let known = watched && !unwatched.overlaps(record);
+        (known.then_some(overlap.ns), overlap.who())
     })
 }
 

@@ -35,7 +35,7 @@ pub use events::LeftOut;
 use counters::Counters;
 use delaylab_kernel::cpu_list::Cpus;
 use delaylab_kernel::scheduling;
-use delaylab_model::noise::{ClockReads, NoiseEvent, Process};
+use delaylab_model::noise::{ClockReads, NoiseEvent, Process, Unwatched};
 use delaylab_model::units::format_duration;
 use delaylab_model::{MICROSECOND, Nanos};
 use serde::Serialize;
@@ -137,6 +137,8 @@ pub struct TrialNoise {
     pub left_out: LeftOut,
     /// Events of the kernel's tracer that were overwritten before they were read: at least so many.
     pub lost: u64,
+    /// When that was. What had a CPU then is not known.
+    pub unwatched: Vec<Unwatched>,
     /// What clock reads cost; bins that none fell into are left out.
     pub clock_reads: Vec<ClockReads>,
     /// Whose the threads of the events are, as far as they lived when they were asked.
@@ -175,7 +177,7 @@ impl TrialNoise {
         if self.lost > 0 {
             warnings.push(format!(
                 "noise: at least {} events of the kernel's tracer were lost: the watcher was kept \
-                 from reading them",
+                 from reading them. Packets of that time have no `noise_ns`",
                 self.lost
             ));
         }

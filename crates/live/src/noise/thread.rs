@@ -117,11 +117,13 @@ impl Watching {
             gaps.looked
         });
         self.read_clock(trial, LONG, &mut events);
+        let unwatched = self.tracer.as_mut().map(Tracer::take_unwatched);
         let (events, left_out) = events.sorted();
         TrialNoise {
             events,
             left_out,
             lost,
+            unwatched: unwatched.unwrap_or_default(),
             clock_reads: self.clock.take(trial),
             threads_unasked: whose.is_full(),
             processes: whose.found(),

@@ -12,7 +12,7 @@ use delaylab_kernel::tracefs::page::{self, Page};
 use delaylab_kernel::tracefs::{Buffer, Instance, Tracefs};
 use delaylab_kernel::{clock, owned_name, proc_counters, process, process_info};
 use delaylab_model::Nanos;
-use delaylab_model::noise::{NoiseEvent, NoiseKind};
+use delaylab_model::noise::{NoiseEvent, NoiseKind, Unwatched};
 use std::collections::HashSet;
 use std::io;
 
@@ -20,6 +20,9 @@ use std::io;
 const BUFFER_KIB: usize = 4 << 10;
 /// All buffers together.
 const BUFFERS_KIB: usize = 64 << 10;
+
+/// Stretches of lost entries that are told apart in a trial.
+const MOST_UNWATCHED: usize = 10_000;
 
 /// How the names of threads that measure and answer begin.
 const OWN_NAMES: [&str; 2] = ["delaylab", "dlab-"];
@@ -30,6 +33,7 @@ pub(super) struct Tracer {
     cpus: Vec<Traced>,
     stops: Stops,
     freezes: Freezes,
+    unwatched: Vec<Unwatched>,
     decoder: Decoder,
     page: Box<[u8; page::SIZE]>,
     instance: Instance,
@@ -42,6 +46,8 @@ struct Traced {
     cpu: u16,
     buffer: Buffer,
     occupancy: Occupancy,
+    /// When its latest entry was written.
+    latest: Nanos,
 }
 
 impl Tracer {
@@ -61,12 +67,14 @@ impl Tracer {
                 cpu: u16::try_from(cpu).map_err(io::Error::other)?,
                 buffer: instance.buffer(cpu)?,
                 occupancy: Occupancy::default(),
+                latest: 0,
             })
         };
         Ok(Self {
             cpus: cpus.iter().map(traced).collect::<io::Result<_>>()?,
             stops: Stops::default(),
             freezes: Freezes::default(),
+            unwatched: Vec::new(),
             decoder: instance.enable(&event::ALL)?,
             page: Box::new([0; page::SIZE]),
             instance,
@@ -78,8 +86,10 @@ impl Tracer {
         self.instance.trace(true)?;
         let now = clock::monotonic();
         (self.stops, self.freezes) = (Stops::default(), Freezes::default());
+        self.unwatched.clear();
         for traced in &mut self.cpus {
             traced.occupancy = Occupancy::begin(now);
+            traced.latest = now;
         }
         Ok(())
     }
@@ -92,6 +102,7 @@ impl Tracer {
             cpu,
             buffer,
             occupancy,
+            latest,
         } in &mut self.cpus
         {
             while let Some(bytes) = buffer.read(&mut self.page)? {
@@ -103,8 +114,11 @@ impl Tracer {
                     occupancy.lose();
                     self.stops.lose();
                     self.freezes.lose();
+                    let end = page.entries().next().map_or(now, |entry| entry.time);
+                    note_unwatched(&mut self.unwatched, *cpu, (*latest, end));
                 }
                 for entry in page.entries() {
+                    *latest = entry.time;
                     let Some(event) = self.decoder.decode(entry.payload) else {
                         continue;
                     };
@@ -132,6 +146,22 @@ impl Tracer {
             }
         }
         Ok(lost)
+    }
+
+    /// Of which stretches of the trial entries were lost.
+    pub(super) fn take_unwatched(&mut self) -> Vec<Unwatched> {
+        std::mem::take(&mut self.unwatched)
+    }
+}
+
+/// Notes that entries of a CPU were lost, which is behind all that were noted of it. Once there are many, the last goes on
+/// up to there: what is known between the two counts as unknown.
+fn note_unwatched(unwatched: &mut Vec<Unwatched>, cpu: u16, (start, end): (Nanos, Nanos)) {
+    let full = unwatched.len() >= MOST_UNWATCHED;
+    let mut before = unwatched.iter_mut().rev();
+    match before.find(|before| full && before.cpu == cpu) {
+        Some(before) => before.end = end,
+        None => unwatched.push(Unwatched { cpu, start, end }),
     }
 }
 
@@ -250,6 +280,19 @@ mod tests {
             .iter()
             .all(|event| event.trial == 4 && event.cpu == Some(3))
             && events.len() == 1
+    }
+
+    #[test]
+    fn of_many_losses_the_last_goes_on() {
+        let mut unwatched = Vec::new();
+        let many = MOST_UNWATCHED as Nanos;
+        for at in 0..many + 5 {
+            note_unwatched(&mut unwatched, 3, (10 * at, 10 * at + 1));
+        }
+        note_unwatched(&mut unwatched, 4, (7, 8));
+        let last = |cpu, start, end| Unwatched { cpu, start, end };
+        let expected = [last(3, 10 * (many - 1), 10 * (many + 4) + 1), last(4, 7, 8)];
+        assert_eq!(unwatched[MOST_UNWATCHED - 1..], expected);
     }
 
     #[test]

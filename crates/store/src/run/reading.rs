@@ -48,7 +48,8 @@ impl From<Unread> for StoreError {
 pub struct Noised<'a> {
     /// The record.
     pub record: &'a Record,
-    /// For how long noise held its CPU while it was under way; `None` where no source of noise ran.
+    /// For how long noise held its CPU while it was under way; `None` where no source of noise ran, or what
+    /// it saw was lost.
     pub noise_ns: Option<Nanos>,
     /// Who held it longest.
     pub noise_who: Option<&'a str>,

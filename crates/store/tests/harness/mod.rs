@@ -278,6 +278,7 @@ fn facts(trial: u32) -> ProbeFacts {
         strays: 4,
         rejected: 5,
         noise_sources: vec!["sentinel".into(), "scheduler".into()],
+        unwatched: Vec::new(),
         ran: vec![CpuUse {
             who: "cron".to_owned(),
             pid: 77,
