@@ -25,7 +25,7 @@ pub(super) struct Looks {
 #[derive(Debug)]
 pub(super) struct Sentinel {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Option<Gaps>>>,
+    thread: Option<JoinHandle<io::Result<Gaps>>>,
 }
 
 /// What it found.
@@ -48,10 +48,14 @@ impl Sentinel {
         })
     }
 
-    /// `None` where it died, or could not be where it should.
-    pub(super) fn finish(mut self) -> Option<Gaps> {
+    /// Says what it found.
+    ///
+    /// # Errors
+    /// It could not be where it should, or has died.
+    pub(super) fn finish(mut self) -> io::Result<Gaps> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take()?.join().ok()?
+        let joined = self.thread.take().and_then(|thread| thread.join().ok());
+        joined.unwrap_or_else(|| Err(io::Error::other("its thread has died")))
     }
 }
 
@@ -61,11 +65,11 @@ impl Drop for Sentinel {
     }
 }
 
-fn watch(looks: Looks, stop: &AtomicBool) -> Option<Gaps> {
+fn watch(looks: Looks, stop: &AtomicBool) -> io::Result<Gaps> {
     // As any program would run: the watcher that started it gives way to others.
     let _ = Scheduling::OTHER.apply();
     // Where it may not be there it would spin beside the prober, and see gaps of its own making.
-    scheduling::pin(looks.cpu).ok()?;
+    scheduling::pin(looks.cpu)?;
     let cpu = u16::try_from(looks.cpu).ok();
     let mut events = Events::new(looks.most);
     let looked = gaps::look(
@@ -84,7 +88,7 @@ fn watch(looks: Looks, stop: &AtomicBool) -> Option<Gaps> {
             });
         },
     );
-    Some(Gaps { events, looked })
+    Ok(Gaps { events, looked })
 }
 
 /// Where a sentinel may run without being in the way: beside the watched CPUs, or, where all are

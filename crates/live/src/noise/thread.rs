@@ -112,10 +112,14 @@ impl Watching {
         let cost = self.cost(start, cpu_start);
         traced = traced.and_then(|()| self.end_trace(&mut judge, &mut events, &mut lost));
         whose.look_at(events.take_threads());
-        let looked = sentinel.and_then(Sentinel::finish).map(|gaps| {
-            events.merge(gaps.events);
-            gaps.looked
-        });
+        let (looked, sentinel_failed) = match sentinel.map(|started| started.and_then(Sentinel::finish)) {
+            Some(Ok(gaps)) => {
+                events.merge(gaps.events);
+                (Some(gaps.looked), None)
+            }
+            Some(Err(error)) => (None, Some(error)),
+            None => (None, None),
+        };
         self.read_clock(trial, LONG, &mut events);
         let unwatched = self.tracer.as_mut().map(Tracer::take_unwatched);
         let (events, left_out) = events.sorted();
@@ -128,7 +132,7 @@ impl Watching {
             threads_unasked: whose.is_full(),
             processes: whose.found(),
             counters: before.until_now(&processes),
-            sources: self.sources_after(traced),
+            sources: self.sources_after(traced, sentinel_failed),
             cost: Cost {
                 sentinel_look: looked.map(|looked| looked.cost()),
                 ..cost
@@ -142,14 +146,15 @@ impl Watching {
             .read(trial, reads, slow, |event| events.push(event));
     }
 
-    fn start_sentinel(&self, trial: u32) -> Option<Sentinel> {
+    /// `None` where there is none to be.
+    fn start_sentinel(&self, trial: u32) -> Option<io::Result<Sentinel>> {
         let looks = Looks {
             trial,
             cpu: self.sentinel?,
             threshold: self.options.gap,
             most: self.options.max_events,
         };
-        Sentinel::start(looks).ok()
+        Some(Sentinel::start(looks))
     }
 
     fn drain(&mut self, judge: &mut Judge, events: &mut Events, lost: &mut u64) -> io::Result<()> {
@@ -183,13 +188,22 @@ impl Watching {
         }
     }
 
-    /// A tracer that failed on the way is not tried again.
-    fn sources_after(&mut self, traced: io::Result<()>) -> Vec<Source> {
+    /// A tracer that failed on the way is not tried again. A sentinel is: its CPU may be there again.
+    fn sources_after(
+        &mut self,
+        traced: io::Result<()>,
+        sentinel_failed: Option<io::Error>,
+    ) -> Vec<Source> {
         if let Err(error) = traced {
             self.tracer = None;
             self.sources[1].state = SourceState::Absent(format!("it broke off: {error}"));
         }
-        self.sources.clone()
+        let mut sources = self.sources.clone();
+        if let Some((cpu, error)) = self.sentinel.zip(sentinel_failed) {
+            let reason = format!("it could not run on CPU {cpu}: {error}");
+            sources[0].state = SourceState::Absent(reason);
+        }
+        sources
     }
 }
 
@@ -241,5 +255,36 @@ fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => format!("tracefs: {error}; run as root"),
         _ => format!("tracefs: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// As of a CPU that went offline after the watch had been set up.
+    #[test]
+    fn a_sentinel_that_did_not_run_is_no_source() {
+        let options = Options {
+            tracer: false,
+            sentinel: SentinelUse::Always,
+            ..Options::default()
+        };
+        // Its affinity is changed: the thread is not the harness's own.
+        let seen = std::thread::spawn(move || {
+            let allowed = scheduling::affinity().unwrap();
+            let mut watching = Watching::new(options, &allowed);
+            watching.sentinel = Some(100_000);
+            watching.sources[0].state = SourceState::Used("on CPU 100000".into());
+            let (order, orders) = channel();
+            order.send(Order::End).unwrap();
+            let (answer, _answers) = channel();
+            watching.watch(0, &orders, &answer)
+        });
+        let seen = seen.join().unwrap();
+        assert_eq!(seen.sources_used(), Vec::<String>::new());
+        assert_eq!(seen.cost.sentinel_look, None);
     }
 }
