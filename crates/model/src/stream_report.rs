@@ -38,8 +38,29 @@ pub struct Received {
     pub refused: u64,
     /// Packets that its buffer had no room for: of this stream, or of others that it counts.
     pub overflowed: u64,
-    /// Others of these streams are said to have lost as many there: whose they were is not known.
-    pub others_overflowed: bool,
+    /// Packets of others that its buffer has had meanwhile; 0 also where it does not say.
+    pub of_others: u64,
+    /// Whose packets its buffer may have had no room for.
+    pub whose_overflow: Whose,
+}
+
+impl Received {
+    /// All packets of the stream that reached the other end and were read there.
+    const fn came(&self) -> u64 {
+        self.amount.packets + self.refused + self.copies
+    }
+}
+
+/// Whose packets a buffer may have had no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Whose {
+    /// This stream's.
+    #[default]
+    Own,
+    /// Those of several of these streams: what they lost together is known.
+    Streams,
+    /// Those of strangers, too.
+    Anyone,
 }
 
 /// What a stream did.
@@ -110,7 +131,7 @@ impl StreamReport {
     pub fn lost(&self) -> Option<u64> {
         let missing = self.missing()?;
         match self.received {
-            Some(received) if received.others_overflowed && missing > 0 => None,
+            Some(received) if received.whose_overflow > Whose::Own && missing > 0 => None,
             received => Some(missing.saturating_sub(received.map_or(0, |r| r.overflowed))),
         }
     }
@@ -187,11 +208,15 @@ impl StreamReport {
         // No more of what the buffer dropped is its own than it misses.
         let overflowed = received.overflowed.min(self.missing().unwrap_or(0));
         let not_taken = received.refused + overflowed;
-        let others = match received.others_overflowed && overflowed > 0 {
-            true => format!(
+        let others = match received.whose_overflow {
+            _ if overflowed == 0 => String::new(),
+            Whose::Own => String::new(),
+            Whose::Streams => format!(
                 ". Up to {overflowed} of them may be other streams': how many this one lost is not known"
             ),
-            false => String::new(),
+            Whose::Anyone => format!(
+                ". Up to {overflowed} of them may be others', who load that end as well: how many were lost is not known"
+            ),
         };
         let refused = (not_taken > 0).then(|| {
             format!(
@@ -212,18 +237,30 @@ impl StreamReport {
     }
 }
 
-/// One buffer has the packets of all streams to it: marks those that it may have had no room for.
+/// One buffer has the packets of all streams to it, and strangers': marks whose it may have had no room for.
 pub fn mark_others_overflow(reports: &mut [StreamReport]) {
     let received = reports.iter_mut().filter_map(|r| r.received.as_mut());
-    let mut overflowed: Vec<_> = received.filter(|r| r.overflowed > 0).collect();
-    let others = overflowed.len() > 1;
-    for received in &mut overflowed {
-        received.others_overflowed = others;
+    let mut received: Vec<_> = received.collect();
+    let came: u64 = received.iter().map(|r| r.came()).sum();
+    let several = received.iter().filter(|r| r.overflowed > 0).count() > 1;
+    for received in received.iter_mut().filter(|r| r.overflowed > 0) {
+        received.whose_overflow = match received.of_others > came - received.came() {
+            true => Whose::Anyone,
+            false if several => Whose::Streams,
+            false => Whose::Own,
+        };
     }
 }
 
-/// Packets of all streams that were lost; `None` without any that can tell.
+/// Packets of all streams that were lost; `None` without any that can tell, and where some may be strangers'.
 pub fn lost(reports: &[StreamReport]) -> Option<u64> {
+    let strangers = |report: &StreamReport| {
+        let whose = report.received.map(|received| received.whose_overflow);
+        whose == Some(Whose::Anyone) && report.lost().is_none()
+    };
+    if reports.iter().any(strangers) {
+        return None;
+    }
     let missing = |report: &StreamReport| {
         let overflowed = report.received.map_or(0, |received| received.overflowed);
         Some((report.missing()?, overflowed))
@@ -338,6 +375,36 @@ mod tests {
         });
         assert_eq!(reports[1].lost(), Some(0));
         assert_eq!(reports[1].warnings(), Vec::<String>::new());
+    }
+
+    /// Of 1000 packets 500 are missing, while a stranger floods the same buffer.
+    #[test]
+    fn what_a_stranger_overflowed_is_not_taken_off() {
+        let received = Received {
+            amount: Amount {
+                packets: 500,
+                bytes: 500_000,
+            },
+            overflowed: 500,
+            of_others: 500,
+            ..Received::default()
+        };
+        let mut reports = [(); 2].map(|()| report(1000, 1000));
+        for report in &mut reports {
+            report.received = Some(received);
+        }
+        mark_others_overflow(&mut reports[..1]);
+        assert_eq!((reports[0].lost(), lost(&reports[..1])), (None, None));
+        let warnings = reports[0].warnings();
+        assert!(warnings[0].contains("Up to 500"), "{warnings:?}");
+        // The others are those of the second stream.
+        mark_others_overflow(&mut reports);
+        assert_eq!((reports[0].lost(), lost(&reports)), (None, Some(500)));
+        // It misses none: what others lost is nothing to it.
+        let all = received.amount.packets;
+        reports[0].sent.packets = all;
+        mark_others_overflow(&mut reports[..1]);
+        assert_eq!((reports[0].lost(), lost(&reports[..1])), (Some(0), Some(0)));
     }
 
     #[test]

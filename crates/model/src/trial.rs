@@ -367,8 +367,8 @@ pub struct LossDirection {
 /// Packets that reached a host and were dropped there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LostInHost {
-    /// The receive buffer of the reflector's socket was full. It is counted for the whole socket: of several sessions at
-    /// once each is said to have lost up to as much.
+    /// The receive buffer of the reflector's socket was full, and only this probe sent there. Where others did, whose packets
+    /// were dropped is not known (`unknown`).
     pub reflector_buffer: u64,
     /// The reflector refused to answer more than its limits allow.
     pub reflector_limit: u64,

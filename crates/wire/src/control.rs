@@ -79,6 +79,8 @@ pub struct Counted {
     pub copies: u64,
     /// tcp: for so long the sink's limits have held it back, in nanoseconds.
     pub held_back: u64,
+    /// Packets of others that the sink's buffer has had since the session began; 0 also from sinks that do not say.
+    pub of_others: u64,
     /// Of load that was fetched, as the kernel of its sender has it; zeros of all other, and from sinks that send
     /// none.
     pub sender: Sender,
@@ -239,6 +241,8 @@ pub struct Account {
     pub realtime_offset: Nanos,
     /// As in [`Accept`], now.
     pub clock_steps: u8,
+    /// Packets of others came meanwhile: what overflowed may be theirs. False also from reflectors that do not say.
+    pub of_several: bool,
 }
 
 /// Any control packet.
@@ -466,7 +470,7 @@ impl LoadHello {
 }
 
 /// `0 token  4 packets  12 bytes  20 reordered  28 refused  36 smoothed rtt  40 congestion window  44 retransmits
-/// 48 overflowed  56 copies  64 held back`
+/// 48 overflowed  56 copies  64 held back  72 of others`
 impl Counted {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, self.token.to_be_bytes());
@@ -480,6 +484,7 @@ impl Counted {
         put(body, 48, self.overflowed.to_be_bytes());
         put(body, 56, self.copies.to_be_bytes());
         put(body, 64, self.held_back.to_be_bytes());
+        put(body, 72, self.of_others.to_be_bytes());
     }
 
     fn parse(body: &[u8]) -> Result<Self, ParseError> {
@@ -492,6 +497,7 @@ impl Counted {
             overflowed: get_u64(body, 48)?,
             copies: get_u64(body, 56)?,
             held_back: get_u64(body, 64)?,
+            of_others: get_u64(body, 72)?,
             sender: Sender {
                 smoothed_rtt_us: get_u32(body, 36)?,
                 congestion_window: get_u32(body, 40)?,
@@ -625,7 +631,7 @@ impl Collected {
 /// Behind the last follow-up that there is room for.
 const ACCOUNT_AT: usize = 9 + 12 * FOLLOW_UPS;
 
-/// `0 is there  1 refused  5 overflowed  9 nonce  17 realtime offset  25 clock steps`
+/// `0 is there  1 refused  5 overflowed  9 nonce  17 realtime offset  25 clock steps  26 of several`
 impl Account {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, [1]);
@@ -633,7 +639,7 @@ impl Account {
         put(body, 5, self.overflowed.to_be_bytes());
         put(body, 9, self.nonce.to_be_bytes());
         put(body, 17, self.realtime_offset.to_be_bytes());
-        put(body, 25, [self.clock_steps]);
+        put(body, 25, [self.clock_steps, u8::from(self.of_several)]);
     }
 
     fn parse(body: &[u8]) -> Result<Option<Self>, ParseError> {
@@ -641,13 +647,14 @@ impl Account {
         if is_there == 0 {
             return Ok(None);
         }
-        let [clock_steps] = get(body, 25)?;
+        let [clock_steps, of_several] = get(body, 25)?;
         Ok(Some(Self {
             refused: get_u32(body, 1)?,
             overflowed: get_u32(body, 5)?,
             nonce: get_u64(body, 9)?,
             realtime_offset: get_i64(body, 17)?,
             clock_steps,
+            of_several: of_several != 0,
         }))
     }
 }
@@ -716,6 +723,7 @@ mod tests {
                     overflowed: 73,
                     realtime_offset: -72,
                     clock_steps: 71,
+                    of_several: true,
                 }),
             }),
             Control::Bye { token: 80 },
@@ -735,6 +743,7 @@ mod tests {
                 overflowed: 2,
                 copies: 6,
                 held_back: 7,
+                of_others: 8,
                 sender: Sender {
                     smoothed_rtt_us: 4,
                     congestion_window: u32::MAX,

@@ -61,6 +61,7 @@ pub(crate) fn controls() -> Vec<Vec<u8>> {
                 overflowed: 4,
                 realtime_offset: 5,
                 clock_steps: 6,
+                of_several: true,
             }),
         }),
         Control::Bye { token: 1 },
@@ -76,6 +77,7 @@ pub(crate) fn controls() -> Vec<Vec<u8>> {
             overflowed: 1,
             copies: 9,
             held_back: 10,
+            of_others: 11,
             sender: delaylab_wire::control::Sender {
                 smoothed_rtt_us: 6,
                 congestion_window: 7,

@@ -10,7 +10,7 @@ use crate::prober::session::printable;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::load::{Direction, LoadKind};
-use delaylab_model::stream_report::{Amount, Received, StreamReport};
+use delaylab_model::stream_report::{Amount, Received, StreamReport, Whose};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::{Key, KeyPair, Transport};
 use delaylab_wire::control::{Control, Counted, Fetch, LoadHello, Name, SIZE};
@@ -215,7 +215,8 @@ impl Session {
                     copies: counted.copies,
                     refused: counted.refused.saturating_sub(counted.overflowed),
                     overflowed: counted.overflowed,
-                    others_overflowed: false,
+                    of_others: counted.of_others,
+                    whose_overflow: Whose::Own,
                 });
             }
             Err(error) => {
@@ -250,7 +251,9 @@ impl Session {
         let first = self.ask()?;
         let (mut counted, mut still) = (first, 0);
         while clock::monotonic() < deadline && still < STILL {
-            let whole = counted.packets + counted.refused >= sent.packets;
+            // What the buffer had no room for may be others'.
+            let taken = counted.packets + counted.refused.saturating_sub(counted.overflowed);
+            let whole = taken >= sent.packets;
             if sent.packets > 0 && whole {
                 break;
             }

@@ -112,14 +112,15 @@ impl Watching {
         let cost = self.cost(start, cpu_start);
         traced = traced.and_then(|()| self.end_trace(&mut judge, &mut events, &mut lost));
         whose.look_at(events.take_threads());
-        let (looked, sentinel_failed) = match sentinel.map(|started| started.and_then(Sentinel::finish)) {
-            Some(Ok(gaps)) => {
-                events.merge(gaps.events);
-                (Some(gaps.looked), None)
-            }
-            Some(Err(error)) => (None, Some(error)),
-            None => (None, None),
-        };
+        let (looked, sentinel_failed) =
+            match sentinel.map(|started| started.and_then(Sentinel::finish)) {
+                Some(Ok(gaps)) => {
+                    events.merge(gaps.events);
+                    (Some(gaps.looked), None)
+                }
+                Some(Err(error)) => (None, Some(error)),
+                None => (None, None),
+            };
         self.read_clock(trial, LONG, &mut events);
         let unwatched = self.tracer.as_mut().map(Tracer::take_unwatched);
         let (events, left_out) = events.sorted();

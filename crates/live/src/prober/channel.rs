@@ -125,6 +125,8 @@ pub struct FinalReport {
     pub refused: u32,
     /// Packets that its socket had no room for.
     pub overflowed: u32,
+    /// Some of them may be others'.
+    pub of_several: bool,
     /// Its `REALTIME − MONOTONIC`.
     pub realtime_offset: Option<Nanos>,
     /// The last count of steps that it told, in a reply or at the end; `None` where it told none.
@@ -147,6 +149,7 @@ impl FinalReport {
             received: told.map(|told| widen_near(last, told.received)),
             refused: account.map_or(0, |account| account.refused),
             overflowed: account.map_or(0, |account| account.overflowed),
+            of_several: account.is_some_and(|account| account.of_several),
             realtime_offset: account.map(|account| account.realtime_offset),
             clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
         }

@@ -75,8 +75,10 @@ pub struct EngineReport {
     pub path_mtu: Option<u32>,
     /// What both clocks have done since the reflector's was related to ours.
     pub moved: Moved,
-    /// What hosts say that they dropped, the whole of their sockets counted.
+    /// What hosts say that they dropped.
     pub dropped: LostInHost,
+    /// What the reflector's buffer had no room for, where that may be others'.
+    pub dropped_of_several: u64,
     /// For how long nothing had been heard of the reflector, where it did not answer at the end.
     pub silent_for: Option<Nanos>,
 }
@@ -228,8 +230,12 @@ impl<'a, C: Channel> Engine<'a, C> {
             path_mtu: self.path_mtu(),
             moved: self.moved(&told),
             dropped: self.dropped(&told),
+            dropped_of_several: match told.of_several {
+                true => told.overflowed.into(),
+                false => 0,
+            },
         };
-        self.prober.set_dropped(ran.dropped);
+        self.prober.set_dropped(ran.dropped, ran.dropped_of_several);
         let sunk = self
             .sink_error
             .map_or(Ok(()), |error| Err(RunError::Sink(error)));
@@ -256,7 +262,10 @@ impl<'a, C: Channel> Engine<'a, C> {
         let socket = self.channel.socket();
         let own = self.overflow.as_mut().map(|own| own.count(&socket));
         LostInHost {
-            reflector_buffer: told.overflowed.into(),
+            reflector_buffer: match told.of_several {
+                true => 0,
+                false => told.overflowed.into(),
+            },
             reflector_limit: told.refused.into(),
             own_buffer: own.unwrap_or(0).into(),
         }

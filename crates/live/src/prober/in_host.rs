@@ -1,6 +1,6 @@
 //! Packets that were lost in a host and not on the path: what the user should know of them, and do.
 
-use delaylab_model::trial::LostInHost;
+use delaylab_model::trial::{LossDirection, LostInHost};
 
 /// A sentence for each way in which a host lost some.
 pub(super) fn warnings(lost: LostInHost) -> Vec<String> {
@@ -27,4 +27,16 @@ pub(super) fn warnings(lost: LostInHost) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// A sentence, where the reflector's buffer dropped packets that may be this probe's.
+pub(super) fn of_several(loss: LossDirection, dropped: u64) -> Option<String> {
+    let most = dropped.min(loss.unknown);
+    (most > 0).then(|| {
+        format!(
+            "up to {most} of the lost packets reached the reflector's host: the receive buffer of its socket was full. Others \
+             send there as well, so which packets were dropped is not known. Measure at a time without others, or let it have \
+             more (`sysctl -w net.core.rmem_max=8388608` there, then start it again)"
+        )
+    })
 }

@@ -289,6 +289,7 @@ fn carry_out(
     };
     let loss = prober.loss_direction();
     warnings.extend(in_host::warnings(loss.unwrap_or_default().in_host));
+    warnings.extend(loss.and_then(|loss| in_host::of_several(loss, ran.dropped_of_several)));
     warnings.extend(unstamped(channel.unstamped()));
     warnings.extend(channel.warnings());
     let lasted = clock::monotonic() - began;

@@ -385,6 +385,7 @@ mod tests {
                         overflowed: 2,
                         realtime_offset: 9,
                         clock_steps: 1,
+                        of_several: true,
                     }),
                 });
                 stamps = stamps.saturating_sub(1);
@@ -411,7 +412,10 @@ mod tests {
         });
         let seqs = Vec::from_iter(told.follow_ups.iter().map(|told| told.seq));
         assert_eq!((seqs, told.received), (vec![2, 1], Some(40)));
-        assert_eq!((told.refused, told.overflowed), (3, 2));
+        assert_eq!(
+            (told.refused, told.overflowed, told.of_several),
+            (3, 2, true)
+        );
         assert_eq!((told.realtime_offset, told.clock_steps), (Some(9), Some(1)));
     }
 

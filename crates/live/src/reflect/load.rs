@@ -23,8 +23,8 @@ const REST: Nanos = MILLISECOND;
 /// One read of a connection.
 const READ: usize = 1 << 20;
 
-/// Counts datagrams until told to stop.
-pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
+/// Counts datagrams until told to stop. `number` is the socket's among those of the sink.
+pub fn count(socket: &DatagramSocket, number: usize, shared: &Shared<'_>) {
     let _ = delaylab_kernel::process::own_descriptors();
     let mut next_look = 0;
     let mut overflow = shared.overflow(socket);
@@ -39,7 +39,7 @@ pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
                 came += 1;
                 if let Some(from) = packet.from {
                     sink.0
-                        .datagram(sink.1, from.ip(), &packet.head, packet.length);
+                        .datagram(sink.1, number, from.ip(), &packet.head, packet.length);
                 }
             })
         };
@@ -49,7 +49,7 @@ pub fn count(socket: &DatagramSocket, shared: &Shared<'_>) {
             let overflowed = overflow.count(socket);
             let more = overflowed.wrapping_sub(std::mem::replace(&mut told, overflowed));
             if more > 0 {
-                shared.sink().overflowed(more.into());
+                shared.sink().overflowed(number, more.into());
             }
         }
         // A full batch: there is more.

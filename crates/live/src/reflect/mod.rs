@@ -170,8 +170,8 @@ fn start_all<'scope, 'env>(
     for listener in bound.streams {
         start(scope, move || streams::serve(&listener, shared, scope))?;
     }
-    for socket in bound.load_datagrams {
-        start(scope, move || load::count(&socket, shared))?;
+    for (number, socket) in bound.load_datagrams.into_iter().enumerate() {
+        start(scope, move || load::count(&socket, number, shared))?;
     }
     for listener in bound.load_streams {
         start(scope, move || load::serve(&listener, shared, scope))?;

@@ -162,6 +162,14 @@ fn less(mut loss: LossDirection, dropped: LostInHost) -> LossDirection {
     loss
 }
 
+/// Takes `overflowed` packets out of the way there: a buffer had no room for so many, of these or of others'.
+pub(super) fn undecided(mut loss: LossDirection, overflowed: u64) -> LossDirection {
+    let moved = loss.forward.min(overflowed);
+    loss.forward -= moved;
+    loss.unknown += moved;
+    loss
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -233,6 +241,17 @@ mod tests {
         let mut count = ReflectorCount::default();
         count.replied(0, 0, None);
         assert_eq!(count.direction(2, 0, None, LostInHost::default()), None);
+    }
+
+    #[test]
+    fn what_may_be_others_is_not_taken_off() {
+        let loss = |forward, unknown| LossDirection {
+            forward,
+            unknown,
+            ..LossDirection::default()
+        };
+        assert_eq!(undecided(loss(5, 1), 2), loss(3, 3));
+        assert_eq!(undecided(loss(5, 1), 99), loss(0, 6));
     }
 
     #[test]

@@ -37,7 +37,7 @@ use delaylab_model::record::{ClockEvent, Outcome, Record};
 use delaylab_model::trial::{LossDirection, LostInHost, StampPoint};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use given_up::GivenUp;
-use loss_direction::ReflectorCount;
+use loss_direction::{ReflectorCount, undecided};
 use reordering::Reordering;
 use room::Room;
 use std::collections::VecDeque;
@@ -148,6 +148,8 @@ pub struct Prober {
     unsent: u64,
     final_count: Option<u64>,
     dropped: LostInHost,
+    /// Dropped by the reflector's buffer: of this probe's packets or of others'.
+    dropped_of_several: u64,
     strays: u64,
     /// Packets whose record says that they are lost or refused.
     given_up: GivenUp,
@@ -186,6 +188,7 @@ impl Prober {
             unsent: 0,
             final_count: None,
             dropped: LostInHost::default(),
+            dropped_of_several: 0,
             strays: 0,
             given_up: GivenUp::default(),
             abandoned: 0,
@@ -570,15 +573,19 @@ impl Prober {
         self.reflector.is_known();
     }
 
-    /// What hosts say that they dropped of this probe's packets, the whole of their sockets counted.
-    pub const fn set_dropped(&mut self, dropped: LostInHost) {
+    /// What hosts say that they dropped of this probe's packets, and what the reflector's buffer had no room for that may
+    /// be others'.
+    pub const fn set_dropped(&mut self, dropped: LostInHost, of_several: u64) {
         self.dropped = dropped;
+        self.dropped_of_several = of_several;
     }
 
     /// Direction of loss, where the reflector counts.
     pub fn loss_direction(&self) -> Option<LossDirection> {
         let sent = self.next_seq - self.unsent;
-        self.reflector
-            .direction(sent, self.abandoned, self.final_count, self.dropped)
+        let loss =
+            self.reflector
+                .direction(sent, self.abandoned, self.final_count, self.dropped)?;
+        Some(undecided(loss, self.dropped_of_several))
     }
 }

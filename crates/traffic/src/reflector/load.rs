@@ -79,10 +79,23 @@ struct Session {
     /// Which of its packets have come.
     came: LongWindow,
     counts: Counted,
-    /// What the socket had dropped before the session.
-    overflow_before: u64,
+    /// What the sockets had had before the session.
+    before: Vec<SocketCounts>,
+    /// Where its datagrams come.
+    socket: Option<usize>,
+    /// Its datagrams, those that are counted as copies or refused too.
+    datagrams: u64,
     started: Nanos,
     last: Nanos,
+}
+
+/// What a socket has had.
+#[derive(Debug, Clone, Copy, Default)]
+struct SocketCounts {
+    /// Datagrams that were read.
+    read: u64,
+    /// Datagrams that it had no room for.
+    overflow: u64,
 }
 
 /// The sink.
@@ -96,8 +109,8 @@ pub struct LoadSink {
     sent: Limiter,
     sessions: Slots<Session>,
     admission: Admission<u32>,
-    /// Packets that the socket had no room for.
-    overflow: u64,
+    /// By the number of each.
+    sockets: Vec<SocketCounts>,
 }
 
 impl LoadSink {
@@ -113,7 +126,7 @@ impl LoadSink {
             sent: Limiter::new(policy.limits, Seed(random.next())),
             sessions: Slots::new(policy.max_sessions),
             admission: Admission::new(policy.session_limits()),
-            overflow: 0,
+            sockets: Vec::new(),
             random,
             policy,
         }
@@ -210,7 +223,9 @@ impl LoadSink {
             attached: false,
             came: LongWindow::default(),
             counts: Counted::default(),
-            overflow_before: self.overflow,
+            before: self.sockets.clone(),
+            socket: None,
+            datagrams: 0,
             started: now.mono,
             last: now.mono,
         };
@@ -282,17 +297,20 @@ impl LoadSink {
         self.admission.proven(token);
         session.last = now.mono;
         let mut counted = session.counts;
-        // The socket is everybody's; what it had no room for may have been this session's.
+        // A socket is everybody's; what it had no room for may have been this session's.
         if session.transport == Transport::Udp {
-            counted.overflowed = self.overflow - session.overflow_before;
-            counted.refused += counted.overflowed;
+            let had = session.socket_had(&self.sockets);
+            counted.overflowed = had.overflow;
+            counted.refused += had.overflow;
+            counted.of_others = had.read.saturating_sub(session.datagrams);
         }
         let key = session.keys.as_ref().map(|pair| &pair.reply);
         Control::Counted(counted).emit(key, reply).ok()
     }
 
-    /// A datagram of this length came, which begins so.
-    pub fn datagram(&mut self, now: Now, from: IpAddr, head: &[u8], length: usize) {
+    /// A datagram of this length came to the socket of this number, which begins so.
+    pub fn datagram(&mut self, now: Now, socket: usize, from: IpAddr, head: &[u8], length: usize) {
+        self.socket(socket).read += 1;
         let Ok(header) = Header::parse(head) else {
             return;
         };
@@ -305,6 +323,8 @@ impl LoadSink {
         });
         let Some(session) = session else { return };
         session.last = now.mono;
+        session.socket = Some(socket);
+        session.datagrams += 1;
         let charged = self
             .limiter
             .charge(now.mono, from, length, Standing::Established);
@@ -342,9 +362,16 @@ impl LoadSink {
         session.is_some_and(|session| session.is_alive(now, policy))
     }
 
-    /// A socket has dropped so many packets more.
-    pub fn overflowed(&mut self, packets: u64) {
-        self.overflow += packets;
+    /// The socket of this number has dropped so many packets more.
+    pub fn overflowed(&mut self, socket: usize, packets: u64) {
+        self.socket(socket).overflow += packets;
+    }
+
+    fn socket(&mut self, number: usize) -> &mut SocketCounts {
+        if self.sockets.len() <= number {
+            self.sockets.resize_with(number + 1, SocketCounts::default);
+        }
+        &mut self.sockets[number]
     }
 
     /// The connection that opened it is closed.
@@ -368,6 +395,19 @@ impl Session {
         !(owes_proof && now.mono - self.started > policy.prove_within)
             && now.mono - self.last <= policy.max_idle
             && now.mono - self.started <= policy.max_duration
+    }
+
+    /// What its socket has had since it began; all sockets, where none of its datagrams came.
+    fn socket_had(&self, sockets: &[SocketCounts]) -> SocketCounts {
+        let mut had = SocketCounts::default();
+        for (number, socket) in sockets.iter().enumerate() {
+            if self.socket.is_none_or(|own| own == number) {
+                let before = self.before.get(number).copied().unwrap_or_default();
+                had.read += socket.read - before.read;
+                had.overflow += socket.overflow - before.overflow;
+            }
+        }
+        had
     }
 
     /// What its connection of data is to do, as the limits have it.
@@ -481,16 +521,16 @@ pub(super) mod tests {
         let mut sink = sink(open_to_this_host());
         let (session, accept) = open(&mut sink, hello(Transport::Udp), None);
         let token = accept.token;
-        sink.datagram(NOW, here(), &head(token, 0), 100);
+        sink.datagram(NOW, 0, here(), &head(token, 0), 100);
         assert_eq!(count(&mut sink, session, token, None).unwrap().packets, 0);
         // The path copies 0, 4 and 2.
         for seq in [0, 0, 1, 4, 4, 2, 2] {
-            sink.datagram(NOW, here(), &head(token, seq), 100);
+            sink.datagram(NOW, 0, here(), &head(token, seq), 100);
         }
-        sink.datagram(NOW, "127.0.0.2".parse().unwrap(), &head(token, 5), 100);
-        sink.datagram(NOW, here(), &head(token ^ 0x8000_0000, 5), 100);
-        sink.datagram(NOW, here(), b"short", 5);
-        sink.overflowed(7);
+        sink.datagram(NOW, 0, "127.0.0.2".parse().unwrap(), &head(token, 5), 100);
+        sink.datagram(NOW, 0, here(), &head(token ^ 0x8000_0000, 5), 100);
+        sink.datagram(NOW, 0, here(), b"short", 5);
+        sink.overflowed(0, 7);
         let expected = Counted {
             token,
             packets: 4,
@@ -499,11 +539,45 @@ pub(super) mod tests {
             refused: 7,
             overflowed: 7,
             copies: 3,
+            of_others: 4,
             ..Counted::default()
         };
         assert_eq!(count(&mut sink, session, token, None), Some(expected));
         sink.closed(session);
         assert_eq!(count(&mut sink, session, token, None), None);
+    }
+
+    /// Two sessions at one socket, and one at another.
+    #[test]
+    fn what_others_send_is_told() {
+        let mut sink = sink(open_to_this_host());
+        let mut begin = || {
+            let (session, accept) = open(&mut sink, hello(Transport::Udp), None);
+            count(&mut sink, session, accept.token, None).unwrap();
+            (session, accept.token)
+        };
+        let [one, two, elsewhere] = [begin(), begin(), begin()];
+        for seq in 0..9 {
+            sink.datagram(NOW, 0, here(), &head(one.1, seq), 100);
+        }
+        sink.overflowed(0, 5);
+        let mut told = |(session, token)| {
+            let counted = count(&mut sink, session, token, None).unwrap();
+            (counted.overflowed, counted.of_others)
+        };
+        assert_eq!(told(one), (5, 0));
+        // None of its packets has come: it may be any socket.
+        assert_eq!(told(elsewhere), (5, 9));
+        sink.datagram(NOW, 0, here(), &head(two.1, 0), 100);
+        sink.datagram(NOW, 1, here(), &head(elsewhere.1, 0), 100);
+        let mut told = |(session, token)| {
+            let counted = count(&mut sink, session, token, None).unwrap();
+            (counted.overflowed, counted.of_others)
+        };
+        assert_eq!(
+            [told(one), told(two), told(elsewhere)],
+            [(5, 1), (5, 9), (0, 0)]
+        );
     }
 
     #[test]
@@ -520,7 +594,7 @@ pub(super) mod tests {
         assert_eq!(attach(&sealed), LoadOpening::Close);
         assert_eq!(sink.bytes(NOW, session, 12_345), Taken::More);
         // Packets of other streams.
-        sink.overflowed(7);
+        sink.overflowed(0, 7);
         let expected = Counted {
             token,
             bytes: 12_345,
@@ -552,7 +626,7 @@ pub(super) mod tests {
         let token = accept.token;
         // Who plays it back sees the token, and has no key of the session.
         assert_eq!(count_refused(&mut sink, session, token), None);
-        sink.datagram(NOW, here(), &head(token, 0), 100);
+        sink.datagram(NOW, 0, here(), &head(token, 0), 100);
         let keys = accept.keys(&key(), Transport::Udp);
         assert_eq!(
             count(&mut sink, session, token, Some(&keys))
@@ -619,7 +693,7 @@ pub(super) mod tests {
         let (session, accept) = open(&mut sink, hello(Transport::Udp), None);
         count(&mut sink, session, accept.token, None).unwrap();
         for seq in 0..5 {
-            sink.datagram(NOW, here(), &head(accept.token, seq), 100);
+            sink.datagram(NOW, 0, here(), &head(accept.token, seq), 100);
         }
         let counted = count(&mut sink, session, accept.token, None).unwrap();
         assert_eq!((counted.packets, counted.refused), (3, 2));
@@ -649,7 +723,7 @@ pub(super) mod tests {
                     sink.control(NOW, session, &second, &mut reply);
                     sink.control(NOW, session, bytes, &mut reply);
                 }
-                sink.datagram(NOW, here(), bytes, bytes.len());
+                sink.datagram(NOW, 0, here(), bytes, bytes.len());
             }
         }
     }

@@ -160,6 +160,8 @@ pub struct Reflector {
     admission: Admission<u32>,
     /// How often sessions have begun or ended.
     changes: u64,
+    /// Datagrams of data that came for the udp echo.
+    datagrams: u64,
     stamp: StampSessions,
     /// Of STAMP packets that came and of the replies to them; `None` in open mode, which has no tags.
     tags: Option<TagCache>,
@@ -197,6 +199,7 @@ impl Reflector {
             sessions: Slots::new(policy.max_sessions),
             admission: Admission::new(policy.session_limits()),
             changes: 0,
+            datagrams: 0,
             stamp: StampSessions::new(&policy, Seed(random.next())),
             tags: policy.key().map(|_| TagCache::default()),
             counters: Counters::default(),
@@ -408,9 +411,11 @@ impl Reflector {
             let (verdict, _) = self.control_or_open(now, source, packet, reply)?;
             return Ok(verdict);
         }
+        self.datagrams += 1;
         let Some((header, session)) = session_of(&mut self.sessions, from, packet) else {
             return self.plain_echo(now, from, arrival, packet, reply);
         };
+        session.datagrams += 1;
         if !session.is_alive(now, &self.policy) {
             return Err(DropReason::UnknownSession);
         }

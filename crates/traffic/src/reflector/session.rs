@@ -30,6 +30,10 @@ pub(super) struct Session {
     pub refused: u32,
     /// What its socket had overflowed by when it began.
     pub overflowed_before: u32,
+    /// Datagrams of data that had come by then, of all sessions and of none.
+    pub datagrams_before: u64,
+    /// Datagrams of data that say they are its own.
+    pub datagrams: u64,
     pub follow_ups: FollowUps,
     window: ReplayWindow,
     /// The peer has sent what only the session's own peer could.
@@ -62,6 +66,8 @@ impl Session {
             received: 0,
             refused: 0,
             overflowed_before: 0,
+            datagrams_before: 0,
+            datagrams: 0,
             follow_ups: FollowUps::default(),
             window: ReplayWindow::default(),
             proven: false,

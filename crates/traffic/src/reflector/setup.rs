@@ -194,6 +194,7 @@ impl Reflector {
         let random = self.random.next() as u32;
         let mut session = Session::new(now, source.from, source.transport, hello, salt);
         session.overflowed_before = source.overflowed;
+        session.datagrams_before = self.datagrams;
         let token = self.sessions.insert(random, session).ok_or_else(|| {
             (
                 Reason::TooManySessions,
@@ -274,6 +275,7 @@ impl Reflector {
         token: u32,
         nonce: u64,
     ) -> Result<Effect, DropReason> {
+        let datagrams = self.datagrams;
         let session = self.session(now, source, token)?;
         let first = session.prove();
         session.heard(now);
@@ -287,6 +289,7 @@ impl Reflector {
                 overflowed: source.overflowed.wrapping_sub(session.overflowed_before),
                 realtime_offset: now.real - now.mono,
                 clock_steps: now.clock_steps,
+                of_several: datagrams - session.datagrams_before > session.datagrams,
             }),
         };
         if first {

@@ -132,6 +132,37 @@ fn an_accept_says_what_the_clocks_are() {
 }
 
 #[test]
+fn whether_others_send_there_is_told() {
+    let mut bench = Bench::new(open());
+    let session = bench.session(Mode::Plain);
+    let token = session.accept.token;
+    let of_several = |bench: &mut Bench| bench.collect(token).account.unwrap().of_several;
+    bench.echo(&session.packet(0, 100)).unwrap();
+    bench.echo(&session.packet(0, 100)).unwrap();
+    assert!(!of_several(&mut bench));
+    bench.from = address("127.0.0.2:40000");
+    let other = bench.session(Mode::Plain);
+    bench.from = client();
+    // Who only asks for a session sends no packets there.
+    assert!(!of_several(&mut bench));
+    bench.from = address("127.0.0.2:40000");
+    bench.echo(&other.packet(0, 100)).unwrap();
+    bench.from = client();
+    assert!(of_several(&mut bench));
+    // What came before a session does not count for it.
+    bench.from = address("127.0.0.3:40000");
+    let third = bench.session(Mode::Plain);
+    bench.echo(&third.packet(0, 100)).unwrap();
+    assert!(
+        !bench
+            .collect(third.accept.token)
+            .account
+            .unwrap()
+            .of_several
+    );
+}
+
+#[test]
 fn sizes_without_room_are_refused_by_name() {
     let text = |policy: Policy, mode, payload| {
         let refuse = Bench::new(policy).refusal(hello(mode, payload));
