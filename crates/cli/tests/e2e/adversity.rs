@@ -57,11 +57,11 @@ fn a_session_that_ends_is_said_so_and_nothing_hangs() {
     let port = reflector.port_of("udp");
     let words = format!("127.0.0.1 --method udp --port {port} -i 100ms -W 200ms -c 20 -q");
     let ran = Ran::to_end(&mut ping(None, &words));
-    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);
     assert!(
-        ran.stdout.contains("the reflector ends a session after 1s"),
+        ran.stderr.contains("the reflector ends a session after 1s"),
         "{}",
-        ran.stdout
+        ran.stderr
     );
 }
 

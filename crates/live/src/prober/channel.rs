@@ -127,6 +127,8 @@ pub struct FinalReport {
     pub overflowed: u32,
     /// Some of them may be others'.
     pub of_several: bool,
+    /// It is there, and does not know the session.
+    pub forgotten: bool,
     /// Its `REALTIME − MONOTONIC`.
     pub realtime_offset: Option<Nanos>,
     /// The last count of steps that it told, in a reply or at the end; `None` where it told none.
@@ -152,6 +154,7 @@ impl FinalReport {
             of_several: account.is_some_and(|account| account.of_several),
             realtime_offset: account.map(|account| account.realtime_offset),
             clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
+            forgotten: false,
         }
     }
 }

@@ -81,6 +81,8 @@ pub struct EngineReport {
     pub dropped_of_several: u64,
     /// For how long nothing had been heard of the reflector, where it did not answer at the end.
     pub silent_for: Option<Nanos>,
+    /// The reflector is there, and does not know the session any more.
+    pub forgotten: bool,
 }
 
 /// What is next.
@@ -226,6 +228,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         let silent_for = clock::monotonic() - self.last_heard;
         let ran = EngineReport {
             silent_for: told.received.is_none().then_some(silent_for),
+            forgotten: told.forgotten,
             rejected: self.rejected,
             path_mtu: self.path_mtu(),
             moved: self.moved(&told),

@@ -66,7 +66,7 @@ use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::room::{self, Waiting};
 use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_wire::auth::Key;
-use engine::{Engine, EngineConfig};
+use engine::{Engine, EngineConfig, EngineReport};
 use error::{OpenError, RunError};
 use least_payload::too_short;
 use open::Settings;
@@ -277,7 +277,7 @@ fn carry_out(
     let engine = Engine::new(&mut channel, &mut prober, &mut clocks, &mut seen, how);
     let (ran, ended) = own_thread::run(engine);
     // What a connection brought until it ended is a result, and why it ended is a flaw of it.
-    let flaws = match ended {
+    let mut flaws = match ended {
         Ok(()) => Vec::new(),
         Err(error @ RunError::Ended { .. }) if prober.next_seq() > 0 => vec![error.to_string()],
         Err(error) => return Err(error.by_interface(interface)),
@@ -293,7 +293,8 @@ fn carry_out(
     warnings.extend(unstamped(channel.unstamped()));
     warnings.extend(channel.warnings());
     let lasted = clock::monotonic() - began;
-    warnings.extend(session_ended(channel.kept(), lasted, ran.silent_for));
+    flaws.extend(session_ended(channel.kept(), lasted, &ran));
+    warnings.extend(session_may_have_ended(channel.kept(), &ran));
     Ok(ProbeFacts {
         records: facts,
         stamps: seen.deliveries(probe, &facts),
@@ -315,9 +316,8 @@ fn waiting(probe: &Probe) -> Waiting {
     Waiting::at_most(&probe.pacing, probe.count, probe.duration, probe.timeout)
 }
 
-/// A reflector answers nothing more once it has ended or forgotten the session. `silent_for`: nothing was heard of it for so
-/// long, at the end.
-fn session_ended(kept: KeptFor, lasted: Nanos, silent_for: Option<Nanos>) -> Option<String> {
+/// A reflector answers nothing more once it has ended or forgotten the session: the packets behind are not lost.
+fn session_ended(kept: KeptFor, lasted: Nanos, ran: &EngineReport) -> Option<String> {
     if let Some(max) = kept.max_duration.filter(|&max| lasted > max) {
         return Some(format!(
             "the reflector ends a session after {}: later packets were not lost on the way but ignored. \
@@ -325,7 +325,17 @@ fn session_ended(kept: KeptFor, lasted: Nanos, silent_for: Option<Nanos>) -> Opt
             write_duration(max)
         ));
     }
-    let silent_for = silent_for?;
+    let silent_for = ran.silent_for.filter(|_| ran.forgotten)?;
+    Some(format!(
+        "the reflector is there and no longer knows the session, of which nothing was heard in the last {}: it was restarted, \
+         or had forgotten it. Packets of that time are not known to be lost on the way. Start another run to measure on",
+        format_duration(silent_for)
+    ))
+}
+
+/// Where nothing answers any more, the path may be down or the session forgotten.
+fn session_may_have_ended(kept: KeptFor, ran: &EngineReport) -> Option<String> {
+    let silent_for = ran.silent_for.filter(|_| !ran.forgotten)?;
     let idle = kept.max_idle.filter(|&idle| silent_for > idle)?;
     Some(format!(
         "the reflector forgets a session of which no packet comes for {}, and nothing was heard of it in the last {}: later \

@@ -382,12 +382,33 @@ fn a_session_that_was_forgotten_is_said() {
         max_duration: Some(100 * SECOND),
         max_idle: Some(10 * SECOND),
     };
-    let said = |lasted, silent_for| session_ended(kept, lasted, silent_for);
-    assert_eq!(said(50 * SECOND, None), None);
-    assert_eq!(said(50 * SECOND, Some(10 * SECOND)), None);
-    let forgotten = said(50 * SECOND, Some(11 * SECOND)).unwrap();
-    assert!(forgotten.contains("comes for 10s, and"), "{forgotten}");
-    assert!(said(101 * SECOND, None).unwrap().contains("--max-duration"));
+    let report = |silent_for, forgotten| EngineReport {
+        silent_for,
+        forgotten,
+        ..EngineReport::default()
+    };
+    let [heard, silent, silent_for_long, forgotten] = [
+        report(None, false),
+        report(Some(10 * SECOND), false),
+        report(Some(11 * SECOND), false),
+        report(Some(2 * SECOND), true),
+    ];
+    let ended = |lasted, report| session_ended(kept, lasted, report);
+    let may_have_ended = |report| session_may_have_ended(kept, report);
+    for report in [&heard, &silent] {
+        assert_eq!(
+            (ended(50 * SECOND, report), may_have_ended(report)),
+            (None, None)
+        );
+    }
+    assert_eq!(ended(50 * SECOND, &silent_for_long), None);
+    let said = may_have_ended(&silent_for_long).unwrap();
+    assert!(said.contains("comes for 10s, and"), "{said}");
+    let said = ended(50 * SECOND, &forgotten).unwrap();
+    assert!(said.contains("in the last 2.00 s"), "{said}");
+    assert_eq!(may_have_ended(&forgotten), None);
+    let said = ended(101 * SECOND, &heard).unwrap();
+    assert!(said.contains("--max-duration"), "{said}");
 }
 
 /// A session with a key proves itself when it begins, not with its first request.

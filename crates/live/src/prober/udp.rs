@@ -18,7 +18,7 @@ use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos};
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::{TAG, Transport};
-use delaylab_wire::control::{Collected, Control, RESERVED_TOKEN, SIZE};
+use delaylab_wire::control::{COOKIE, Collected, Control, Hello, RESERVED_TOKEN, SIZE};
 use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 
 /// How long the reflector's last words are waited for before it is asked again. Without an answer it is asked so often: on a
@@ -26,6 +26,9 @@ use delaylab_wire::echo::{HEADER, Header, Mode, STAMPS_END, Stamps, smallest};
 const COLLECT_FOR: [Nanos; 3] = [200 * MILLISECOND; 3];
 /// Rounds of asking: each brings up to 16 stamps.
 const COLLECT_ROUNDS: usize = 8;
+
+/// So many first Hellos are answered, and as many questions for the session are not, before it is taken to be forgotten.
+const FORGOTTEN_AFTER: usize = 3;
 
 /// Opens a socket and sets a session up: stamped where stamps are wanted and the payload has room.
 pub fn open(settings: &Settings<'_>) -> Result<DatagramChannel<Echo>, OpenError> {
@@ -281,11 +284,15 @@ impl Format for Echo {
             *longest = patience.max(*longest);
         }
         let collected = self.collect(socket, &waits, COLLECT_ROUNDS);
+        let forgotten = collected.is_empty() && self.is_forgotten(socket, &waits[2..]);
         let bye = Control::Bye {
             token: self.session.token,
         };
         let _ = socket.send(&self.control(&bye));
-        FinalReport::from_collected(&collected, last, self.session.clock_steps)
+        FinalReport {
+            forgotten,
+            ..FinalReport::from_collected(&collected, last, self.session.clock_steps)
+        }
     }
 }
 
@@ -295,6 +302,42 @@ impl Echo {
         let key = self.session.control.as_ref().map(|keys| &keys.request);
         let _ = control.emit(key, &mut frame);
         frame
+    }
+
+    /// Is the reflector there, and does not know the session? A first Hello is answered without one. Questions for the session
+    /// that stay unanswered in between show that it is not the path which loses answers.
+    fn is_forgotten(&self, socket: &impl ProbeSocket, waits: &[Nanos]) -> bool {
+        (0..FORGOTTEN_AFTER).all(|_| {
+            waits
+                .iter()
+                .any(|&patience| self.is_there(socket, patience))
+                && self.collect(socket, waits, 1).is_empty()
+        })
+    }
+
+    fn is_there(&self, socket: &impl ProbeSocket, patience: Nanos) -> bool {
+        let Ok(nonce) = session::nonce() else {
+            return false;
+        };
+        let hello = Control::Hello(Hello {
+            nonce,
+            mode: self.session.mode,
+            payload: 0,
+            cookie: [0; COOKIE],
+        });
+        let key = self.session.control.as_ref().map(|keys| &keys.reply);
+        let take = |packet: &[u8]| match Control::parse(key, packet) {
+            Ok(Control::Challenge(challenge)) => (challenge.nonce == nonce).then_some(()),
+            _ => None,
+        };
+        let answer = exchange(
+            socket,
+            &self.control(&hello),
+            &mut [0; SIZE + 1],
+            patience,
+            take,
+        );
+        answer.is_ok_and(|answer| answer.is_some())
     }
 
     /// Asks for what the reflector has to tell until it has nothing more, `rounds` times at most, or is silent for each of
@@ -342,7 +385,7 @@ mod tests {
 
     use super::*;
     use delaylab_wire::auth::{Key, KeyPair};
-    use delaylab_wire::control::{Account, COOKIE, Challenge};
+    use delaylab_wire::control::{Account, Challenge};
     use std::collections::VecDeque;
     use std::time::{Duration, Instant};
 
@@ -417,6 +460,50 @@ mod tests {
             (3, 2, true)
         );
         assert_eq!((told.realtime_offset, told.clock_steps), (Some(9), Some(1)));
+    }
+
+    /// A reflector that was started again answers a Hello, one that is down nothing, and one that knows the session all.
+    #[test]
+    fn a_session_is_forgotten_where_the_reflector_is_there_without_it() {
+        let said = |answers_hello: bool, answers_collect: bool| {
+            let far = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+            let socket = DatagramSocket::open(delaylab_kernel::datagram::Kind::Udp, false).unwrap();
+            socket.connect(far.local_addr().unwrap()).unwrap();
+            let echo = Echo::from(Session::plain(1));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut packet = [0; SIZE];
+                    loop {
+                        let (_, from) = far.recv_from(&mut packet).unwrap();
+                        let answer = match Control::parse(None, &packet) {
+                            Ok(Control::Hello(hello)) if answers_hello => {
+                                let (nonce, cookie) = (hello.nonce, [1; COOKIE]);
+                                Control::Challenge(Challenge { nonce, cookie })
+                            }
+                            Ok(Control::Collect { token, .. }) if answers_collect => {
+                                Control::Collected(Collected {
+                                    token,
+                                    received: 0,
+                                    follow_ups: Vec::new(),
+                                    account: None,
+                                })
+                            }
+                            Ok(Control::Bye { .. }) => return,
+                            _ => continue,
+                        };
+                        answer.emit(None, &mut packet).unwrap();
+                        far.send_to(&packet, from).unwrap();
+                    }
+                });
+                let forgotten = echo.is_forgotten(&socket, &[50 * MILLISECOND]);
+                let bye = echo.control(&Control::Bye { token: 1 });
+                socket.send(&bye).unwrap();
+                forgotten
+            })
+        };
+        assert!(said(true, false));
+        assert!(!said(false, false));
+        assert!(!said(true, true));
     }
 
     #[test]
