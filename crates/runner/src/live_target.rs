@@ -82,11 +82,11 @@ impl LiveTarget {
 
     /// The world that probes it. A reflector of the run's own has no key.
     pub fn world(&self, options: &RunOptions) -> Live {
-        let key = options
-            .key
-            .clone()
-            .filter(|_| self.own.is_none() && self.target.is_some());
-        let mut world = live(key, options.stop.clone());
+        let key = options.key.clone();
+        let is_own = self.own.is_some() || self.target.is_none();
+        let mut world = live(key.clone().filter(|_| !is_own), options.stop.clone());
+        let load_is_own = is_own && !options.load.is_to_reflector();
+        world.probing.load_key = key.filter(|_| !load_is_own);
         world.reflector = self.own.as_ref().map(OwnReflector::id);
         world.watches_noise = options.watches_noise;
         world.on_condition = options.on_condition;

@@ -96,8 +96,8 @@ impl LiveOptions {
 }
 
 impl RunOptions {
-    /// What is kept of them for those who resume the run. Without a target the key is not used: a reflector of the run's own
-    /// has none.
+    /// What is kept of them for those who resume the run. A reflector of the run's own has no key: without a target only
+    /// another host that takes load uses it.
     pub(crate) fn live(&self, has_target: bool, target: Option<Target>) -> LiveOptions {
         let is_apart = self.load.server.is_some();
         LiveOptions {
@@ -110,7 +110,7 @@ impl RunOptions {
             port: self.port,
             load: self.load.clone(),
             allow_load: self.allow_load,
-            has_key: has_target && self.key.is_some(),
+            has_key: (has_target || self.load.is_to_reflector()) && self.key.is_some(),
             family: self.family,
         }
     }
@@ -219,11 +219,16 @@ mod tests {
 
     #[test]
     fn a_run_with_a_key_is_resumed_with_one() {
-        let with_key = RunOptions {
+        let mut with_key = RunOptions {
             key: Some(Key::new(b"secret of the lab").unwrap()),
             ..RunOptions::default()
         };
         assert!(with_key.live(true, None).has_key && !with_key.live(false, None).has_key);
+        for (server, has_key) in [(Server::Reflector, true), (Server::Iperf3, false)] {
+            with_key.load = to("a.test");
+            with_key.load.server.as_mut().unwrap().server = server;
+            assert_eq!(with_key.live(false, None).has_key, has_key);
+        }
         let live = LiveOptions {
             has_key: true,
             ..LiveOptions::default()

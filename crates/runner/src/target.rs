@@ -106,6 +106,14 @@ pub struct LoadChoice {
     pub port: Option<u16>,
 }
 
+impl LoadChoice {
+    /// Does it go to a `delaylab reflect` other than the target?
+    pub(crate) fn is_to_reflector(&self) -> bool {
+        let server = self.server.as_ref();
+        server.is_some_and(|at| at.server == Server::Reflector)
+    }
+}
+
 /// The same address, at this port.
 pub const fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);

@@ -104,7 +104,7 @@ pub struct RunArgs {
     pub choice: ChoiceArgs,
 
     /// Key shared with the target's reflector [env: DELAYLAB_KEY holds the key itself]
-    #[arg(long, value_name = "FILE", requires = "target")]
+    #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
 
     /// Send load, or more than 1000 packets or 10 Mbit in a second, to a host that is not this one

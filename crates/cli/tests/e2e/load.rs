@@ -214,6 +214,21 @@ fn load_of_an_experiment_is_recorded_over_time() {
     }
 }
 
+/// The run's own reflector has no key; what takes the load has one.
+#[test]
+fn load_to_another_host_has_its_key() {
+    let scratch = Scratch::new();
+    scratch.file("bulk.toml", BULK);
+    let key = scratch.file("key", KEY);
+    let words =
+        "reflect -p 0 --stamp-port 0 --accept-load --load-port 0 --bind 127.0.0.1 --key-file";
+    let sink = Reflector::start(delaylab(None).args(words.split(' ')).arg(&key));
+    let port = sink.load_port;
+    let words = format!("run bulk.toml --load-server 127.0.0.1:{port} --key-file key --no-report");
+    let ran = ran(&scratch, &words);
+    assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
+}
+
 #[test]
 fn a_load_that_never_begins_makes_the_trial_invalid() {
     let scratch = Scratch::new();

@@ -227,7 +227,7 @@ impl UnderWay {
             let (go, gone) = channel();
             let worker = Worker {
                 job,
-                key: probing.key.clone(),
+                key: probing.load_key.clone(),
                 state: state.clone(),
                 series: series.clone(),
             };

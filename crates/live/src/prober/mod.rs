@@ -84,6 +84,8 @@ const HEAD_START: Nanos = MILLISECOND;
 pub struct Probing {
     /// The secret shared with the reflector.
     pub key: Option<Key>,
+    /// The secret shared with what takes load, which may be another host.
+    pub load_key: Option<Key>,
     /// Ends it early.
     pub stop: Stop,
     /// The shortest round trips, which its probes share.
@@ -94,6 +96,7 @@ impl Probing {
     /// With this secret, until it is stopped.
     pub fn new(key: Option<Key>, stop: Stop) -> Self {
         Self {
+            load_key: key.clone(),
             key,
             stop,
             shortest: RoundTrips::default(),
