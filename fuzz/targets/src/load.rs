@@ -36,7 +36,7 @@ pub fn check(data: &[u8]) {
         // Kind and token are the first bytes of the body.
         packets::put_token(&mut packet[FRAME + 1..], token);
         let mut reply = [0; SIZE];
-        match sink.open(now, HERE, &packet, &mut reply) {
+        match sink.open(now, HERE, &packet, None, &mut reply) {
             LoadOpening::Control(length, opened) => {
                 assert!(length <= SIZE);
                 session = Some(opened);
@@ -62,8 +62,8 @@ pub fn check(data: &[u8]) {
         }
         let mut datagram = part.to_vec();
         packets::put_token(&mut datagram, token);
-        sink.datagram(now, HERE, &datagram, datagram.len());
-        sink.overflowed(step as u64);
+        sink.datagram(now, 0, HERE, &datagram, datagram.len());
+        sink.overflowed(0, step as u64);
     }
 }
 

@@ -163,7 +163,8 @@ fn of_old(stream: &mut TcpStream) -> std::io::Result<()> {
     let (mut packet, mut reply) = ([0; SIZE], [0; SIZE]);
     stream.read_exact(&mut packet)?;
     let from = stream.peer_addr()?.ip();
-    let LoadOpening::Control(length, session) = sink.open(now, from, &packet, &mut reply) else {
+    let LoadOpening::Control(length, session) = sink.open(now, from, &packet, None, &mut reply)
+    else {
         return Ok(());
     };
     stream.write_all(&reply[..length])?;

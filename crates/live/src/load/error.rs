@@ -29,9 +29,10 @@ pub enum LoadError {
     },
     /// The connection was closed where an answer was due.
     #[error(
-        "load: {target} takes load from nobody without {}",
-        if *.with_key { "another key: is it the one that `delaylab reflect` there was given?" }
-        else { "a key: give it with --key-file, or start `delaylab reflect --open --allow …` there" }
+        "load: {target} closed the connection without an answer. Either it takes load from nobody without {}; or it admits other \
+         addresses only (--allow); or it has no free connection: try again",
+        if *.with_key { "another key (is it the one that `delaylab reflect` there was given?)" }
+        else { "a key (give it with --key-file, or start `delaylab reflect --open --allow …` there)" }
     )]
     WrongKey {
         /// Where.

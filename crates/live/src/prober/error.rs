@@ -111,7 +111,8 @@ pub enum OpenError {
     },
     /// The other end closed its connection instead of an answer, as a reflector does to who lacks its key.
     #[error(
-        "{target} closed the connection without an answer. Is it `delaylab reflect` that listens there{}?",
+        "{target} closed the connection without an answer. Is it `delaylab reflect` that listens there{}? It may \
+         also admit other addresses only (--allow), or have no free connection",
         key_question(*.with_key)
     )]
     Closed {

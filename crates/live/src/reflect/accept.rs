@@ -7,7 +7,7 @@ use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::wait::{self, Woken};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
-use delaylab_traffic::admission::{Limits, Share};
+use delaylab_traffic::admission::{Full, Limits, Share};
 use delaylab_traffic::reflector::Policy;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -21,7 +21,11 @@ const HELLO_WITHIN: Nanos = 5 * SECOND;
 const ALL: usize = 256;
 /// Connections at once that have proven nothing: no request of a session was answered yet.
 const UNPROVEN: usize = 192;
-/// Where a connection cannot be accepted, such as for want of descriptors, so long is waited.
+/// Connections at once that have no place, and are told so.
+const CROWDED: usize = 8;
+/// These have said what they want by then.
+const CROWDED_HELLO_WITHIN: Nanos = SECOND;
+/// Where a connection cannot be accepted, such as when descriptors have run out, so long is waited.
 const PAUSE: Nanos = 50 * MILLISECOND;
 
 /// How many connections there may be. A key makes those equal that have it; without one, neither a network nor
@@ -48,15 +52,44 @@ pub fn limits(policy: &Policy) -> Limits {
     }
 }
 
+/// What connections have for which there is no place.
+pub const fn crowded_limits() -> Limits {
+    Limits {
+        places: Share::of_all(CROWDED),
+        unproven: Share::of_all(CROWDED),
+        prove_within: CROWDED_HELLO_WITHIN,
+        grace: 0,
+    }
+}
+
+/// What a connection has: a place, or one among those that are told why they have none.
+pub struct Entry {
+    place: Place,
+    /// Why it has none of its own.
+    pub full: Option<Full>,
+}
+
+impl Entry {
+    /// A place of its own.
+    pub fn into_place(self) -> Option<Place> {
+        self.full.is_none().then_some(self.place)
+    }
+
+    /// The connection has proven itself.
+    pub fn proven(&self) {
+        self.place.proven();
+    }
+}
+
 /// Accepts connections from those who are admitted until told to stop, and serves each on a thread of its
-/// own, while it has a place.
+/// own, while it has a place or can be told that there is none.
 pub fn serve<'scope, 'env>(
     listener: &TcpListener,
     shared: &'scope Shared<'env>,
     scope: &'scope Scope<'scope, 'env>,
     places: &Places,
     admits: impl Fn(IpAddr) -> bool,
-    connection: fn(Arc<TcpStream>, SocketAddr, &'scope Shared<'env>, Place) -> io::Result<()>,
+    connection: fn(Arc<TcpStream>, SocketAddr, &'scope Shared<'env>, Entry) -> io::Result<()>,
 ) {
     while !shared.stopped() {
         let look = clock::monotonic() + bind::LOOK_EVERY;
@@ -78,13 +111,17 @@ pub fn serve<'scope, 'env>(
         if !admits(from.ip()) {
             continue;
         }
-        let Ok(place) = places.take(clock::monotonic(), from.ip(), stream.clone()) else {
-            continue;
+        let take = |places: &Places| places.take(clock::monotonic(), from.ip(), stream.clone());
+        let (taken, full) = match take(places) {
+            Ok(place) => (Ok(place), None),
+            Err(full) => (take(&shared.crowded), Some(full)),
         };
+        let Ok(place) = taken else { continue };
+        let entry = Entry { place, full };
         // Where no thread can be started, the connection is closed and its place free again.
         let _ = start(scope, move || {
             // An error is this connection's end and nobody else's business.
-            let _ = connection(stream, from, shared, place);
+            let _ = connection(stream, from, shared, entry);
         });
     }
 }
@@ -94,9 +131,14 @@ pub fn serve<'scope, 'env>(
 pub fn read_first(
     socket: &StreamSocket,
     packet: &mut [u8],
+    entry: &Entry,
     shared: &Shared<'_>,
 ) -> io::Result<bool> {
-    let deadline = clock::monotonic() + HELLO_WITHIN;
+    let within = match entry.full {
+        None => HELLO_WITHIN,
+        Some(_) => CROWDED_HELLO_WITHIN,
+    };
+    let deadline = clock::monotonic() + within;
     read(socket, packet, || {
         !shared.stopped() && clock::monotonic() <= deadline
     })

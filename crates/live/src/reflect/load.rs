@@ -3,7 +3,7 @@
 //! It must not make the noise that the probes measure: nothing is copied that is only counted, and the
 //! thread of datagrams rests between reads.
 
-use super::accept::{self, is_time_out, read};
+use super::accept::{self, Entry, is_time_out, read};
 use super::{Shared, bind, fetch, now};
 use crate::places::Place;
 use delaylab_kernel::batch;
@@ -80,7 +80,7 @@ fn connection(
     stream: Arc<TcpStream>,
     from: SocketAddr,
     shared: &Shared<'_>,
-    place: Place,
+    entry: Entry,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     let socket = StreamSocket::new(stream)?;
@@ -88,31 +88,33 @@ fn connection(
     socket_options::set_send_timeout(&socket, SECOND)?;
     let mut packet = [0; control::SIZE];
     let mut reply = [0; control::SIZE];
-    if !accept::read_first(&socket, &mut packet, shared)? {
+    if !accept::read_first(&socket, &mut packet, &entry, shared)? {
         return Ok(());
     }
-    let opening = shared.sink().open(now(), from.ip(), &packet, &mut reply);
-    match opening {
-        LoadOpening::Control(length, session) => {
+    let opening = (shared.sink()).open(now(), from.ip(), &packet, entry.full, &mut reply);
+    // The data of a session needs none: there are no more of these connections than of those that opened sessions.
+    let place = entry.into_place();
+    match (opening, place) {
+        (LoadOpening::Control(length, session), Some(place)) => {
             let ended = send(&socket, &reply[..length])
                 .and_then(|()| answer(&socket, session, shared, &place));
             shared.sink().closed(session);
             ended
         }
-        LoadOpening::Data(session, window) => {
+        (LoadOpening::Data(session, window), place) => {
             // Its first packet was made with the session's key.
-            place.proven();
+            place.iter().for_each(Place::proven);
             if let Some(bytes) = window {
                 socket.hold_receive_buffer(bytes)?;
             }
             take(&socket, session, window, shared)
         }
-        LoadOpening::Send(session, sending) => {
-            place.proven();
+        (LoadOpening::Send(session, sending), place) => {
+            place.iter().for_each(Place::proven);
             fetch::send_load(&socket, session, &sending, from.is_ipv6(), shared)
         }
-        LoadOpening::Refused(length) => send(&socket, &reply[..length]),
-        LoadOpening::Close => Ok(()),
+        (LoadOpening::Refused(length), _) => send(&socket, &reply[..length]),
+        (LoadOpening::Control(..) | LoadOpening::Close, _) => Ok(()),
     }
 }
 

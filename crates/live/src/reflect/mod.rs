@@ -49,6 +49,8 @@ pub(crate) struct Shared<'a> {
     /// For connections of probes; those of load have their own, so that neither takes the other's.
     places: Places,
     load_places: Places,
+    /// For connections of either for which there is no place.
+    crowded: Places,
     clock: HostClock,
     udp_errors: Arc<UdpErrors>,
     wait_mode: WaitMode,
@@ -120,6 +122,7 @@ pub fn serve_with_keys(
         reflector: Mutex::new(Reflector::new(policy, random::bytes()?)),
         places: Places::new(limits),
         load_places: Places::new(limits),
+        crowded: Places::new(accept::crowded_limits()),
         clock: bound.clock.clone(),
         udp_errors: bound.udp_errors.clone(),
         wait_mode,

@@ -1,16 +1,16 @@
 //! tcp: one thread accepts, one thread a connection answers.
 
-use super::accept::{self, is_time_out};
+use super::accept::{self, Entry, is_time_out};
 use super::departures::Departures;
 use super::{Shared, arrival, at, bind};
 use crate::clocks::Clocks;
-use crate::places::Place;
 use delaylab_kernel::ancillary::Ancillary;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::stamping::Flags;
 use delaylab_kernel::stream::StreamSocket;
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::Nanos;
+use delaylab_traffic::admission::Full;
 use delaylab_traffic::reflector::{Arrival, Now, Opening, SessionRef, Verdict};
 use delaylab_wire::control;
 use delaylab_wire::tcp::{Decoder, Frame};
@@ -41,8 +41,8 @@ pub fn serve<'scope, 'env>(
         scope,
         &shared.places,
         admits,
-        |stream, from, shared, place| {
-            Connection::open(stream, from, shared, place).and_then(Connection::serve)
+        |stream, from, shared, entry| {
+            Connection::open(stream, from, shared, entry).and_then(Connection::serve)
         },
     );
 }
@@ -51,7 +51,7 @@ struct Connection<'a> {
     socket: StreamSocket,
     from: SocketAddr,
     shared: &'a Shared<'a>,
-    place: Place,
+    entry: Entry,
     /// A request was answered, which shows that the peer has the session's key, if there is one.
     proven: bool,
     session: Option<SessionRef>,
@@ -76,7 +76,7 @@ impl<'a> Connection<'a> {
         stream: Arc<TcpStream>,
         from: SocketAddr,
         shared: &'a Shared<'a>,
-        place: Place,
+        entry: Entry,
     ) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_write_timeout(Some(TAKES_WITHIN))?;
@@ -87,7 +87,7 @@ impl<'a> Connection<'a> {
             socket,
             from,
             shared,
-            place,
+            entry,
             proven: false,
             session: None,
             clocks: shared.clock.watch(),
@@ -108,8 +108,11 @@ impl<'a> Connection<'a> {
     /// Reads the Hello and not a byte more, and answers it.
     fn greet(&mut self) -> io::Result<Option<SessionRef>> {
         let mut hello = [0; control::SIZE];
-        if !accept::read_first(&self.socket, &mut hello, self.shared)? {
+        if !accept::read_first(&self.socket, &mut hello, &self.entry, self.shared)? {
             return Ok(None);
+        }
+        if let Some(full) = self.entry.full {
+            return self.turn_away(&hello, full).map(|()| None);
         }
         self.answer_hello(&hello)
     }
@@ -175,6 +178,16 @@ impl<'a> Connection<'a> {
         }
     }
 
+    /// Says that there is no place.
+    fn turn_away(&mut self, hello: &[u8], full: Full) -> io::Result<()> {
+        self.reply.resize(hello.len(), 0);
+        let (now, reply) = (self.now(), &mut self.reply);
+        let mut reflector = self.shared.reflector();
+        let length = reflector.stream_without_place(now, self.from, hello, full, reply);
+        drop(reflector);
+        length.map_or(Ok(()), |length| self.send_all(length))
+    }
+
     fn answer_hello(&mut self, hello: &[u8]) -> io::Result<Option<SessionRef>> {
         self.reply.resize(hello.len(), 0);
         let opening =
@@ -222,7 +235,7 @@ impl<'a> Connection<'a> {
         };
         if !self.proven && matches!(frame, Frame::Data(_)) {
             self.proven = true;
-            self.place.proven();
+            self.entry.proven();
         }
         let sending = clock::monotonic();
         let last_byte = self.sent.wrapping_add(reply.len as u32).wrapping_sub(1);

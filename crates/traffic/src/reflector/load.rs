@@ -148,8 +148,15 @@ impl LoadSink {
         self.policy.admits(address)
     }
 
-    /// The first control packet of a connection came.
-    pub fn open(&mut self, now: Now, from: IpAddr, packet: &[u8], reply: &mut [u8]) -> LoadOpening {
+    /// The first control packet of a connection came. `full`: there is no place for it, so it opens no session.
+    pub fn open(
+        &mut self,
+        now: Now,
+        from: IpAddr,
+        packet: &[u8],
+        full: Option<Full>,
+        reply: &mut [u8],
+    ) -> LoadOpening {
         if !self.policy.admits(from) {
             return LoadOpening::Close;
         }
@@ -160,18 +167,28 @@ impl LoadSink {
             Ok(Control::LoadHello(_)) | Err(ParseError::Version { .. })
                 if control::is_hello(packet) =>
             {
-                self.hello(now, from, packet, reply)
+                self.hello(now, from, packet, full, reply)
             }
             _ => LoadOpening::Close,
         }
     }
 
-    fn hello(&mut self, now: Now, from: IpAddr, packet: &[u8], reply: &mut [u8]) -> LoadOpening {
+    fn hello(
+        &mut self,
+        now: Now,
+        from: IpAddr,
+        packet: &[u8],
+        full: Option<Full>,
+        reply: &mut [u8],
+    ) -> LoadOpening {
         let (parsed, key) = self.keys.parse(Transport::Tcp, packet);
         let reply_key = key.map(|key| key.control(Transport::Tcp).reply.clone());
         let secret = key.map(|key| (key.id, key.secret.clone()));
         let answer = match parsed {
-            Ok(Control::LoadHello(hello)) => self.establish(now, from, &hello, secret),
+            Ok(Control::LoadHello(hello)) => match full {
+                None => self.establish(now, from, &hello, secret),
+                Some(full) => Err(super::setup::no_connection(hello.nonce, full, from)),
+            },
             Err(ParseError::Version { theirs, .. }) => {
                 Err(super::setup::other_version(theirs, packet))
             }
@@ -480,7 +497,7 @@ pub(super) mod tests {
         let keys = secret.map(|key| KeyPair::control(key, Transport::Tcp));
         let request = keys.as_ref().map(|pair| &pair.request);
         let mut reply = [0; SIZE];
-        let opening = sink.open(NOW, here(), &packet(control, request), &mut reply);
+        let opening = sink.open(NOW, here(), &packet(control, request), None, &mut reply);
         let LoadOpening::Control(SIZE, session) = opening else {
             panic!("{opening:?}");
         };
@@ -588,7 +605,7 @@ pub(super) mod tests {
         let mut reply = [0; SIZE];
         let unsealed = packet(Control::Attach { token }, None);
         let sealed = packet(Control::Attach { token }, Some(&keys.request));
-        let mut attach = |bytes: &[u8]| sink.open(NOW, here(), bytes, &mut reply);
+        let mut attach = |bytes: &[u8]| sink.open(NOW, here(), bytes, None, &mut reply);
         assert_eq!(attach(&unsealed), LoadOpening::Close);
         assert_eq!(attach(&sealed), LoadOpening::Data(session, Some(9000)));
         assert_eq!(attach(&sealed), LoadOpening::Close);
@@ -651,14 +668,14 @@ pub(super) mod tests {
                 hello(Transport::Tcp),
                 keys.as_ref().map(|pair| &pair.request),
             );
-            let opening = sink.open(NOW, here(), &asked, &mut reply);
+            let opening = sink.open(NOW, here(), &asked, None, &mut reply);
             assert_eq!(opening, LoadOpening::Close);
         }
         let mut open = super::tests::sink(open_to_this_host());
         let stranger = "192.0.2.1".parse().unwrap();
         let asked = packet(hello(Transport::Tcp), None);
         assert_eq!(
-            open.open(NOW, stranger, &asked, &mut reply),
+            open.open(NOW, stranger, &asked, None, &mut reply),
             LoadOpening::Close
         );
     }
@@ -672,7 +689,7 @@ pub(super) mod tests {
         let (session, _) = open(&mut sink, hello(Transport::Tcp), None);
         let mut reply = [0; SIZE];
         let asked = packet(hello(Transport::Tcp), None);
-        let opening = sink.open(NOW, here(), &asked, &mut reply);
+        let opening = sink.open(NOW, here(), &asked, None, &mut reply);
         assert_eq!(opening, LoadOpening::Refused(SIZE));
         assert!(matches!(
             Control::parse(None, &reply),
@@ -680,8 +697,31 @@ pub(super) mod tests {
         ));
         assert!(sink.is_alive(at(10 * SECOND), session));
         assert_eq!(sink.bytes(at(11 * SECOND), session, 1), Taken::Close);
-        let opening = sink.open(at(11 * SECOND), here(), &asked, &mut reply);
+        let opening = sink.open(at(11 * SECOND), here(), &asked, None, &mut reply);
         assert!(matches!(opening, LoadOpening::Control(..)));
+    }
+
+    #[test]
+    fn without_a_place_a_session_is_refused_and_its_data_is_not() {
+        let mut sink = sink(Access::Keyed(key().into()));
+        let mut reply = [0; SIZE];
+        let pair = KeyPair::control(&key(), Transport::Tcp);
+        let asked = packet(hello(Transport::Tcp), Some(&pair.request));
+        let opening = sink.open(NOW, here(), &asked, Some(Full::All), &mut reply);
+        assert_eq!(opening, LoadOpening::Refused(SIZE));
+        let refused = Control::parse(Some(&pair.reply), &reply).unwrap();
+        let is_full = |refuse: &Refuse| refuse.reason == Reason::TooManySessions;
+        assert!(matches!(refused, Control::Refuse(refuse) if is_full(&refuse)));
+        // Without the key nothing is said.
+        let asked = packet(hello(Transport::Tcp), None);
+        let opening = sink.open(NOW, here(), &asked, Some(Full::All), &mut reply);
+        assert_eq!(opening, LoadOpening::Close);
+        let (session, accept) = open(&mut sink, hello(Transport::Tcp), Some(&key()));
+        let keys = accept.keys(&key(), Transport::Tcp);
+        let token = accept.token;
+        let attach = packet(Control::Attach { token }, Some(&keys.request));
+        let opening = sink.open(NOW, here(), &attach, Some(Full::All), &mut reply);
+        assert_eq!(opening, LoadOpening::Data(session, Some(9000)));
     }
 
     #[test]
@@ -717,7 +757,7 @@ pub(super) mod tests {
             packet.resize(SIZE, 0);
             for bytes in [&first, &packet] {
                 if let LoadOpening::Control(length, session) =
-                    sink.open(NOW, here(), bytes, &mut reply)
+                    sink.open(NOW, here(), bytes, None, &mut reply)
                 {
                     prop_assert!(length <= bytes.len());
                     sink.control(NOW, session, &second, &mut reply);

@@ -47,11 +47,11 @@ pub use counters::{DropReason, Status};
 pub use keys::Keys;
 pub use policy::{Access, DEFAULT_PORT, LOAD_PORT, Limits, Policy, Rate};
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Full};
 use counters::Counters;
 use delaylab_model::Nanos;
 use delaylab_wire::auth::{Key, Transport};
-use delaylab_wire::control::{self, ClockFacts};
+use delaylab_wire::control::{self, ClockFacts, Control};
 use delaylab_wire::echo::Header;
 use delaylab_wire::tcp::Frame;
 use hash::Seed;
@@ -300,6 +300,27 @@ impl Reflector {
             (Verdict::Done, _) => Opening::Drop(DropReason::Malformed),
             (Verdict::Drop(reason), _) => Opening::Drop(reason),
         }
+    }
+
+    /// The first bytes of a tcp connection came for which there is no place. Says how long the refusal is; `None`: close.
+    pub fn stream_without_place(
+        &mut self,
+        now: Now,
+        from: SocketAddr,
+        packet: &[u8],
+        full: Full,
+        reply: &mut [u8],
+    ) -> Option<usize> {
+        self.check(from.ip(), true, packet, reply).ok()?;
+        let (parsed, key) = self.keys.parse(Transport::Tcp, packet);
+        let Ok(Control::Hello(hello)) = parsed else {
+            return None;
+        };
+        let charged = (self.limiter).charge(now.mono, from.ip(), packet.len(), Standing::Stranger);
+        charged.ok()?;
+        let key = key.map(|key| &key.control(Transport::Tcp).reply);
+        let refusal = setup::no_connection(hello.nonce, full, from.ip());
+        refusal.emit(key, reply).ok()
     }
 
     /// A frame came on a tcp connection that is this session's. `reply` must be as long as it, or

@@ -322,6 +322,20 @@ impl Reflector {
     }
 }
 
+/// There is no place for a connection of this address.
+pub(super) fn no_connection(nonce: u64, full: Full, from: IpAddr) -> Control {
+    let whose = match full {
+        Full::Address => format!("{from} has as many connections here as it may"),
+        Full::Network => format!("the network of {from} has as many connections here as it may"),
+        Full::All => "all connections of this reflector are taken".to_owned(),
+    };
+    Control::Refuse(Refuse {
+        nonce,
+        reason: Reason::TooManySessions,
+        text: format!("{whose}: try again later"),
+    })
+}
+
 /// What a cookie is made of, each part at its place.
 fn cookie_text(from: SocketAddr, nonce: u64, period: Nanos) -> [u8; 34] {
     let address = match from.ip() {

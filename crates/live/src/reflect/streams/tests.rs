@@ -161,6 +161,43 @@ fn those_who_say_nothing_keep_nobody_out() {
 }
 
 #[test]
+fn who_finds_no_place_is_told_so() {
+    with_reflector(
+        |policy| policy.max_sessions_per_network = policy.max_sessions,
+        |address| {
+            let mut proven = Vec::new();
+            let refusal = loop {
+                let mut stream = connect(address);
+                stream.write_all(&hello()).unwrap();
+                let mut reply = [0; control::SIZE];
+                stream.read_exact(&mut reply).unwrap();
+                match Control::parse(None, &reply).unwrap() {
+                    Control::Accept(_) => {
+                        stream.write_all(&request(0, 100)).unwrap();
+                        stream.read_exact(&mut [0; 100]).unwrap();
+                        proven.push(stream);
+                    }
+                    Control::Refuse(refuse) => break refuse,
+                    other => panic!("{other:?}"),
+                }
+            };
+            assert!(refusal.text.contains("connections"), "{}", refusal.text);
+            // A place is free again.
+            proven.clear();
+            while refused(address) {}
+        },
+    );
+}
+
+fn refused(address: SocketAddr) -> bool {
+    let mut stream = connect(address);
+    stream.write_all(&hello()).unwrap();
+    let mut reply = [0; control::SIZE];
+    stream.read_exact(&mut reply).unwrap();
+    matches!(Control::parse(None, &reply), Ok(Control::Refuse(_)))
+}
+
+#[test]
 fn a_hello_that_comes_in_drops_is_not_waited_for() {
     with_reflector(
         |_| {},

@@ -198,7 +198,7 @@ mod tests {
 
     fn attach(sink: &mut LoadSink, token: u32, key: Option<&Key>) -> LoadOpening {
         let bytes = packet(Control::Attach { token }, key);
-        sink.open(at(0), here(), &bytes, &mut [0; SIZE])
+        sink.open(at(0), here(), &bytes, None, &mut [0; SIZE])
     }
 
     #[test]
