@@ -5,6 +5,7 @@ use delaylab_model::trial::Server;
 use delaylab_model::world::FailureKind;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Why a load could not be started. Nothing has been sent.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +49,37 @@ pub enum LoadError {
         /// What should listen there.
         server: Server,
     },
+    /// It accepts the connection, and that is all.
+    #[error(
+        "load: {target} accepts the connection and says nothing in {waited_s} s: it is something else than {}, or it stands \
+         still. {}",
+        name(*.server),
+        start(*.server)
+    )]
+    Silent {
+        /// Where.
+        target: SocketAddr,
+        /// What should listen there.
+        server: Server,
+        /// Seconds.
+        waited_s: u64,
+    },
+    /// It closed the connection where an answer was due.
+    #[error("load: {target} closed the connection without an answer. Is it {} that listens there?", name(*.server))]
+    Closed {
+        /// Where.
+        target: SocketAddr,
+        /// What should listen there.
+        server: Server,
+    },
+    /// It answers over tcp and not over udp.
+    #[error(
+        "load: {target} answers by TCP, and not by UDP. Open this port for UDP, too, in the firewalls there and on the way"
+    )]
+    NoUdp {
+        /// Where.
+        target: SocketAddr,
+    },
     /// It said no.
     #[error("load: {target} refused: {text}")]
     Refused {
@@ -79,6 +111,14 @@ pub enum LoadError {
     /// Its thread could not be started, or not get to where its sockets belong.
     #[error("load: cannot start a generator: {0}")]
     Thread(io::Error),
+}
+
+/// The connection has ended, at the other end's wish.
+pub(super) fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
 }
 
 fn name(server: Server) -> &'static str {
@@ -113,6 +153,25 @@ impl LoadError {
         }
     }
 
+    /// What a question came to that was not answered, or not as it should be.
+    pub(super) fn asking(
+        target: SocketAddr,
+        server: Server,
+        waited: Duration,
+        error: &io::Error,
+    ) -> Self {
+        use io::ErrorKind as Kind;
+        match error.kind() {
+            Kind::WouldBlock | Kind::TimedOut => LoadError::Silent {
+                target,
+                server,
+                waited_s: waited.as_secs(),
+            },
+            _ if is_end(error) => LoadError::Closed { target, server },
+            _ => LoadError::NotOurs { target, server },
+        }
+    }
+
     /// Makes an error of what the kernel said about this step of setting a socket up.
     pub(super) fn socket(what: &'static str) -> impl Fn(io::Error) -> Self {
         move |source| LoadError::Socket { what, source }
@@ -123,6 +182,9 @@ impl LoadError {
         match self {
             LoadError::NothingListens { .. }
             | LoadError::Unreachable { .. }
+            | LoadError::Silent { .. }
+            | LoadError::Closed { .. }
+            | LoadError::NoUdp { .. }
             | LoadError::NotOurs { .. } => FailureKind::Unreachable,
             LoadError::WrongKey { .. }
             | LoadError::Refused { .. }
@@ -130,5 +192,29 @@ impl LoadError {
             | LoadError::Setting(_) => FailureKind::Usage,
             LoadError::Socket { .. } | LoadError::Thread(_) => FailureKind::Environment,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn silence_is_no_answer() {
+        let target = "192.0.2.1:8863".parse().unwrap();
+        let said = |kind: io::ErrorKind| {
+            let (server, waited) = (Server::Reflector, Duration::from_secs(5));
+            LoadError::asking(target, server, waited, &kind.into()).to_string()
+        };
+        for silent in [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut] {
+            assert!(
+                said(silent).contains("says nothing in 5 s"),
+                "{}",
+                said(silent)
+            );
+        }
+        assert!(said(io::ErrorKind::UnexpectedEof).contains("closed the connection"));
+        assert!(said(io::ErrorKind::InvalidData).contains("answers, but not as"));
     }
 }

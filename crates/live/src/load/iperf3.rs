@@ -185,10 +185,7 @@ fn asking(target: SocketAddr, error: io::Error) -> LoadError {
             target,
             text: error.to_string(),
         },
-        _ => LoadError::NotOurs {
-            target,
-            server: Server::Iperf3,
-        },
+        _ => LoadError::asking(target, Server::Iperf3, ANSWER_WITHIN, &error),
     }
 }
 
@@ -212,7 +209,13 @@ fn flow(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<Flow, LoadError> {
         }
         greeted = greet();
     }
-    greeted.map_err(connecting)?;
+    greeted.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused => {
+            let target = run.target;
+            LoadError::NoUdp { target }
+        }
+        _ => connecting(error),
+    })?;
     let paced = Paced::new(socket, Heading::Iperf3, run)?;
     Ok(Flow::Paced(Box::new(paced)))
 }

@@ -1,7 +1,7 @@
 //! A stream's session with `delaylab reflect --accept-load`.
 
 use super::bulk::{self, Bulk};
-use super::error::LoadError;
+use super::error::{LoadError, is_end};
 use super::fetch::Fetched;
 use super::paced::{self, Heading, Paced};
 use super::questions::Questions;
@@ -71,10 +71,7 @@ impl Session {
                 target: run.target,
                 with_key: key.is_some(),
             },
-            false => LoadError::NotOurs {
-                target: run.target,
-                server: run.server,
-            },
+            false => LoadError::asking(run.target, run.server, ANSWER_WITHIN, error),
         };
         let accept = match answer {
             Ok(Control::Accept(accept)) if accept.nonce == hello.nonce => accept,
@@ -153,7 +150,9 @@ impl Session {
                 });
             }
             Err(error) if is_end(&error) => return Err(LoadError::SendsNone { target }),
-            Err(source) => return Err(LoadError::connecting(target, run.server, source)),
+            Err(error) => {
+                return Err(LoadError::asking(target, run.server, ANSWER_WITHIN, &error));
+            }
         };
         let begin = self.sealed(&Control::Begin { token });
         let begin = begin.map_err(LoadError::socket("begin"))?;
@@ -290,14 +289,6 @@ const fn arrived(counted: &Counted) -> [u64; 3] {
 /// For how long the reflector's limits have held the stream back.
 fn held_back(counted: &Counted) -> Nanos {
     Nanos::try_from(counted.held_back).unwrap_or(Nanos::MAX)
-}
-
-/// The connection has ended, at the other end's wish.
-fn is_end(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
-    )
 }
 
 /// The control connection goes as the load does: in the same queues, so an answer comes after what was
