@@ -6,11 +6,11 @@ use super::paced::{self, Heading, Paced};
 use super::{Flow, HORIZON, StreamRun};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::{random, socket_options};
-use delaylab_model::SECOND;
 use delaylab_model::load::{Direction, LoadKind};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::stream_report::{Amount, Received, StreamReport};
 use delaylab_model::trial::Server;
+use delaylab_model::{Nanos, SECOND};
 use delaylab_traffic::arrival::section;
 use delaylab_wire::iperf3::{
     COOKIE, Parameters, Results, State, StreamResult, UDP_HELLO, cookie, length, stream_id,
@@ -25,6 +25,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 const TRIES: u32 = 3;
 /// From a udp stream's last packet to the end of the test: the server discards what arrives later.
 const TAIL: Duration = Duration::from_secs(1);
+
+/// The server gives a test up that brings nothing for 120 s (`--rcv-timeout`). Setting it up takes its time, too.
+const LATEST_START: Nanos = 100 * SECOND;
 
 /// A test that is set up: the server waits for its streams' packets.
 pub(super) struct Test {
@@ -139,6 +142,11 @@ pub(super) fn parameters(runs: &[StreamRun]) -> Result<Parameters, LoadError> {
         let remedy = "start `delaylab reflect --accept-load`";
         return Err(refuse("direction", reason).remedy(remedy).into());
     }
+    if load.start.is_some_and(|start| start.0 > LATEST_START) {
+        let reason = "`iperf3 -s` ends a test that brings nothing for 120 s".to_owned();
+        let remedy = "start the load within 100s, or use `delaylab reflect --accept-load`";
+        return Err(refuse("start", reason).remedy(remedy).into());
+    }
     let tcp = match load.kind {
         LoadKind::Tcp => true,
         LoadKind::Cbr => false,
@@ -246,6 +254,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use delaylab_model::load::Load;
+    use delaylab_model::quantity::Duration;
 
     fn run(kind: LoadKind) -> StreamRun {
         StreamRun {
@@ -269,6 +278,20 @@ mod tests {
         Results {
             streams: vec![stream],
         }
+    }
+
+    #[test]
+    fn a_server_does_not_wait_for_long() {
+        let refused = |seconds: Nanos| {
+            let mut run = run(LoadKind::Tcp);
+            run.load.start = Some(Duration(seconds * SECOND));
+            match parameters(&[run]) {
+                Err(LoadError::Setting(refusal)) => Some(refusal.field),
+                _ => None,
+            }
+        };
+        assert_eq!(refused(60), None);
+        assert_eq!(refused(180).as_deref(), Some("load.bulk.start"));
     }
 
     #[test]
