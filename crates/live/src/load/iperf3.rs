@@ -3,6 +3,7 @@
 use super::bulk::{self, Bulk};
 use super::error::LoadError;
 use super::paced::{self, Heading, Paced};
+use super::session::{keep_alive, no_longer_says};
 use super::{Flow, HORIZON, StreamRun};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::{random, socket_options};
@@ -63,7 +64,11 @@ impl Test {
             Ok(results) => take(&results, reports),
             Err(error) => {
                 for report in &mut *reports {
-                    let why = format!("`iperf3 -s` no longer says what arrived: {error}");
+                    let why = match error.kind() {
+                        io::ErrorKind::WouldBlock => no_longer_says(&error, ANSWER_WITHIN),
+                        _ => error.to_string(),
+                    };
+                    let why = format!("`iperf3 -s` no longer says what arrived: {why}");
                     report.failed.get_or_insert(why);
                 }
             }
@@ -182,6 +187,7 @@ fn connect(run: &StreamRun, cookie: &[u8; COOKIE]) -> Result<TcpStream, LoadErro
         .and_then(|()| stream.set_nodelay(true))
         .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
         .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
+        .and_then(|()| keep_alive(&stream))
         .and_then(|()| stream.write_all(cookie))
         .map_err(connecting)?;
     Ok(stream)

@@ -14,7 +14,7 @@ use delaylab_model::stream_report::{Amount, Received, StreamReport, Whose};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_wire::auth::{Key, KeyPair, Transport};
 use delaylab_wire::control::{Control, Counted, Fetch, LoadHello, Name, SIZE};
-use socket2::SockRef;
+use socket2::{SockRef, TcpKeepalive};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -219,10 +219,7 @@ impl Session {
                 });
             }
             Err(error) => {
-                let why = match is_end(&error) {
-                    true => "it has ended, or has ended the session (--max-duration)".to_owned(),
-                    false => error.to_string(),
-                };
+                let why = no_longer_says(&error, ANSWER_WITHIN);
                 let unknown = format!("the other end no longer says what arrived: {why}");
                 report.failed.get_or_insert(unknown);
             }
@@ -238,7 +235,8 @@ impl Session {
                 report.held_back = held_back(&counted);
             }
             Err(error) => {
-                let unknown = format!("the reflector no longer says what it sent again: {error}");
+                let why = no_longer_says(&error, ANSWER_WITHIN);
+                let unknown = format!("the reflector no longer says what it sent again: {why}");
                 report.failed.get_or_insert(unknown);
             }
         }
@@ -301,10 +299,36 @@ fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
         .and_then(|()| stream.set_nodelay(true))
         .and_then(|()| stream.set_read_timeout(Some(ANSWER_WITHIN)))
         .and_then(|()| stream.set_write_timeout(Some(ANSWER_WITHIN)))
+        .and_then(|()| keep_alive(&stream))
         .map_err(LoadError::socket("control connection"))?;
     // What is under way when it ends is of no use.
     let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
     Ok(stream)
+}
+
+/// Nothing is said on a control connection while its stream lasts: without this, hosts on the way that translate addresses
+/// forget it after some minutes.
+pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    let often = TcpKeepalive::new()
+        .with_time(Duration::from_secs(60))
+        .with_interval(Duration::from_secs(15));
+    SockRef::from(stream).set_tcp_keepalive(&often)
+}
+
+/// Why a question behind a stream was not answered, which may have waited so long.
+pub(super) fn no_longer_says(error: &io::Error, waited: Duration) -> String {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!(
+            "no answer in {} s. Either the queue on the way is longer than that, or something on the way has forgotten the \
+             connection",
+            waited.as_secs()
+        ),
+        _ if is_end(error) => {
+            "the connection was closed. It has ended, or has ended the session (--max-duration)"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// One question, one answer.
@@ -321,4 +345,26 @@ fn exchange(
     stream.write_all(&packet)?;
     stream.read_exact(&mut packet)?;
     Control::parse(keys.map(|pair| &pair.reply), &packet).map_err(|_| invalid())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_connection_that_says_nothing_is_kept_alive() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        keep_alive(&stream).unwrap();
+        assert!(SockRef::from(&stream).keepalive().unwrap());
+    }
+
+    #[test]
+    fn a_late_answer_is_no_end() {
+        let said = |kind: io::ErrorKind| no_longer_says(&kind.into(), ANSWER_WITHIN);
+        assert!(said(io::ErrorKind::WouldBlock).starts_with("no answer in 5 s"));
+        assert!(said(io::ErrorKind::ConnectionReset).contains("--max-duration"));
+    }
 }
