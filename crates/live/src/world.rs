@@ -328,7 +328,8 @@ fn frame_refusals(trial: &Trial) -> Vec<Refusal> {
             .into_iter()
             .map(move |refusal| refusal.within(&section))
     };
-    frames.flat_map(of_probe).collect()
+    let lines = tester::lines::refusals(&trial.probes);
+    frames.flat_map(of_probe).chain(lines).collect()
 }
 
 /// Are the interfaces there that a live trial's frames go by, and do the frames fit them? Nothing is sent.

@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `job` | what it is asked to do |
+//! | `lines` | what the streams of a port ask of its line |
 //! | [`port`] | an interface that frames go through, checked and opened |
 //! | `sender` | every stream, by one thread, each frame at its time |
 //! | `receiver` | every port, by one thread, each frame with the kernel's stamp |
@@ -17,6 +18,7 @@
 mod drain;
 pub mod error;
 mod job;
+pub(crate) mod lines;
 pub mod port;
 mod receiver;
 mod sender;

@@ -96,7 +96,7 @@ impl SelfCheck {
             } else {
                 format!(
                     "`{name}`: {sent} of {asked} frames were sent when the sender gave up: this host is too slow for \
-                     this rate"
+                     this rate, or the line of its port is slower than `path.rate`"
                 )
             });
         }
@@ -123,7 +123,7 @@ impl SelfCheck {
         ((rate / asked - 1.0).abs() > tolerance).then(|| {
             format!(
                 "`{name}` was to send {asked:.0} frames/s and sent {rate:.0}: this host is too slow or too busy \
-                 for it"
+                 for it, or the line of its port is slower than `path.rate`"
             )
         })
     }
