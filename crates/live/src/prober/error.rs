@@ -207,8 +207,8 @@ pub enum RunError {
 pub enum ConnectionEnd {
     /// Its peer closed it.
     #[error(
-        "the reflector closed it. Is `delaylab reflect` still running there? It ends a session after --max-duration, and \
-         one that is silent for long"
+        "the reflector closed it. Is `delaylab reflect` still running there? It ends a session after --max-duration, \
+         one that is silent for long, and one that takes no reply for 15 s"
     )]
     Closed,
     /// What came on it cannot be cut into replies any more.

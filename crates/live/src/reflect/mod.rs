@@ -54,6 +54,8 @@ pub(crate) struct Shared<'a> {
     clock: HostClock,
     udp_errors: Arc<UdpErrors>,
     wait_mode: WaitMode,
+    /// As in [`Policy::takes_within`].
+    takes_within: Nanos,
     stop: &'a (dyn Fn() -> bool + Sync),
     /// A thread that must run could not be started.
     failed: AtomicBool,
@@ -117,6 +119,7 @@ pub fn serve_with_keys(
     policy.clock = bound.clock.facts;
     policy.own_ports.extend(bound.ports());
     let limits = accept::limits(&policy);
+    let takes_within = policy.takes_within;
     let shared = Shared {
         sink: Mutex::new(LoadSink::new(policy.clone(), random::bytes()?)),
         reflector: Mutex::new(Reflector::new(policy, random::bytes()?)),
@@ -126,6 +129,7 @@ pub fn serve_with_keys(
         clock: bound.clock.clone(),
         udp_errors: bound.udp_errors.clone(),
         wait_mode,
+        takes_within,
         stop,
         failed: AtomicBool::new(false),
     };

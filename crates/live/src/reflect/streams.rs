@@ -19,10 +19,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::Scope;
-use std::time::Duration;
 
-/// A connection that takes no byte of a reply for so long is closed.
-const TAKES_WITHIN: Duration = Duration::from_secs(1);
 /// The largest request.
 const LARGEST: u32 = delaylab_model::probe::MAX_TCP_PAYLOAD;
 /// One read.
@@ -79,8 +76,9 @@ impl<'a> Connection<'a> {
         entry: Entry,
     ) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
-        stream.set_write_timeout(Some(TAKES_WITHIN))?;
         let socket = StreamSocket::new(stream)?;
+        // A send call that waits for room comes back and looks whether it is to stop.
+        socket_options::set_send_timeout(&socket, bind::LOOK_EVERY)?;
         socket_options::set_receive_timeout(&socket, bind::LOOK_EVERY)?;
         socket_options::receive_marks(&socket, from.is_ipv6())?;
         Ok(Self {
@@ -249,13 +247,20 @@ impl<'a> Connection<'a> {
 
     fn send_all(&mut self, length: usize) -> io::Result<()> {
         let mut bytes = &self.reply[..length];
+        let mut taking: Option<Taking> = None;
         while !bytes.is_empty() {
             match self.socket.send(bytes) {
-                Ok(sent) => bytes = &bytes[sent..],
+                Ok(sent) => {
+                    bytes = &bytes[sent..];
+                    taking = None;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.socket.abort()?;
-                    return Err(error);
+                    let taking = taking.get_or_insert_with(|| Taking::new(&self.socket));
+                    if !taking.goes_on(&self.socket, self.shared.takes_within) {
+                        self.socket.abort()?;
+                        return Err(error);
+                    }
                 }
                 Err(error) => return Err(error),
             }
@@ -275,6 +280,34 @@ impl<'a> Connection<'a> {
                 shared.reflector().transmitted(reply, r_tx);
             });
     }
+}
+
+/// How far a peer has taken what was sent. The kernel has room for more only once a third of its buffer is acknowledged: on a
+/// slow path bytes are taken long before.
+struct Taking {
+    since: Nanos,
+    acknowledged: Option<u64>,
+}
+
+impl Taking {
+    fn new(socket: &StreamSocket) -> Self {
+        Self {
+            since: clock::monotonic(),
+            acknowledged: acknowledged(socket),
+        }
+    }
+
+    /// Has the peer taken anything within so long?
+    fn goes_on(&mut self, socket: &StreamSocket, within: Nanos) -> bool {
+        if acknowledged(socket) > self.acknowledged {
+            *self = Self::new(socket);
+        }
+        clock::monotonic() - self.since <= within
+    }
+}
+
+fn acknowledged(socket: &StreamSocket) -> Option<u64> {
+    socket.info().ok()?.acknowledged
 }
 
 impl Drop for Connection<'_> {

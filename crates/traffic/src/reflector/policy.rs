@@ -116,6 +116,9 @@ pub struct Policy {
     pub max_idle: Nanos,
     /// A udp or tcp session ends after so long; STAMP knows no sessions that could. 24 hours.
     pub max_duration: Nanos,
+    /// A tcp connection is closed whose peer takes nothing of a reply for so long: longer than a queue or an outage that a
+    /// prober waits out. 15 s.
+    pub takes_within: Nanos,
     /// The largest payload that is answered, in bytes. 65,535.
     pub max_payload: u32,
     /// The token buckets.
@@ -143,6 +146,7 @@ impl Policy {
             prove_within: 10 * SECOND,
             max_idle: 600 * SECOND,
             max_duration: 24 * 3600 * SECOND,
+            takes_within: 15 * SECOND,
             max_payload: 65_535,
             limits: Limits::default(),
         }

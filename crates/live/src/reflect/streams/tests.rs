@@ -4,7 +4,7 @@
 use super::super::bind::Bound;
 use super::*;
 use delaylab_model::probe::WaitMode;
-use delaylab_model::{MILLISECOND, probe};
+use delaylab_model::{MILLISECOND, SECOND, probe};
 use delaylab_traffic::reflector::{Access, Policy};
 use delaylab_wire::control::{Control, Hello};
 use delaylab_wire::echo::{Mode, Stamps};
@@ -12,6 +12,7 @@ use delaylab_wire::tcp::Request;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// Far longer than anything here takes: a wait that long is a failure, and ends.
 const FOREVER: Duration = Duration::from_secs(60);
@@ -236,7 +237,7 @@ fn what_is_no_hello_is_not_waited_for() {
 #[test]
 fn a_client_that_never_reads_is_closed() {
     with_reflector(
-        |_| {},
+        |policy| policy.takes_within = SECOND,
         |address| {
             let mut stream = session(address);
             stream.set_write_timeout(Some(FOREVER)).unwrap();
@@ -248,6 +249,31 @@ fn a_client_that_never_reads_is_closed() {
             };
             let closed = [io::ErrorKind::ConnectionReset, io::ErrorKind::BrokenPipe];
             assert!(closed.contains(&error), "{error:?}");
+        },
+    );
+}
+
+/// As behind a queue or an outage: more replies than any buffer holds wait for two seconds.
+#[test]
+fn a_client_that_reads_late_gets_every_reply() {
+    const FRAMES: u32 = 400;
+    const LENGTH: u32 = 60_000;
+    with_reflector(
+        |_| {},
+        |address| {
+            let mut stream = session(address);
+            let mut sender = stream.try_clone().unwrap();
+            std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    for seq in 0..FRAMES {
+                        sender.write_all(&request(seq, LENGTH)).unwrap();
+                    }
+                });
+                std::thread::sleep(Duration::from_secs(2));
+                for _ in 0..FRAMES {
+                    stream.read_exact(&mut [0; LENGTH as usize]).unwrap();
+                }
+            });
         },
     );
 }
