@@ -96,8 +96,8 @@ pub enum OpenError {
     /// No answer to the request for a session.
     #[error(
         "no answer from {target} ({method}) in {waited_s} s. Is `delaylab reflect` running there, \
-         is the port open in its firewall{}?",
-        key_question(*.with_key)
+         is the port open in its firewall{}?{}",
+        key_question(*.with_key), clock_question(*.method, *.with_key)
     )]
     NoAnswer {
         /// How it was asked.
@@ -296,6 +296,16 @@ fn key_question(with_key: bool) -> &'static str {
     }
 }
 
+/// Keyed STAMP is not answered whose time is not the reflector's: what was captured would be answered again.
+fn clock_question(method: Method, with_key: bool) -> &'static str {
+    match (method, with_key) {
+        (Method::Stamp, true) => {
+            " And are both clocks within a minute of each other (else start it with --stamp-any-clock)?"
+        }
+        _ => "",
+    }
+}
+
 impl OpenError {
     /// Its kind.
     pub fn failure(&self) -> FailureKind {
@@ -341,5 +351,26 @@ impl RunError {
             RunError::Tester(error) => error.failure(),
             RunError::Enter(_) | RunError::Sink(_) => FailureKind::Environment,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn clocks_that_differ_are_a_reason_for_keyed_stamp_alone() {
+        let said = |method, with_key| {
+            let no_answer = OpenError::NoAnswer {
+                method,
+                target: "192.0.2.1:862".parse().unwrap(),
+                waited_s: 3,
+                with_key,
+            };
+            no_answer.to_string().contains("--stamp-any-clock")
+        };
+        assert!(said(Method::Stamp, true));
+        assert!(!said(Method::Stamp, false) && !said(Method::Udp, true));
     }
 }
