@@ -30,6 +30,8 @@ impl Amount {
 pub struct Received {
     /// What arrived.
     pub amount: Amount,
+    /// From the first that arrived to the last; 0 also where it does not say.
+    pub span: Nanos,
     /// Packets that came after one that was sent later.
     pub reordered: u64,
     /// Packets that came again: copies that the path made. They are in no other count.
@@ -117,9 +119,11 @@ impl StreamReport {
         }
     }
 
-    /// Bits of payload a second, as the end that they go to counted them; tcp: what it acknowledged, where it did not.
+    /// Bits of payload a second, as the end that they go to counted them; tcp: what it acknowledged, where it did not. What
+    /// waited in a queue arrives after the stream's end, and the time of that counts.
     pub fn goodput(&self) -> Option<f64> {
-        let lasted = self.lasted.filter(|&lasted| lasted > 0)?;
+        let span = self.received.map_or(0, |received| received.span);
+        let lasted = self.lasted.filter(|&lasted| lasted > 0)?.max(span);
         let received = self.received.map(|received| received.amount.bytes);
         let acknowledged = (self.kind == LoadKind::Tcp).then_some(self.sent.bytes);
         let bytes = received.or(acknowledged)?;
@@ -414,6 +418,22 @@ mod tests {
         stream.held_back = 900_000_000;
         let warnings = stream.warnings();
         assert!(warnings[0].contains("900 ms of 1.00 s"), "{warnings:?}");
+    }
+
+    /// 20 Mbit/s for 5 s into a line of 10 Mbit/s with a second of queue.
+    #[test]
+    fn what_drains_later_took_its_time() {
+        let mut stream = report(12_500, 12_500);
+        stream.lasted = Some(5_000_000_000);
+        stream.received = Some(Received {
+            amount: Amount {
+                packets: 7_500,
+                bytes: 7_500_000,
+            },
+            span: 6_000_000_000,
+            ..Received::default()
+        });
+        assert_eq!(stream.goodput(), Some(1e7));
     }
 
     #[test]

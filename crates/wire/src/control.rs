@@ -81,6 +81,8 @@ pub struct Counted {
     pub held_back: u64,
     /// Packets of others that the sink's buffer has had since the session began; 0 also from sinks that do not say.
     pub of_others: u64,
+    /// From the first packet that came, or the first byte, to the last, in nanoseconds; 0 also from sinks that do not say.
+    pub span: u64,
     /// Of load that was fetched, as the kernel of its sender has it; zeros of all other, and from sinks that send
     /// none.
     pub sender: Sender,
@@ -470,7 +472,7 @@ impl LoadHello {
 }
 
 /// `0 token  4 packets  12 bytes  20 reordered  28 refused  36 smoothed rtt  40 congestion window  44 retransmits
-/// 48 overflowed  56 copies  64 held back  72 of others`
+/// 48 overflowed  56 copies  64 held back  72 of others  80 span`
 impl Counted {
     fn emit(&self, body: &mut [u8]) {
         put(body, 0, self.token.to_be_bytes());
@@ -485,6 +487,7 @@ impl Counted {
         put(body, 56, self.copies.to_be_bytes());
         put(body, 64, self.held_back.to_be_bytes());
         put(body, 72, self.of_others.to_be_bytes());
+        put(body, 80, self.span.to_be_bytes());
     }
 
     fn parse(body: &[u8]) -> Result<Self, ParseError> {
@@ -498,6 +501,7 @@ impl Counted {
             copies: get_u64(body, 56)?,
             held_back: get_u64(body, 64)?,
             of_others: get_u64(body, 72)?,
+            span: get_u64(body, 80)?,
             sender: Sender {
                 smoothed_rtt_us: get_u32(body, 36)?,
                 congestion_window: get_u32(body, 40)?,
@@ -744,6 +748,7 @@ mod tests {
                 copies: 6,
                 held_back: 7,
                 of_others: 8,
+                span: 9,
                 sender: Sender {
                     smoothed_rtt_us: 4,
                     congestion_window: u32::MAX,

@@ -78,6 +78,7 @@ pub(crate) fn controls() -> Vec<Vec<u8>> {
             copies: 9,
             held_back: 10,
             of_others: 11,
+            span: 12,
             sender: delaylab_wire::control::Sender {
                 smoothed_rtt_us: 6,
                 congestion_window: 7,

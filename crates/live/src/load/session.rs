@@ -210,6 +210,7 @@ impl Session {
                         packets: counted.packets,
                         bytes: counted.bytes,
                     },
+                    span: Nanos::try_from(counted.span).unwrap_or(Nanos::MAX),
                     reordered: counted.reordered,
                     copies: counted.copies,
                     refused: counted.refused.saturating_sub(counted.overflowed),

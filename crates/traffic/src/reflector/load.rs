@@ -85,6 +85,8 @@ struct Session {
     socket: Option<usize>,
     /// Its datagrams, those that are counted as copies or refused too.
     datagrams: u64,
+    /// When the first of what it counts came.
+    first: Option<Nanos>,
     started: Nanos,
     last: Nanos,
 }
@@ -243,6 +245,7 @@ impl LoadSink {
             before: self.sockets.clone(),
             socket: None,
             datagrams: 0,
+            first: None,
             started: now.mono,
             last: now.mono,
         };
@@ -352,7 +355,7 @@ impl LoadSink {
             session.counts.refused += 1;
         } else {
             session.counts.packets += 1;
-            session.counts.bytes += length as u64;
+            session.count(now, length);
             session.counts.reordered += u64::from(session.came.is_behind(header.seq));
         }
     }
@@ -366,8 +369,8 @@ impl LoadSink {
         };
         if length > 0 {
             session.last = now.mono;
+            session.count(now, length);
         }
-        session.counts.bytes += length as u64;
         // They are here already: who is over the limit waits, and TCP tells the sender.
         session.paced(self.limiter.owe(now.mono, session.peer, length))
     }
@@ -412,6 +415,13 @@ impl Session {
         !(owes_proof && now.mono - self.started > policy.prove_within)
             && now.mono - self.last <= policy.max_idle
             && now.mono - self.started <= policy.max_duration
+    }
+
+    /// So many bytes came.
+    fn count(&mut self, now: Now, length: usize) {
+        let first = *self.first.get_or_insert(now.mono);
+        self.counts.bytes += length as u64;
+        self.counts.span = (now.mono - first).max(0).cast_unsigned();
     }
 
     /// What its socket has had since it began; all sockets, where none of its datagrams came.
@@ -562,6 +572,21 @@ pub(super) mod tests {
         assert_eq!(count(&mut sink, session, token, None), Some(expected));
         sink.closed(session);
         assert_eq!(count(&mut sink, session, token, None), None);
+    }
+
+    #[test]
+    fn how_long_it_came_is_told() {
+        let mut sink = sink(open_to_this_host());
+        let (session, accept) = open(&mut sink, hello(Transport::Udp), None);
+        let token = accept.token;
+        count(&mut sink, session, token, None).unwrap();
+        for (seq, seconds) in [(0, 1), (1, 7)] {
+            sink.datagram(at(seconds * SECOND), 0, here(), &head(token, seq), 100);
+        }
+        // A copy that comes later is none of its bytes.
+        sink.datagram(at(9 * SECOND), 0, here(), &head(token, 1), 100);
+        let counted = count(&mut sink, session, token, None).unwrap();
+        assert_eq!(counted.span, 6 * SECOND as u64);
     }
 
     /// Two sessions at one socket, and one at another.
