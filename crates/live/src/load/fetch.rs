@@ -30,6 +30,8 @@ pub(super) struct Fetched {
     /// What tells the reflector to send.
     begin: [u8; SIZE],
     questions: Questions,
+    /// No answer is due on the control connection.
+    is_settled: bool,
 }
 
 impl Fetched {
@@ -58,6 +60,7 @@ impl Fetched {
             congestion_control,
             begin,
             questions,
+            is_settled: true,
         })
     }
 
@@ -106,7 +109,7 @@ impl Fetched {
             amount,
             ..Received::default()
         });
-        self.questions.settle();
+        self.is_settled = self.questions.settle();
     }
 
     /// Takes what is there, until the deadline.
@@ -130,6 +133,11 @@ impl Fetched {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// May the control connection be asked again?
+    pub(super) const fn is_settled(&self) -> bool {
+        self.is_settled
     }
 
     /// Ends the connection; what is under way is thrown away.

@@ -43,14 +43,13 @@ impl Questions {
         came
     }
 
-    /// Waits for an answer that is still due, so that the connection can be used as before.
-    pub(super) fn settle(&mut self) {
-        while self.pending.is_some() && self.take(Blocking::Yes).is_none() {
-            // Nothing in all the time that an answer may take: the connection is no longer of use.
-            if self.pending.is_some() {
-                return;
-            }
+    /// Waits for an answer that is still due. True: the connection can be used as before. Else that answer may come yet, and
+    /// would be taken for another's.
+    pub(super) fn settle(&mut self) -> bool {
+        if self.pending.is_some() {
+            let _ = self.take(Blocking::Yes);
         }
+        self.pending.is_none()
     }
 
     fn take(&mut self, blocking: Blocking) -> Option<Counted> {
@@ -68,6 +67,37 @@ impl Questions {
         match Control::parse(self.reply.as_ref(), &self.answer) {
             Ok(Control::Counted(counted)) if counted.token == self.token => Some(counted),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_kernel::socket_options;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    /// What the other end says by the time that it is waited for: nothing, a half, or all of an answer.
+    #[test]
+    fn an_answer_that_is_still_due_spoils_the_connection() {
+        let counted = Counted {
+            token: 7,
+            ..Counted::default()
+        };
+        let mut answer = [0; SIZE];
+        Control::Counted(counted).emit(None, &mut answer).unwrap();
+        for (length, settled) in [(0, false), (SIZE / 2, false), (SIZE, true)] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (mut far, _) = listener.accept().unwrap();
+            let control = StreamSocket::new(stream).unwrap();
+            socket_options::set_receive_timeout(&control, 50_000_000).unwrap();
+            let mut questions = Questions::new(control, [0; SIZE], 7, None);
+            assert_eq!(questions.ask_again(), None);
+            far.write_all(&answer[..length]).unwrap();
+            assert_eq!(questions.settle(), settled, "{length}");
         }
     }
 }

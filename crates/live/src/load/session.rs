@@ -190,7 +190,12 @@ impl Session {
     pub(super) fn end(mut self, flows: Vec<Flow>, report: &mut StreamReport) {
         let down = report.direction == Direction::Down;
         if down && report.lasted.is_some() {
-            self.ask_the_sender(report);
+            let is_late = |flow: &Flow| matches!(flow, Flow::Fetched(one) if !one.is_settled());
+            let asked = match flows.iter().any(is_late) {
+                true => Err(io::ErrorKind::TimedOut.into()),
+                false => self.ask(),
+            };
+            take_from_sender(asked, report);
         }
         for flow in flows {
             match flow {
@@ -222,22 +227,6 @@ impl Session {
             Err(error) => {
                 let why = no_longer_says(&error, ANSWER_WITHIN);
                 let unknown = format!("the other end no longer says what arrived: {why}");
-                report.failed.get_or_insert(unknown);
-            }
-        }
-    }
-
-    /// What the reflector says of what it sent. What arrived is known without it.
-    fn ask_the_sender(&mut self, report: &mut StreamReport) {
-        match self.ask() {
-            Ok(counted) => {
-                report.sent.bytes = counted.bytes.max(report.sent.bytes);
-                report.retransmits = Some(counted.sender.retransmits.into());
-                report.held_back = held_back(&counted);
-            }
-            Err(error) => {
-                let why = no_longer_says(&error, ANSWER_WITHIN);
-                let unknown = format!("the reflector no longer says what it sent again: {why}");
                 report.failed.get_or_insert(unknown);
             }
         }
@@ -276,6 +265,22 @@ impl Session {
         match exchange(&mut self.control, &count, self.keys.as_ref())? {
             Control::Counted(counted) if counted.token == self.token => Ok(counted),
             _ => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+/// What the reflector says of what it sent. What arrived is known without it.
+fn take_from_sender(asked: io::Result<Counted>, report: &mut StreamReport) {
+    match asked {
+        Ok(counted) => {
+            report.sent.bytes = counted.bytes.max(report.sent.bytes);
+            report.retransmits = Some(counted.sender.retransmits.into());
+            report.held_back = held_back(&counted);
+        }
+        Err(error) => {
+            let why = no_longer_says(&error, ANSWER_WITHIN);
+            let unknown = format!("the reflector no longer says what it sent again: {why}");
+            report.failed.get_or_insert(unknown);
         }
     }
 }
