@@ -61,7 +61,7 @@ pub enum Whose {
     Own,
     /// Those of several of these streams: what they lost together is known.
     Streams,
-    /// Those of strangers, too.
+    /// Those of other senders, too.
     Anyone,
 }
 
@@ -241,7 +241,7 @@ impl StreamReport {
     }
 }
 
-/// One buffer has the packets of all streams to it, and strangers': marks whose it may have had no room for.
+/// One buffer has the packets of all streams to it, and other senders': marks whose it may have had no room for.
 pub fn mark_others_overflow(reports: &mut [StreamReport]) {
     let received = reports.iter_mut().filter_map(|r| r.received.as_mut());
     let mut received: Vec<_> = received.collect();
@@ -256,13 +256,13 @@ pub fn mark_others_overflow(reports: &mut [StreamReport]) {
     }
 }
 
-/// Packets of all streams that were lost; `None` without any that can tell, and where some may be strangers'.
+/// Packets of all streams that were lost; `None` without any that can tell, and where some may be other senders'.
 pub fn lost(reports: &[StreamReport]) -> Option<u64> {
-    let strangers = |report: &StreamReport| {
+    let of_others = |report: &StreamReport| {
         let whose = report.received.map(|received| received.whose_overflow);
         whose == Some(Whose::Anyone) && report.lost().is_none()
     };
-    if reports.iter().any(strangers) {
+    if reports.iter().any(of_others) {
         return None;
     }
     let missing = |report: &StreamReport| {
@@ -381,9 +381,9 @@ mod tests {
         assert_eq!(reports[1].warnings(), Vec::<String>::new());
     }
 
-    /// Of 1000 packets 500 are missing, while a stranger floods the same buffer.
+    /// Of 1000 packets 500 are missing, while another sender floods the same buffer.
     #[test]
-    fn what_a_stranger_overflowed_is_not_taken_off() {
+    fn what_another_sender_overflowed_is_not_taken_off() {
         let received = Received {
             amount: Amount {
                 packets: 500,

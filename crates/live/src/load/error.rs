@@ -30,7 +30,7 @@ pub enum LoadError {
     },
     /// The connection was closed where an answer was due.
     #[error(
-        "load: {target} closed the connection without an answer. Either it takes load from nobody without {}; or it admits other \
+        "load: {target} closed the connection without an answer. Either it takes no load without {}; or it admits other \
          addresses only (--allow); or it has no free connection: try again",
         if *.with_key { "another key (is it the one that `delaylab reflect` there was given?)" }
         else { "a key (give it with --key-file, or start `delaylab reflect --open --allow …` there)" }

@@ -61,7 +61,7 @@ pub struct Options {
     pub gap: Nanos,
     /// May use the kernel's tracer.
     pub tracer: bool,
-    /// At most so many events are kept of a trial, about 100 B each: the longest.
+    /// At most this number of events is kept of a trial, about 100 B each: the longest.
     pub max_events: usize,
 }
 

@@ -21,7 +21,7 @@ const BUFFER_KIB: usize = 4 << 10;
 /// All buffers together.
 const BUFFERS_KIB: usize = 64 << 10;
 
-/// Stretches of lost entries that are told apart in a trial.
+/// Stretches of lost entries that are kept apart in a trial.
 const MOST_UNWATCHED: usize = 10_000;
 
 /// How the names of threads that measure and answer begin.
@@ -154,8 +154,8 @@ impl Tracer {
     }
 }
 
-/// Notes that entries of a CPU were lost, which is behind all that were noted of it. Once there are many, the last goes on
-/// up to there: what is known between the two counts as unknown.
+/// Notes that entries of a CPU were lost, which is behind all that were noted of it. Once there are many, the last is
+/// extended up to there: what is known between the two counts as unknown.
 fn note_unwatched(unwatched: &mut Vec<Unwatched>, cpu: u16, (start, end): (Nanos, Nanos)) {
     let full = unwatched.len() >= MOST_UNWATCHED;
     let mut before = unwatched.iter_mut().rev();
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_losses_the_last_goes_on() {
+    fn of_many_losses_the_last_is_extended() {
         let mut unwatched = Vec::new();
         let many = MOST_UNWATCHED as Nanos;
         for at in 0..many + 5 {

@@ -27,7 +27,7 @@ const COLLECT_FOR: [Nanos; 3] = [200 * MILLISECOND; 3];
 /// Rounds of asking: each brings up to 16 stamps.
 const COLLECT_ROUNDS: usize = 8;
 
-/// So many first Hellos are answered, and as many questions for the session are not, before it is taken to be forgotten.
+/// This number of first Hellos is answered, and of questions for the session is not, before it is taken to be forgotten.
 const FORGOTTEN_AFTER: usize = 3;
 
 /// Opens a socket and sets a session up: stamped where stamps are wanted and the payload has room.

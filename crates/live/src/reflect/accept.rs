@@ -21,7 +21,7 @@ const HELLO_WITHIN: Nanos = 5 * SECOND;
 const ALL: usize = 256;
 /// Connections at once that have proven nothing: no request of a session was answered yet.
 const UNPROVEN: usize = 192;
-/// Connections at once that have no place, and are told so.
+/// Connections at once that have no place, and are refused with that reason.
 const CROWDED: usize = 8;
 /// These have said what they want by then.
 const CROWDED_HELLO_WITHIN: Nanos = SECOND;
@@ -62,7 +62,7 @@ pub const fn crowded_limits() -> Limits {
     }
 }
 
-/// What a connection has: a place, or one among those that are told why they have none.
+/// What a connection has: a place, or one among those that are refused.
 pub struct Entry {
     place: Place,
     /// Why it has none of its own.
@@ -82,7 +82,7 @@ impl Entry {
 }
 
 /// Accepts connections from those who are admitted until told to stop, and serves each on a thread of its
-/// own, while it has a place or can be told that there is none.
+/// own, while it has a place or can be refused.
 pub fn serve<'scope, 'env>(
     listener: &TcpListener,
     shared: &'scope Shared<'env>,

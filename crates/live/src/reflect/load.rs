@@ -23,7 +23,7 @@ const REST: Nanos = MILLISECOND;
 /// One read of a connection.
 const READ: usize = 1 << 20;
 
-/// Counts datagrams until told to stop. `number` is the socket's among those of the sink.
+/// Counts datagrams until it is to stop. `number` is the socket's among those of the sink.
 pub fn count(socket: &DatagramSocket, number: usize, shared: &Shared<'_>) {
     let _ = delaylab_kernel::process::own_descriptors();
     let mut next_look = 0;

@@ -257,7 +257,7 @@ impl<'a> Connection<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let taking = taking.get_or_insert_with(|| Taking::new(&self.socket));
-                    if !taking.goes_on(&self.socket, self.shared.takes_within) {
+                    if !taking.is_taken(&self.socket, self.shared.takes_within) {
                         self.socket.abort()?;
                         return Err(error);
                     }
@@ -298,7 +298,7 @@ impl Taking {
     }
 
     /// Has the peer taken anything within so long?
-    fn goes_on(&mut self, socket: &StreamSocket, within: Nanos) -> bool {
+    fn is_taken(&mut self, socket: &StreamSocket, within: Nanos) -> bool {
         if acknowledged(socket) > self.acknowledged {
             *self = Self::new(socket);
         }

@@ -162,7 +162,7 @@ fn less(mut loss: LossDirection, dropped: LostInHost) -> LossDirection {
     loss
 }
 
-/// Takes `overflowed` packets out of the way there: a buffer had no room for so many, of these or of others'.
+/// Takes `overflowed` packets out of the way there: a buffer had no room for that number, of these or of others'.
 pub(super) fn undecided(mut loss: LossDirection, overflowed: u64) -> LossDirection {
     let moved = loss.forward.min(overflowed);
     loss.forward -= moved;

@@ -317,7 +317,7 @@ impl LoadSink {
         self.admission.proven(token);
         session.last = now.mono;
         let mut counted = session.counts;
-        // A socket is everybody's; what it had no room for may have been this session's.
+        // All sessions have the socket; what it had no room for may have been this session's.
         if session.transport == Transport::Udp {
             let had = session.socket_had(&self.sockets);
             counted.overflowed = had.overflow;
@@ -382,7 +382,7 @@ impl LoadSink {
         session.is_some_and(|session| session.is_alive(now, policy))
     }
 
-    /// The socket of this number has dropped so many packets more.
+    /// The socket of this number has dropped this number of packets more.
     pub fn overflowed(&mut self, socket: usize, packets: u64) {
         self.socket(socket).overflow += packets;
     }
@@ -417,7 +417,7 @@ impl Session {
             && now.mono - self.started <= policy.max_duration
     }
 
-    /// So many bytes came.
+    /// This number of bytes came.
     fn count(&mut self, now: Now, length: usize) {
         let first = *self.first.get_or_insert(now.mono);
         self.counts.bytes += length as u64;
