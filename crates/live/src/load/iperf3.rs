@@ -57,7 +57,9 @@ impl Test {
 
     /// The streams are over: tells what was sent and asks what arrived.
     pub(super) fn end(mut self, flows: Vec<Flow>, reports: &mut [StreamReport]) {
-        if flows.iter().any(|flow| matches!(flow, Flow::Paced(_))) {
+        let has_sent = |report: &StreamReport| report.sent.packets > 0 && report.failed.is_none();
+        let is_paced = flows.iter().any(|flow| matches!(flow, Flow::Paced(_)));
+        if is_paced && reports.iter().any(has_sent) {
             std::thread::sleep(TAIL);
         }
         match self.results(reports) {

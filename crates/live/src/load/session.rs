@@ -192,7 +192,7 @@ impl Session {
         if down && report.lasted.is_some() {
             let is_late = |flow: &Flow| matches!(flow, Flow::Fetched(one) if !one.is_settled());
             let asked = match flows.iter().any(is_late) {
-                true => Err(io::ErrorKind::TimedOut.into()),
+                true => Err(io::ErrorKind::WouldBlock.into()),
                 false => self.ask(),
             };
             take_from_sender(asked, report);
@@ -317,18 +317,23 @@ fn connect(run: &StreamRun) -> Result<TcpStream, LoadError> {
 pub(super) fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let often = TcpKeepalive::new()
         .with_time(Duration::from_secs(60))
-        .with_interval(Duration::from_secs(15));
+        .with_interval(Duration::from_secs(15))
+        // An outage of the path is measured, and no reason to give up: not within half an hour.
+        .with_retries(127);
     SockRef::from(stream).set_tcp_keepalive(&often)
 }
 
 /// Why a question behind a stream was not answered, which may have waited so long.
 pub(super) fn no_longer_says(error: &io::Error, waited: Duration) -> String {
     match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!(
+        io::ErrorKind::WouldBlock => format!(
             "no answer in {} s. Either the queue on the way is longer than that, or something on the way has forgotten the \
              connection",
             waited.as_secs()
         ),
+        io::ErrorKind::TimedOut => {
+            "nothing came back on the connection for so long that it was given up".to_owned()
+        }
         _ if is_end(error) => {
             "the connection was closed. It has ended, or has ended the session (--max-duration)"
                 .to_owned()

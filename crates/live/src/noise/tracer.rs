@@ -157,9 +157,11 @@ impl Tracer {
 /// Notes that entries of a CPU were lost, which is behind all that were noted of it. Once there are many, the last is
 /// extended up to there: what is known between the two counts as unknown.
 fn note_unwatched(unwatched: &mut Vec<Unwatched>, cpu: u16, (start, end): (Nanos, Nanos)) {
-    let full = unwatched.len() >= MOST_UNWATCHED;
-    let mut before = unwatched.iter_mut().rev();
-    match before.find(|before| full && before.cpu == cpu) {
+    let last = match unwatched.len() {
+        MOST_UNWATCHED.. => unwatched.iter_mut().rev().find(|before| before.cpu == cpu),
+        _ => None,
+    };
+    match last {
         Some(before) => before.end = end,
         None => unwatched.push(Unwatched { cpu, start, end }),
     }

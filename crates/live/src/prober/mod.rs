@@ -321,7 +321,9 @@ fn waiting(probe: &Probe) -> Waiting {
 
 /// A reflector answers nothing more once it has ended or forgotten the session: the packets behind are not lost.
 fn session_ended(kept: KeptFor, lasted: Nanos, ran: &EngineReport) -> Option<String> {
-    if let Some(max) = kept.max_duration.filter(|&max| lasted > max) {
+    // One that still answers questions for the session has it.
+    let has_ended = |max: &Nanos| lasted > *max && ran.silent_for.is_some();
+    if let Some(max) = kept.max_duration.filter(has_ended) {
         return Some(format!(
             "the reflector ends a session after {}: later packets were not lost on the way but ignored. \
              Start it with a larger --max-duration, or make shorter runs",
@@ -331,7 +333,7 @@ fn session_ended(kept: KeptFor, lasted: Nanos, ran: &EngineReport) -> Option<Str
     let silent_for = ran.silent_for.filter(|_| ran.forgotten)?;
     Some(format!(
         "the reflector is there and no longer knows the session, of which nothing was heard in the last {}: it was restarted, \
-         or had forgotten it. Packets of that time are not known to be lost on the way. Start another run to measure on",
+         had forgotten it, or sees another address of this host. Packets of that time are not known to be lost on the way. Start another run to measure on",
         format_duration(silent_for)
     ))
 }

@@ -407,7 +407,8 @@ fn a_session_that_was_forgotten_is_said() {
     let said = ended(50 * SECOND, &forgotten).unwrap();
     assert!(said.contains("in the last 2.00 s"), "{said}");
     assert_eq!(may_have_ended(&forgotten), None);
-    let said = ended(101 * SECOND, &heard).unwrap();
+    assert_eq!(ended(101 * SECOND, &heard), None);
+    let said = ended(101 * SECOND, &silent).unwrap();
     assert!(said.contains("--max-duration"), "{said}");
 }
 

@@ -22,7 +22,7 @@ const ALL: usize = 256;
 /// Connections at once that have proven nothing: no request of a session was answered yet.
 const UNPROVEN: usize = 192;
 /// Connections at once that have no place, and are refused with that reason.
-const CROWDED: usize = 8;
+const CROWDED: usize = 64;
 /// These have said what they want by then.
 const CROWDED_HELLO_WITHIN: Nanos = SECOND;
 /// Where a connection cannot be accepted, such as when descriptors have run out, so long is waited.
@@ -58,7 +58,8 @@ pub const fn crowded_limits() -> Limits {
         places: Share::of_all(CROWDED),
         unproven: Share::of_all(CROWDED),
         prove_within: CROWDED_HELLO_WITHIN,
-        grace: 0,
+        // The one that is read just now is not to make way for the next.
+        grace: CROWDED_HELLO_WITHIN,
     }
 }
 

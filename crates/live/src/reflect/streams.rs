@@ -257,7 +257,9 @@ impl<'a> Connection<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let taking = taking.get_or_insert_with(|| Taking::new(&self.socket));
-                    if !taking.is_taken(&self.socket, self.shared.takes_within) {
+                    let is_taken = taking.is_taken(&self.socket, self.shared.takes_within);
+                    // One byte now and then outlasts no session.
+                    if !is_taken || !self.is_alive() {
                         self.socket.abort()?;
                         return Err(error);
                     }
@@ -271,6 +273,11 @@ impl<'a> Connection<'a> {
         }
         self.sent = self.sent.wrapping_add(length as u32);
         Ok(())
+    }
+
+    fn is_alive(&self) -> bool {
+        let is_alive = |session| (self.shared.reflector()).is_stream_alive(self.now(), session);
+        self.session.is_none_or(is_alive)
     }
 
     fn report_departures(&mut self) {

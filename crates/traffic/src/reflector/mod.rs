@@ -432,10 +432,11 @@ impl Reflector {
             let (verdict, _) = self.control_or_open(now, source, packet, reply)?;
             return Ok(verdict);
         }
-        self.datagrams += 1;
         let Some((header, session)) = session_of(&mut self.sessions, from, packet) else {
+            // Of strangers, who have a socket of their own.
             return self.plain_echo(now, from, arrival, packet, reply);
         };
+        self.datagrams += 1;
         session.datagrams += 1;
         if !session.is_alive(now, &self.policy) {
             return Err(DropReason::UnknownSession);

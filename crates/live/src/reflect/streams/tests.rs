@@ -12,7 +12,7 @@ use delaylab_wire::tcp::Request;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Far longer than anything here takes: a wait that long is a failure, and ends.
 const FOREVER: Duration = Duration::from_secs(60);
@@ -185,7 +185,10 @@ fn who_finds_no_place_is_told_so() {
             assert!(refusal.text.contains("connections"), "{}", refusal.text);
             // A place is free again.
             proven.clear();
-            while refused(address) {}
+            let deadline = Instant::now() + FOREVER;
+            while refused(address) {
+                assert!(Instant::now() < deadline, "no place is free again");
+            }
         },
     );
 }
