@@ -3,15 +3,21 @@
 //! ```text
 //! {"version": 4, "metadata": {"TIME": "2026-11-21T13:45:00.000000Z", "HOST": "192.0.2.7", "STEP_SIZE": 0.2, …},
 //!  "x_values": [0.0, 0.2, …],
-//!  "results": {"Ping (ms) ICMP": [20.1, null, …], "TCP download::1": [9.5, …]},
-//!  "raw_values": {"Ping (ms) ICMP": [{"seq": 1, "t": 1763732700.1, "val": 20.1}, …]}}
+//!  "results": {"Ping (ms) ICMP": [20.1, null, …], "Ping (ms) avg": [20.3, …], "TCP download::1": [9.5, …]},
+//!  "raw_values": {"Ping (ms) ICMP": [{"seq": 1.0, "t": 1763732700.1, "val": 20.1}, …],        ping
+//!   "Ping (ms) UDP BE": [{"seq": 0, "t": 1763732700.1, "val": 20.1, "owd_up": 10.1, …},       irtt
+//!                        {"seq": 1, "t": 1763732700.3, "lost": true, "lost_dir": "up"}, …],
+//!   "Ping (ms) UDP EF": [{"dur": 0.2, "t": 1763732700.1, "val": 20.1}, …]}}                   netperf
 //! ```
 //!
-//! Source: flent's resultset.py, formats 1 to 4. A series whose name begins with `Ping` is a stream, in
-//! milliseconds: its raw values where there are some, and else what flent made of them at each step.
-//! Others are rates where `SERIES_META` says so, or says nothing and flent's tests have them in Mbit/s.
+//! Source: flent's resultset.py and runners.py, formats 1 to 4. A series whose name begins with `Ping` is a
+//! stream, in milliseconds: its raw values where there are some, and else what flent made of them at each
+//! step; but a mean of other series is none. ping's lost packets are gaps in `seq`. netperf's values are means
+//! over `dur` seconds, and before format 4 transactions a second. Other series are rates where `SERIES_META`
+//! says so, or says nothing and flent's tests have them in Mbit/s.
 
-use super::decimal;
+use super::decimal::{self, Time};
+use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::head;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date, json};
@@ -57,10 +63,11 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     imported.version = json::text(metadata, "FLENT_VERSION")
         .or_else(|| json::text(metadata, "NETPERF_WRAPPER_VERSION"))
         .map(str::to_owned);
-    let time = json::text(metadata, "T0").or_else(|| json::text(metadata, "TIME"));
-    imported.began = time.and_then(date::local);
+    let raw = document.get("raw_values").and_then(Value::as_object);
+    imported.began = began(metadata, raw);
     let target = json::text(metadata, "HOST").unwrap_or_default();
     let series = Series {
+        version: json::whole_number(&document, "version").unwrap_or(1),
         began: imported.began,
         step: json::time(metadata, "STEP_SIZE", SECOND).map_or(SECOND / 5, |step| step.nanos),
         times: document
@@ -68,12 +75,18 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             .and_then(Value::as_array)
             .map_or(&[], Vec::as_slice),
     };
-    let raw = document.get("raw_values").and_then(Value::as_object);
     let results = document.get("results").and_then(Value::as_object);
     for (name, values) in results.into_iter().flatten() {
         let values = values.as_array().map_or(&[][..], Vec::as_slice);
         if name.starts_with("Ping") {
-            let raw = raw.and_then(|raw| raw_of(raw, name));
+            if is_mean_of_others(metadata, name) {
+                imported.warn(format!("{name} is a mean of other series: left out"));
+                continue;
+            }
+            let raw = raw.and_then(|raw| raw.get(name));
+            // Format 1 has them elsewhere, if it has them.
+            let raw = raw.or_else(|| metadata.get("SERIES_META")?.get(name)?.get("RAW_VALUES"));
+            let raw = raw.and_then(timed);
             pings(&mut imported, target, name, values, raw, &series);
         } else if let Some(scale) = rate_of(metadata, name) {
             rates(&mut imported, name, values, scale, &series);
@@ -84,8 +97,26 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-/// When the values of a series are of.
+/// When the test began. Older versions say it in local time without a zone: raw values are since 1970, and tell by how
+/// many hours it is off.
+fn began(metadata: &Value, raw: Option<&Map<String, Value>>) -> Option<Nanos> {
+    const HOUR: Nanos = 3600 * SECOND;
+    let text = json::text(metadata, "T0").or_else(|| json::text(metadata, "TIME"))?;
+    let began = date::local(text)?;
+    let values = raw.into_iter().flat_map(Map::values);
+    let values = values.filter_map(Value::as_array).flatten();
+    let times = values.filter_map(|value| json::time(value, "t", SECOND));
+    let first = times.map(|time| time.nanos).min();
+    let Some(first) = first.filter(|_| date::iso(text).is_none()) else {
+        return Some(began);
+    };
+    let hours = (first - began + HOUR / 2).div_euclid(HOUR);
+    Some(began + hours * HOUR)
+}
+
+/// What all series of a file share: its format, and when their values are of.
 struct Series<'a> {
+    version: u64,
     began: Option<Nanos>,
     step: Nanos,
     times: &'a [Value],
@@ -101,8 +132,16 @@ impl Series<'_> {
     }
 }
 
-fn raw_of<'a>(raw: &'a Map<String, Value>, name: &str) -> Option<&'a [Value]> {
-    let values = raw.get(name)?.as_array()?;
+/// flent's `AverageRunner`, which asks no host.
+fn is_mean_of_others(metadata: &Value, name: &str) -> bool {
+    let of_series = metadata.get("SERIES_META").and_then(|all| all.get(name));
+    let runner = of_series.and_then(|it| json::text(it, "RUNNER"));
+    name.ends_with(" avg") || runner.is_some_and(|runner| runner.ends_with("AverageRunner"))
+}
+
+/// Raw values, if they are of packets.
+fn timed(raw: &Value) -> Option<&[Value]> {
+    let values = raw.as_array()?;
     let timed = |value: &Value| value.get("val").is_some() && value.get("t").is_some();
     values.iter().any(timed).then_some(values.as_slice())
 }
@@ -116,16 +155,34 @@ fn pings(
     series: &Series<'_>,
 ) {
     let mut packets = Packets::new();
+    let mut numbers = Unwrap::default();
     for value in raw.unwrap_or_default() {
-        let seq = value.get("seq").and_then(Value::as_u64);
+        let is_lost = value.get("lost").and_then(Value::as_bool) == Some(true);
+        if !is_lost && value.get("val").is_none() {
+            // Figures of a socket.
+            continue;
+        }
+        let seq = json::whole_number(value, "seq").map(|seq| numbers.whole(seq));
         let seq = seq.unwrap_or_else(|| packets.next());
-        let reply = Reply {
-            round_trip: json::time(value, "val", MILLISECOND),
-            // flent takes the time stamp of the line that ping printed.
-            read_at: json::time(value, "t", SECOND).map(|time| time.nanos),
-            ..Reply::default()
-        };
-        packets.reply(seq, reply);
+        let at = json::time(value, "t", SECOND).map(|time| time.nanos);
+        match round_trip(value, name, series.version).filter(|_| !is_lost) {
+            round_trip @ Some(_) => packets.reply(
+                seq,
+                Reply {
+                    round_trip,
+                    // flent takes the time stamp of the line that ping printed.
+                    read_at: at,
+                    ..Reply::default()
+                },
+            ),
+            // Of a lost one, flent takes the time of sending.
+            None => packets.unanswered_since(seq, at),
+        }
+    }
+    if raw.is_some_and(|raw| raw.iter().any(is_over_an_interval)) {
+        imported.warn(format!(
+            "{name} is of netperf: its records are means over an interval each, not packets, and losses are unknown"
+        ));
     }
     if raw.is_none() {
         imported.warn(format!(
@@ -163,6 +220,20 @@ fn pings(
         packets.clock = Clock::MadeUp;
     }
     imported.streams.push(packets);
+}
+
+/// netperf gives a value for each interval, and its length.
+fn is_over_an_interval(value: &Value) -> bool {
+    value.get("dur").is_some()
+}
+
+/// The round trip of a raw value. Before format 4, netperf's are transactions a second.
+fn round_trip(value: &Value, name: &str, version: u64) -> Option<Time> {
+    if version >= 4 || !name.contains("UDP") || !is_over_an_interval(value) {
+        return json::time(value, "val", MILLISECOND);
+    }
+    let rate = value.get("val")?.as_f64().filter(|&rate| rate > 0.0)?;
+    decimal::float_time(1.0 / rate, SECOND)
 }
 
 /// Bits a second in the unit of a series; `None` if it is no rate. Older versions say no unit.
@@ -206,7 +277,113 @@ fn rates(imported: &mut Imported, name: &str, values: &[Value], scale: f64, seri
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::read;
+    use super::super::{Imported, read};
+    use delaylab_model::record::Outcome;
+    use delaylab_model::{MILLISECOND, Nanos, SECOND};
+
+    /// A file with a series of this name, of these raw values.
+    fn with_raw(version: u8, name: &str, raw: &str) -> Imported {
+        let text = format!(
+            r#"{{"version": {version}, "metadata": {{"STEP_SIZE": 0.2}}, "x_values": [0.0],
+                "results": {{"{name}": [20.0]}}, "raw_values": {{"{name}": [{raw}]}}}}"#
+        );
+        read(text.as_bytes(), None).unwrap()
+    }
+
+    /// Whether each was answered, and after how long.
+    fn packets(imported: &Imported) -> Vec<(Outcome, Option<Nanos>)> {
+        let records = imported.streams[0].records.iter();
+        records.map(|it| (it.outcome, it.round_trip())).collect()
+    }
+
+    const ANSWERED: (Outcome, Option<Nanos>) = (Outcome::Ok, Some(20 * MILLISECOND));
+    const LOST: (Outcome, Option<Nanos>) = (Outcome::Lost, None);
+
+    #[test]
+    fn what_irtt_lost_is_lost() {
+        let imported = with_raw(
+            4,
+            "Ping (ms) UDP BE",
+            r#"{"seq": 0, "t": 1, "val": 20}, {"seq": 1, "t": 1.2, "lost": true, "lost_dir": "up"},
+               {"seq": 2, "t": 1.4, "val": 20}"#,
+        );
+        assert_eq!(packets(&imported), [ANSWERED, LOST, ANSWERED]);
+        let lost = imported.streams[0].records.get(1).unwrap();
+        assert_eq!(lost.t_intended, 6 * SECOND / 5);
+        assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    }
+
+    #[test]
+    fn a_gap_in_the_numbers_of_ping_is_a_loss() {
+        let imported = with_raw(
+            4,
+            "Ping (ms) ICMP",
+            r#"{"seq": 65534.0, "t": 1, "val": 20.0}, {"seq": 65535.0, "t": 1.2, "val": 20.0},
+               {"seq": 2.0, "t": 1.8, "val": 20.0}"#,
+        );
+        assert_eq!(
+            packets(&imported),
+            [ANSWERED, ANSWERED, LOST, LOST, ANSWERED]
+        );
+    }
+
+    #[test]
+    fn values_of_netperf_are_means_and_were_rates() {
+        let name = "Ping (ms) UDP BE1";
+        for (version, value) in [(2, 50), (3, 50), (4, 20)] {
+            let raw = format!(
+                r#"{{"dur": 0.2, "t": 1, "val": {value}.0}}, {{"dur": 0.2, "t": 1.2, "val": 0.0}}"#
+            );
+            let imported = with_raw(version, name, &raw);
+            assert_eq!(packets(&imported)[0], ANSWERED, "{version}");
+            let warned = imported.warnings.iter().any(|it| it.contains("netperf"));
+            assert!(warned, "{:?}", imported.warnings);
+        }
+        let none = with_raw(3, name, r#"{"dur": 0.2, "t": 1, "val": 0.0}"#);
+        assert_eq!(packets(&none), [LOST]);
+    }
+
+    #[test]
+    fn a_time_without_a_zone_is_that_of_the_raw_values() {
+        for (began, rate_at) in [
+            ("2015-07-13T21:38:48.000000", 1_436_816_328 * SECOND),
+            ("2015-07-13T19:38:48.000000Z", 1_436_816_328 * SECOND),
+            ("2015-07-13T21:38:48.000000Z", 1_436_823_528 * SECOND),
+        ] {
+            let text = format!(
+                r#"{{"version": 2, "metadata": {{"T0": "{began}", "STEP_SIZE": 0.2}}, "x_values": [0.0],
+                    "results": {{"Ping (ms) ICMP": [20.0], "TCP upload": [9.5]}},
+                    "raw_values": {{"Ping (ms) ICMP": [{{"seq": 1.0, "t": 1436816328.05, "val": 20.0}}]}}}}"#
+            );
+            let imported = read(text.as_bytes(), None).unwrap();
+            assert_eq!(imported.series[0].t, rate_at, "{began}");
+        }
+    }
+
+    #[test]
+    fn format_1_may_have_raw_values_elsewhere() {
+        let text = r#"{"metadata": {"STEP_SIZE": 0.2, "NETPERF_WRAPPER_VERSION": "0.7", "SERIES_META": {"Ping (ms) UDP BE":
+            {"RAW_VALUES": [{"dur": 0.2, "t": 1, "val": 50.0}]}}}, "x_values": [0.0, 0.2],
+            "results": {"Ping (ms) UDP BE": [20.0, 20.0]}}"#;
+        let imported = read(text.as_bytes(), None).unwrap();
+        assert_eq!(packets(&imported), [ANSWERED]);
+    }
+
+    #[test]
+    fn a_mean_of_other_series_is_no_stream() {
+        let text = r#"{"version": 4, "metadata": {"STEP_SIZE": 0.2, "SERIES_META": {"Ping (ms) all":
+            {"RUNNER": "AverageRunner", "UNITS": "ms"}}}, "x_values": [0.0, 0.2], "results":
+            {"Ping (ms) ICMP": [20.0, 20.0], "Ping (ms) avg": [20.0, null], "Ping (ms) all": [20.0, null]},
+            "raw_values": {"Ping (ms) avg": []}}"#;
+        let imported = read(text.as_bytes(), None).unwrap();
+        assert_eq!(imported.streams.len(), 1);
+        assert_eq!(packets(&imported), [ANSWERED; 2]);
+        let left_out = imported
+            .warnings
+            .iter()
+            .filter(|it| it.ends_with("left out"));
+        assert_eq!(left_out.count(), 2);
+    }
 
     #[test]
     fn a_series_of_milliseconds_is_no_rate() {

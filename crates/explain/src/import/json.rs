@@ -139,9 +139,16 @@ pub fn time(value: &Value, key: &str, unit: Nanos) -> Option<Time> {
     decimal::any_time(&digits(value, key)?, unit)
 }
 
-/// The whole number of a key.
+/// The whole number of a key; `1.0`, as programs in Python may write it, is one.
 pub fn whole_number<T: TryFrom<u64>>(value: &Value, key: &str) -> Option<T> {
-    T::try_from(value.get(key)?.as_u64()?).ok()
+    /// Up to here a float has every whole number.
+    const EXACT: f64 = (1_u64 << 53) as f64;
+    let value = value.get(key)?;
+    let is_whole = |float: &f64| float.fract() == 0.0 && (0.0..=EXACT).contains(float);
+    let number = value
+        .as_u64()
+        .or_else(|| Some(value.as_f64().filter(is_whole)? as u64))?;
+    T::try_from(number).ok()
 }
 
 /// Of JSON that no reader knows: an error where it ends in the middle.
