@@ -2,20 +2,21 @@
 //!
 //! Which request it answers is told, in this order,
 //! - by irtt's sequence number, where both begin with irtt's magic (irtt packet.go);
+//! - by the Session-Sender's sequence number that a reply of STAMP or TWAMP repeats (RFC 8762 §4.3): its own is that of
+//!   the reflector, which may count otherwise;
 //! - by its first eight bytes, where requests have others each and most replies have those of a request:
 //!   delaylab's token and sequence number, sockperf's sequence number, any RFC 862 echo;
 //! - by order: the oldest open request where all were answered, else the newest one.
 //!
-//! A capture may begin with a reply. irtt's say that they are, and those of an echo repeat what the other side sent
-//! before them; else the endpoint that is seen first is the one that asks.
+//! A capture may begin with a reply. irtt's say that they are, and those of STAMP or an echo repeat what the other side
+//! sent before them; else the endpoint that is seen first is the one that asks.
 
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{self, Icmp, Packet, Udp};
 use crate::import::Imported;
-use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
-use std::collections::btree_map::Entry;
+use delaylab_model::{MILLISECOND, Nanos};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
@@ -24,13 +25,13 @@ type Key = (SocketAddr, SocketAddr);
 
 /// Every pair of endpoints of a capture.
 #[derive(Default)]
-pub struct Flows {
-    flows: BTreeMap<Key, Flow>,
+pub struct Flows<'a> {
+    flows: BTreeMap<Key, Flow<'a>>,
 }
 
 #[derive(Default)]
-struct Flow {
-    datagrams: Vec<Datagram>,
+struct Flow<'a> {
+    datagrams: Vec<Datagram<'a>>,
 }
 
 /// The datagram that an error is about is among this number of the latest ones.
@@ -40,18 +41,32 @@ const LOOKED_BACK: usize = 4096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Matching {
     Irtt,
-    Echo,
+    Echo(Echo),
     Order,
 }
 
+/// What replies have of their requests: this number of the first bytes, at this place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Echo {
+    length: usize,
+    at: usize,
+}
+
+/// The first by which a flow can be matched counts. STAMP's number has the time behind it, or in authenticated packets
+/// zeros: the time of these stands further behind than most captures reach.
+const ECHOES: [Echo; 3] = [
+    Echo { length: 12, at: 24 },
+    Echo { length: 12, at: 48 },
+    Echo { length: 8, at: 0 },
+];
+
 /// What is needed of a datagram when all have been seen.
-struct Datagram {
+struct Datagram<'a> {
     /// Does it ask? Until all have been seen: is it from the endpoint that sent first?
     forward: bool,
     exchange: Exchange,
     reply: Reply,
-    begins: Option<[u8; 8]>,
-    irtt: Option<Irtt>,
+    payload: &'a [u8],
 }
 
 /// irtt's header: 3 bytes of magic, flags, a tag if flag 8 is set, the token, the sequence number
@@ -88,8 +103,8 @@ impl Irtt {
     }
 }
 
-impl Flows {
-    pub fn take(&mut self, packet: &Packet, datagram: &Udp) {
+impl<'a> Flows<'a> {
+    pub fn take(&mut self, packet: &Packet, datagram: &Udp<'a>) {
         let (from, to) = (
             packet.source(datagram.from),
             packet.destination(datagram.to),
@@ -100,8 +115,7 @@ impl Flows {
             forward,
             exchange: Exchange::asked(packet),
             reply: Reply::from_packet(packet),
-            begins: datagram.payload.first_chunk().copied(),
-            irtt: Irtt::read(datagram.payload),
+            payload: datagram.payload,
         });
     }
 
@@ -157,20 +171,21 @@ impl Flows {
     }
 }
 
-impl Flow {
+impl<'a> Flow<'a> {
     /// How its replies are matched, and whether its first datagram is one.
     fn matching(&self) -> (Matching, bool) {
-        if self.datagrams.iter().all(|it| it.irtt.is_some()) {
-            let first = self.datagrams.first().and_then(|it| it.irtt);
+        if self.datagrams.iter().all(|it| it.irtt().is_some()) {
+            let first = self.datagrams.first().and_then(Datagram::irtt);
             return (Matching::Irtt, first.is_some_and(|irtt| irtt.reply));
         }
-        let echoes = [true, false]
-            .into_iter()
-            .find(|&forward| self.is_echo(forward));
-        match echoes {
-            Some(forward) => (Matching::Echo, !forward),
-            None => (Matching::Order, false),
+        for echo in ECHOES {
+            for forward in [true, false] {
+                if self.is_echo(forward, echo) {
+                    return (Matching::Echo(echo), !forward);
+                }
+            }
         }
+        (Matching::Order, false)
     }
 
     /// Is there a datagram in this direction?
@@ -191,42 +206,46 @@ impl Flow {
 
     /// The latest datagram in this direction that begins as this payload does, as far as that is known, and about
     /// which no error has come.
-    fn latest_like(&mut self, forward: bool, payload: &[u8]) -> Option<&mut Datagram> {
-        let begins: Option<[u8; 8]> = payload.first_chunk().copied();
+    fn latest_like(&mut self, forward: bool, payload: &[u8]) -> Option<&mut Datagram<'a>> {
+        fn begins(payload: &[u8]) -> Option<&[u8; 8]> {
+            payload.first_chunk()
+        }
         let seq = |irtt: Option<Irtt>| irtt.map(|irtt| irtt.seq);
         let irtt = seq(Irtt::read(payload));
         let latest = self.datagrams.iter_mut().rev().take(LOOKED_BACK);
         let mut open =
             latest.filter(|it| it.forward == forward && it.exchange.outcome == Outcome::Lost);
         open.find(|it| {
-            begins.is_none_or(|begins| it.begins.is_none_or(|own| own == begins))
-                && irtt.is_none_or(|_| irtt == seq(it.irtt))
+            let (said, own) = (begins(payload), begins(it.payload));
+            said.is_none_or(|said| own.is_none_or(|own| own == said))
+                && irtt.is_none_or(|_| irtt == seq(it.irtt()))
         })
     }
 
-    /// Do requests, which go in this direction, begin with bytes of their own, but for a few, and at least half of the replies
-    /// with those of a request before them?
-    fn is_echo(&self, forward: bool) -> bool {
-        let mut known = BTreeMap::new();
+    /// Do requests, which go in this direction, begin with bytes of their own, but for a few, and have at least half of the
+    /// replies those of a request before them that no other reply had?
+    fn is_echo(&self, forward: bool, echo: Echo) -> bool {
+        // When each was sent and answered.
+        let mut known: BTreeMap<&[u8], (Nanos, Option<Nanos>)> = BTreeMap::new();
         let (mut requests, mut again, mut replies, mut echoes) = (0, 0, 0, 0);
         for datagram in &self.datagrams {
-            let Some(begins) = datagram.begins else {
+            let is_request = datagram.forward == forward;
+            let Some(begins) = datagram.echoed(is_request, echo) else {
                 return false;
             };
-            if datagram.forward != forward {
-                replies += 1;
-                echoes += usize::from(known.contains_key(&begins));
-                continue;
-            }
-            requests += 1;
             let time = datagram.exchange.sent;
-            match known.entry(begins) {
-                Entry::Vacant(place) => {
-                    place.insert(time);
+            // Other than at the next interface.
+            let is_later = |first: Nanos| time > first + MILLISECOND;
+            if is_request {
+                requests += 1;
+                let (sent, _) = known.entry(begins).or_insert((time, None));
+                again += usize::from(is_later(*sent));
+            } else {
+                replies += 1;
+                if let Some((_, answered)) = known.get_mut(begins) {
+                    let answered = *answered.get_or_insert(time);
+                    echoes += usize::from(!is_later(answered));
                 }
-                // Other than at the next interface.
-                Entry::Occupied(first) if time > first.get() + MILLISECOND => again += 1,
-                Entry::Occupied(_) => {}
             }
         }
         again * 10 <= requests && echoes * 2 >= replies
@@ -237,10 +256,10 @@ impl Flow {
         let all = self.datagrams.iter();
         match matching {
             Matching::Irtt => {
-                let probes = all.filter(|it| it.irtt.is_some_and(|irtt| !irtt.control));
-                by_key(probes, |datagram| datagram.irtt.map(|irtt| irtt.seq))
+                let probes = all.filter(|it| it.irtt().is_some_and(|irtt| !irtt.control));
+                by_key(probes, |datagram| datagram.irtt().map(|irtt| irtt.seq))
             }
-            Matching::Echo => by_key(all, |datagram| datagram.begins),
+            Matching::Echo(echo) => by_key(all, |it| it.echoed(it.forward, echo)),
             Matching::Order => self.in_order(),
         }
     }
@@ -278,15 +297,25 @@ impl Flow {
     }
 }
 
-impl Datagram {
+impl<'a> Datagram<'a> {
+    fn irtt(&self) -> Option<Irtt> {
+        Irtt::read(self.payload)
+    }
+
+    /// The bytes that a request and its reply have in common, in one or the other.
+    fn echoed(&self, is_request: bool, echo: Echo) -> Option<&'a [u8]> {
+        let at = if is_request { 0 } else { echo.at };
+        self.payload.get(at..at + echo.length)
+    }
+
     fn answer(&self, exchange: &mut Exchange) {
         exchange.answer(self.exchange.sent, self.reply);
     }
 }
 
-fn by_key<'a, K: Ord>(
-    datagrams: impl Iterator<Item = &'a Datagram>,
-    key: impl Fn(&Datagram) -> Option<K>,
+fn by_key<'a, 'p: 'a, K: Ord>(
+    datagrams: impl Iterator<Item = &'a Datagram<'p>>,
+    key: impl Fn(&Datagram<'p>) -> Option<K>,
 ) -> (Vec<Exchange>, u64) {
     let mut exchanges: Vec<Exchange> = Vec::new();
     let mut places: BTreeMap<K, usize> = BTreeMap::new();
@@ -319,7 +348,9 @@ mod tests {
     use delaylab_model::icmp::IcmpReason;
 
     /// Host 1 asks from port 1000 and host 2 answers.
-    fn take(flows: &mut Flows, ms: i64, is_reply: bool, payload: &[u8]) {
+    fn take(flows: &mut Flows<'static>, ms: i64, is_reply: bool, payload: &[u8]) {
+        // A capture outlives its flows.
+        let payload = &*payload.to_vec().leak();
         let ((from, to), ports) = match is_reply {
             false => ((1, 2), (1000, 2000)),
             true => ((2, 1), (2000, 1000)),
@@ -354,6 +385,86 @@ mod tests {
 
     fn echo(seq: i64, _: bool) -> Vec<u8> {
         seq.to_be_bytes().to_vec()
+    }
+
+    /// A test packet of STAMP, sent at this number of milliseconds.
+    fn stamp_request(is_authenticated: bool, seq: i64, ms: i64) -> Vec<u8> {
+        let mut packet = vec![0; if is_authenticated { 112 } else { 44 }];
+        packet[..4].copy_from_slice(&(seq as u32).to_be_bytes());
+        let time_at = if is_authenticated { 16 } else { 4 };
+        packet[time_at..][..8].copy_from_slice(&ntp(ms));
+        packet
+    }
+
+    /// The reply of a reflector that counts its replies.
+    fn stamp_reply(request: &[u8], count: i64, ms: i64) -> Vec<u8> {
+        let mut packet = vec![0; request.len()];
+        let [time_at, received_at, seq_at, sent_at] = match request.len() {
+            44 => [4, 16, 24, 28],
+            _ => [16, 32, 48, 64],
+        };
+        packet[..4].copy_from_slice(&(count as u32).to_be_bytes());
+        packet[time_at..][..8].copy_from_slice(&ntp(ms));
+        packet[received_at..][..8].copy_from_slice(&ntp(ms));
+        packet[seq_at..][..4].copy_from_slice(&request[..4]);
+        packet[sent_at..][..8].copy_from_slice(&request[time_at..][..8]);
+        packet
+    }
+
+    fn ntp(ms: i64) -> [u8; 8] {
+        (((ms as u64) << 32) / 1_000).to_be_bytes()
+    }
+
+    /// The fourth has no reply; the clock's second turns between the ninth and its reply.
+    #[test]
+    fn replies_of_stamp_are_matched_by_the_number_of_the_sender() {
+        for (is_authenticated, kept) in [(false, 44_usize), (false, 41), (true, 112), (true, 66)] {
+            let mut flows = Flows::default();
+            for seq in 0..10 {
+                let ms = 100 * seq;
+                let request = stamp_request(is_authenticated, seq, ms + 195);
+                let kept = kept.min(request.len());
+                take(&mut flows, ms, false, &request[..kept]);
+                if seq != 3 {
+                    let count = seq - i64::from(seq > 3);
+                    let reply = stamp_reply(&request, count, ms + 205);
+                    take(&mut flows, ms + 20, true, &reply[..kept]);
+                }
+            }
+            let imported = finished(flows);
+            let mut expected = [Some(20); 10];
+            expected[3] = None;
+            assert_eq!(trips(&imported), expected, "{is_authenticated} {kept}");
+            assert_eq!(imported.warnings, [] as [String; 0]);
+        }
+    }
+
+    /// Each of its replies has zeros where STAMP has what the first request begins with.
+    #[test]
+    fn an_echo_that_is_filled_with_zeros_is_no_stamp() {
+        let mut flows = Flows::default();
+        for seq in 0..10 {
+            let payload = [&echo(seq, false)[..], &[0; 64]].concat();
+            take(&mut flows, 100 * seq, false, &payload);
+            take(&mut flows, 100 * seq + 20, true, &payload);
+        }
+        assert_eq!(trips(&finished(flows)), [Some(20); 10]);
+    }
+
+    #[test]
+    fn a_capture_of_stamp_may_begin_with_a_reply() {
+        let mut flows = Flows::default();
+        for seq in 0..10 {
+            let request = stamp_request(false, seq, 100 * seq);
+            if seq > 0 {
+                take(&mut flows, 100 * seq, false, &request);
+            }
+            let reply = stamp_reply(&request, seq, 100 * seq + 10);
+            take(&mut flows, 100 * seq + 20, true, &reply);
+        }
+        let imported = finished(flows);
+        assert_eq!(imported.streams[0].target, "10.0.0.2:2000");
+        assert_eq!(trips(&imported), [Some(20); 9]);
     }
 
     /// Requests every 100 ms, replies 20 ms behind; the first and the last request are not in the capture, nor is the last
