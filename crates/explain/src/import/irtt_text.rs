@@ -66,7 +66,11 @@ struct Heard {
 impl Heard {
     /// `[Connecting] connecting to 10.77.2.1`
     fn begun_by(line: &str) -> Option<Self> {
-        line.starts_with("[Connecting] ").then(Self::default)
+        let target = line.strip_prefix("[Connecting] connecting to ")?;
+        Some(Self {
+            target: target.to_owned(),
+            ..Self::default()
+        })
     }
 
     /// Takes a line; false where it says nothing that is known.
@@ -165,7 +169,16 @@ impl Heard {
         true
     }
 
+    /// Did neither the head of a call nor anything that it prints come?
+    fn is_empty(&self) -> bool {
+        let has_figures = self.counts.is_some() || !self.spreads.is_empty();
+        self.target.is_empty() && self.packets.is_none() && !has_figures
+    }
+
     fn finish(self, imported: &mut Imported) {
+        if self.is_empty() {
+            return;
+        }
         imported.version = self.version.or(imported.version.take());
         let packets = self.packets.unwrap_or_default();
         let (answered, _) = packets.answered();
@@ -310,6 +323,14 @@ mod tests {
         );
         assert_eq!(check(&imported), []);
         assert_eq!(imported.warnings.len(), 1, "{:?}", imported.warnings);
+    }
+
+    #[test]
+    fn what_stands_above_a_call_is_no_call() {
+        let imported = text(&format!("$ irtt client 10.0.0.1\n{WITH_A_COPY}"));
+        assert_eq!(imported.streams, text(WITH_A_COPY).streams);
+        let missing = imported.warnings.iter().any(|it| it.contains("missing"));
+        assert!(!missing, "{:?}", imported.warnings);
     }
 
     #[test]

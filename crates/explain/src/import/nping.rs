@@ -222,7 +222,16 @@ impl Call {
         }
     }
 
+    /// Did neither the head of a call nor anything that it prints come?
+    fn is_empty(&self) -> bool {
+        let has_begun = self.version.is_some();
+        !has_begun && self.packets.is_empty() && self.said.is_empty()
+    }
+
     fn finish(self, imported: &mut Imported) {
+        if self.is_empty() {
+            return;
+        }
         let frame = Frame {
             size: self.size,
             ..Frame::of_target(self.target, self.method)
@@ -259,7 +268,6 @@ impl Call {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
-
     #[test]
     fn a_further_call_is_a_stream_of_its_own() {
         let sample = include_str!("../../tests/data/import/nping-icmp.txt");
@@ -276,6 +284,19 @@ mod tests {
             (twice.began, import::check(&twice)),
             (once.began, Vec::new())
         );
+    }
+
+    #[test]
+    fn what_stands_above_a_call_is_no_call() {
+        let sample = include_str!("../../tests/data/import/nping-icmp.txt");
+        let once = import::read(sample.as_bytes(), None).unwrap();
+        let text = format!("# nping --icmp -c 10 10.77.2.2\n{sample}");
+        let mut imported = import::read(text.as_bytes(), None).unwrap();
+        imported
+            .warnings
+            .retain(|it| !it.contains("not understood"));
+        assert_eq!(imported.streams, once.streams);
+        assert_eq!(imported.warnings, once.warnings);
     }
 
     #[test]

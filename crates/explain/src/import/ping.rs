@@ -243,8 +243,19 @@ impl Run {
         true
     }
 
-    /// Adds its stream and what it said.
+    /// Did neither the head of a call nor anything that it prints come?
+    fn is_empty(&self) -> bool {
+        let has_begun = self.first.is_some();
+        let has_figures = self.totals.is_some() || self.times_said;
+        !has_begun && !has_figures && self.packets.is_empty()
+    }
+
+    /// Adds its stream and what it said. What stands above a call, as a prompt, or what `ping -v` says of its sockets,
+    /// is none.
     fn finish(self, imported: &mut Imported) {
+        if self.is_empty() {
+            return;
+        }
         let stream = imported.streams.len();
         let answered = self.counted();
         self.warn(imported);
@@ -676,6 +687,28 @@ mod tests {
         );
         assert_eq!((imported.said.len(), imported.strange.clone()), (7, None));
         assert_eq!(round_trips(&imported), [Some(120_000)]);
+    }
+
+    #[test]
+    fn what_stands_above_a_call_is_no_call() {
+        let sample = include_str!("../../tests/data/import/ping.txt");
+        let once = text(sample);
+        for (above, is_strange) in [
+            ("$ ping -c 50 -i 0.05 10.77.2.1\n", true),
+            ("Fri Nov 27 12:32:05 UTC 2026\n", true),
+            (
+                "ping: sock4.fd: 3 (socktype: SOCK_RAW), sock6.fd: 4 (socktype: SOCK_RAW)\n\n",
+                false,
+            ),
+        ] {
+            let mut imported = text(&format!("{above}{sample}"));
+            assert_eq!(imported.strange.is_some(), is_strange, "{above}");
+            imported
+                .warnings
+                .retain(|it| !it.contains("not understood"));
+            assert_eq!(imported.warnings, once.warnings, "{above}");
+            assert_eq!(imported.streams, once.streams, "{above}");
+        }
     }
 
     /// iputils does not count it as received.

@@ -18,7 +18,8 @@
 //! its round trip in whole milliseconds. A line with an address and no round trip is an error that came
 //! back; any other is a packet that was not answered. The summary's numbers stand in one order:
 //! sent, received, lost; minimum, maximum, mean. Errors that came back are among those received. With -t
-//! Control-Break prints a summary, and packets go on behind it.
+//! Control-Break prints a summary, and packets go on behind it. Where the first line is missing, packets begin with the
+//! first reply: before it may stand a prompt, or a date.
 
 use super::by_line::by_call;
 use super::decimal::Time;
@@ -116,6 +117,8 @@ impl Call {
             self.ended = true;
         } else if is_share(line) {
             self.ended = true;
+        } else if self.target.is_empty() && trip(line).is_none() {
+            return false;
         } else if !self.ended {
             self.packet(line);
         } else {
@@ -164,6 +167,10 @@ impl Call {
     }
 
     fn finish(self, imported: &mut Imported) {
+        let has_figures = self.counts.is_some() || !self.times.is_empty();
+        if self.target.is_empty() && !has_figures {
+            return;
+        }
         if self.counts.is_none() {
             imported.warn("ping's summary is missing: the file ends before ping did");
         }
@@ -302,6 +309,34 @@ mod tests {
             assert_eq!((imported.said.len(), check(&imported)), (said, Vec::new()));
             assert_eq!(imported.strange, None);
         }
+    }
+
+    #[test]
+    fn a_prompt_and_a_date_are_no_packets() {
+        let console = "Microsoft Windows [Version 10.0.19045.3803]\n\
+             (c) Microsoft Corporation. All rights reserved.\n\
+             \n\
+             C:\\Users\\me>ping 192.0.2.7\n";
+        let date = "Fri 11/27/2026 12:32:05.12 \n";
+        for above in [console, date] {
+            let text = format!("{above}{HEAD}{REPLY}{LOST}{REPLY}{}", summary(3, 2, 1));
+            let imported = import::read(text.as_bytes(), None).unwrap();
+            assert_eq!(imported.streams.len(), 1);
+            let counts = imported.streams[0].records.counts();
+            assert_eq!((counts.answered, counts.lost), (2, 1));
+            assert_eq!(imported.strange.unwrap().0, 1);
+            let missing = imported.warnings.iter().any(|it| it.contains("missing"));
+            assert!(!missing, "{:?}", imported.warnings);
+        }
+    }
+
+    #[test]
+    fn without_its_first_line_packets_begin_with_a_reply() {
+        let text = format!("{REPLY}{LOST}{REPLY}{}", summary(3, 2, 1));
+        let imported = import::read(text.as_bytes(), None).unwrap();
+        let counts = imported.streams[0].records.counts();
+        assert_eq!((counts.answered, counts.lost), (2, 1));
+        assert_eq!((imported.strange.clone(), check(&imported)), (None, vec![]));
     }
 
     /// Windows counts them as received.
