@@ -6,7 +6,7 @@
 //! | `packet` | link, IP and transport headers taken off |
 //! | `exchange` | a request and its answer, as a record |
 //! | `icmp` | echo by identifier and sequence number |
-//! | `udp` | swapped addresses and ports; by irtt's sequence, by an echoed beginning, or by order |
+//! | `udp` | swapped addresses and ports; by irtt's sequence, STAMP's, an echoed beginning, or by order |
 //! | `tcp` | data segments by sequence and acknowledgement |
 //!
 //! A capture sees a packet where it was taken. At the sender that is beside the driver: its times are
@@ -21,6 +21,7 @@ mod udp;
 
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use packet::{About, Packet, Transport};
+use std::collections::BTreeMap;
 
 pub static FORMAT: Format = Format {
     name: "capture",
@@ -48,9 +49,14 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut icmp = icmp::Echoes::default();
     let mut udp = udp::Flows::default();
     let mut tcp = tcp::Connections::default();
-    let (mut frames, mut others) = (0_u64, 0_u64);
+    let frames = file.frames.len();
+    let mut others = 0_u64;
+    let mut of_unread_links: BTreeMap<u32, u64> = BTreeMap::new();
     for frame in &file.frames {
-        frames += 1;
+        if !packet::is_read(frame.link) {
+            *of_unread_links.entry(frame.link).or_default() += 1;
+            continue;
+        }
         let Some(packet) = Packet::read(frame) else {
             others += 1;
             continue;
@@ -70,11 +76,51 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             "{others} of {frames} packets of the capture are neither ICMP echo, UDP nor TCP, or are fragments, and were left out"
         ));
     }
+    for (link, count) in of_unread_links {
+        imported.warn(format!(
+            "{count} of {frames} packets of the capture are of link type {link}, which is not read: capture at an interface of Ethernet, or with `tcpdump -y EN10MB`"
+        ));
+    }
     icmp.finish(&mut imported);
     udp.finish(&mut imported);
     tcp.finish(&mut imported);
+    if imported.streams.is_empty() && frames > 0 {
+        return Err(ImportError::NoExchange {
+            frames,
+            warnings: imported.warnings,
+        });
+    }
     if !imported.streams.is_empty() {
         imported.warn("the times are those of the place where the capture was taken: if that was not the sender, they leave out what lies before it");
     }
     Ok(imported)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+
+    /// A capture of Ethernet, whose header says this of the link.
+    fn with_link(link: u32) -> Vec<u8> {
+        let mut bytes = include_bytes!("../../tests/data/import/icmp.pcap").to_vec();
+        bytes[20..24].copy_from_slice(&link.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_link_that_is_not_read_is_named() {
+        let error = import::read(&with_link(127), None).unwrap_err().to_string();
+        assert!(
+            error.contains("are of link type 127, which is not read"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn how_long_checksums_are_is_no_part_of_the_link() {
+        let [plain, with_checksums] =
+            [1, 0x2400_0001].map(|link| import::read(&with_link(link), None).unwrap());
+        assert_eq!(with_checksums, plain);
+    }
 }

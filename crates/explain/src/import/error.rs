@@ -70,6 +70,17 @@ pub enum ImportError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A capture in which nothing asks and is answered.
+    #[error(
+        "none of the {frames} packets of the capture belongs to a request and its answer by ICMP echo, UDP or TCP{}",
+        reasons(warnings)
+    )]
+    NoExchange {
+        /// Packets of any kind.
+        frames: usize,
+        /// What they are instead.
+        warnings: Vec<String>,
+    },
     /// The peer itself failed and wrote why.
     #[error("{format} did not measure: {reason}")]
     PeerFailed {
@@ -84,6 +95,13 @@ pub enum ImportError {
         /// What it looks like.
         format: &'static Format,
     },
+}
+
+fn reasons(warnings: &[String]) -> String {
+    warnings
+        .iter()
+        .map(|warning| format!("\n{warning}"))
+        .collect()
 }
 
 fn again(format: Option<&'static Format>) -> String {

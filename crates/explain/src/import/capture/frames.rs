@@ -111,7 +111,8 @@ fn pcap(bytes: &[u8]) -> Result<File<'_>, ImportError> {
         };
         file.frames.push(Frame {
             time: Nanos::from(packet.ts_sec) * SECOND + Nanos::from(packet.ts_usec) * unit,
-            link: header.network.0.cast_unsigned(),
+            // Above it stands how long each frame's checksum is (draft-ietf-opsawg-pcap §4).
+            link: header.network.0.cast_unsigned() & 0xffff,
             data: packet.data,
         });
         rest = after;

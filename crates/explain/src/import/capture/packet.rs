@@ -103,6 +103,35 @@ impl Packet<'_> {
     }
 }
 
+/// What stands in front of IP.
+enum Link {
+    Ethernet,
+    /// Another header of this number of bytes.
+    Header(usize),
+}
+
+impl Link {
+    /// By its LINKTYPE.
+    const fn known(number: u32) -> Option<Self> {
+        Some(match number {
+            1 => Link::Ethernet,
+            // BSD loopback: an address family, in either byte order.
+            0 | 108 => Link::Header(4),
+            // Raw IP, by its several numbers.
+            12 | 14 | 101 | 228 | 229 => Link::Header(0),
+            // Linux cooked, of `tcpdump -i any`, first and second version.
+            113 => Link::Header(16),
+            276 => Link::Header(20),
+            _ => return None,
+        })
+    }
+}
+
+/// Can packets of this LINKTYPE be read?
+pub const fn is_read(link: u32) -> bool {
+    Link::known(link).is_some()
+}
+
 impl<'a> Packet<'a> {
     /// `None` for what is no IP packet, a fragment, or of another protocol.
     pub fn read(frame: &'a Frame) -> Option<Self> {
@@ -192,22 +221,12 @@ fn ip_header(sliced: &LaxSlicedPacket) -> Option<u32> {
     }
 }
 
-/// Takes the link header off, by its LINKTYPE.
+/// Takes the link header off.
 fn sliced<'a>(frame: &'a Frame) -> Option<LaxSlicedPacket<'a>> {
-    const ETHERNET: u32 = 1;
-    let data = frame.data;
-    let ip = match frame.link {
-        ETHERNET => return LaxSlicedPacket::from_ethernet(data).ok(),
-        // BSD loopback: an address family, in either byte order.
-        0 | 108 => data.get(4..)?,
-        // Raw IP, by its several numbers.
-        12 | 14 | 101 | 228 | 229 => data,
-        // Linux cooked, of `tcpdump -i any`, first and second version.
-        113 => data.get(16..)?,
-        276 => data.get(20..)?,
-        _ => return None,
-    };
-    LaxSlicedPacket::from_ip(ip).ok()
+    match Link::known(frame.link)? {
+        Link::Ethernet => LaxSlicedPacket::from_ethernet(frame.data).ok(),
+        Link::Header(length) => LaxSlicedPacket::from_ip(frame.data.get(length..)?).ok(),
+    }
 }
 
 impl<'a> Icmp<'a> {
