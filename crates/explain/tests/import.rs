@@ -76,6 +76,7 @@ const SAMPLES: &[Sample] = &[
     ("icmp-any.pcap", "capture", &[(5, 5)], 0),
     ("icmp.pcap", "capture", &[(8, 2), (1, 0), (2, 0)], 0),
     ("icmp.pcapng", "capture", &[(8, 2), (1, 0), (2, 0)], 0),
+    ("iperf3-stream.ndjson", "iperf3", &[(2, 2), (2, 2)], 12),
     ("iperf3-tcp.json", "iperf3", &[(2, 2), (2, 2)], 12),
     ("iperf3-udp-reverse.json", "iperf3", &[(0, 0)], 7),
     ("iperf3-udp.json", "iperf3", &[(0, 0)], 7),

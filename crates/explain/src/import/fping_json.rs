@@ -35,7 +35,7 @@ fn is(bytes: &[u8]) -> bool {
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
     let mut targets = Targets::default();
-    json::each(input, &mut imported, |_, document| {
+    json::each(input, &mut imported, |_, document: Value| {
         for (kind, event) in document.as_object().into_iter().flatten() {
             if let (Some(host), Some(said)) = (json::text(event, "host"), said(kind, event)) {
                 targets.take(host, said);

@@ -1,5 +1,9 @@
 //! `iperf3 --json`: intervals and totals.
 //!
+//! With `--json-stream` it prints the parts of a document line by line, `{"event":"start","data":{…}}`, then `interval`
+//! and `end`, and with `--json-stream-full-output` the whole one behind them (iperf_api.c, `iperf_json_finish`). A file
+//! may have the documents of several tests, as of `iperf3 -s -J`.
+//!
 //! iperf3 measures throughput. Of delay it has two things: of udp, RFC 3550's jitter where it receives;
 //! of tcp, the kernel's smoothed round trip (`TCP_INFO`) at the end of each interval, where it sends.
 //! These are the records of a tcp stream: samples of an average, a row an interval, not packets.
@@ -13,12 +17,14 @@ use delaylab_model::record::{Outcome, Record};
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use serde::Deserialize;
+use serde::de::Error as _;
+use serde_json::{Error, Value, from_value};
 use std::sync::Arc;
 
 pub static FORMAT: Format = Format {
     name: "iperf3",
     command: "iperf3 -c TARGET -J > FILE",
-    looks: "keys `start`, `intervals` and `end`",
+    looks: "keys `start`, `intervals` and `end`, or lines such as `{\"event\":\"interval\",\"data\":…}`",
     signs: &["iperf", r#""intervals""#, "bits_per_second"],
     rules: Rules {
         counts_records: false,
@@ -29,21 +35,38 @@ pub static FORMAT: Format = Format {
 };
 
 fn is(bytes: &[u8]) -> bool {
-    json::has(bytes, "cookie") || json::has(bytes, "connected") || json::has(bytes, "intervals")
+    // What failed before it began has no other key.
+    let failed = br#"{"event":"error","#;
+    let keys = ["cookie", "connected", "intervals"];
+    bytes.starts_with(failed) || keys.iter().any(|key| json::has(bytes, key))
 }
 
+/// A whole document, or an event.
 #[derive(Deserialize)]
-struct Document {
-    start: Start,
+struct Entry {
+    event: Option<String>,
+    #[serde(default)]
+    data: Value,
+    start: Option<Start>,
     #[serde(default)]
     intervals: Vec<Interval>,
-    #[serde(default)]
-    end: End,
+    end: Option<End>,
     error: Option<String>,
 }
 
-#[derive(Deserialize)]
+/// A test. What has not ended has no `end`.
+#[derive(Default)]
+struct Document {
+    start: Start,
+    intervals: Vec<Interval>,
+    end: Option<End>,
+    error: Option<String>,
+    of_events: bool,
+}
+
+#[derive(Deserialize, Default)]
 struct Start {
+    cookie: Option<String>,
     #[serde(default)]
     connected: Vec<Connection>,
     version: Option<String>,
@@ -109,21 +132,119 @@ struct Part {
     omitted: bool,
 }
 
-fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let bytes = &input.bytes()?;
-    let document: Document = json::read(bytes, &FORMAT)?;
-    if let (Some(reason), true) = (&document.error, document.intervals.is_empty()) {
-        return Err(ImportError::PeerFailed {
-            format: &FORMAT,
-            reason: reason.clone(),
-        });
+/// The tests of a file.
+#[derive(Default)]
+struct Tests {
+    ended: Vec<Document>,
+    under_way: Option<Document>,
+    entries: usize,
+    wrong: Option<ImportError>,
+}
+
+impl Tests {
+    fn take(&mut self, entry: Entry) {
+        self.entries += 1;
+        if let Err(error) = self.add(entry) {
+            self.wrong.get_or_insert(ImportError::Json {
+                format: &FORMAT,
+                // Each event is a line.
+                line: self.entries,
+                reason: error.to_string(),
+            });
+        }
     }
+
+    fn add(&mut self, entry: Entry) -> serde_json::Result<()> {
+        let data = entry.data;
+        match entry.event.as_deref() {
+            None => {
+                self.end();
+                let start = entry.start.ok_or(Error::missing_field("start"))?;
+                // Its events may stand before it.
+                let is_again = |it: &mut Document| it.of_events && it.start.cookie == start.cookie;
+                self.ended.pop_if(is_again);
+                self.ended.push(Document {
+                    start,
+                    intervals: entry.intervals,
+                    end: entry.end,
+                    error: entry.error,
+                    of_events: false,
+                });
+            }
+            Some("start") => {
+                self.end();
+                self.under_way().start = from_value(data)?;
+            }
+            Some("interval") => self.under_way().intervals.push(from_value(data)?),
+            Some("error") => self.under_way().error = Some(from_value(data)?),
+            Some("end") => {
+                self.under_way().end = Some(from_value(data)?);
+                self.end();
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    /// The test that events are of.
+    fn under_way(&mut self) -> &mut Document {
+        self.under_way.get_or_insert(Document {
+            of_events: true,
+            ..Document::default()
+        })
+    }
+
+    /// No more events are of the test that is under way.
+    fn end(&mut self) {
+        self.ended.extend(self.under_way.take());
+    }
+}
+
+fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
-    if let Some(reason) = &document.error {
-        imported.warn(format!("iperf3 stopped before its end: {reason}"));
+    let mut tests = Tests::default();
+    json::each(input, &mut imported, |_, entry| tests.take(entry))?;
+    if let Some(wrong) = tests.wrong {
+        return Err(wrong);
+    }
+    tests.end();
+    let has_failed = |it: &Document| it.error.is_some() && it.intervals.is_empty();
+    let (failed, measured): (Vec<_>, Vec<_>) = tests.ended.into_iter().partition(has_failed);
+    for reason in failed.into_iter().filter_map(|it| it.error) {
+        if measured.is_empty() {
+            return Err(ImportError::PeerFailed {
+                format: &FORMAT,
+                reason,
+            });
+        }
+        imported.warn(format!("a test of iperf3 did not measure: {reason}"));
+    }
+    for document in &measured {
+        add(&mut imported, document);
+    }
+    if imported
+        .streams
+        .iter()
+        .all(|stream| stream.records.is_empty())
+    {
+        imported.warn(
+            "iperf3 prints no packet, and of this test no round trip either: there are no records",
+        );
+    }
+    Ok(imported)
+}
+
+fn add(imported: &mut Imported, document: &Document) {
+    match &document.error {
+        Some(reason) => imported.warn(format!("iperf3 stopped before its end: {reason}")),
+        None if document.end.is_none() => {
+            imported.warn("iperf3's summary is missing: the file ends before iperf3 did");
+        }
+        None => {}
     }
     let version = document.start.version.as_deref();
-    imported.version = version.map(|version| version.trim_start_matches("iperf ").to_owned());
+    let version = version.map(|version| version.trim_start_matches("iperf ").to_owned());
+    imported.version = imported.version.take().or(version);
     let udp = document
         .start
         .test_start
@@ -136,34 +257,25 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         .as_ref()
         .map_or(0, |time| i64::from(time.timesecs) * SECOND);
     // Its time begins again behind the intervals that it leaves out.
-    let began = at(began, omitted(&document));
+    let began = at(began, omitted(document));
+    let first = imported.streams.len();
     for connection in &document.start.connected {
-        let stream = stream(&document, connection, method, began, imported.streams.len());
+        let stream = stream(document, connection, method, began, imported.streams.len());
         if !stream.records.is_empty() {
             imported.warn("iperf3 prints the kernel's smoothed round trip at the end of each interval: a record is a sample of that average, not a packet");
         }
         series(
             &mut imported.series,
-            &document,
+            document,
             connection,
             &stream.name,
             began,
         );
         imported.streams.push(stream);
     }
-    for ended in &document.end.streams {
-        said(&mut imported, ended, &document);
+    for ended in document.end.iter().flat_map(|end| &end.streams) {
+        said(imported, ended, document, first);
     }
-    if imported
-        .streams
-        .iter()
-        .all(|stream| stream.records.is_empty())
-    {
-        imported.warn(
-            "iperf3 prints no packet, and of this test no round trip either: there are no records",
-        );
-    }
-    Ok(imported)
 }
 
 /// The intervals of a connection, without those that iperf3 left out of its totals (`-O`).
@@ -270,7 +382,8 @@ fn series(
     }
 }
 
-fn said(imported: &mut Imported, ended: &EndedStream, document: &Document) {
+/// `first` is the place of the test's first stream.
+fn said(imported: &mut Imported, ended: &EndedStream, document: &Document, first: usize) {
     let Some(part) = ended
         .udp
         .as_ref()
@@ -279,14 +392,11 @@ fn said(imported: &mut Imported, ended: &EndedStream, document: &Document) {
     else {
         return;
     };
-    let Some(stream) = document
-        .start
-        .connected
-        .iter()
-        .position(|connection| connection.socket == part.socket)
-    else {
+    let mut connections = document.start.connected.iter();
+    let Some(place) = connections.position(|it| it.socket == part.socket) else {
         return;
     };
+    let stream = first + place;
     imported.said.extend(said_counts(stream, part));
     imported.said.extend(said_numbers(stream, part));
     // What it adds up of round trips begins before those intervals end (iperf_api.c, `iperf_reset_stats`).
@@ -384,8 +494,64 @@ fn said_times(stream: usize, part: &Part) -> impl Iterator<Item = PrintedFigure>
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::import::{self, check};
+    use crate::import::{self, ImportError, check};
     use delaylab_model::{MILLISECOND, SECOND};
+
+    const SAMPLE: &str = include_str!("../../tests/data/import/iperf3-tcp.json");
+    const EVENTS: &str = include_str!("../../tests/data/import/iperf3-stream.ndjson");
+
+    #[test]
+    fn events_say_what_a_document_says() {
+        let document = SAMPLE.replace("iperf 3.12", "iperf 3.18");
+        let whole = import::read(document.as_bytes(), None).unwrap();
+        for text in [EVENTS.to_owned(), format!("{EVENTS}{document}")] {
+            assert_eq!(import::read(text.as_bytes(), None).unwrap(), whole);
+        }
+        let (cut, _) = EVENTS.split_once(r#"{"event":"end""#).unwrap();
+        let cut = import::read(cut.as_bytes(), None).unwrap();
+        assert_eq!(cut.streams, whole.streams);
+        let missing = cut.warnings.iter().any(|it| it.contains("is missing"));
+        assert!(missing, "{:?}", cut.warnings);
+    }
+
+    #[test]
+    fn each_test_has_streams_of_its_own() {
+        let whole = import::read(SAMPLE.as_bytes(), None).unwrap();
+        for text in [SAMPLE.repeat(2), EVENTS.repeat(2)] {
+            let twice = import::read(text.as_bytes(), None).unwrap();
+            assert_eq!(twice.streams.len(), 2 * whole.streams.len());
+            assert_eq!(twice.said.len(), 2 * whole.said.len());
+            assert_eq!(check(&twice), []);
+            assert_eq!(twice.warnings, whole.warnings);
+        }
+    }
+
+    #[test]
+    fn a_test_that_failed_hides_no_other() {
+        let failed = "{\"event\":\"error\",\"data\":\"unable to connect\"}\n{\"event\":\"end\",\"data\":{}}\n";
+        let error = import::read(failed.as_bytes(), None).unwrap_err();
+        assert!(matches!(error, ImportError::PeerFailed { .. }), "{error}");
+        let whole = import::read(EVENTS.as_bytes(), None).unwrap();
+        for text in [format!("{EVENTS}{failed}"), format!("{failed}{EVENTS}")] {
+            let both = import::read(text.as_bytes(), None).unwrap();
+            assert_eq!(both.streams, whole.streams);
+            assert_eq!(both.said, whole.said);
+            assert_eq!(
+                both.warnings[0],
+                "a test of iperf3 did not measure: unable to connect"
+            );
+        }
+    }
+
+    #[test]
+    fn what_iperf3_does_not_write_is_said_with_its_line() {
+        let text = EVENTS.replacen(r#""streams":["#, r#""streams":[7,"#, 1);
+        let error = import::read(text.as_bytes(), None).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 2 is not what iperf3 writes: "),
+            "{error}"
+        );
+    }
 
     #[test]
     fn seconds_that_were_left_out_are_neither_counted_nor_forgotten() {

@@ -6,6 +6,7 @@ use delaylab_model::Nanos;
 use serde::de::{DeserializeOwned, DeserializeSeed, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Deserializer, Value};
 use std::fmt;
+use std::marker::PhantomData;
 
 /// Reads a document of this format.
 pub fn read<T: DeserializeOwned>(bytes: &[u8], format: &'static Format) -> Result<T, ImportError> {
@@ -16,10 +17,15 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], format: &'static Format) -> Resul
                 line: lines(bytes),
             }
         } else {
+            let reason = error.to_string();
+            let has_more = reason.starts_with("trailing characters");
             ImportError::Json {
                 format,
                 line: error.line(),
-                reason: error.to_string(),
+                reason: match has_more {
+                    true => "one document may be in a file, and more follows behind it".to_owned(),
+                    false => reason,
+                },
             }
         }
     })
@@ -27,24 +33,24 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], format: &'static Format) -> Resul
 
 /// Hands over each document of a file: those of an array, or one behind the other, as NDJSON has them.
 /// What is whole of a file that was cut short behind one of them is read, and a warning says so.
-pub fn each(
+pub fn each<T: DeserializeOwned>(
     input: Input<'_>,
     imported: &mut Imported,
-    mut take: impl FnMut(&mut Imported, Value),
+    mut take: impl FnMut(&mut Imported, T),
 ) -> Result<(), ImportError> {
     let format = imported.format;
     let array = first(input.head()) == Some(b'[');
     let mut count = 0_u64;
     let mut reader = input.reader();
     let result = if array {
-        let mut taken = |value| {
+        let mut taken = |value: T| {
             count += 1;
             take(imported, value);
         };
         let mut documents = Deserializer::from_reader(&mut reader);
-        Each(&mut taken).deserialize(&mut documents)
+        Each(&mut taken, PhantomData).deserialize(&mut documents)
     } else {
-        let mut documents = Deserializer::from_reader(&mut reader).into_iter::<Value>();
+        let mut documents = Deserializer::from_reader(&mut reader).into_iter::<T>();
         documents.try_for_each(|value| {
             let value = value?;
             count += 1;
@@ -74,9 +80,9 @@ pub fn each(
 }
 
 /// The documents of an array, one after the other.
-struct Each<'t, F>(&'t mut F);
+struct Each<'t, T, F>(&'t mut F, PhantomData<T>);
 
-impl<'de, F: FnMut(Value)> DeserializeSeed<'de> for Each<'_, F> {
+impl<'de, T: DeserializeOwned, F: FnMut(T)> DeserializeSeed<'de> for Each<'_, T, F> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, documents: D) -> Result<(), D::Error> {
@@ -84,7 +90,7 @@ impl<'de, F: FnMut(Value)> DeserializeSeed<'de> for Each<'_, F> {
     }
 }
 
-impl<'de, F: FnMut(Value)> Visitor<'de> for Each<'_, F> {
+impl<'de, T: DeserializeOwned, F: FnMut(T)> Visitor<'de> for Each<'_, T, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,7 +98,7 @@ impl<'de, F: FnMut(Value)> Visitor<'de> for Each<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
-        while let Some(value) = values.next_element::<Value>()? {
+        while let Some(value) = values.next_element::<T>()? {
             (self.0)(value);
         }
         Ok(())
