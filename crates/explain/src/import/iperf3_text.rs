@@ -8,7 +8,11 @@
 //! [  5]   0.00-3.00   sec  63.6 KBytes   174 Kbits/sec  0.008 ms  6/51 (12%)  receiver
 //! [  5][TX-C]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes          --bidir
 //! [  5]   0.00-1.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes (omitted)      -O
+//! [  5]   0.00-1.00   sec   128 KBytes   128 KBytes/sec   16    122 KBytes               -f K
 //! ```
+//!
+//! What stands below a rule and a heading is of the whole test. Of udp, versions up to 3.1 print one line there, without
+//! `sender` or `receiver`.
 //!
 //! It prints no packet and no round trip: figures and a series. Lines of sums (`[SUM]`) are of the others. A server
 //! gives the same number to the connection of each test.
@@ -71,9 +75,17 @@ impl<'a> Part<'a> {
             from: decimal::time(from, SECOND)?,
             to: decimal::time(to, SECOND)?,
             bytes: decimal::number(bytes)?.value * scale(unit.strip_suffix("Bytes")?, 1024.0)?,
-            rate: decimal::number(rate)?.value * scale(per.strip_suffix("bits/sec")?, 1000.0)?,
+            rate: decimal::number(rate)?.value * rate_unit(per)?,
             rest: rest.to_vec(),
         })
+    }
+}
+
+/// `Mbits/sec`, or `MBytes/sec` of `-f M` (units.c), in bits a second.
+fn rate_unit(per: &str) -> Option<f64> {
+    match per.strip_suffix("bits/sec") {
+        Some(prefix) => scale(prefix, 1000.0),
+        None => Some(8.0 * scale(per.strip_suffix("Bytes/sec")?, 1024.0)?),
     }
 }
 
@@ -118,6 +130,10 @@ struct Test {
     /// Of each stream its number in the file, and whether it has ended.
     ids: Vec<(String, bool)>,
     udp: bool,
+    /// Does the line before this one end the intervals? A rule stands between those of several streams, too.
+    below_rule: bool,
+    /// Are lines of all of the test?
+    totals: bool,
 }
 
 impl Test {
@@ -126,6 +142,8 @@ impl Test {
     }
 
     fn line(&mut self, line: &str, imported: &mut Imported) -> bool {
+        let is_rule = line.starts_with("- - - -") || line.starts_with("Test Complete");
+        let below_rule = std::mem::replace(&mut self.below_rule, is_rule);
         if let Some(part) = Part::read(line) {
             if part.id != "SUM" {
                 self.part(&part, imported);
@@ -134,6 +152,7 @@ impl Test {
         }
         if is_heading(line) {
             self.udp = line.contains("Datagrams");
+            self.totals = below_rule;
             return true;
         }
         if let (Some(rest), Some(target)) =
@@ -164,11 +183,12 @@ impl Test {
             "Server listening",
             "Accepted connection",
         ];
-        line.trim().is_empty()
-            || OTHER
-                .iter()
-                .any(|other| line.trim_start().starts_with(other))
-            || line.trim_start().starts_with(['[', '*'])
+        let line = line.trim_start();
+        line.is_empty()
+            || OTHER.iter().any(|other| line.starts_with(other))
+            // But no interval in other words.
+            || (line.starts_with('[') && !line.contains("/sec"))
+            || line.starts_with('*')
             || line.contains("Cookie:")
             || line.contains("TCP MSS")
             || line.contains("_tcp_congestion ")
@@ -202,16 +222,17 @@ impl Test {
         if side == Some("(omitted)") {
             return;
         }
-        if !matches!(side, Some("sender" | "receiver")) {
+        let has_side = matches!(side, Some("sender" | "receiver"));
+        if !has_side && !self.totals {
             point(part, at, imported);
             return;
         }
         self.ids[at].1 = true;
         // The receiver's figures of udp are what arrived; of tcp the sender's have the retransmissions, and a server
         // that receives prints no others.
-        let is_receiver = side == Some("receiver");
+        let is_sender = side == Some("sender");
         let is_first = || !imported.said.iter().any(|it| it.stream == at);
-        if is_receiver == self.udp || (is_receiver && is_first()) {
+        if is_sender != self.udp || (!is_sender && is_first()) {
             self.said(part, at, imported);
         }
     }
@@ -287,7 +308,7 @@ fn point(part: &Part<'_>, stream: usize, imported: &mut Imported) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use crate::import::{self, Figure, Imported};
+    use crate::import::{self, Figure, ImportError, Imported};
     use delaylab_model::method::Method;
 
     fn text(text: &str) -> Imported {
@@ -342,6 +363,84 @@ mod tests {
         assert_eq!(methods.collect::<Vec<_>>(), [Method::Udp, Method::Tcp]);
         let mut of_tcp = imported.said.iter().filter(|it| it.stream == 1);
         assert!(of_tcp.any(|it| (it.what, it.value) == (Figure::Retransmits, 7.0)));
+    }
+
+    #[test]
+    fn rates_may_be_in_bytes() {
+        let sample = include_str!("../../tests/data/import/iperf3-tcp.txt");
+        let bits = text(sample);
+        let bytes = text(&sample.replace("1.05 Mbits/sec", " 128 KBytes/sec"));
+        assert!(is_whole(&bytes), "{:?}", bytes.warnings);
+        assert_eq!(bytes.series.len(), bits.series.len());
+        for (bytes, bits) in bytes.series.iter().zip(&bits.series) {
+            assert!((bytes.mean / bits.mean - 1.0).abs() < 0.005);
+        }
+        assert_eq!(bytes.said.len(), bits.said.len());
+    }
+
+    #[test]
+    fn an_interval_in_other_words_is_not_understood() {
+        let sample = include_str!("../../tests/data/import/iperf3-tcp.txt");
+        let text = sample.replace("Mbits/sec", "Mbaud/sec");
+        let error = import::read(text.as_bytes(), None).unwrap_err();
+        assert!(
+            matches!(error, ImportError::NotUnderstood { line: 4, .. }),
+            "{error}"
+        );
+    }
+
+    /// iperf3 3.1.3.
+    #[test]
+    fn a_total_of_udp_may_have_no_side() {
+        let imported = text(
+            "Connecting to host 10.77.2.2, port 5201\n\
+             [  4] local 10.77.1.2 port 56279 connected to 10.77.2.2 port 5201\n\
+             [ ID] Interval           Transfer     Bandwidth       Total Datagrams\n\
+             [  4]   0.00-1.00   sec   640 KBytes  5.24 Mbits/sec  80  \n\
+             [  4]   1.00-2.00   sec   632 KBytes  5.18 Mbits/sec  79  \n\
+             - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+             [ ID] Interval           Transfer     Bandwidth       Jitter    Lost/Total Datagrams\n\
+             [  4]   0.00-2.00   sec  1.24 MBytes  5.21 Mbits/sec  0.014 ms  3/159 (1.9%)  \n\
+             [  4] Sent 159 datagrams\n\
+             \n\
+             iperf Done.\n",
+        );
+        assert!(is_whole(&imported), "{:?}", imported.warnings);
+        assert_eq!(imported.series.len(), 2);
+        let said = |what| {
+            imported
+                .said
+                .iter()
+                .find(|it| it.what == what)
+                .unwrap()
+                .value
+        };
+        assert_eq!((said(Figure::Lost), said(Figure::Sent)), (3.0, 159.0));
+        assert_eq!(said(Figure::Jitter), 14_000.0);
+    }
+
+    /// With several streams a rule stands before each further interval, and a heading only above the totals.
+    #[test]
+    fn a_rule_between_intervals_is_no_end() {
+        let interval = |from: u8| {
+            let to = from + 1;
+            format!(
+                "[  5]   {from}.00-{to}.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes       \n\
+                 [  7]   {from}.00-{to}.00   sec   128 KBytes  1.05 Mbits/sec   16    122 KBytes       \n\
+                 [SUM]   {from}.00-{to}.00   sec   256 KBytes  2.10 Mbits/sec   32             \n\
+                 - - - - - - - - - - - - - - - - - - - - - - - - -\n"
+            )
+        };
+        let heading = "[ ID] Interval           Transfer     Bitrate         Retr";
+        let total = |id: u8| {
+            format!(
+                "[  {id}]   0.00-2.00   sec   256 KBytes  1.05 Mbits/sec   60             sender\n"
+            )
+        };
+        let (intervals, totals) = (interval(0) + &interval(1), total(5) + &total(7));
+        let imported = text(&format!("{heading}  Cwnd\n{intervals}{heading}\n{totals}"));
+        assert!(is_whole(&imported), "{:?}", imported.warnings);
+        assert_eq!((imported.series.len(), imported.said.len()), (4, 6));
     }
 
     #[test]
