@@ -17,11 +17,13 @@
 use super::by_line::by_turns;
 use super::decimal;
 use super::figure::{Figure, Statistic, min_avg_max};
+use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::MILLISECOND;
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use std::net::IpAddr;
 
@@ -59,8 +61,8 @@ struct Call {
     size: Option<u32>,
     packets: Packets,
     numbers: Unwrap,
-    /// Who sent the error that the next line is about.
-    error: Option<Option<IpAddr>>,
+    /// Who sent the error that the next line is about, and why.
+    error: Option<(Option<IpAddr>, Option<IcmpReason>)>,
     /// Errors that name no packet.
     nameless: u64,
     sent: Option<u64>,
@@ -145,7 +147,7 @@ impl Call {
     /// `ICMP Port Unreachable from ip=10.77.2.2 …`; which packet it is about may stand in the next line.
     fn error_from(&mut self, line: &str, from: &str) -> bool {
         let by = from.split(' ').next().and_then(|by| by.parse().ok());
-        self.error = Some(by);
+        self.error = Some((by, icmp_words::reason(line)));
         if line.contains("status=") {
             self.error_about(line);
         } else if line.starts_with("TTL 0 ") {
@@ -158,9 +160,9 @@ impl Call {
     fn error_about(&mut self, line: &str) {
         let seq = word_after(line, "seq=").and_then(leading_number);
         match (self.error.take(), seq) {
-            (Some(by), Some(seq)) => {
+            (Some((by, icmp)), Some(seq)) => {
                 let seq = self.numbers.whole(seq);
-                self.packets.refused(seq, by);
+                self.packets.refused_because(seq, by, icmp, None);
             }
             _ => self.nameless += 1,
         }
@@ -216,6 +218,25 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
     use crate::import::testing::of_two_calls;
+    use delaylab_model::icmp::IcmpReason;
+    use delaylab_model::record::Outcome;
+
+    #[test]
+    fn an_error_says_why() {
+        let sample = include_str!("../../tests/data/import/hping3-udp.txt");
+        for (words, reason) in [
+            ("Port Unreachable", IcmpReason::PortUnreachable),
+            ("Network Unreachable", IcmpReason::NoRoute),
+            ("Fragmentation Needed/DF set", IcmpReason::TooBig),
+        ] {
+            let text = sample.replace("Port Unreachable", words);
+            let imported = import::read(text.as_bytes(), None).unwrap();
+            let records = imported.streams[0].records.iter();
+            let refused = records.filter(|it| it.outcome == Outcome::Refused);
+            let reasons: Vec<_> = refused.map(|it| it.icmp).collect();
+            assert_eq!(reasons, [Some(reason); 3]);
+        }
+    }
 
     #[test]
     fn a_further_call_is_a_stream_of_its_own() {

@@ -3,18 +3,22 @@
 //! iputils: `Destination Host Unreachable`, `Time to live exceeded`, `Frag needed and DF set (mtu = 1400)`,
 //! `Packet filtered`; over IPv6 `Destination unreachable: No route`, `Time exceeded: Hop limit`,
 //! `Packet too big: mtu=1280`. Windows: `TTL expired in transit`, `Packet needs to be fragmented but DF set`.
+//! hping3 (logicmp.c): `Network Unreachable`, `Fragmentation Needed/DF set`, `TTL 0 during transit`. RouterOS: `TTL exceeded`.
 
 use super::text::{after, has, leading_number};
 use delaylab_model::icmp::IcmpReason;
 
 /// Words and what they mean; the first that a line has counts.
-const WORDS: [(&str, IcmpReason); 21] = [
+const WORDS: [(&str, IcmpReason); 25] = [
     ("Time to live exceeded", IcmpReason::TtlExceeded),
     ("Time exceeded: Hop limit", IcmpReason::TtlExceeded),
     ("TTL expired", IcmpReason::TtlExceeded),
+    ("TTL exceeded", IcmpReason::TtlExceeded),
+    ("TTL 0 during transit", IcmpReason::TtlExceeded),
     ("Frag needed", IcmpReason::TooBig),
     ("frag needed", IcmpReason::TooBig),
     ("needs to be fragmented", IcmpReason::TooBig),
+    ("Fragmentation Needed", IcmpReason::TooBig),
     ("Packet too big", IcmpReason::TooBig),
     ("Port Unreachable", IcmpReason::PortUnreachable),
     ("Port unreachable", IcmpReason::PortUnreachable),
@@ -23,6 +27,7 @@ const WORDS: [(&str, IcmpReason); 21] = [
     ("Packet filtered", IcmpReason::Prohibited),
     ("rohibited", IcmpReason::Prohibited),
     ("Net Unreachable", IcmpReason::NoRoute),
+    ("Network Unreachable", IcmpReason::NoRoute),
     ("net unreachable", IcmpReason::NoRoute),
     ("No route", IcmpReason::NoRoute),
     ("Host Unreachable", IcmpReason::HostUnreachable),

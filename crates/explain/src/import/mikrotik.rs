@@ -15,6 +15,7 @@
 use super::by_line::by_line;
 use super::decimal::Time;
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
+use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
 use super::text::{head, leading_number};
@@ -136,7 +137,8 @@ impl Call {
             }
             (_, Some(_)) => {
                 let by: Option<IpAddr> = host.parse().ok();
-                self.packets.refused(seq, by);
+                let icmp = icmp_words::reason(&rest.join(" "));
+                self.packets.refused_because(seq, by, icmp, None);
             }
             (None, None) => return None,
         }
@@ -221,6 +223,21 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
     use crate::import::testing::of_two_calls;
+    use delaylab_model::icmp::IcmpReason;
+
+    #[test]
+    fn an_error_says_why() {
+        let sample = include_str!("../../tests/data/import/mikrotik.txt");
+        for (words, reason) in [
+            ("host unreachable", IcmpReason::HostUnreachable),
+            ("TTL exceeded", IcmpReason::TtlExceeded),
+        ] {
+            let text = sample.replace("host unreachable", words);
+            let imported = import::read(text.as_bytes(), None).unwrap();
+            let record = imported.streams[0].records.get(3).unwrap();
+            assert_eq!(record.icmp, Some(reason));
+        }
+    }
 
     #[test]
     fn a_further_call_is_a_stream_of_its_own() {

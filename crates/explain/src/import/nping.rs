@@ -22,6 +22,7 @@ use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
+use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::collections::HashMap;
@@ -77,6 +78,17 @@ impl<'a> Event<'a> {
     fn seq(&self) -> Option<u64> {
         let rest = after(self.what, "Echo ")?;
         word_after(rest, "seq=").and_then(leading_number)
+    }
+
+    /// What an ICMP message says: `ICMP [10.77.2.2 > 10.77.1.2 Port 9 unreachable (type=3/code=3) ]`.
+    fn reason(&self) -> Option<IcmpReason> {
+        let (kind, code) = word_after(self.what, "(type=")?.split_once("/code=")?;
+        let is_v6 = self.what.starts_with("ICMPv6");
+        Some(IcmpReason::from_code(
+            kind.parse().ok()?,
+            code.parse().ok()?,
+            is_v6,
+        ))
     }
 
     /// Whose address stands first: `ICMP [10.77.2.2 > …`, `TCP 10.77.2.2:9000 > …`.
@@ -186,7 +198,8 @@ impl Call {
         let refused = event.what.starts_with("ICMP") && event.seq().is_none();
         if refused || event.what.starts_with("Possible TCP RST") {
             self.errors += 1;
-            self.packets.refused(seq, event.from().parse().ok());
+            let by = event.from().parse().ok();
+            self.packets.refused_because(seq, by, event.reason(), None);
             return;
         }
         let round_trip = Time {
@@ -268,6 +281,8 @@ impl Call {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
+    use delaylab_model::icmp::IcmpReason;
+
     #[test]
     fn a_further_call_is_a_stream_of_its_own() {
         let sample = include_str!("../../tests/data/import/nping-icmp.txt");
@@ -297,6 +312,20 @@ mod tests {
             .retain(|it| !it.contains("not understood"));
         assert_eq!(imported.streams, once.streams);
         assert_eq!(imported.warnings, once.warnings);
+    }
+
+    #[test]
+    fn an_error_says_why() {
+        let imported = import::read(
+            b"Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-23 12:32 UTC\n\
+              SENT (0.0070s) UDP 10.77.1.2:53 > 10.77.2.2:9 ttl=64 id=14568 iplen=28\n\
+              RCVD (0.0327s) ICMP [10.77.2.2 > 10.77.1.2 Port 9 unreachable (type=3/code=3) ] IP [ttl=63 id=1 iplen=56 ]\n",
+            None,
+        )
+        .unwrap();
+        let record = imported.streams[0].records.get(0).unwrap();
+        assert_eq!(record.refused_by, "10.77.2.2".parse().ok());
+        assert_eq!(record.icmp, Some(IcmpReason::PortUnreachable));
     }
 
     #[test]
