@@ -168,8 +168,9 @@ impl Test {
             let number = word.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
             imported.version = number.map(str::to_owned).or(imported.version.take());
         }
-        const OTHER: [&str; 13] = [
+        const OTHER: [&str; 14] = [
             "Connecting to host",
+            "Control connection MSS",
             "Reverse mode",
             "- - - -",
             "iperf Done",
@@ -417,6 +418,35 @@ mod tests {
         };
         assert_eq!((said(Figure::Lost), said(Figure::Sent)), (3.0, 159.0));
         assert_eq!(said(Figure::Jitter), 14_000.0);
+    }
+
+    #[test]
+    fn what_it_says_more_with_v_is_known() {
+        let imported = text(
+            "iperf 3.12\n\
+             Linux vm 6.18.44 #1 SMP PREEMPT_DYNAMIC x86_64\n\
+             Control connection MSS 32768\n\
+             Time: Sun, 29 Nov 2026 05:06:09 GMT\n\
+             Connecting to host 127.0.0.1, port 5201\n\
+             \x20     Cookie: yye57io3hey2b36k7oapocurzt6zxr4dvnwq\n\
+             \x20     TCP MSS: 32768 (default)\n\
+             [  5] local 127.0.0.1 port 36994 connected to 127.0.0.1 port 5201\n\
+             Starting Test: protocol: TCP, 1 streams, 131072 byte blocks, omitting 0 seconds, 2 second test, tos 0\n\
+             [ ID] Interval           Transfer     Bitrate         Retr  Cwnd\n\
+             [  5]   0.00-1.00   sec  2.06 GBytes  17.7 Gbits/sec    9   2.00 MBytes       \n\
+             - - - - - - - - - - - - - - - - - - - - - - - - -\n\
+             Test Complete. Summary Results:\n\
+             [ ID] Interval           Transfer     Bitrate         Retr\n\
+             [  5]   0.00-1.00   sec  2.06 GBytes  17.7 Gbits/sec    9             sender\n\
+             [  5]   0.00-1.00   sec  2.06 GBytes  17.7 Gbits/sec                  receiver\n\
+             CPU Utilization: local/sender 21.6% (0.4%u/21.3%s), remote/receiver 41.1% (0.0%u/41.1%s)\n\
+             snd_tcp_congestion bbr\n\
+             rcv_tcp_congestion bbr\n\
+             \n\
+             iperf Done.\n",
+        );
+        assert!(is_whole(&imported), "{:?}", imported.warnings);
+        assert_eq!((imported.series.len(), imported.said.len()), (1, 3));
     }
 
     /// With several streams a rule stands before each further interval, and a heading only above the totals.
