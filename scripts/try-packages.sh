@@ -68,14 +68,14 @@ try_wheel() {
     inside "$root" python3 -m venv /venv
     local before
     before=$(megabytes "$root")
-    cp "$wheel" "$root/root/"
+    cp "$wheel" "$root/srv/"
     began=$(now)
-    inside "$root" /venv/bin/pip install --quiet --no-index "/root/${wheel##*/}"
+    inside "$root" /venv/bin/pip install --quiet --no-index "/srv/${wheel##*/}"
     installed=$(now)
     first_ping "$root" /venv/bin/delaylab
     local answered
     answered=$(now)
-    rm "$root/root/${wheel##*/}"
+    rm "$root/srv/${wheel##*/}"
     record wheel "$wheel" "$began" "$installed" "$answered" $(($(megabytes "$root") - before))
     inside "$root" /venv/bin/python -c '
 import delaylab as dl
@@ -92,13 +92,13 @@ try_deb() {
     # What it depends on is the base's to bring.
     chroot "$root" sh -c 'apt-get update -qq && apt-get install -qq --no-install-recommends adduser libcap2-bin >/dev/null 2>&1'
     before=$(megabytes "$root")
-    cp "${deb[0]}" "$root/root/"
+    cp "${deb[0]}" "$root/srv/"
     began=$(now)
-    inside "$root" dpkg --install "/root/${deb[0]##*/}" >&2
+    inside "$root" dpkg --install "/srv/${deb[0]##*/}" >&2
     installed=$(now)
     first_ping "$root" delaylab
     answered=$(now)
-    rm "$root/root/${deb[0]##*/}"
+    rm "$root/srv/${deb[0]##*/}"
     record deb "${deb[0]}" "$began" "$installed" "$answered" $(($(megabytes "$root") - before))
     # Capabilities let a user ping by ICMP; sysusers made the services' user.
     inside "$root" setpriv --reuid nobody --regid nogroup --clear-groups \
@@ -107,8 +107,8 @@ try_deb() {
     inside "$root" dpkg --verify delaylab >&2
     # A file that the administrator changed outlasts an upgrade and a removal, and no purge.
     echo '# changed here' >>"$root/etc/default/delaylab-reflect"
-    cp "${deb[0]}" "$root/root/"
-    inside "$root" dpkg --install "/root/${deb[0]##*/}" >&2
+    cp "${deb[0]}" "$root/srv/"
+    inside "$root" dpkg --install "/srv/${deb[0]##*/}" >&2
     grep -q '# changed here' "$root/etc/default/delaylab-reflect" || fail "an upgrade took the administrator's change away"
     inside "$root" dpkg --remove delaylab >&2
     grep -q '# changed here' "$root/etc/default/delaylab-reflect" || fail "a removal took the administrator's change away"
@@ -121,7 +121,7 @@ try_deb() {
 try_static() {
     local program=$packages/delaylab-$version-$here-linux root=$scratch/empty began answered
     say "the program alone, in a root that holds nothing else"
-    mkdir -p "$root"/{proc,sys,tmp,root}
+    mkdir -p "$root"/{proc,sys,tmp}
     began=$(now)
     cp "$program" "$root/delaylab"
     local installed

@@ -61,6 +61,8 @@ fn up(args: &UpArgs) -> Result<(), Failed> {
         return terminal::print(commands(&layout, &trial));
     }
     let is_hidden = rootless::become_root_if_needed().map_err(Failed::environment)?;
+    let missing = servers::missing(&trial.path.server).into_iter().next();
+    missing.map_or(Ok(()), |missing| Err(Failed::environment(missing)))?;
     // Which queues the kernel has could not be asked before.
     let layout = lay_out(&trial).map_err(Failed::usage)?;
     catch_stop()?;

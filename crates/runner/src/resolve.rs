@@ -78,7 +78,7 @@ pub fn resolve(
     }
 }
 
-/// The trials with the headers of the family by which their target is reached, whoever names it: a choice or the file. Its name
+/// The trials with the headers of the family by which their target is reached, be it named by a choice or by the file. Its name
 /// is looked up only where that matters to a size.
 fn by_family(
     experiment: &Experiment,

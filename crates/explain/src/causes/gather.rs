@@ -95,7 +95,7 @@ impl Gathered<'_> {
         streams.filter(|stream| self.is_asked_for(stream)).collect()
     }
 
-    /// Is it no handshake beside requests of its trial? Those are evidence of what the network takes, and nobody's question.
+    /// Is it no handshake beside requests of its trial? Those are evidence of what the network takes, and were not asked for.
     pub(super) fn is_asked_for(&self, stream: &Stream<'_>) -> bool {
         stream.row.method != Method::TcpConnect || !self.with_requests.contains(&stream.row.trial)
     }

@@ -6,7 +6,7 @@ use super::outage;
 use super::unsure_loss::{WORTH_LOSS, is_worth_a_word};
 use delaylab_model::units::format_share;
 
-/// So many packets more than in the other run are a change. They may depend on each other, so that no interval is made of them.
+/// This many packets more than in the other run are a change. They may depend on each other, so that no interval is made of them.
 const MANY: u64 = 10;
 
 /// A change of how packets end.

@@ -63,8 +63,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     imported.version = json::text(metadata, "FLENT_VERSION")
         .or_else(|| json::text(metadata, "NETPERF_WRAPPER_VERSION"))
         .map(str::to_owned);
-    let raw = document.get("raw_values").and_then(Value::as_object);
-    imported.began = began(metadata, raw);
+    imported.began = began(&document, metadata);
     let target = json::text(metadata, "HOST").unwrap_or_default();
     let series = Series {
         version: json::whole_number(&document, "version").unwrap_or(1),
@@ -83,10 +82,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
                 imported.warn(format!("{name} is a mean of other series: left out"));
                 continue;
             }
-            let raw = raw.and_then(|raw| raw.get(name));
-            // Format 1 has them elsewhere, if it has them.
-            let raw = raw.or_else(|| metadata.get("SERIES_META")?.get(name)?.get("RAW_VALUES"));
-            let raw = raw.and_then(timed);
+            let raw = raw_of(&document, metadata, name).and_then(timed);
             pings(&mut imported, target, name, values, raw, &series);
         } else if let Some(scale) = rate_of(metadata, name) {
             rates(&mut imported, name, values, scale, &series);
@@ -97,21 +93,31 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
+/// The raw values of a series. Format 1 has them elsewhere, if it has them.
+fn raw_of<'a>(document: &'a Value, metadata: &'a Value, name: &str) -> Option<&'a Value> {
+    let raw = document.get("raw_values").and_then(|raw| raw.get(name));
+    raw.or_else(|| metadata.get("SERIES_META")?.get(name)?.get("RAW_VALUES"))
+}
+
 /// When the test began. Older versions say it in local time without a zone: raw values are since 1970, and tell by how
-/// many hours it is off.
-fn began(metadata: &Value, raw: Option<&Map<String, Value>>) -> Option<Nanos> {
-    const HOUR: Nanos = 3600 * SECOND;
+/// many quarters of an hour it is off.
+fn began(document: &Value, metadata: &Value) -> Option<Nanos> {
+    const STEP: Nanos = 900 * SECOND;
     let text = json::text(metadata, "T0").or_else(|| json::text(metadata, "TIME"))?;
     let began = date::local(text)?;
-    let values = raw.into_iter().flat_map(Map::values);
-    let values = values.filter_map(Value::as_array).flatten();
-    let times = values.filter_map(|value| json::time(value, "t", SECOND));
+    let results = document.get("results").and_then(Value::as_object);
+    let names = results.into_iter().flat_map(Map::keys);
+    let pings = names.filter(|name| name.starts_with("Ping"));
+    let values = pings.filter_map(|name| raw_of(document, metadata, name)?.as_array());
+    let times = values
+        .flatten()
+        .filter_map(|value| json::time(value, "t", SECOND));
     let first = times.map(|time| time.nanos).min();
     let Some(first) = first.filter(|_| date::iso(text).is_none()) else {
         return Some(began);
     };
-    let hours = (first - began + HOUR / 2).div_euclid(HOUR);
-    Some(began + hours * HOUR)
+    let steps = (first - began + STEP / 2).div_euclid(STEP);
+    Some(began + steps * STEP)
 }
 
 /// What all series of a file share: its format, and when their values are of.
@@ -347,6 +353,7 @@ mod tests {
     fn a_time_without_a_zone_is_that_of_the_raw_values() {
         for (began, rate_at) in [
             ("2015-07-13T21:38:48.000000", 1_436_816_328 * SECOND),
+            ("2015-07-14T01:08:48.000000", 1_436_816_328 * SECOND),
             ("2015-07-13T19:38:48.000000Z", 1_436_816_328 * SECOND),
             ("2015-07-13T21:38:48.000000Z", 1_436_823_528 * SECOND),
         ] {

@@ -117,7 +117,7 @@ impl Call {
             self.ended = true;
         } else if is_share(line) {
             self.ended = true;
-        } else if self.target.is_empty() && trip(line).is_none() {
+        } else if self.target.is_empty() && self.sent == 0 && trip(line).is_none() {
             return false;
         } else if !self.ended {
             self.packet(line);
@@ -168,7 +168,7 @@ impl Call {
 
     fn finish(self, imported: &mut Imported) {
         let has_figures = self.counts.is_some() || !self.times.is_empty();
-        if self.target.is_empty() && !has_figures {
+        if self.target.is_empty() && self.sent == 0 && !has_figures {
             return;
         }
         if self.counts.is_none() {

@@ -43,14 +43,13 @@ impl Events {
             return;
         }
         // Most are shorter than all that are kept: they cost a comparison, on a host that is busy enough.
-        let shortest = match self.kept.peek_mut() {
-            Some(mut shortest) if shortest.0.0.length < event.length => {
-                std::mem::replace(&mut *shortest, Reverse(Kept(event))).0.0
-            }
+        let event = Kept(event);
+        let least = match self.kept.peek_mut() {
+            Some(mut least) if least.0 < event => std::mem::replace(&mut *least, Reverse(event)).0,
             _ => event,
         };
         self.left_out.count += 1;
-        self.left_out.longest = self.left_out.longest.max(shortest.length);
+        self.left_out.longest = self.left_out.longest.max(least.0.length);
     }
 
     /// Takes those of another source.

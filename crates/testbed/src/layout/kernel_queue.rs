@@ -5,7 +5,7 @@
 //! check sequence.
 
 use delaylab_model::dscp::Dscp;
-use delaylab_model::path::{CoDel, Discipline, NearEmpty, Path, Switch};
+use delaylab_model::path::{CoDel, Discipline, Path, Switch};
 use delaylab_model::quantity::{Limit, Share, Size};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Dropped;
@@ -146,11 +146,6 @@ fn codel(section: &Switch) -> Result<String, Refusal> {
             return refuse("path.switch.quantum", why);
         }
         words += &format!(" quantum {quantum}");
-    }
-    if section.near_empty == Some(NearEmpty::Flow) {
-        let why =
-            "the kernel's fq_codel looks at all queues together: \"all\", or use \"fq-codel\"";
-        return refuse("path.switch.near_empty", why);
     }
     Ok(words)
 }

@@ -555,10 +555,6 @@ fn the_kernels_fq_codel_is_set_as_it_is_written() {
         refused(&|section| section.quantum = Some(Size(200))),
         "path.switch.quantum"
     );
-    assert_eq!(
-        refused(&|section| section.near_empty = Some(NearEmpty::Flow)),
-        "path.switch.near_empty"
-    );
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The folder with the configurations, pages and certificates of a testbed's servers.
 
 use super::ServerError;
-use delaylab_kernel::owned_name;
+use delaylab_kernel::{owned_name, privilege};
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -85,11 +85,12 @@ fn left_over_in(folder: &Path) -> io::Result<RemovedFolders> {
             continue;
         }
         let path = entry.path();
+        if is_of_another_user(&path) {
+            folders.kept.push(path);
+            continue;
+        }
         match fs::remove_dir_all(&path) {
             Ok(()) => folders.removed.push(path),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                folders.kept.push(path);
-            }
             Err(error) => {
                 let why = format!("cannot remove {}: {error}", path.display());
                 folders.failed.push(why);
@@ -99,6 +100,14 @@ fn left_over_in(folder: &Path) -> io::Result<RemovedFolders> {
     folders.removed.sort();
     folders.kept.sort();
     Ok(folders)
+}
+
+/// Root has no others.
+fn is_of_another_user(path: &Path) -> bool {
+    let owner_of = |path: &Path| fs::symlink_metadata(path).map(|found| found.uid()).ok();
+    // What the kernel shows of a process is its user's.
+    let own = fs::metadata("/proc/self").map(|found| found.uid()).ok();
+    !privilege::is_root() && owner_of(path) != own
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! nginx as a web server, or as a proxy of one.
 
 use super::pages;
-use super::program::{Kind, Program, Setting};
+use super::program::{KEY, Kind, Program, Setting};
 use crate::tool::Tool;
 use delaylab_kernel::namespace;
 use delaylab_model::path::server::page_size;
@@ -25,10 +25,7 @@ fn program(setting: &Setting<'_>) -> Program {
             "certificate.pem".to_owned(),
             setting.identity.certificate.clone().into_bytes(),
         ),
-        (
-            "key.pem".to_owned(),
-            setting.identity.key.clone().into_bytes(),
-        ),
+        (KEY.to_owned(), setting.identity.key.clone().into_bytes()),
     ];
     files.extend(pages::files(setting.wanted));
     let words = ["-e", "stderr", "-p"].map(str::to_owned).into_iter();

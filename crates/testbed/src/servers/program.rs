@@ -6,9 +6,10 @@ use super::identity::Identity;
 use super::wanted::{PlacedServer, Wanted};
 use crate::tool::Tool;
 use delaylab_live::world::Enter;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,6 +23,8 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How often it is looked at.
 const GLANCE: Duration = Duration::from_millis(5);
+/// The file of a private key, which no other user may read.
+pub const KEY: &str = "key.pem";
 /// What is shown of what it said.
 const LAST_WORDS: usize = 400;
 /// Where pages are.
@@ -140,10 +143,26 @@ fn write(program: &Program, folder: &Path) -> io::Result<()> {
     share(folder)?;
     for (name, content) in &program.files {
         let file = folder.join(name);
+        if name == KEY {
+            write_private(&file, content)?;
+            continue;
+        }
         fs::write(&file, content)?;
         share(&file)?;
     }
     Ok(())
+}
+
+/// For the program alone, which reads it before it works as another user.
+fn write_private(file: &Path, content: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let file = options
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(file);
+    file?.write_all(content)
 }
 
 /// What the thread does that the program's life hangs on.
