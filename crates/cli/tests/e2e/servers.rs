@@ -67,7 +67,13 @@ fn median(mut values: Vec<i64>) -> f64 {
 fn assert_bounds_hold(document: &Value, truths: &[Truth]) {
     let records = records(document);
     assert_eq!(records.len(), truths.len());
+    // On a busy host TCP may send a segment again: then there are none.
+    let is_unknown = |record: &&Value| record["server_most_ns"].is_null();
+    assert!(records.iter().filter(is_unknown).count() * 10 <= records.len());
     for (record, &truth) in records.iter().zip(truths) {
+        if is_unknown(&record) {
+            continue;
+        }
         let [least, most] =
             ["server_least_ns", "server_most_ns"].map(|name| record[name].as_i64().unwrap());
         let trip = record["round_trip_ns"].as_i64().unwrap();
