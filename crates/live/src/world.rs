@@ -395,15 +395,26 @@ impl AtOnce<'_> {
         let first = clock::monotonic() + self.lead;
         let tested = usize::from(!frames.streams.is_empty());
         let lasts = &self.under_way.as_long_as(runs.len() + tested);
+        // Where one cannot go on, the trial has failed: the others, which may have no end, are not waited for.
+        let others = self.probing.stop.of_a_part();
+        let probing = &Probing {
+            stop: others.clone(),
+            ..self.probing.clone()
+        };
         std::thread::scope(|scope| {
             let start = |Placed { run, enter }: &'_ Placed<ProbeRun>| {
                 let mut forward = Forward::new(sender.clone());
-                let (run, enter, probing) = (run.clone(), enter.clone(), self.probing);
+                let (run, enter, others) = (run.clone(), enter.clone(), others.clone());
                 scope.spawn(move || {
                     let _lasts = lasts.guard();
                     lasts.sleep_until(first + share_of_interval(&run, runs.len()));
                     let entered = enter_place(enter.as_ref()).map_err(RunError::Enter);
                     let ran = entered.and_then(|()| probing.run(&run, &mut forward));
+                    if ran.is_err() {
+                        others.ask();
+                        // Nor are replies to what they have sent.
+                        others.ask();
+                    }
                     // An error here is the receiver's, which has its own reason.
                     let _ = forward.pause();
                     ran.map(|facts| vec![(run.index, facts)])

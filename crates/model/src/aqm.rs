@@ -24,7 +24,8 @@ pub struct Pie {
 pub struct DualPi2 {
     /// Queueing delay of Classic packets that it aims at. 15 ms by default.
     pub target: Option<Duration>,
-    /// Between two updates of the probability. 16 ms by default.
+    /// Between two updates of the probability. 16 ms by default; where `target` or `largest_rtt` is given, the
+    /// less of `target` and a third of `largest_rtt`.
     pub update: Option<Duration>,
     /// Largest round trip for which it is stable; its gains follow. 100 ms by default.
     pub largest_rtt: Option<Duration>,

@@ -52,3 +52,20 @@ fn fairness_is_of_flows_and_not_of_how_coarse_packets_are() {
     let (fair, least, _) = taken.series_of("fairness", "bulk2", 5_000_000_000);
     assert!(fair > 0.9, "{fair}, {least} at least");
 }
+
+#[test]
+fn loads_that_are_not_tcp_have_no_fairness_and_none_is_foretold() {
+    let voice = "[[load]]\nname = \"voice\"\nkind = \"cbr\"\nrate = \"1Mbit/s\"\nfrom = \"a2\"\nto = \"b2\"\nstreams = 3\n";
+    // What is foretold is held against what there is.
+    let taken = Line {
+        rate: "10Mbit/s",
+        propagation: "1ms",
+        apart: "0us",
+        loads: voice,
+        switch: "discipline = \"fifo\"",
+        seconds: 1,
+    }
+    .run();
+    let mut names = taken.series.iter().map(|point| &*point.series);
+    assert!(names.all(|name| name != "fairness"));
+}

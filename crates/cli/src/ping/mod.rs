@@ -143,8 +143,13 @@ fn carry_out<K: Keep>(
     let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
     let any = written.any();
     let (ended, recorded) = match (ran, broken) {
-        // The writer knows why it broke off.
-        (_, Some(error)) => (Err(cannot_write(error)), None),
+        // The writer knows why it broke off. Where it was a line, the file of `-o` has the rest all the same.
+        (_, Some(error)) => {
+            if any {
+                let _ = written.finish(parts);
+            }
+            (Err(cannot_write(error)), None)
+        }
         (Ok(recorded), None) => (written.finish(parts).map_err(cannot_write), recorded),
         (Err(error), None) => {
             let failed = with_flag(error, args);

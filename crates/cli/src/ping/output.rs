@@ -201,6 +201,8 @@ impl<'a> Written<'a> {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.packets += 1;
+        // First: standard output may be gone, and the file is there.
+        self.storage.record(record)?;
         if let Some(live) = &mut self.live {
             live.take(record);
         }
@@ -219,7 +221,7 @@ impl<'a> Written<'a> {
         for condition in &mut self.conditions {
             condition.push(record);
         }
-        self.storage.record(record)
+        Ok(())
     }
 
     /// What showed how it goes makes room for the summary.
@@ -279,7 +281,7 @@ impl<'a> Written<'a> {
         if parts.is_empty() {
             parts.push(Part::default());
         }
-        let broken = parts[0].facts.flaws.clone();
+        let broken = parts.iter().flat_map(Part::flaws).collect();
         let last = parts.len() - 1;
         let pings = parts.iter().enumerate().map(|(at, part)| {
             // The last one is held against the conditions.
@@ -362,8 +364,10 @@ fn of_the_last_part(mut answers: Vec<Answer>, parts: &[Part], asked: usize) -> V
             answer.reason = "it is not known: nothing was measured under this load".to_owned();
         }
     }
-    let streams = parts.last().into_iter().flat_map(|part| &part.streams);
-    let flaws: Vec<String> = streams.flat_map(StreamReport::flaws).collect();
+    let last = || parts.last().into_iter();
+    let streams = last().flat_map(|part| &part.streams);
+    let own = last().flat_map(|part| part.facts.flaws.iter().cloned());
+    let flaws: Vec<String> = own.chain(streams.flat_map(StreamReport::flaws)).collect();
     if !flaws.is_empty() {
         let passed = answers.iter_mut().filter(|answer| !answer.failed);
         passed.for_each(|answer| {
@@ -384,7 +388,7 @@ pub struct PingOutcome {
     pub answered: bool,
     /// What came of each `--fail-if`.
     pub answers: Vec<Answer>,
-    /// Why the part without load is not valid.
+    /// Why a part is not valid, whatever became of its load.
     pub broken: Vec<String>,
     /// What is not stored, and why.
     pub not_stored: Option<String>,
@@ -457,6 +461,16 @@ impl Default for Part {
 }
 
 impl Part {
+    /// Why it is not valid, whatever became of its load.
+    fn flaws(&self) -> impl Iterator<Item = String> {
+        let under = match self.load.as_str() {
+            "" => String::new(),
+            load => format!("under {load}: "),
+        };
+        let flaws = self.facts.flaws.iter();
+        flaws.map(move |flaw| format!("{under}{flaw}"))
+    }
+
     fn ping<'a>(&'a self, conditions: &'a [Answer], shown: PingContext<'a>) -> Ping<'a> {
         Ping {
             target: shown.args.target(),
@@ -543,6 +557,23 @@ mod tests {
             judged[0].failed && said.contains("nothing takes it"),
             "{said}"
         );
+        // Nor does one whose connection ended, with or without a load.
+        let ended = || ProbeFacts {
+            flaws: vec!["the connection ended".to_owned()],
+            ..ProbeFacts::default()
+        };
+        let idle_and_loaded = [
+            Part::default(),
+            Part {
+                load: "tcp:4".to_owned(),
+                facts: ended(),
+                ..Part::default()
+            },
+        ];
+        let judged = of_the_last_part(vec![passed.clone()], &idle_and_loaded, 2);
+        assert!(judged[0].failed, "{}", judged[0].reason);
+        let flaws: Vec<_> = idle_and_loaded.iter().flat_map(Part::flaws).collect();
+        assert_eq!(flaws, ["under tcp:4: the connection ended"]);
         // The load of an earlier part says nothing of the last one.
         let [idle, loaded] = parts;
         assert_eq!(

@@ -101,6 +101,23 @@ fn a_run_is_saved_where_its_summary_cannot_be_printed() {
     assert_packets(&scratch, &run, 20);
 }
 
+/// As of `… -o run.json | head -1`.
+#[test]
+fn what_was_measured_is_in_the_file_where_lines_cannot_be_printed() {
+    let scratch = Scratch::new();
+    let reflector = Reflector::local();
+    let mut command = inside(&scratch, &words(&reflector, "-i 60ms -c 20 -o run.json"));
+    let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    drop(process.child.stdout.take());
+    assert!(process.child.wait().unwrap().success());
+    let text = std::fs::read_to_string(scratch.path("run.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert!(
+        document["stats"]["sent"].as_u64().unwrap() >= 1,
+        "{document}"
+    );
+}
+
 /// The same in a file: a probe without an end of its own.
 #[test]
 fn an_experiment_may_go_on_until_it_is_stopped() {

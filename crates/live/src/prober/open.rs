@@ -225,6 +225,19 @@ pub fn cannot_reach(settings: &Settings<'_>, source: io::Error) -> OpenError {
                     .to_owned(),
         };
     }
+    if let SocketAddr::V6(target) = settings.target
+        && target.ip().is_unicast_link_local()
+        && target.scope_id() == 0
+        && source.kind() == io::ErrorKind::InvalidInput
+    {
+        let address = target.ip();
+        return OpenError::Setting {
+            field: "interface",
+            reason: format!(
+                "{address} is an address of a link, and each interface has one (RFC 4007): write {address}%eth0, or -I eth0"
+            ),
+        };
+    }
     OpenError::NoRoute {
         target: settings.target,
         source,

@@ -163,6 +163,11 @@ fn assert_series_are_foretold(trial: &Trial, taken: &Taken) {
             .any(|kept| kept.series == series && kept.of == *of);
         assert!(is_kept, "{series} of {of} is not among {kept:?}");
     }
+    for kept in kept.iter().filter(|kept| kept.series == "fairness") {
+        let mut points = taken.series.iter();
+        let is_there = points.any(|point| &*point.series == "fairness" && point.of == kept.of);
+        assert!(is_there, "{kept:?} has no point");
+    }
 }
 
 /// Simulates a trial.

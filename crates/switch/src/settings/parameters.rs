@@ -285,10 +285,17 @@ impl Reader<'_> {
                 "is above `mark_all_from`: lower it, or raise the other",
             );
         }
+        let target = or(given.target, 15_000);
+        let largest_rtt = or(given.largest_rtt, 100_000);
+        // Figure 2 of the RFC; 16 ms are Linux's.
+        let update = match (given.target, given.largest_rtt) {
+            (None, None) => Duration(16 * MILLISECOND),
+            _ => Duration(target.0.min(largest_rtt.0 / 3).max(1)),
+        };
         Ok(dual_pi2::Parameters {
-            target: picos("dualpi2.target", or(given.target, 15_000))?,
-            update: picos("dualpi2.update", or(given.update, 16_000))?,
-            largest_rtt: picos("dualpi2.largest_rtt", or(given.largest_rtt, 100_000))?,
+            target: picos("dualpi2.target", target)?,
+            update: picos("dualpi2.update", given.update.unwrap_or(update))?,
+            largest_rtt: picos("dualpi2.largest_rtt", largest_rtt)?,
             coupling: f64::from(coupling),
             mark_from,
             mark_all_from,

@@ -508,3 +508,22 @@ proptest! {
         }
     }
 }
+
+/// RFC 9332, figure 2.
+#[test]
+fn dualpi2_is_updated_as_its_target_and_round_trips_ask() {
+    let update = |change: fn(&mut path::DualPi2)| {
+        let read = Settings::read(&dual_pi2(change), Counts::Packets, QUEUES).unwrap();
+        match read.kind {
+            Kind::DualPi2(parameters) => parameters.update / 1_000_000_000,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(update(|_| {}), 16);
+    assert_eq!(update(|dual| dual.target = Some(Duration(2_000_000))), 2);
+    assert_eq!(
+        update(|dual| dual.largest_rtt = Some(Duration(3_000_000))),
+        1
+    );
+    assert_eq!(update(|dual| dual.update = Some(Duration(5_000_000))), 5);
+}

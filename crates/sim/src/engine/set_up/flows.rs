@@ -64,9 +64,10 @@ impl Maker<'_> {
                 });
             }
             let stretch = stretch(self.built.mtu, self.fair_share(first));
-            let begins = self.flows[first..].iter().map(|flow| match flow {
-                Flow::Tcp(connection) => connection.starts,
-                _ => 0,
+            // Of others it is not counted what arrives when.
+            let begins = self.flows[first..].iter().filter_map(|flow| match flow {
+                Flow::Tcp(connection) => Some(connection.starts),
+                _ => None,
             });
             self.shares
                 .push(Shares::new(&load.name, begins.collect(), stretch));
