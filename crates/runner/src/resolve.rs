@@ -9,6 +9,7 @@ use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Sourc
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::Level;
 use delaylab_model::shell::quoted;
+use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
 use serde_json::Value;
 use std::hash::{BuildHasher, RandomState};
@@ -117,15 +118,9 @@ fn with_measured(
     resolved: &Resolved,
     (named, runs): (&str, &[&Path]),
 ) -> Result<Resolved, RunnerError> {
-    let first = runs.first().copied().unwrap_or(Path::new(""));
-    let others = runs.iter().skip(1);
-    let in_others = || {
-        others
-            .map(|runs| run_folder::named(named, runs))
-            .find(Result::is_ok)
-    };
-    let measured = run_folder::named(named, first);
-    let measured = measured.or_else(|error| in_others().unwrap_or(Err(error)));
+    let has_it = |runs: &&&Path| resolve_run(named, runs).is_ok();
+    let place = runs.iter().find(has_it).or(runs.first());
+    let measured = run_folder::named(named, place.copied().unwrap_or(Path::new("")));
     let measured = measured.map_err(|error| {
         RunnerError::new(error.kind, format!("measured.run: {}", error.message))
     })?;

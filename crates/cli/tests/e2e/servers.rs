@@ -607,7 +607,7 @@ fn a_name_server_is_asked_by_tls() {
 #[test]
 fn what_cannot_be_asked_is_said() {
     for (words, said) in [
-        // The handshakes beside it would go on for ever.
+        // The handshakes beside it have no end of their own.
         (
             format!("http://{CLOSED}/"),
             "nothing listens on this TCP port",

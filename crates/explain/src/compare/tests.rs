@@ -1143,13 +1143,18 @@ fn a_short_outage_hides_no_loss_that_an_interval_tells() {
 }
 
 /// A run in which each packet from this one on ended so.
-fn ended(outcome: End, from: usize, packets: u64) -> Samples {
+fn ended(outcome: End, from: u64, packets: u64) -> Samples {
+    ended_where(outcome, packets, |seq| seq >= from)
+}
+
+/// A run in which each of these packets ended so.
+fn ended_where(outcome: End, packets: u64, is_one: impl Fn(u64) -> bool) -> Samples {
     let mut records = records(Recipe {
         packets,
         seed: 2,
         ..PLAIN
     });
-    for record in records.iter_mut().skip(from) {
+    for record in records.iter_mut().filter(|record| is_one(record.seq)) {
         record.outcome = outcome;
         if outcome == End::LocalError {
             (record.t_send, record.t_recv) = (None, None);
@@ -1202,22 +1207,7 @@ fn what_could_not_be_sent_or_came_back_with_other_bytes_was_not_answered() {
 /// No figure of delay or of loss has them, and no outage is made of them.
 #[test]
 fn packets_now_and_then_that_were_neither_answered_nor_lost_are_named() {
-    let seldom = |outcome: End| {
-        let mut records = records(Recipe {
-            packets: 400,
-            seed: 2,
-            ..PLAIN
-        });
-        for record in records.iter_mut().step_by(4) {
-            record.outcome = outcome;
-            if outcome == End::LocalError {
-                (record.t_send, record.t_recv) = (None, None);
-            }
-        }
-        let mut samples = Samples::default();
-        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
-        samples
-    };
+    let seldom = |outcome: End| ended_where(outcome, 400, |seq| seq % 4 == 0);
     let a = run(&[Recipe {
         packets: 400,
         ..PLAIN
