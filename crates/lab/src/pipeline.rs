@@ -2,6 +2,8 @@
 //!
 //! Batches go through a bounded channel, so memory stays constant. If the consumer is so slow that the
 //! channel fills up, the measuring thread waits, and the records show it as schedule slip.
+//!
+//! A simulation is not delayed by it: where every CPU has trials of its own, it consumes its records itself.
 
 use delaylab_model::record::Record;
 use delaylab_model::rows::{RowBuffer, Rows};
@@ -20,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(20);
 /// How often an idle consumer flushes, so that records are on disk within a second.
 const FLUSH_EVERY: Duration = Duration::from_millis(250);
 
-/// Receives the data of a trial, on a thread of its own.
+/// Receives the data of a trial.
 pub trait Consumer: Send {
     /// Records of a probe follow.
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()>;
@@ -70,6 +72,23 @@ pub fn run<C: Consumer, T>(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (measured, consumer, consumed)
     })
+}
+
+/// Runs `measure` and `consumer` on this thread, for a simulation that finds no idle CPU: what it records is not copied for
+/// another thread, and none is woken. Returns the same as [`run`].
+pub fn run_on_one_thread<C: Consumer, T>(
+    consumer: C,
+    measure: impl FnOnce(&mut dyn Sink) -> T,
+) -> (T, C, io::Result<()>) {
+    let mut sink = Direct {
+        consumer,
+        batch: Vec::with_capacity(BATCH),
+        consumed: Ok(()),
+    };
+    let measured = measure(&mut sink);
+    // An error is kept in `consumed`.
+    let _ = sink.hand_over();
+    (measured, sink.consumer, sink.consumed)
 }
 
 /// On a real clock, gives the consumer's thread its own copy of the descriptor table, because system calls
@@ -156,6 +175,62 @@ impl Sink for Batches {
             self.hand_over()?;
         }
         Ok(())
+    }
+
+    fn pause(&mut self) -> io::Result<()> {
+        self.hand_over()
+    }
+}
+
+/// Hands on to the consumer at once, but for records, which come one by one.
+struct Direct<C> {
+    consumer: C,
+    batch: Vec<Record>,
+    /// The consumer's first error.
+    consumed: io::Result<()>,
+}
+
+impl<C: Consumer> Direct<C> {
+    fn hand_over(&mut self) -> io::Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        let handed = self.consume(|consumer| match batch.is_empty() {
+            true => Ok(()),
+            false => consumer.records(&batch),
+        });
+        self.batch = batch;
+        self.batch.clear();
+        handed?;
+        self.consume(Consumer::flush)
+    }
+
+    /// After an error of the consumer nothing more is consumed, and the measurement ends.
+    fn consume(&mut self, consume: impl FnOnce(&mut C) -> io::Result<()>) -> io::Result<()> {
+        if self.consumed.is_ok() {
+            self.consumed = consume(&mut self.consumer);
+        }
+        match self.consumed {
+            Ok(()) => Ok(()),
+            Err(_) => Err(io::Error::from(io::ErrorKind::BrokenPipe)),
+        }
+    }
+}
+
+impl<C: Consumer> Sink for Direct<C> {
+    fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
+        self.hand_over()?;
+        self.consume(|consumer| consumer.begin(probe, facts))
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.batch.push(*record);
+        match self.batch.len() >= BATCH {
+            true => self.hand_over(),
+            false => Ok(()),
+        }
+    }
+
+    fn rows(&mut self, rows: Rows<'_>) -> io::Result<()> {
+        self.consume(|consumer| consumer.rows(rows))
     }
 
     fn pause(&mut self) -> io::Result<()> {

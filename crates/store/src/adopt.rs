@@ -6,11 +6,11 @@
 use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, TRIALS, is_partial};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, is_partial};
 use crate::lock::Lock;
-use crate::manifest::{self, Manifest};
 use crate::regular;
 use crate::table::{Row, every_table};
+use crate::trial_file::RecordedTrial;
 use crate::writer::RunWriter;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -99,11 +99,13 @@ impl Donor {
                 });
             }
         }
-        let trials = folder.recorded_parts(TRIALS)?;
+        let trials = folder
+            .recorded_trials()
+            .map_err(StoreError::at(&folder.parts()))?;
         Ok(Self {
             experiment: text(EXPERIMENT)?,
             environment,
-            trials: trials.into_keys().collect(),
+            trials,
             folder,
             _lock: held,
         })
@@ -138,17 +140,13 @@ impl Donor {
         &self.trials
     }
 
-    /// What the parts of this trial hold, as they were recorded.
+    /// What it has of this trial, as it was recorded.
     ///
     /// # Errors
-    /// They hold something else by now.
-    fn parts(&self, trial: u32) -> Result<Manifest, StoreError> {
-        let listed = manifest::of_trial(&self.folder, trial);
-        let listed = listed.map_err(StoreError::changed(&self.folder.0))?;
-        listed.ok_or_else(|| StoreError::Table {
-            path: self.folder.part_manifest(trial),
-            reason: "is missing".to_owned(),
-        })
+    /// It is something else by now.
+    fn recorded(&self, trial: u32) -> Result<RecordedTrial, StoreError> {
+        let recorded = RecordedTrial::open_checked(&self.folder, trial);
+        recorded.map_err(StoreError::changed(&self.folder.0))
     }
 
     /// Fails where this trial is in both and came out differently.
@@ -156,7 +154,8 @@ impl Donor {
     /// # Errors
     /// It did, or parts of it are no longer what was recorded.
     pub fn agrees_with(&self, other: &Donor, trial: u32) -> Result<(), AdoptError> {
-        let same = self.parts(trial)?.files == other.parts(trial)?.files;
+        let [own, others] = [self, other].map(|donor| donor.recorded(trial));
+        let same = own?.is_same(&others?);
         same.then_some(()).ok_or_else(|| AdoptError::Differs {
             trial,
             first: self.folder.0.clone(),
@@ -187,28 +186,20 @@ impl RunWriter {
 
     fn adopt_by(&self, donor: &Donor, how: Adopt) -> Result<(), StoreError> {
         for &trial in donor.trials() {
-            if !self.folder.part(TRIALS, trial).exists() {
+            if !self.folder.is_recorded(trial) {
                 self.adopt_trial(donor, trial, how)?;
             }
         }
         durable::sync_folder(&*self.disk, &self.folder.parts())
     }
 
-    /// The part of `trials` last, as where a trial is recorded.
     fn adopt_trial(&self, donor: &Donor, trial: u32, how: Adopt) -> Result<(), StoreError> {
-        let listed = donor.parts(trial)?;
-        // By our own names: a manifest may be anybody's.
-        for table in every_table!(R => R::TABLE) {
-            let part = self.folder.part(table, trial);
-            let name = part.file_name().unwrap_or_default().to_string_lossy();
-            if listed.files.contains_key(&*name) {
-                how(&self.disk, &donor.folder.part(table, trial), &part)?;
-            }
+        let recorded = donor.recorded(trial)?;
+        for from in recorded.files(&every_table!(R => R::TABLE)) {
+            let name = from.file_name().unwrap_or_default();
+            how(&self.disk, &from, &self.folder.parts().join(name))?;
         }
-        let [from, to] = [&donor.folder, &self.folder].map(|folder| folder.part_manifest(trial));
-        how(&self.disk, &from, &to)?;
-        let [from, to] = [&donor.folder, &self.folder].map(|folder| folder.part(TRIALS, trial));
-        how(&self.disk, &from, &to)
+        Ok(())
     }
 
     /// Removes all that was written: where the whole of a run is elsewhere, too.

@@ -8,6 +8,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
@@ -35,6 +36,11 @@ impl Content {
         Ok(Self::Whole(whole.into()))
     }
 
+    /// Of these bytes of a file, read as a whole.
+    pub(crate) fn piece(file: &File, place: Range<u64>) -> io::Result<Self> {
+        Ok(Self::Whole(piece(file, place)?))
+    }
+
     /// The end of a piece. Fails where the file ends before: a damaged one may ask for any.
     fn end(&self, start: u64, length: u64) -> Result<u64> {
         let end = start.checked_add(length).filter(|end| *end <= self.len());
@@ -43,6 +49,17 @@ impl Content {
             ParquetError::EOF(format!("{length} bytes at {start} of {has}"))
         })
     }
+}
+
+/// These bytes of a file. Fails where it ends before.
+pub(crate) fn piece(file: &File, place: Range<u64>) -> io::Result<Bytes> {
+    // What a damaged file says of its pieces takes no memory.
+    if place.end > file.metadata()?.len() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut piece = vec![0; place.end.saturating_sub(place.start) as usize];
+    file.read_exact_at(&mut piece, place.start)?;
+    Ok(piece.into())
 }
 
 impl Length for Content {

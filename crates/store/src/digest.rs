@@ -47,15 +47,34 @@ impl FileFacts {
     }
 
     /// Of this file, from where it is to its end.
-    pub(crate) fn of_open_file(mut file: File) -> io::Result<Self> {
-        let metadata = file.metadata()?;
-        let before = Identity::from_metadata(&metadata);
+    pub(crate) fn of_open_file(file: File) -> io::Result<Self> {
+        Self::known_or(&file, || Self::read(&file))
+    }
+
+    /// What was found of this file, where it is as it was then; where it is not, what is found now.
+    pub(crate) fn known_or<E: From<io::Error>>(
+        file: &File,
+        find: impl FnOnce() -> Result<Self, E>,
+    ) -> Result<Self, E> {
+        let identity = || Ok(Identity::from_metadata(&file.metadata()?));
+        let before = identity()?;
         if let Some(known) = before.as_ref().and_then(Identity::known) {
             return Ok(known);
         }
+        let found = find()?;
+        let before = before.filter(|before| {
+            identity().is_ok_and(|after: Option<_>| after.as_ref() == Some(before))
+        });
+        if let Some(identity) = before {
+            identity.remember(&found);
+        }
+        Ok(found)
+    }
+
+    fn read(mut file: &File) -> io::Result<Self> {
         let mut hashing = Hashing::new(io::sink());
         // A run that is not finished has thousands of small files.
-        let length = usize::try_from(metadata.len()).unwrap_or(PIECE);
+        let length = usize::try_from(file.metadata()?.len()).unwrap_or(PIECE);
         let mut piece = vec![0; length.clamp(1, PIECE)];
         loop {
             match file.read(&mut piece)? {
@@ -63,17 +82,7 @@ impl FileFacts {
                 count => hashing.write_all(&piece[..count])?,
             }
         }
-        let facts = hashing.facts();
-        if let Some(identity) = before.filter(|before| {
-            let after = file.metadata().ok();
-            after
-                .and_then(|after| Identity::from_metadata(&after))
-                .as_ref()
-                == Some(before)
-        }) {
-            identity.remember(&facts);
-        }
-        Ok(facts)
+        Ok(hashing.facts())
     }
 
     /// With its number of rows.

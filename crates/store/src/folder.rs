@@ -8,18 +8,17 @@
 //! | `hops.parquet`, `series.parquet`, `series_values.parquet`, `transfers.parquet` | tables of a world that sees into its path |
 //! | `interrupted.arrow`, `interrupted.noise.arrow`, `interrupted.clock_reads.arrow` | rows of trials that were interrupted |
 //! | `trial-7.arrow`, `trial-7.noise.arrow`, `trial-7.clock_reads.arrow` | while trial 7 runs: its rows so far |
-//! | `parts/records-7.parquet` and so on | until the run is finished: the rows of trial 7 |
-//! | `parts/manifest-7.json` | until the run is finished: length and digest of each part of trial 7 |
+//! | `parts/trial-7.tables` | until the run is finished: the rows of trial 7, but for its long tables: see [`trial_file`](crate::trial_file) |
+//! | `parts/records-7.parquet` and so on | until the run is finished: a long table of trial 7 |
 //! | `parts/interrupted-7-1.arrow` and so on | until the run is finished: rows of trial 7's first attempt |
 //!
-//! A part of `trials` is written last: where it is, its trial is recorded. `findings.json` is
-//! written when all parts are joined: where it is, the parts hold nothing more.
+//! `findings.json` is written when all parts are joined: where it is, the parts hold nothing more.
 
 use crate::error::StoreError;
 use crate::regular;
 use crate::table::Row;
 use delaylab_model::record::Record;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -80,12 +79,34 @@ impl Folder {
         self.0.join(format!("{table}.parquet"))
     }
 
-    /// What a trial adds to a table.
+    /// What a recorded trial left, but for long tables.
+    pub(crate) fn trial_file(&self, trial: u32) -> PathBuf {
+        self.parts().join(format!("trial-{trial}.tables"))
+    }
+
+    /// Is this trial recorded?
+    pub(crate) fn is_recorded(&self, trial: u32) -> bool {
+        self.trial_file(trial).exists() || self.part(TRIALS, trial).exists()
+    }
+
+    /// The trials that are recorded.
+    pub(crate) fn recorded_trials(&self) -> io::Result<BTreeSet<u32>> {
+        let trial = |name: &str| {
+            let newer = name
+                .strip_prefix("trial-")
+                .and_then(|name| name.strip_suffix(".tables"));
+            let older = || name.strip_prefix("trials-")?.strip_suffix(".parquet");
+            newer.or_else(older)?.parse().ok()
+        };
+        Ok(numbered(&self.parts(), trial)?.into_keys().collect())
+    }
+
+    /// A long table of a trial, or, where an older version recorded it, any.
     pub(crate) fn part(&self, table: &str, trial: u32) -> PathBuf {
         self.parts().join(format!("{table}-{trial}.parquet"))
     }
 
-    /// What each part of a trial holds.
+    /// What each part of a trial holds, where an older version recorded it.
     pub(crate) fn part_manifest(&self, trial: u32) -> PathBuf {
         self.parts().join(format!("manifest-{trial}.json"))
     }
@@ -106,18 +127,14 @@ impl Folder {
         self.parts().join(name)
     }
 
-    /// Every part of a table, by trial.
-    pub(crate) fn parts_of(&self, table: &str) -> io::Result<BTreeMap<u32, PathBuf>> {
+    /// Every file that a long table of a trial has, by trial.
+    pub(crate) fn parts_of(&self, table: &str) -> Result<BTreeMap<u32, PathBuf>, StoreError> {
         let trial = |name: &str| {
             let number = name.strip_prefix(table)?.strip_prefix('-')?;
             number.strip_suffix(".parquet")?.parse().ok()
         };
-        numbered(&self.parts(), trial)
-    }
-
-    /// The same, for what writes or moves them.
-    pub(crate) fn recorded_parts(&self, table: &str) -> Result<BTreeMap<u32, PathBuf>, StoreError> {
-        self.parts_of(table).map_err(StoreError::at(&self.parts()))
+        let parts = self.parts();
+        numbered(&parts, trial).map_err(StoreError::at(&parts))
     }
 
     /// Every running trial's rows, by trial.

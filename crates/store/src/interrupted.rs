@@ -3,7 +3,7 @@
 use crate::disk::Disk;
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{Folder, TRIALS};
+use crate::folder::Folder;
 use crate::table::{Row, every_table};
 use std::collections::BTreeSet;
 
@@ -13,7 +13,9 @@ pub(crate) fn settle(
     disk: &dyn Disk,
     folder: &Folder,
 ) -> Result<(BTreeSet<u32>, BTreeSet<u32>), StoreError> {
-    let done: BTreeSet<u32> = folder.recorded_parts(TRIALS)?.into_keys().collect();
+    let done: BTreeSet<u32> = folder
+        .recorded_trials()
+        .map_err(StoreError::at(&folder.parts()))?;
     let apart = every_table!(R => settle_table::<R>(disk, folder, &done)?);
     Ok((done, apart.into_iter().flatten().collect()))
 }
@@ -34,7 +36,7 @@ fn drop_leftovers<R: Row>(
     done: &BTreeSet<u32>,
 ) -> Result<(), StoreError> {
     let journals = folder.journals::<R>().map_err(StoreError::at(&folder.0))?;
-    let parts = folder.recorded_parts(R::TABLE)?;
+    let parts = folder.parts_of(R::TABLE)?;
     let journals = journals.iter().filter(|(trial, _)| done.contains(trial));
     let parts = parts.iter().filter(|(trial, _)| !done.contains(trial));
     for (_, path) in journals.chain(parts) {

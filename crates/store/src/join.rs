@@ -16,18 +16,14 @@ use crate::parquet_source::ParquetSource;
 use crate::part;
 use crate::regular;
 use crate::table::{self, Row, every_table};
+use crate::trial_file::RecordedTrial;
 use crate::trial_row::{self, TrialRow};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-
-/// Bytes of a part at most that is read as a whole, before its turn comes.
-const SMALL_PART: u64 = 1 << 18;
+use std::path::Path;
 
 /// Joins the parts, writes the manifest and the findings, removes the parts. It can be stopped anywhere and done again.
 pub(crate) fn join(disk: &SharedDisk, folder: &Folder, findings: &Value) -> Result<(), StoreError> {
@@ -69,56 +65,62 @@ fn add_unlisted(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
 
 fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
     interrupted::settle(&**disk, folder)?;
-    // A part that is no longer what was recorded must not become one of the tables.
-    let trials_recorded: Vec<u32> = folder.recorded_parts(TRIALS)?.into_keys().collect();
-    let mut parts = BTreeMap::new();
-    let of_trial = |trial: &u32| manifest::of_trial(folder, *trial);
-    in_order(&trials_recorded, of_trial, |trial, listed| {
-        parts.insert(*trial, listed?);
+    // What is no longer what was recorded must not become one of the tables.
+    let trials = folder.recorded_trials();
+    let trials: Vec<u32> = trials
+        .map_err(StoreError::at(&folder.parts()))?
+        .into_iter()
+        .collect();
+    let mut recorded = Vec::new();
+    let open = |trial: &u32| RecordedTrial::open_checked(folder, *trial);
+    in_order(&trials, open, |_, opened| {
+        recorded.push(opened?);
         Ok::<(), Mismatch>(())
     })
     .map_err(StoreError::changed(&folder.0))?;
-    every_table!(R => table::<R>(disk, folder, &part::schema::<R>(), &parts, all)?);
-    trials(disk, folder, all)?;
+    every_table!(R => table::<R>(disk, folder, &part::schema::<R>(), &recorded, all)?);
+    write_trials(disk, folder, &recorded, all)?;
     every_table!(R => interrupted_rows::<R>(disk, folder, all)?);
-    all.trials = Some(parts.len() as u64);
+    all.trials = Some(recorded.len() as u64);
     Ok(())
 }
 
-/// Copies the parts of a table into one file, in the order of the trials.
+/// Copies what trials left of a table into one file, in their order.
 fn table<R: Row>(
     disk: &SharedDisk,
     folder: &Folder,
     schema: &SchemaRef,
-    recorded: &BTreeMap<u32, Option<Manifest>>,
+    recorded: &[RecordedTrial],
     manifest: &mut Manifest,
 ) -> Result<(), StoreError> {
-    let parts = folder.recorded_parts(R::TABLE)?;
+    let parts = recorded.iter().filter(|trial| trial.has(R::TABLE));
+    let parts: Vec<&RecordedTrial> = parts.collect();
     if R::IS_OPTIONAL && parts.is_empty() {
         return Ok(());
     }
     let all = folder.table(R::TABLE);
-    if parts.len() == 1
-        && let Some((trial, only)) = parts.first_key_value()
-        && is_table(only, schema)?
-        && durable::link(&**disk, only, &all)?
+    if let [only] = parts[..]
+        && let Some(facts) = only.long(R::TABLE)
+        && durable::link(&**disk, &only.path(R::TABLE), &all)?
     {
-        let listed = recorded.get(trial).and_then(Option::as_ref);
-        let name = only.file_name().unwrap_or_default().to_string_lossy();
-        let facts = listed.and_then(|listed| listed.files.get(&*name)).cloned();
-        let facts = facts.map_or_else(|| FileFacts::of_file(&all), Ok);
-        manifest.add(&all, facts.map_err(StoreError::at(&all))?);
+        manifest.add(&all, facts.clone());
         return Ok(());
     }
     let mut file = ParquetFile::create(disk, &all, schema)?;
-    let parts: Vec<PathBuf> = parts.into_values().collect();
     in_order(
         &parts,
-        |path| small_part(path, schema),
-        |path, read| {
-            match read {
-                Some(batches) => batches?.iter().try_for_each(|batch| file.write(batch))?,
-                None => copy(path, schema, &mut file)?,
+        |part| Read::of::<R>(part, schema),
+        |part, read| {
+            match read? {
+                Read::Nothing => {}
+                Read::Rows(batches) => batches.iter().try_for_each(|rows| file.write(rows))?,
+                Read::Long(source) => {
+                    if !file.append(&source)? {
+                        each_complete(&source, &part.path(R::TABLE), schema, |rows| {
+                            file.write(&rows)
+                        })?;
+                    }
+                }
             }
             file.end_trial()
         },
@@ -127,51 +129,51 @@ fn table<R: Row>(
     Ok(())
 }
 
-/// Is a part written as a table is? Of a run with one trial it becomes the table as it is.
-fn is_table(part: &Path, schema: &SchemaRef) -> Result<bool, StoreError> {
-    let source = ParquetSource::open(part, schema).map_err(StoreError::parquet(part))?;
-    let groups = source.row_groups(None).into_iter();
-    Ok(!parquet_file::is_plain(
-        groups.map(|group| source.rows_of(group)).sum(),
-    ))
+/// What a trial left of a table, before its turn comes.
+enum Read {
+    Nothing,
+    /// All of a short one.
+    Rows(Vec<RecordBatch>),
+    Long(ParquetSource),
+}
+
+impl Read {
+    fn of<R: Row>(trial: &RecordedTrial, schema: &SchemaRef) -> Result<Self, StoreError> {
+        let path = trial.path(R::TABLE);
+        let source = trial.source(R::TABLE, schema);
+        let Some(source) = source.map_err(StoreError::parquet(&path))? else {
+            return Ok(Self::Nothing);
+        };
+        if !parquet_file::is_plain(source.rows()) {
+            return Ok(Self::Long(source));
+        }
+        let mut batches = Vec::new();
+        each_complete(&source, &path, schema, |rows| {
+            batches.push(rows);
+            Ok(())
+        })?;
+        Ok(Self::Rows(batches))
+    }
 }
 
 /// The batches of a part, with every column that the table has by now: a version that wrote fewer may have begun the run.
 fn each_complete(
+    source: &ParquetSource,
     path: &Path,
     schema: &SchemaRef,
     mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut all = AllColumns::of(schema.clone());
-    each_batch(path, schema, |rows| {
+    each_batch(source, path, |rows| {
         take(all.complete(&rows).map_err(arrow(path))?)
     })
 }
 
-/// All of a part that is small; `None` of another.
-fn small_part(path: &Path, schema: &SchemaRef) -> Option<Result<Vec<RecordBatch>, StoreError>> {
-    let length = fs::symlink_metadata(path).ok()?.len();
-    (length <= SMALL_PART).then(|| {
-        let mut batches = Vec::new();
-        each_complete(path, schema, |batch| {
-            batches.push(batch);
-            Ok(())
-        })?;
-        Ok(batches)
-    })
-}
-
-/// A part, however large it is.
-fn copy(path: &Path, schema: &SchemaRef, file: &mut ParquetFile) -> Result<(), StoreError> {
-    each_complete(path, schema, |batch| file.write(&batch))
-}
-
 fn each_batch(
+    source: &ParquetSource,
     path: &Path,
-    schema: &SchemaRef,
     mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let source = ParquetSource::open(path, schema).map_err(StoreError::parquet(path))?;
     for group in source.row_groups(None) {
         let batches = source.batches(group, None);
         for batch in batches.map_err(StoreError::parquet(path))? {
@@ -181,26 +183,40 @@ fn each_batch(
     Ok(())
 }
 
-fn trials(disk: &SharedDisk, folder: &Folder, manifest: &mut Manifest) -> Result<(), StoreError> {
-    let parts: Vec<PathBuf> = folder.recorded_parts(TRIALS)?.into_values().collect();
+fn write_trials(
+    disk: &SharedDisk,
+    folder: &Folder,
+    recorded: &[RecordedTrial],
+    manifest: &mut Manifest,
+) -> Result<(), StoreError> {
     let mut rows = Vec::new();
-    in_order(
-        &parts,
-        |path| trial_rows(path),
-        |_, read| {
-            rows.extend(read?);
-            Ok::<(), StoreError>(())
-        },
-    )?;
+    in_order(recorded, trial_rows_of, |_, read| {
+        rows.extend(read?);
+        Ok::<(), StoreError>(())
+    })?;
     let all = folder.table(TRIALS);
     manifest.add(&all, part::write_trials(disk, &all, &rows)?);
     Ok(())
 }
 
-/// Every row of a file of trials.
+/// The rows of a recorded trial.
+pub(crate) fn trial_rows_of(trial: &RecordedTrial) -> Result<Vec<TrialRow>, StoreError> {
+    let path = trial.path(TRIALS);
+    let source = trial.source(TRIALS, &trial_row::known_schema());
+    let source = source.map_err(StoreError::parquet(&path))?;
+    source.map_or(Ok(Vec::new()), |source| rows_of(&source, &path))
+}
+
+/// Every row of a table of trials.
 pub(crate) fn trial_rows(path: &Path) -> Result<Vec<TrialRow>, StoreError> {
+    let source = ParquetSource::open(path, &trial_row::known_schema());
+    rows_of(&source.map_err(StoreError::parquet(path))?, path)
+}
+
+/// The same of one that is open.
+pub(crate) fn rows_of(source: &ParquetSource, path: &Path) -> Result<Vec<TrialRow>, StoreError> {
     let mut rows = Vec::new();
-    each_batch(path, &trial_row::known_schema(), |batch| {
+    each_batch(source, path, |batch| {
         rows.extend(trial_row::rows(&batch).map_err(StoreError::table(path))?);
         Ok(())
     })?;
@@ -259,8 +275,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::disk::RealDisk;
+    use crate::trial_file::NewTrial;
     use delaylab_model::method::Method;
     use delaylab_model::record::Record;
+    use std::fs;
 
     fn without(rows: &RecordBatch, name: &str) -> RecordBatch {
         let fields = rows.schema();
@@ -275,30 +293,43 @@ mod tests {
         let (disk, folder) = (RealDisk::shared(), Folder(runs.path().to_owned()));
         fs::create_dir(folder.parts()).unwrap();
         let schema = part::schema::<Record>();
-        let due = Record::due(0, 1, 2, Method::Udp, 3_000);
-        let rows = table::batch(&table::schema::<Record>(), &[due]).unwrap();
-        let whole = AllColumns::of(schema.clone()).complete(&rows).unwrap();
-        let parts = [
-            without(&whole, "server_says"),
-            without(&whole, part::NOISE_WHO),
-            whole.clone(),
-        ];
-        for (trial, rows) in (0..).zip(&parts) {
-            let path = folder.part(Record::TABLE, trial);
-            let file = ParquetFile::create_part(&disk, &path, &rows.schema(), 1).unwrap();
-            file.write_all(rows).unwrap();
-        }
-        let mut listed = Manifest::new();
-        table::<Record>(&disk, &folder, &schema, &BTreeMap::new(), &mut listed).unwrap();
-        let mut joined = 0;
-        each_batch(&folder.table(Record::TABLE), &schema, |batch| {
-            for row in 0..batch.num_rows() {
-                assert_eq!(batch.slice(row, 1).columns(), whole.columns());
-                joined += 1;
+        for count in [1, 20_000] {
+            let rows: Vec<Record> = (0..count)
+                .map(|seq| Record::due(0, 1, seq, Method::Udp, 3_000))
+                .collect();
+            let rows = table::batch(&table::schema::<Record>(), &rows).unwrap();
+            let whole = AllColumns::of(schema.clone()).complete(&rows).unwrap();
+            let parts = [
+                without(&whole, "server_says"),
+                without(&whole, part::NOISE_WHO),
+                whole.clone(),
+            ];
+            let mut recorded = Vec::new();
+            for (trial, rows) in (0..).zip(&parts) {
+                let mut new = NewTrial::new(&disk, &folder, trial);
+                new.add(Record::TABLE, rows).unwrap();
+                new.put_in_place().unwrap();
+                recorded.push(RecordedTrial::open_checked(&folder, trial).unwrap());
             }
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(joined, parts.len());
+            let mut listed = Manifest::new();
+            table::<Record>(&disk, &folder, &schema, &recorded, &mut listed).unwrap();
+            let all = folder.table(Record::TABLE);
+            let source = ParquetSource::open(&all, &schema).unwrap();
+            let mut joined = 0;
+            each_batch(&source, &all, |batch| {
+                let mut from = 0;
+                while from < batch.num_rows() {
+                    let at = (joined + from) % whole.num_rows();
+                    let rows = (batch.num_rows() - from).min(whole.num_rows() - at);
+                    let [found, expected] = [batch.slice(from, rows), whole.slice(at, rows)];
+                    assert_eq!(found.columns(), expected.columns());
+                    from += rows;
+                }
+                joined += batch.num_rows();
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(joined, parts.len() * whole.num_rows());
+        }
     }
 }

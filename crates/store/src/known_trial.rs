@@ -5,9 +5,9 @@ use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::StoreError;
 use crate::folder::Folder;
-use crate::manifest::Manifest;
 use crate::part::{self, RecordsPart};
 use crate::table::Row;
+use crate::trial_file::NewTrial;
 use crate::trial_row::TrialRow;
 use delaylab_model::record::Record;
 use delaylab_model::series::SeriesPoint;
@@ -16,7 +16,7 @@ use delaylab_model::series::SeriesPoint;
 pub struct KnownTrial {
     disk: SharedDisk,
     folder: Folder,
-    trial: u32,
+    trial: NewTrial,
     records: RecordsPart,
     last: Option<(u16, u64)>,
 }
@@ -28,11 +28,12 @@ impl KnownTrial {
         trial: u32,
         packets: u64,
     ) -> Result<Self, StoreError> {
+        let trial = NewTrial::new(disk, folder, trial);
         Ok(Self {
             disk: disk.clone(),
             folder: folder.clone(),
+            records: RecordsPart::create(&trial, packets)?,
             trial,
-            records: RecordsPart::create(disk, folder, trial, packets)?,
             last: None,
         })
     }
@@ -46,7 +47,7 @@ impl KnownTrial {
             let place = Some((record.stream(), record.key()));
             if place < self.last {
                 return Err(StoreError::Table {
-                    path: self.folder.part(Record::TABLE, self.trial),
+                    path: self.records.path().to_owned(),
                     reason: format!(
                         "packet {} of probe {} comes after a later one",
                         record.seq, record.probe
@@ -60,12 +61,10 @@ impl KnownTrial {
 
     /// Makes the trial part of the run: its rows, one for each probe, say what came of it, its series what was over
     /// time.
-    pub fn finish(self, rows: &[TrialRow], series: &[SeriesPoint]) -> Result<(), StoreError> {
-        let (disk, folder, trial) = (&self.disk, &self.folder, self.trial);
-        let mut parts = Manifest::new();
-        self.records.finish(&mut parts)?;
-        part::write_rows(disk, folder, trial, series, &mut parts)?;
-        part::write_trial(disk, folder, trial, rows, parts)?;
-        durable::sync_folder(&**disk, &folder.parts())
+    pub fn finish(mut self, rows: &[TrialRow], series: &[SeriesPoint]) -> Result<(), StoreError> {
+        self.records.finish(&mut self.trial)?;
+        part::write_rows(&mut self.trial, series)?;
+        part::write_trial(self.trial, rows)?;
+        durable::sync_folder(&*self.disk, &self.folder.parts())
     }
 }

@@ -23,7 +23,7 @@
 //!
 //! Inside: `table` makes Arrow batches of rows, `journal` keeps the rows of a running trial, `seal` finds what is torn of one,
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
-//! bytes, `stamps` is how stamps stand in one, `join` makes tables of parts, `in_order` works on many of them at once,
+//! bytes, `stamps` is how stamps stand in one, `trial_file` holds what a recorded trial left, `join` makes tables of that, `in_order` works on many of them at once,
 //! `interrupted` keeps what was cut short apart, `unanswered` is what rows of trials keep of lost packets, `folder` knows the
 //! names, `lock` lets one process at a time write, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `mismatch` is a file
 //! that holds something else, `regular` says which files are read at all, `temporary` names what is not whole yet.
@@ -63,6 +63,7 @@ mod sorter;
 mod stamps;
 mod table;
 mod temporary;
+mod trial_file;
 pub mod trial_row;
 mod unanswered;
 pub mod verify;

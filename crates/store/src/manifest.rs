@@ -1,7 +1,7 @@
 //! `manifest.json`: what each file of a run holds, so that a reader of the run knows that it is what was recorded.
 //!
 //! A run has it from its beginning, with its texts in it; when the parts are joined, the tables and the findings are
-//! added. Each recorded trial has one of its parts, `parts/manifest-7.json`. What can be made again at any time, such as
+//! added. Each recorded trial has one of its tables, at the end of `parts/trial-7.tables`. What can be made again at any time, such as
 //! `report.html`, is in none. A manifest holds its own digest, too.
 
 use crate::digest::FileFacts;
@@ -14,6 +14,7 @@ use crate::mismatch::Mismatch;
 use crate::regular;
 use crate::run::State;
 use crate::table::{Row, every_table};
+use crate::trial_file::RecordedTrial;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,6 +34,9 @@ pub(crate) struct Manifest {
     pub(crate) trials: Option<u64>,
     /// By their names.
     pub(crate) files: BTreeMap<String, FileFacts>,
+    /// Of a trial: those that are in its own file, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) within: Vec<String>,
     /// Of all that stands above.
     sha256: String,
 }
@@ -44,6 +48,7 @@ impl Manifest {
             schema: SCHEMA.to_owned(),
             trials: None,
             files: BTreeMap::new(),
+            within: Vec::new(),
             sha256: String::new(),
         }
     }
@@ -56,6 +61,13 @@ impl Manifest {
         }
     }
 
+    /// The same of a table that follows the others in a trial's own file.
+    pub(crate) fn add_within(&mut self, path: &Path, facts: FileFacts) {
+        self.add(path, facts);
+        let name = path.file_name().unwrap_or_default();
+        self.within.push(name.to_string_lossy().into_owned());
+    }
+
     /// Reads one; `None` where there is none.
     ///
     /// # Errors
@@ -66,7 +78,15 @@ impl Manifest {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.to_string()),
         };
-        let read: Self = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        Self::from_json(&text).map(Some)
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn from_json(text: &str) -> Result<Self, String> {
+        let read: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if read.schema != SCHEMA {
             let schema: String = read.schema.chars().take(40).collect();
             return Err(format!(
@@ -76,14 +96,24 @@ impl Manifest {
         if read.sha256 != read.own_digest() {
             return Err("its content has changed since it was written".to_owned());
         }
-        Ok(Some(read))
+        Ok(read)
+    }
+
+    /// As it is written.
+    pub(crate) fn into_json(mut self) -> serde_json::Result<String> {
+        self.sha256 = self.own_digest();
+        Ok(format!("{}\n", serde_json::to_string_pretty(&self)?))
     }
 
     /// Writes it, whole or not at all.
-    pub(crate) fn write(mut self, disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
-        self.sha256 = self.own_digest();
-        let text = serde_json::to_string_pretty(&self).map_err(StoreError::table(path))?;
-        durable::write(disk, path, format!("{text}\n").as_bytes())
+    pub(crate) fn write(self, disk: &dyn Disk, path: &Path) -> Result<(), StoreError> {
+        let text = self.into_json().map_err(StoreError::table(path))?;
+        durable::write(disk, path, text.as_bytes())
+    }
+
+    /// The digest of one that was read.
+    pub(crate) fn digest(&self) -> &str {
+        &self.sha256
     }
 
     fn own_digest(&self) -> String {
@@ -96,6 +126,9 @@ impl Manifest {
             } = facts;
             // Into a string: it cannot fail.
             let _ = writeln!(all, "{name:?} {bytes} {sha256:?} {rows:?}");
+        }
+        for name in &self.within {
+            let _ = writeln!(all, "within {name:?}");
         }
         FileFacts::of_bytes(all.as_bytes()).sha256
     }
@@ -216,7 +249,7 @@ pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mi
         names.filter_map(|name| manifest.mismatch(&folder.0, name))
     });
     let mut wrong: Vec<Mismatch> = listed.collect();
-    let of_trial = |trial: &u32| of_trial(folder, *trial).err();
+    let of_trial = |trial: &u32| RecordedTrial::open_checked(folder, *trial).err();
     let Ok(()) = in_order(&recorded.trials, of_trial, |_, of_trial| {
         wrong.extend(of_trial);
         Ok::<(), Infallible>(())
@@ -231,8 +264,8 @@ pub(crate) fn files_of_partial(folder: &Folder, manifest: &Manifest) -> Vec<File
     let listed = listed.filter(|(name, _)| recorded.is_final(name));
     let listed = listed.map(|(_, facts)| facts.clone());
     let parts = recorded.trials.iter().filter_map(|&trial| {
-        let manifest = Manifest::read(&folder.part_manifest(trial)).ok()??;
-        Some(manifest.files.into_values())
+        let recorded = RecordedTrial::open(folder, trial).ok()?;
+        Some(recorded.manifest()?.files.clone().into_values())
     });
     listed.chain(parts.flatten()).collect()
 }
@@ -248,8 +281,8 @@ struct Recorded {
 impl Recorded {
     fn read(folder: &Folder) -> Self {
         let is_joined = regular::exists(&folder.file(FINDINGS));
-        let parts = folder.parts_of(TRIALS).unwrap_or_default();
-        let trials = parts.into_keys().filter(|_| !is_joined);
+        let trials = folder.recorded_trials().unwrap_or_default();
+        let trials = trials.into_iter().filter(|_| !is_joined);
         Self {
             is_joined,
             trials: trials.collect(),
@@ -258,29 +291,6 @@ impl Recorded {
 
     fn is_final(&self, name: &str) -> bool {
         self.is_joined || [EXPERIMENT, ENVIRONMENT].contains(&name)
-    }
-}
-
-/// Fails where a part of a recorded trial is not what was recorded. `None` of an older version, which did not say: such a
-/// run has no manifest of its own. In another, after a power cut, the last name that a trial got may be there without the
-/// others.
-pub(crate) fn of_trial(folder: &Folder, trial: u32) -> Result<Option<Manifest>, Mismatch> {
-    let path = folder.part_manifest(trial);
-    let within = |file: String, why| Mismatch {
-        file: format!("parts/{file}"),
-        why,
-    };
-    let name = || path.file_name().unwrap_or_default().to_string_lossy();
-    let manifest = Manifest::read(&path).map_err(|why| within(name().into_owned(), why))?;
-    let parts = folder.parts();
-    let wrong = manifest
-        .as_ref()
-        .and_then(|manifest| manifest.mismatches(&parts).next());
-    let is_lost = manifest.is_none() && regular::exists(&folder.file(MANIFEST));
-    match wrong {
-        Some(Mismatch { file, why }) => Err(within(file, why)),
-        None if is_lost => Err(within(name().into_owned(), "missing".to_owned())),
-        None => Ok(manifest),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::digest::{FileFacts, Hashing};
 use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
+use crate::parquet_source::ParquetSource;
 use crate::row_groups::RowGroups;
 use crate::stamps;
 use arrow_array::RecordBatch;
@@ -17,8 +18,9 @@ use std::path::{Path, PathBuf};
 
 /// Rows of a row group at most: its pages are held in memory while it is written.
 const ROW_GROUP: usize = 1 << 20;
-/// Rows from which on a row group ends with its trial, so that one trial is read without the others.
-const TRIAL_ROW_GROUP: usize = 1 << 16;
+/// Rows from which on a row group ends with its trial, so that one trial is read without the others, and so that a part which
+/// is encoded as the table is becomes row groups of it as it is.
+const TRIAL_ROW_GROUP: usize = PLAIN_PART as usize + 1;
 
 /// Bytes of a column's dictionary in a row group at most.
 const DICTIONARY: usize = 1 << 19;
@@ -46,32 +48,9 @@ impl ParquetFile {
         rows: &SchemaRef,
     ) -> Result<Self, StoreError> {
         let schema = stamps::file_schema(rows);
-        let properties = properties(&schema);
-        Self::with(disk, path, &schema, properties)
-    }
-
-    /// The same for a part with `count` rows, which is joined with others later.
-    pub(crate) fn create_part(
-        disk: &SharedDisk,
-        path: &Path,
-        rows: &SchemaRef,
-        count: u64,
-    ) -> Result<Self, StoreError> {
-        if is_plain(count) {
-            return Self::with(disk, path, &stamps::file_schema(rows), plain());
-        }
-        Self::create(disk, path, rows)
-    }
-
-    fn with(
-        disk: &SharedDisk,
-        path: &Path,
-        schema: &SchemaRef,
-        properties: WriterProperties,
-    ) -> Result<Self, StoreError> {
         let temporary = durable::unfinished(path);
         let file = disk.create(&temporary).map_err(StoreError::at(path))?;
-        let writer = RowGroups::create(Hashing::new(file), schema, properties);
+        let writer = RowGroups::create(Hashing::new(file), &schema, properties(&schema));
         Ok(Self {
             disk: disk.clone(),
             path: path.to_owned(),
@@ -85,6 +64,22 @@ impl ParquetFile {
             Some(writer) => (writer.write(&batch)).map_err(StoreError::parquet(&self.path)),
             None => Ok(()),
         }
+    }
+
+    /// Adds a part with as many rows as [`Self::end_trial`] waits for and the same columns, without encoding its rows again,
+    /// where that is the same: where no other rows are in the row group that is being written. False: it is not.
+    pub(crate) fn append(&mut self, part: &ParquetSource) -> Result<bool, StoreError> {
+        let Some(writer) = &mut self.writer else {
+            return Ok(false);
+        };
+        if writer.in_progress() > 0 || !part.is_encoded_for(writer.schema()) {
+            return Ok(false);
+        }
+        let (content, groups) = part.encoded();
+        let mut groups = groups.iter();
+        let appended = groups.try_for_each(|group| writer.append(content, group));
+        appended.map_err(StoreError::parquet(&self.path))?;
+        Ok(true)
     }
 
     /// Writes these rows, which are all, and puts the file in place.
@@ -104,15 +99,7 @@ impl ParquetFile {
     }
 
     /// Writes the footer, syncs, and gives the file its name.
-    pub(crate) fn finish(self) -> Result<FileFacts, StoreError> {
-        let (disk, path) = (self.disk.clone(), self.path.clone());
-        let facts = self.close()?;
-        durable::put_in_place(&*disk, &path)?;
-        Ok(facts)
-    }
-
-    /// Writes the footer and syncs. The file is to be put in place.
-    pub(crate) fn close(mut self) -> Result<FileFacts, StoreError> {
+    pub(crate) fn finish(mut self) -> Result<FileFacts, StoreError> {
         let Some(writer) = &mut self.writer else {
             return Ok(FileFacts::of_bytes(&[]));
         };
@@ -122,6 +109,7 @@ impl ParquetFile {
         let rows = u64::try_from(written.file_metadata().num_rows()).unwrap_or(0);
         let facts = file.facts().with_rows(rows);
         self.writer = None; // it is whole: it stays
+        durable::put_in_place(&*self.disk, &self.path)?;
         Ok(facts)
     }
 }
@@ -166,7 +154,7 @@ pub(crate) const fn is_plain(count: u64) -> bool {
 }
 
 /// Values as they are.
-fn plain() -> WriterProperties {
+pub(crate) fn plain() -> WriterProperties {
     of_every_file()
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::None)
@@ -183,4 +171,71 @@ fn of_every_file() -> WriterPropertiesBuilder {
 fn is_wide(data_type: &DataType) -> bool {
     use DataType::{Int32, Int64, Timestamp, UInt32, UInt64};
     matches!(data_type, Int32 | Int64 | UInt32 | UInt64 | Timestamp(..))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::disk::RealDisk;
+    use crate::table;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Record;
+    use std::fs;
+
+    fn rows(trial: u32, count: u64) -> RecordBatch {
+        let record = |seq| {
+            Record::due(
+                trial,
+                0,
+                seq,
+                Method::Udp,
+                1_000 * (seq as i64 + i64::from(trial)),
+            )
+        };
+        let rows: Vec<Record> = (0..count).map(record).collect();
+        table::batch(&table::schema::<Record>(), &rows).unwrap()
+    }
+
+    /// A long part that is taken over is what its rows would be if they were encoded once more.
+    #[test]
+    fn a_part_as_it_is_gives_the_same_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (disk, schema) = (RealDisk::shared(), table::schema::<Record>());
+        let [part, taken_over, encoded] =
+            ["part", "taken", "encoded"].map(|name| folder.path().join(name));
+        let open = |path: &Path| ParquetFile::create(&disk, path, &schema).unwrap();
+        let [mut one, mut other] = [open(&taken_over), open(&encoded)];
+        let mut were_taken = Vec::new();
+        for (trial, count) in (0..).zip([9_000, 12, 20_000, 8_193, 3]) {
+            let rows = rows(trial, count);
+            open(&part).write_all(&rows).unwrap();
+            let source = ParquetSource::open(&part, &schema).unwrap();
+            let is_taken = one.append(&source).unwrap();
+            if !is_taken {
+                one.write(&rows).unwrap();
+            }
+            were_taken.push(is_taken);
+            other.write(&rows).unwrap();
+            one.end_trial().unwrap();
+            other.end_trial().unwrap();
+        }
+        assert_eq!(were_taken, [true, false, false, true, false]);
+        one.finish().unwrap();
+        other.finish().unwrap();
+        // All but the footer, which may say more of rows that were encoded here.
+        let pages = |path: &Path| {
+            let source = ParquetSource::open(path, &schema).unwrap();
+            let groups = source.encoded().1;
+            let columns = groups.iter().flat_map(|group| group.columns());
+            let ends = columns.map(|column| column.byte_range());
+            let end = ends.map(|(from, length)| from + length).max().unwrap();
+            (
+                groups.len(),
+                fs::read(path).unwrap()[..end as usize].to_vec(),
+            )
+        };
+        assert_eq!(pages(&taken_over).0, 4);
+        assert!(pages(&taken_over) == pages(&encoded));
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::content::Content;
 use crate::error::guarded;
+use crate::parquet_file;
 use crate::regular;
 use crate::stamps;
 use arrow_array::RecordBatch;
@@ -12,7 +13,9 @@ use parquet::arrow::arrow_reader::{
     ParquetRecordBatchReaderBuilder,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
+use parquet::schema::types::SchemaDescriptor;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,16 +35,37 @@ pub(crate) struct ParquetSource {
 impl ParquetSource {
     /// Columns that `known` has as dictionaries are read as such.
     pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
-        let read = || Self::read_footer(Content::of(regular::open(path)?)?, known);
+        let read = || Self::of(Content::of(regular::open(path)?)?, known);
         guarded(read, ParquetError::General)
     }
 
-    fn read_footer(content: Content, known: &SchemaRef) -> Result<Self, ParquetError> {
-        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    /// The same of what was read of one. The library may panic over damage.
+    pub(crate) fn of(content: Content, known: &SchemaRef) -> Result<Self, ParquetError> {
+        // With all that stands of a row group: of a long part it is taken over.
+        let options = ArrowReaderOptions::new()
+            .with_skip_arrow_metadata(true)
+            .with_encoding_stats_as_mask(false);
         let found = ArrowReaderMetadata::load(&content, options.clone())?;
         let options = options.with_schema(with_dictionaries(found.schema(), known));
         let metadata = ArrowReaderMetadata::try_new(found.metadata().clone(), options)?;
         Ok(Self { content, metadata })
+    }
+
+    /// Is it encoded as rows of this schema are in a long table?
+    pub(crate) fn is_encoded_for(&self, schema: &SchemaDescriptor) -> bool {
+        let own = self.metadata.metadata().file_metadata().schema_descr();
+        !parquet_file::is_plain(self.rows()) && own.root_schema() == schema.root_schema()
+    }
+
+    /// Its bytes, and its row groups in them.
+    pub(crate) fn encoded(&self) -> (&Content, &[RowGroupMetaData]) {
+        (&self.content, self.metadata.metadata().row_groups())
+    }
+
+    /// How many rows it has.
+    pub(crate) fn rows(&self) -> u64 {
+        let rows = self.metadata.metadata().file_metadata().num_rows();
+        u64::try_from(rows).unwrap_or(0)
     }
 
     /// How many rows a row group has.

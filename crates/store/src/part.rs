@@ -2,14 +2,13 @@
 
 use crate::digest::FileFacts;
 use crate::disk::SharedDisk;
-use crate::durable;
 use crate::error::{StoreError, arrow};
-use crate::folder::{Folder, TRIALS};
+use crate::folder::TRIALS;
 use crate::journal::Journal;
-use crate::manifest::Manifest;
 use crate::parquet_file::ParquetFile;
 use crate::sorter::Sorter;
 use crate::table::{self, Row};
+use crate::trial_file::{NewTable, NewTrial};
 use crate::trial_row::{self, TrialRow};
 use crate::unanswered::KeptUnanswered;
 use arrow_array::builder::{Int64Builder, StringBuilder};
@@ -17,7 +16,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// For how long noise held a record's CPU while it was under way, where a source of noise ran, and
@@ -50,28 +49,24 @@ pub(crate) fn schema<R: Row>() -> SchemaRef {
 
 /// A trial's part of the records, which is being written.
 pub(crate) struct RecordsPart {
-    path: PathBuf,
     own: SchemaRef,
     all: SchemaRef,
-    file: ParquetFile,
+    table: NewTable,
 }
 
 impl RecordsPart {
     /// `count`: how many there will be.
-    pub(crate) fn create(
-        disk: &SharedDisk,
-        folder: &Folder,
-        trial: u32,
-        count: u64,
-    ) -> Result<Self, StoreError> {
-        let path = folder.part(Record::TABLE, trial);
+    pub(crate) fn create(trial: &NewTrial, count: u64) -> Result<Self, StoreError> {
         let all = records_schema();
         Ok(Self {
-            file: ParquetFile::create_part(disk, &path, &all, count)?,
-            path,
+            table: trial.begin(Record::TABLE, &all, count)?,
             own: table::schema::<Record>(),
             all,
         })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.table.path()
     }
 
     /// The next of them in the order of the file.
@@ -85,31 +80,28 @@ impl RecordsPart {
             columns.extend(noise_columns(rows, noise_of));
             RecordBatch::try_new(self.all.clone(), columns)
         };
-        self.file.write(&batch().map_err(arrow(&self.path))?)
+        let batch = batch().map_err(arrow(self.path()))?;
+        self.table.write(&batch)
     }
 
-    pub(crate) fn finish(self, parts: &mut Manifest) -> Result<(), StoreError> {
-        parts.add(&self.path, self.file.finish()?);
-        Ok(())
+    pub(crate) fn finish(self, trial: &mut NewTrial) -> Result<(), StoreError> {
+        trial.end(self.table)
     }
 }
 
 /// Writes a trial's part of the records. `unanswered` sees all of them.
 pub(crate) fn write_records(
-    disk: &SharedDisk,
-    folder: &Folder,
-    trial: u32,
+    trial: &mut NewTrial,
     journal: &mut Journal<Record>,
     unanswered: &mut KeptUnanswered<'_>,
     noise_of: &NoiseOf<'_>,
-    parts: &mut Manifest,
 ) -> Result<(), StoreError> {
-    let mut part = RecordsPart::create(disk, folder, trial, journal.rows())?;
+    let mut part = RecordsPart::create(trial, journal.rows())?;
     sorted(journal, |rows| {
         unanswered.see(rows);
         part.write(rows, noise_of)
     })?;
-    part.finish(parts)
+    part.finish(trial)
 }
 
 fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
@@ -125,44 +117,31 @@ fn noise_columns(rows: &[Record], noise_of: &NoiseOf<'_>) -> [ArrayRef; 2] {
 
 /// Writes a trial's part of another table, where it has any.
 pub(crate) fn write<R: Row>(
-    disk: &SharedDisk,
-    folder: &Folder,
-    trial: u32,
+    trial: &mut NewTrial,
     journal: &mut Journal<R>,
-    parts: &mut Manifest,
 ) -> Result<(), StoreError> {
-    if R::IS_OPTIONAL && journal.is_empty() {
+    if journal.is_empty() {
         return Ok(());
     }
-    let path = folder.part(R::TABLE, trial);
     let schema = table::schema::<R>();
-    let mut file = ParquetFile::create_part(disk, &path, &schema, journal.rows())?;
+    let mut part = trial.begin(R::TABLE, &schema, journal.rows())?;
     sorted(journal, |rows: &[R]| {
-        file.write(&table::batch(&schema, rows).map_err(arrow(&path))?)
+        part.write(&table::batch(&schema, rows).map_err(arrow(part.path()))?)
     })?;
-    parts.add(&path, file.finish()?);
-    Ok(())
+    trial.end(part)
 }
 
 /// The same of rows in any order, which are all.
-pub(crate) fn write_rows<R: Row>(
-    disk: &SharedDisk,
-    folder: &Folder,
-    trial: u32,
-    rows: &[R],
-    parts: &mut Manifest,
-) -> Result<(), StoreError> {
+pub(crate) fn write_rows<R: Row>(trial: &mut NewTrial, rows: &[R]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());
     }
-    let path = folder.part(R::TABLE, trial);
     let schema = table::schema::<R>();
     let mut rows = rows.to_vec();
     rows.sort_by(|one, other| (one.stream(), one.key()).cmp(&(other.stream(), other.key())));
-    let batch = table::batch(&schema, &rows).map_err(arrow(&path))?;
-    let file = ParquetFile::create_part(disk, &path, &schema, rows.len() as u64)?;
-    parts.add(&path, file.write_all(&batch)?);
-    Ok(())
+    let mut part = trial.begin(R::TABLE, &schema, rows.len() as u64)?;
+    part.write(&table::batch(&schema, &rows).map_err(arrow(part.path()))?)?;
+    trial.end(part)
 }
 
 /// Hands over the rows of a journal, one stream after the other, each in order.
@@ -192,21 +171,11 @@ fn sorted<R: Row>(
     })
 }
 
-/// Writes the rows of one trial, after what its parts hold: these make it part of the run.
-pub(crate) fn write_trial(
-    disk: &SharedDisk,
-    folder: &Folder,
-    trial: u32,
-    rows: &[TrialRow],
-    mut parts: Manifest,
-) -> Result<(), StoreError> {
-    let path = folder.part(TRIALS, trial);
-    let batch = trial_row::batch(rows).map_err(arrow(&path))?;
-    let mut file = ParquetFile::create_part(disk, &path, &batch.schema(), rows.len() as u64)?;
-    file.write(&batch)?;
-    parts.add(&path, file.close()?);
-    parts.write(&**disk, &folder.part_manifest(trial))?;
-    durable::put_in_place(&**disk, &path)
+/// Writes the rows of one trial, after what its parts hold, and makes it part of the run.
+pub(crate) fn write_trial(mut trial: NewTrial, rows: &[TrialRow]) -> Result<(), StoreError> {
+    let batch = trial_row::batch(rows).map_err(arrow(Path::new(TRIALS)))?;
+    trial.add(TRIALS, &batch)?;
+    trial.put_in_place()
 }
 
 /// Writes the rows of all trials.

@@ -11,9 +11,9 @@ use crate::interrupted;
 use crate::join;
 use crate::lock::Lock;
 use crate::manifest::{self, Manifest};
-use crate::parquet_source::ParquetSource;
 use crate::regular;
 use crate::table::{self, Row, every_table};
+use crate::trial_file::RecordedTrial;
 use crate::writer::{RunWriter, timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -275,48 +275,43 @@ fn set_damaged_aside(
         is_void = (is_void && by_those_before) || !is_readable(folder, *trial);
         is_void
     };
-    let recorded = folder.recorded_parts(TRIALS)?.into_keys();
-    let void: Vec<u32> = recorded.filter(void).collect();
+    let recorded = folder.recorded_trials();
+    let recorded = recorded.map_err(StoreError::at(&folder.parts()))?;
+    let void: Vec<u32> = recorded.into_iter().filter(void).collect();
     for trial in void.into_iter().rev() {
-        // Its row last: while that is in place, the next resume comes back to this trial.
+        // What makes it recorded last: while that is in place, the next resume comes back to this trial.
         for table in every_table!(R => R::TABLE) {
-            aside.extend(set_aside(disk, folder, table, trial)?);
+            aside.extend(set_aside(disk, folder, &folder.part(table, trial))?);
         }
         durable::sync_folder(disk, &folder.0)?;
         durable::sync_folder(disk, &folder.parts())?;
-        aside.extend(set_aside(disk, folder, TRIALS, trial)?);
+        for last in [folder.trial_file(trial), folder.part(TRIALS, trial)] {
+            aside.extend(set_aside(disk, folder, &last)?);
+        }
         durable::remove(disk, &folder.part_manifest(trial))?;
     }
     Ok(aside)
 }
 
 fn is_readable(folder: &Folder, trial: u32) -> bool {
-    let tables = every_table!(R => opens::<R>(folder, trial));
-    manifest::of_trial(folder, trial).is_ok()
-        && join::trial_rows(&folder.part(TRIALS, trial)).is_ok()
-        && tables.iter().all(|opens| *opens)
+    let Ok(recorded) = RecordedTrial::open_checked(folder, trial) else {
+        return false;
+    };
+    let opens = every_table!(R => recorded.source(R::TABLE, &table::schema::<R>()).is_ok());
+    join::trial_rows_of(&recorded).is_ok() && opens.iter().all(|opens| *opens)
 }
 
-fn opens<R: Row>(folder: &Folder, trial: u32) -> bool {
-    let part = folder.part(R::TABLE, trial);
-    (R::IS_OPTIONAL && !part.exists()) || ParquetSource::open(&part, &table::schema::<R>()).is_ok()
-}
-
-fn set_aside(
-    disk: &dyn Disk,
-    folder: &Folder,
-    table: &str,
-    trial: u32,
-) -> Result<Option<PathBuf>, StoreError> {
-    let part = folder.part(table, trial);
+/// Puts a file out of the way, as `damaged-records-7-1.parquet`, where it is there.
+fn set_aside(disk: &dyn Disk, folder: &Folder, part: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let [name, end] = [part.file_stem(), part.extension()]
+        .map(|piece| piece.unwrap_or_default().to_string_lossy());
     let attempts = 1..;
-    let mut names =
-        attempts.map(|attempt| folder.file(&format!("damaged-{table}-{trial}-{attempt}.parquet")));
+    let mut names = attempts.map(|attempt| folder.file(&format!("damaged-{name}-{attempt}.{end}")));
     let free = names.find(|path| !path.exists());
     match free.filter(|_| part.exists()) {
         None => Ok(None),
         Some(path) => {
-            durable::rename(disk, &part, &path)?;
+            durable::rename(disk, part, &path)?;
             Ok(Some(path))
         }
     }

@@ -3,6 +3,7 @@
 //! A column gets its rows in the order and in the batches in which they came, whatever the number of threads: the file is
 //! the same byte for byte.
 
+use crate::content::Content;
 use arrow_array::RecordBatch;
 use arrow_schema::{FieldRef, Fields, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -10,10 +11,12 @@ use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, ArrowWriterOptions,
     compute_leaves,
 };
+use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::{ParquetError, Result};
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescriptor;
 use std::io::Write;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -60,6 +63,11 @@ impl<W: Write + Send> RowGroups<W> {
             waiting: Vec::new(),
             waiting_rows: 0,
         })
+    }
+
+    /// The columns of the file.
+    pub(crate) fn schema(&self) -> &SchemaDescriptor {
+        self.file.schema_descr()
     }
 
     /// Rows of the row group that is being written.
@@ -112,6 +120,28 @@ impl<W: Write + Send> RowGroups<W> {
             }
             Ok(())
         })?;
+        Ok(())
+    }
+
+    /// Adds a row group of another file as it is. The one that was being written ends before it.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or has other columns than the file.
+    pub(crate) fn append(&mut self, from: &Content, group: &RowGroupMetaData) -> Result<()> {
+        self.end_group()?;
+        let mut to = self.file.next_row_group()?;
+        for column in group.columns() {
+            let encoded = ColumnCloseResult {
+                bytes_written: u64::try_from(column.compressed_size()).unwrap_or(0),
+                rows_written: u64::try_from(group.num_rows()).unwrap_or(0),
+                metadata: column.clone(),
+                bloom_filter: None,
+                column_index: None,
+                offset_index: None,
+            };
+            to.append_column(from, encoded)?;
+        }
+        to.close()?;
         Ok(())
     }
 

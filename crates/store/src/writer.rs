@@ -4,7 +4,7 @@ use crate::digest::FileFacts;
 use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS, UNDATED};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, MANIFEST, PARTIAL, UNDATED};
 use crate::join;
 use crate::journal::{Journal, Journaling};
 use crate::known_trial::KnownTrial;
@@ -14,6 +14,7 @@ use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
 use crate::table::Row;
 use crate::temporary;
+use crate::trial_file::NewTrial;
 use crate::trial_row::TrialRow;
 use crate::unanswered::KeptUnanswered;
 use delaylab_model::Nanos;
@@ -129,7 +130,7 @@ impl RunWriter {
     }
 
     fn unless_recorded(&self, trial: u32) -> Result<(), StoreError> {
-        if self.folder.part(TRIALS, trial).exists() {
+        if self.folder.is_recorded(trial) {
             return Err(StoreError::Recorded {
                 path: self.folder.0.clone(),
                 trial,
@@ -299,14 +300,8 @@ macro_rules! journals {
             }
 
             /// Makes each a part of the run.
-            fn write_parts(
-                &mut self,
-                disk: &SharedDisk,
-                folder: &Folder,
-                trial: u32,
-                parts: &mut Manifest,
-            ) -> Result<(), StoreError> {
-                $(part::write(disk, folder, trial, &mut self.$field, parts)?;)+
+            fn write_parts(&mut self, trial: &mut NewTrial) -> Result<(), StoreError> {
+                $(part::write(trial, &mut self.$field)?;)+
                 Ok(())
             }
 
@@ -382,15 +377,13 @@ impl TrialWriter {
     /// `noise_of` says of a record for how long noise held its CPU while it was under way, and who
     /// held it longest.
     pub fn finish(mut self, rows: &[TrialRow], noise_of: &NoiseOf<'_>) -> Result<(), StoreError> {
-        let (disk, folder, trial) = (self.disk.clone(), self.folder.clone(), self.trial);
         // What the journals have is not synced: the parts are, before the journals go.
-        let mut parts = Manifest::new();
+        let mut trial = NewTrial::new(&self.disk, &self.folder, self.trial);
         let mut unanswered = KeptUnanswered::new(rows);
-        let (records, kept) = (&mut self.records, &mut unanswered);
-        part::write_records(&disk, &folder, trial, records, kept, noise_of, &mut parts)?;
-        self.beside.write_parts(&disk, &folder, trial, &mut parts)?;
-        part::write_trial(&disk, &folder, trial, &unanswered.rows(), parts)?;
-        durable::sync_folder(&*disk, &folder.parts())?;
+        part::write_records(&mut trial, &mut self.records, &mut unanswered, noise_of)?;
+        self.beside.write_parts(&mut trial)?;
+        part::write_trial(trial, &unanswered.rows())?;
+        durable::sync_folder(&*self.disk, &self.folder.parts())?;
         self.records.remove()?;
         self.beside.remove()
     }

@@ -143,10 +143,7 @@ fn recorded_trials_of_a_run_in_progress_are_verified() {
 #[test]
 fn every_row_of_a_run_in_progress_without_a_manifest_is_read() {
     let runs = tempfile::tempdir().unwrap();
-    let run = create(runs.path());
-    write_trial(&run, 0, 20);
-    let folder = run.folder().to_owned();
-    drop(run);
+    let folder = begun_by_an_older_version(runs.path());
     let of_older_versions = |path: &Path| {
         let name = path.file_name().unwrap().to_string_lossy();
         name.starts_with("manifest")
@@ -551,7 +548,7 @@ fn what_came_after_a_damaged_trial_of_a_procedure_is_repeated() {
         (0..4).for_each(|trial| write_trial(&writer, trial, 2));
         let folder = writer.folder().to_owned();
         drop(writer);
-        fs::write(folder.join("parts/records-1.parquet"), "").unwrap();
+        fs::write(folder.join("parts/trial-1.tables"), "").unwrap();
         let (_, resumed) = RunWriter::resume(&folder).unwrap();
         assert_eq!(resumed.done.into_iter().collect::<Vec<_>>(), done);
         assert!(!resumed.damaged.is_empty());

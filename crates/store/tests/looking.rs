@@ -202,9 +202,10 @@ fn what_is_gone_since_a_run_was_opened_is_an_error_and_not_no_rows() {
     let runs = tempfile::tempdir().unwrap();
     let begin = || {
         let writer = create(runs.path());
-        write_trial(&writer, 0, 10);
+        // So many that they have a file of their own.
+        write_trial(&writer, 0, 9_000);
         let run = Run::open(writer.folder()).unwrap();
-        assert_eq!(run.table("records", &[]).unwrap().count(), 1);
+        assert_eq!(read(&run, Some(0)).len(), 2 * 9_000);
         (writer, run)
     };
     let refused = |run: &Run, file: &str| {
@@ -218,7 +219,7 @@ fn what_is_gone_since_a_run_was_opened_is_an_error_and_not_no_rows() {
     writer.finish(&findings()).unwrap();
     refused(&run, "parts: gone since the run was opened");
     let (writer, run) = begin();
-    fs::remove_file(writer.folder().join("parts/trials-0.parquet")).unwrap();
+    fs::remove_file(writer.folder().join("parts/trial-0.tables")).unwrap();
     refused(&run, "parts: gone since the run was opened");
     let (writer, run) = begin();
     fs::remove_file(writer.folder().join("parts/records-0.parquet")).unwrap();

@@ -8,14 +8,17 @@ use delaylab_model::noise::{ClockReads, NoiseEvent};
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::rows::Rows;
 use delaylab_model::unanswered::{Outage, Unanswered};
+use delaylab_store::adopt::Donor;
 use delaylab_store::error::StoreError;
 use delaylab_store::run::{Run, State, write_batch};
 use delaylab_store::trial_row::TrialRow;
+use delaylab_store::verify::verify;
 use delaylab_store::writer::{NewRun, RunWriter};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 #[test]
 fn every_field_of_every_table_comes_back() {
@@ -84,6 +87,51 @@ fn a_run_of_the_first_format_is_read() {
     assert_eq!(run.series_values(None), vec![]);
     assert_eq!(run.transfers(None), vec![]);
     assert_eq!(run.problems(), Vec::<String>::new());
+}
+
+/// Each table of a trial was a file of its own, and a trial was recorded where its rows were.
+#[test]
+fn a_run_that_an_older_version_began_is_read_and_resumed() {
+    let runs = tempfile::tempdir().unwrap();
+    let partial = begun_by_an_older_version(runs.path());
+    let run = Run::open(&partial).unwrap();
+    let counts = [None, Some(2)].map(|trial| read(&run, trial).len());
+    assert_eq!(counts, [40, 20]);
+    assert_eq!((run.trials().len(), run.hops(Some(0)).len()), (2, 40));
+    let series = run.series(None);
+    assert_eq!(verify(&partial).wrong, []);
+
+    let adopting = create(runs.path());
+    adopting
+        .take(Donor::open(&copied(&partial, runs.path())).unwrap())
+        .unwrap();
+    write_trial(&adopting, 1, 10);
+    let adopted = Run::open(&adopting.finish(&findings()).unwrap().folder).unwrap();
+    assert_eq!(adopted.trial_count(), 3);
+    assert_eq!(read(&adopted, Some(2)), read(&run, Some(2)));
+
+    fs::write(partial.join("parts/hops-2.parquet"), "").unwrap();
+    assert_eq!(verify(&partial).wrong[0].file, "parts/hops-2.parquet");
+    let (writer, resumed) = RunWriter::resume(&partial).unwrap();
+    assert_eq!((resumed.done.len(), resumed.damaged.len()), (1, 7));
+    write_trial(&writer, 2, 10);
+    let folder = writer.finish(&findings()).unwrap().folder;
+    let run = Run::open(&folder).unwrap();
+    assert_eq!(read(&run, None).len(), 20 + 2 * 10);
+    let first = series.into_iter().filter(|point| point.trial == 0);
+    assert_eq!(run.series(Some(0)), first.collect::<Vec<_>>());
+    assert_eq!(run.problems(), Vec::<String>::new());
+}
+
+fn copied(folder: &Path, to: &Path) -> PathBuf {
+    let copy = to.join("copy.partial");
+    let done = Command::new("cp")
+        .arg("-r")
+        .args([folder, &copy])
+        .status()
+        .unwrap();
+    assert!(done.success());
+    copy
 }
 
 #[test]
@@ -251,13 +299,13 @@ fn a_table_of_many_files_is_read_in_their_order_up_to_what_cannot_be_read() {
     let all: Vec<u32> = (0..9).flat_map(|trial| [trial; 40]).collect();
     assert_eq!(read(&run), (all.clone(), None));
 
-    let part = folder.join("parts/records-5.parquet");
+    let part = folder.join("parts/trial-5.tables");
     let whole = fs::read(&part).unwrap();
     let run = Run::open(&folder).unwrap();
     fs::write(&part, [&whole[..4], &[0xff; 400], &whole[404..]].concat()).unwrap();
     let (trials, error) = read(&run);
     assert_eq!(trials, all[..5 * 40]);
-    assert!(error.unwrap().contains("records-5.parquet"));
+    assert!(error.unwrap().contains("trial-5.tables"));
 }
 
 /// A column that has no value is there, all null and in its place; so are the stamps that are counted from one without.
@@ -604,11 +652,11 @@ fn what_a_killed_process_was_to_take_over_is_removed_when_its_run_is_resumed() {
 fn a_part_that_became_the_table_before_a_stop_still_is_it() {
     let runs = tempfile::tempdir().unwrap();
     let run = create(runs.path());
-    write_trial(&run, 0, 5_000);
+    write_trial(&run, 0, 9_000);
     let part = run.folder().join("parts/records-0.parquet");
     fs::hard_link(part, run.folder().join("records.parquet")).unwrap();
     let folder = run.finish(&findings()).unwrap().folder;
-    assert_eq!(read(&Run::open(&folder).unwrap(), None), records(0, 5_000));
+    assert_eq!(read(&Run::open(&folder).unwrap(), None), records(0, 9_000));
     let left = fs::read_dir(&folder).unwrap();
     let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let left: Vec<String> = left.filter(|name| name.contains("unfinished")).collect();

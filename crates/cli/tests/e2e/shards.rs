@@ -216,14 +216,14 @@ fn a_part_that_changed_is_no_part_of_a_run() {
     let scratch = scratch();
     ok(&scratch, "run ten.toml -q --shard 1/1");
     let shards = shards(&scratch);
-    let records = shards[0].join("parts/records-3.parquet");
-    let mut bytes = fs::read(&records).unwrap();
+    let trial = shards[0].join("parts/trial-3.tables");
+    let mut bytes = fs::read(&trial).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
-    fs::write(&records, bytes).unwrap();
+    fs::write(&trial, bytes).unwrap();
     let done = ran(&scratch, &merge(&shards));
     assert_eq!(done.code, 3, "{}", done.stderr);
-    assert!(done.stderr.contains("records-3.parquet"), "{}", done.stderr);
+    assert!(done.stderr.contains("trial-3.tables"), "{}", done.stderr);
     ok(&scratch, &format!("resume {} -q", shards[0].display()));
     ok(&scratch, &merge(&shards));
 }

@@ -165,12 +165,13 @@ impl<'a> Laboratory<'a> {
         ending
     }
 
-    fn runner(&self) -> TrialRunner<'a> {
+    fn runner(&self, at_once: usize) -> TrialRunner<'a> {
         TrialRunner {
             writer: self.writer,
             stop: self.stop,
             stop_means: self.stop_means,
             watch: self.watch,
+            has_idle_cpu: self.world.parallelism() > at_once,
         }
     }
 
@@ -187,9 +188,9 @@ impl<'a> Laboratory<'a> {
             let at_once = self.world.parallelism().min(trials.len());
             let more = others.len() + 1..at_once;
             others.extend(more.map_while(|_| self.world.another()));
-            let runner = self.runner();
+            let runner = self.runner(at_once);
             let ending = if others.is_empty() {
-                self.one_by_one(&trials, run_progress)?
+                self.one_by_one(runner, &trials, run_progress)?
             } else {
                 let mut worlds: Vec<&mut dyn World> = Vec::new();
                 worlds.push(&mut *self.world);
@@ -210,13 +211,13 @@ impl<'a> Laboratory<'a> {
     /// Runs the trials on this thread, which the caller has prepared for measuring.
     fn one_by_one(
         &mut self,
+        runner: TrialRunner<'a>,
         trials: &[Planned],
         run_progress: &mut RunProgress<'_, impl Plan<Observation = TrialOutcome> + ?Sized>,
     ) -> Result<Ending, LabError> {
         for planned in trials {
             run_progress.begins(planned);
             let begun = clock::monotonic();
-            let runner = self.runner();
             let ran = runner.trial(&mut *self.world, planned, run_progress.done);
             let ran = ran.map_err(|broken_off| run_progress.broke_off(planned, broken_off));
             let Some(outcome) = ran? else {

@@ -9,7 +9,7 @@ use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::{ProbeFacts, ReflectorClock};
-use delaylab_model::world::{Clock, TrialFacts, World};
+use delaylab_model::world::{Clock, Sink, TrialFacts, World};
 use delaylab_stats::noise_join::{Join, UnwatchedByCpu};
 use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
@@ -23,6 +23,8 @@ pub(super) struct TrialRunner<'a> {
     pub(super) stop: &'a Stop,
     pub(super) stop_means: StopMeans,
     pub(super) watch: Option<&'a dyn Watch>,
+    /// Is there a CPU for recording beside those of the worlds?
+    pub(super) has_idle_cpu: bool,
 }
 
 /// Why a trial broke off, and what it recorded.
@@ -60,8 +62,11 @@ impl TrialRunner<'_> {
             Clock::Simulated => writer.begin_repeatable_trial(trial.id),
         });
         let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
-        let (ran, recorder, recorded) =
-            pipeline::run(begun.clock, recorder, |sink| world.run(trial, sink));
+        let run = |sink: &mut dyn Sink| world.run(trial, sink);
+        let (ran, recorder, recorded) = match begun.clock {
+            Clock::Simulated if !self.has_idle_cpu => pipeline::run_on_one_thread(recorder, run),
+            clock => pipeline::run(clock, recorder, run),
+        };
         let Recorded {
             writer,
             mut summaries,

@@ -7,8 +7,7 @@ use crate::parquet_source::ParquetSource;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
-use arrow_schema::{ArrowError, SchemaRef};
-use parquet::errors::ParquetError;
+use arrow_schema::ArrowError;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,21 +36,15 @@ pub(super) enum End {
 pub(super) type Reader = Box<dyn Iterator<Item = Result<RecordBatch, String>> + Send>;
 
 impl Step {
-    /// A step for each row group of a file that may have rows of this trial.
+    /// A step for each row group that may have rows of this trial.
     pub(super) fn row_groups(
         path: &Path,
-        known: &SchemaRef,
+        source: &Arc<ParquetSource>,
         trial: Option<u32>,
-        recent: Option<&Recent>,
-    ) -> Result<Vec<Step>, ParquetError> {
-        let open = || ParquetSource::open(path, known);
-        let source = match recent {
-            Some(recent) => recent.source(path, open)?,
-            None => Arc::new(open()?),
-        };
+    ) -> Vec<Step> {
         let groups = source.row_groups(trial).into_iter();
         let step = |group| Step::RowGroup(path.to_owned(), source.clone(), group);
-        Ok(groups.map(step).collect())
+        groups.map(step).collect()
     }
 
     /// What it has of these rows, counted from its first. Of a journal, all.

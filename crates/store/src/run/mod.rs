@@ -22,13 +22,13 @@ use crate::mismatch::Mismatch;
 pub use crate::regular::READ_AS_OWNER;
 use crate::regular::{self, MAY_NOT_READ};
 use crate::table::{Row, every_table};
-use crate::trial_row::TrialRow;
+use crate::trial_row::{self, TrialRow};
 pub use batches::Batches;
 use delaylab_model::record::Record;
 pub use export::{write_batch, write_first};
 pub use export_error::ExportError;
-use reading::Unread;
 pub use reading::{Noised, SeriesName};
+use reading::{TableFile, Unread};
 use recent::Recent;
 use serde_json::Value;
 use std::fs;
@@ -249,17 +249,8 @@ impl Run {
 
     fn read_trials(&self) -> Vec<TrialRow> {
         let mut rows = Vec::new();
-        for file in self.parquet_files(TRIALS, None) {
-            let read = file.and_then(|path| {
-                join::trial_rows(&path).map_err(|error| {
-                    let what = match error {
-                        _ if !regular::exists(&path) => "missing".to_owned(),
-                        StoreError::Table { reason, .. } => reason,
-                        error => error.to_string(),
-                    };
-                    Unread { path, what }
-                })
-            });
+        for file in self.files(None) {
+            let read = file.and_then(|file| self.rows_of_trials(&file));
             match read {
                 Ok(found) => rows.extend(found),
                 Err(unread) => self.note(&unread.path, &unread.what),
@@ -267,6 +258,19 @@ impl Run {
         }
         rows.sort_by_key(|row| (row.trial, row.probe));
         rows
+    }
+
+    fn rows_of_trials(&self, file: &TableFile) -> Result<Vec<TrialRow>, Unread> {
+        let Some((path, source)) = self.source(file, TRIALS, &trial_row::known_schema())? else {
+            return Ok(Vec::new());
+        };
+        join::rows_of(&source, &path).map_err(|error| Unread {
+            what: match error {
+                StoreError::Table { reason, .. } => reason,
+                error => error.to_string(),
+            },
+            path,
+        })
     }
 
     /// May this user not read one of its files?

@@ -3,10 +3,11 @@
 use super::batches::{Batches, End, Step};
 use super::{Run, State};
 use crate::error::StoreError;
-use crate::folder::TRIALS;
+use crate::parquet_source::ParquetSource;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
 use crate::regular;
 use crate::table::{self, Row};
+use crate::trial_file::RecordedTrial;
 use crate::trial_row::TrialRow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -22,11 +23,19 @@ use delaylab_model::transfer::Transfer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What becomes of an unfinished run while it is looked at.
 const ENDED: &str = "gone since the run was opened: the run has ended or was moved. Open it again";
+
+/// What holds a table.
+pub(super) enum TableFile {
+    /// The table itself.
+    Joined,
+    /// What this recorded trial left.
+    OfTrial(u32),
+}
 
 /// A file that cannot be read, and what is wrong with it.
 pub(super) struct Unread {
@@ -325,13 +334,13 @@ impl Run {
         trial: Option<u32>,
     ) -> impl Iterator<Item = Result<Step, Unread>> + Send + use<'_, R> {
         let known = part::schema::<R>();
-        let files = self.parquet_files(R::TABLE, trial);
+        let files = self.files(trial);
         let journals = match self.is_joined() {
             true => Vec::new(),
             false => self.journal_steps::<R>(trial),
         };
         let row_groups = files.into_iter().flat_map(move |file| {
-            match file.and_then(|path| self.row_groups::<R>(&path, &known, trial)) {
+            match file.and_then(|file| self.row_groups::<R>(&file, &known, trial)) {
                 Ok(steps) => steps.into_iter().map(Ok).collect(),
                 Err(unread) => vec![Err(unread)],
             }
@@ -342,19 +351,58 @@ impl Run {
     /// Those of one file.
     fn row_groups<R: Row>(
         &self,
-        path: &Path,
+        file: &TableFile,
         known: &SchemaRef,
         trial: Option<u32>,
     ) -> Result<Vec<Step>, Unread> {
-        let unread = |what: String| Unread {
-            path: path.to_owned(),
-            what,
+        match self.source(file, R::TABLE, known) {
+            Ok(Some((path, source))) => Ok(Step::row_groups(&path, &source, trial)),
+            Ok(None) => Ok(Vec::new()),
+            Err(unread) if R::IS_OPTIONAL && !regular::exists(&unread.path) => Ok(Vec::new()),
+            Err(unread) => Err(unread),
+        }
+    }
+
+    /// A table and the file that has it; `None` where a trial has no rows of it.
+    pub(super) fn source(
+        &self,
+        file: &TableFile,
+        table: &str,
+        known: &SchemaRef,
+    ) -> Result<Option<(PathBuf, Arc<ParquetSource>)>, Unread> {
+        let (path, opened) = match file {
+            TableFile::Joined => {
+                let path = self.folder.table(table);
+                let open = || ParquetSource::open(&path, known);
+                let opened = match self.recent() {
+                    Some(recent) => recent.source(&path, open),
+                    None => open().map(Arc::new),
+                };
+                (path, opened.map(Some))
+            }
+            TableFile::OfTrial(trial) => {
+                let recorded = RecordedTrial::open(&self.folder, *trial);
+                let recorded = recorded.map_err(|mismatch| Unread {
+                    path: self.folder.file(&mismatch.file),
+                    what: mismatch.why,
+                })?;
+                let opened = recorded.source(table, known);
+                (
+                    recorded.path(table),
+                    opened.map(|source| source.map(Arc::new)),
+                )
+            }
         };
-        match Step::row_groups(path, known, trial, self.recent()) {
-            Ok(steps) => Ok(steps),
-            Err(_) if !regular::exists(path) && R::IS_OPTIONAL => Ok(Vec::new()),
-            Err(_) if !regular::exists(path) => Err(unread("missing".to_owned())),
-            Err(error) => Err(unread(error.to_string())),
+        match opened {
+            Ok(source) => Ok(source.map(|source| (path, source))),
+            Err(_) if !regular::exists(&path) => Err(Unread {
+                path,
+                what: "missing".to_owned(),
+            }),
+            Err(error) => Err(Unread {
+                path,
+                what: error.to_string(),
+            }),
         }
     }
 
@@ -362,8 +410,7 @@ impl Run {
     fn journal_steps<R: Row>(&self, trial: Option<u32>) -> Vec<Step> {
         let journals = self.folder.journals::<R>().unwrap_or_default();
         let running = journals.into_iter().filter(|(running, _)| {
-            trial.is_none_or(|trial| trial == *running)
-                && !self.folder.part(TRIALS, *running).exists()
+            trial.is_none_or(|trial| trial == *running) && !self.folder.is_recorded(*running)
         });
         let end = self.end_of_journals();
         running.map(|(_, path)| Step::Journal(path, end)).collect()
@@ -387,22 +434,16 @@ impl Run {
         parts.map(|path| Step::Journal(path, end)).collect()
     }
 
-    /// The files that hold a table, or one trial of it: the table itself, or its parts of the recorded trials.
-    pub(super) fn parquet_files(
-        &self,
-        table: &str,
-        trial: Option<u32>,
-    ) -> Vec<Result<PathBuf, Unread>> {
+    /// What holds a table, or one trial of it.
+    pub(super) fn files(&self, trial: Option<u32>) -> Vec<Result<TableFile, Unread>> {
         if self.is_joined() {
-            return vec![Ok(self.folder.table(table))];
+            return vec![Ok(TableFile::Joined)];
         }
         match self.recorded_trials(trial) {
-            Ok(trials) => {
-                let parts = trials.into_iter();
-                parts
-                    .map(|trial| Ok(self.folder.part(table, trial)))
-                    .collect()
-            }
+            Ok(trials) => trials
+                .into_iter()
+                .map(|trial| Ok(TableFile::OfTrial(trial)))
+                .collect(),
             Err(error) => vec![Err(Unread {
                 path: self.folder.parts(),
                 what: error.to_string(),
@@ -410,21 +451,20 @@ impl Run {
         }
     }
 
-    /// The trials that have parts, or this one if it has. Those that were there when the run was opened are there, unless
+    /// The trials that are recorded, or this one if it is. Those that were there when the run was opened are there, unless
     /// it has ended since.
-    fn recorded_trials(&self, trial: Option<u32>) -> io::Result<Vec<u32>> {
-        let recorded: Vec<u32> = match trial {
+    fn recorded_trials(&self, trial: Option<u32>) -> io::Result<BTreeSet<u32>> {
+        let recorded: BTreeSet<u32> = match trial {
             // Without looking through thousands of others.
             Some(trial) => {
-                let is_recorded = self.folder.part(TRIALS, trial).exists();
+                let is_recorded = self.folder.is_recorded(trial);
                 is_recorded.then_some(trial).into_iter().collect()
             }
-            None => self.folder.parts_of(TRIALS)?.into_keys().collect(),
+            None => self.folder.recorded_trials()?,
         };
         let mut known = self.trials.iter().map(|row| row.trial);
-        let is_lost = |known: u32| {
-            trial.is_none_or(|trial| trial == known) && recorded.binary_search(&known).is_err()
-        };
+        let is_lost =
+            |known: u32| trial.is_none_or(|trial| trial == known) && !recorded.contains(&known);
         match known.any(is_lost) || !self.folder.0.exists() {
             true => Err(io::Error::other(ENDED)),
             false => Ok(recorded),

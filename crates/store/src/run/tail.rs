@@ -1,6 +1,6 @@
 //! The records of a run in progress: each is read once, however often one looks.
 
-use crate::folder::{Folder, TRIALS};
+use crate::folder::Folder;
 use crate::lock::Lock;
 use crate::regular;
 use crate::table;
@@ -62,7 +62,7 @@ impl Tail {
     pub fn read(&mut self, mut take: impl FnMut(TailEvent<'_>)) -> io::Result<Vec<u32>> {
         std::fs::metadata(&self.folder.0)?;
         let mut running = self.folder.journals::<Record>()?;
-        running.retain(|trial, _| !self.folder.part(TRIALS, *trial).exists());
+        running.retain(|trial, _| !self.folder.is_recorded(*trial));
         self.journals.retain(|trial, _| running.contains_key(trial));
         for (trial, path) in &running {
             let journal = self.journals.entry(*trial).or_default();

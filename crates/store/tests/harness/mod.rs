@@ -19,7 +19,8 @@ use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{Finished, NewRun, RunWriter, TrialWriter};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The experiment of every run here.
@@ -383,6 +384,22 @@ pub fn write_run(runs: &Path, trials: &[u32], count: u64) -> Finished {
         write_trial(&run, trial, count);
     }
     run.finish(&findings()).unwrap()
+}
+
+/// A run of trials 0 and 2 with 20 packets each, begun by a version that wrote each table of a trial to a file of its own.
+pub fn begun_by_an_older_version(runs: &Path) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/older-parts");
+    let folder = runs.join("older-20261129T074301Z.partial");
+    for within in ["", "parts"] {
+        fs::create_dir(folder.join(within)).unwrap();
+        for entry in fs::read_dir(from.join(within)).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                fs::copy(entry.path(), folder.join(within).join(entry.file_name())).unwrap();
+            }
+        }
+    }
+    folder
 }
 
 /// Every record of a trial, or of all.

@@ -1,0 +1,456 @@
+//! `parts/trial-7.tables`: what a recorded trial left, but for its long tables.
+//!
+//! A run of thousands of short trials would have a handful of files for each of them, and to make, sync, read and remove a
+//! file takes longer than its few rows do. So the tables of few rows are in one file, each as it would be in its own, and the
+//! manifest of the trial is at its end:
+//!
+//! ```text
+//! table | table | … | manifest as JSON | length of the JSON: 8 bytes, little-endian | MAGIC
+//! ```
+//!
+//! A long table has a file of its own, as in `parts/records-7.parquet`. This one is written last: where it is, the trial is
+//! recorded. Before there was such a file each table had its own, the manifest was `parts/manifest-7.json`, and the trial was
+//! recorded where `parts/trials-7.parquet` was: a run that was begun then is read and resumed, too.
+
+use crate::content::{self, Content};
+use crate::digest::FileFacts;
+use crate::disk::SharedDisk;
+use crate::durable;
+use crate::error::{StoreError, arrow, guarded};
+use crate::folder::{Folder, MANIFEST, TRIALS};
+use crate::manifest::Manifest;
+use crate::mismatch::Mismatch;
+use crate::parquet_file::{self, ParquetFile};
+use crate::parquet_source::ParquetSource;
+use crate::regular;
+use crate::row_groups::RowGroups;
+use crate::stamps;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::errors::ParquetError;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// The last bytes of the file.
+const MAGIC: &[u8; 8] = b"DLTRIAL1";
+/// Length of what follows the manifest.
+const TRAILER: u64 = 16;
+/// Bytes of a manifest at most: it has a line or two for each table.
+const LONGEST_MANIFEST: u64 = 1 << 20;
+
+/// A trial whose tables are being written. It is recorded once it is put in place.
+pub(crate) struct NewTrial {
+    disk: SharedDisk,
+    folder: Folder,
+    trial: u32,
+    manifest: Manifest,
+    tables: Vec<u8>,
+}
+
+impl NewTrial {
+    pub(crate) fn new(disk: &SharedDisk, folder: &Folder, trial: u32) -> Self {
+        Self {
+            disk: disk.clone(),
+            folder: folder.clone(),
+            trial,
+            manifest: Manifest::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// Begins a table with `count` rows of this schema.
+    pub(crate) fn begin(
+        &self,
+        table: &str,
+        rows: &SchemaRef,
+        count: u64,
+    ) -> Result<NewTable, StoreError> {
+        let path = self.folder.part(table, self.trial);
+        let to = if parquet_file::is_plain(count) {
+            let schema = stamps::file_schema(rows);
+            let groups = RowGroups::create(Vec::new(), &schema, parquet_file::plain());
+            To::Memory(Box::new(groups.map_err(StoreError::parquet(&path))?))
+        } else {
+            To::File(Box::new(ParquetFile::create(&self.disk, &path, rows)?))
+        };
+        Ok(NewTable { path, to })
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&mut self, table: NewTable) -> Result<(), StoreError> {
+        let NewTable { path, to } = table;
+        match to {
+            To::File(file) => self.manifest.add(&path, file.finish()?),
+            To::Memory(mut groups) => {
+                let written = groups.finish().map_err(StoreError::parquet(&path))?;
+                let bytes = std::mem::take(groups.inner_mut());
+                let rows = u64::try_from(written.file_metadata().num_rows()).unwrap_or(0);
+                let facts = FileFacts::of_bytes(&bytes).with_rows(rows);
+                self.manifest.add_within(&path, facts);
+                self.tables.extend(bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// A whole table.
+    pub(crate) fn add(&mut self, table: &str, rows: &RecordBatch) -> Result<(), StoreError> {
+        let mut part = self.begin(table, &rows.schema(), rows.num_rows() as u64)?;
+        part.write(rows)?;
+        self.end(part)
+    }
+
+    /// Makes the trial part of the run. The folder of the parts is to be synced after it.
+    pub(crate) fn put_in_place(self) -> Result<(), StoreError> {
+        let path = self.folder.trial_file(self.trial);
+        let manifest = self
+            .manifest
+            .into_json()
+            .map_err(StoreError::table(&path))?;
+        let mut all = self.tables;
+        all.extend(manifest.as_bytes());
+        all.extend((manifest.len() as u64).to_le_bytes());
+        all.extend(MAGIC);
+        durable::write(&*self.disk, &path, &all)
+    }
+}
+
+/// A table of a trial that is being written.
+pub(crate) struct NewTable {
+    path: PathBuf,
+    to: To,
+}
+
+enum To {
+    Memory(Box<RowGroups<Vec<u8>>>),
+    File(Box<ParquetFile>),
+}
+
+impl NewTable {
+    /// The file that it has, or would have if it were long.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn write(&mut self, rows: &RecordBatch) -> Result<(), StoreError> {
+        match &mut self.to {
+            To::File(file) => file.write(rows),
+            To::Memory(groups) => {
+                let rows = stamps::to_file(rows).map_err(arrow(&self.path))?;
+                groups.write(&rows).map_err(StoreError::parquet(&self.path))
+            }
+        }
+    }
+}
+
+/// What a recorded trial left.
+#[derive(Debug, Clone)]
+pub(crate) struct RecordedTrial {
+    folder: Folder,
+    trial: u32,
+    /// `None` of an older version, which did not say what files hold.
+    manifest: Option<Manifest>,
+}
+
+impl RecordedTrial {
+    /// Reads which tables it left. What is in them may be something else by now.
+    pub(crate) fn open(folder: &Folder, trial: u32) -> Result<Self, Mismatch> {
+        let path = folder.trial_file(trial);
+        let manifest = match regular::open(&path) {
+            Ok(file) => Some(read_manifest(&file).map_err(|why| in_parts(&path, why))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => older_manifest(folder, trial)?,
+            Err(error) => return Err(in_parts(&path, error.to_string())),
+        };
+        Ok(Self {
+            folder: folder.clone(),
+            trial,
+            manifest,
+        })
+    }
+
+    /// The same, with a look at all that it left.
+    ///
+    /// # Errors
+    /// It is not what was recorded.
+    pub(crate) fn open_checked(folder: &Folder, trial: u32) -> Result<Self, Mismatch> {
+        let recorded = Self::open(folder, trial)?;
+        recorded.check()?;
+        Ok(recorded)
+    }
+
+    fn check(&self) -> Result<(), Mismatch> {
+        let Some(manifest) = &self.manifest else {
+            return Ok(());
+        };
+        let parts = self.folder.parts();
+        let own = (manifest.files.keys()).filter(|name| !manifest.within.contains(name));
+        let wrong = own
+            .filter_map(|name| manifest.mismatch(&parts, name))
+            .next();
+        if let Some(Mismatch { file, why }) = wrong {
+            return Err(in_parts(Path::new(&file), why));
+        }
+        if manifest.within.is_empty() {
+            return Ok(());
+        }
+        let path = self.folder.trial_file(self.trial);
+        let as_recorded = regular::open(&path)
+            .and_then(|file| FileFacts::known_or(&file, || check_within(&file, manifest)))
+            .and_then(|facts| match facts.sha256 == manifest.digest() {
+                true => Ok(()),
+                false => Err(io::Error::other(
+                    "its content has changed since it was read",
+                )),
+            });
+        as_recorded.map_err(|error| in_parts(&path, error.to_string()))
+    }
+
+    /// What its tables hold; `None` of an older version.
+    pub(crate) fn manifest(&self) -> Option<&Manifest> {
+        self.manifest.as_ref()
+    }
+
+    /// Did the same come of it? Of an older version that is not known.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let files = |recorded: &Self| recorded.manifest.clone().map(|manifest| manifest.files);
+        files(self).is_some() && files(self) == files(other)
+    }
+
+    /// Where one of its tables is.
+    pub(crate) fn path(&self, table: &str) -> PathBuf {
+        match self.within(table) {
+            Some(_) => self.folder.trial_file(self.trial),
+            None => self.folder.part(table, self.trial),
+        }
+    }
+
+    /// One of its tables; `None` where it has no rows.
+    pub(crate) fn source(
+        &self,
+        table: &str,
+        known: &SchemaRef,
+    ) -> Result<Option<ParquetSource>, ParquetError> {
+        if let Some(place) = self.within(table) {
+            let read = || {
+                let file = regular::open(&self.folder.trial_file(self.trial))?;
+                ParquetSource::of(Content::piece(&file, place)?, known)
+            };
+            return guarded(read, ParquetError::General).map(Some);
+        }
+        match self.has(table) {
+            true => ParquetSource::open(&self.folder.part(table, self.trial), known).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Does it have rows of this table?
+    pub(crate) fn has(&self, table: &str) -> bool {
+        match &self.manifest {
+            Some(manifest) => manifest.files.contains_key(&file_name(table, self.trial)),
+            None => regular::exists(&self.folder.part(table, self.trial)),
+        }
+    }
+
+    /// What the file of a long table holds, which is encoded as the table of a run is.
+    pub(crate) fn long(&self, table: &str) -> Option<&FileFacts> {
+        let name = file_name(table, self.trial);
+        let facts = self.manifest.as_ref()?.files.get(&name)?;
+        (!parquet_file::is_plain(facts.rows?) && self.within(table).is_none()).then_some(facts)
+    }
+
+    /// Where in the trial's file a table is.
+    fn within(&self, table: &str) -> Option<Range<u64>> {
+        let name = file_name(table, self.trial);
+        let manifest = self.manifest.as_ref()?;
+        places(manifest)
+            .find(|(found, _)| **found == name)
+            .map(|(_, place)| place)
+    }
+
+    /// Every file of it in the order in which they are to be put in place, by names of ours: a manifest may be anybody's.
+    pub(crate) fn files(&self, tables: &[&str]) -> Vec<PathBuf> {
+        let own = tables.iter().filter(|table| self.within(table).is_none());
+        let own = own.filter(|table| self.manifest.is_some() && self.has(table));
+        let mut files: Vec<PathBuf> = own
+            .map(|table| self.folder.part(table, self.trial))
+            .collect();
+        files.extend(self.last_files());
+        files
+    }
+
+    /// Those that make it a recorded trial.
+    fn last_files(&self) -> Vec<PathBuf> {
+        let file = self.folder.trial_file(self.trial);
+        match regular::exists(&file) {
+            true => vec![file],
+            false => vec![
+                self.folder.part_manifest(self.trial),
+                self.folder.part(TRIALS, self.trial),
+            ],
+        }
+    }
+}
+
+/// A mismatch of a file in the folder of the parts.
+fn in_parts(file: &Path, why: String) -> Mismatch {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    Mismatch {
+        file: format!("parts/{name}"),
+        why,
+    }
+}
+
+/// What a table of a trial is called.
+fn file_name(table: &str, trial: u32) -> String {
+    format!("{table}-{trial}.parquet")
+}
+
+/// The tables in a trial's file, and where each is.
+fn places(manifest: &Manifest) -> impl Iterator<Item = (&String, Range<u64>)> {
+    let mut from = 0_u64;
+    manifest.within.iter().map(move |name| {
+        let bytes = manifest.files.get(name).map_or(0, |facts| facts.bytes);
+        let to = from.saturating_add(bytes);
+        let place = from..to;
+        from = to;
+        (name, place)
+    })
+}
+
+fn read_manifest(file: &File) -> Result<Manifest, String> {
+    let cut_short = || "ends before its manifest does".to_owned();
+    let length = file.metadata().map_err(|error| error.to_string())?.len();
+    let read = |place| content::piece(file, place).map_err(|error| error.to_string());
+    let at = length.checked_sub(TRAILER).ok_or_else(cut_short)?;
+    let trailer = read(at..length)?;
+    let (json_length, magic) = trailer.split_at(8);
+    if magic != MAGIC {
+        return Err("does not end as such a file does".to_owned());
+    }
+    let json_length = u64::from_le_bytes(json_length.try_into().unwrap_or_default());
+    let from = at.checked_sub(json_length);
+    let from = from
+        .filter(|_| json_length <= LONGEST_MANIFEST)
+        .ok_or_else(cut_short)?;
+    let json = read(from..at)?;
+    let json = str::from_utf8(&json).map_err(|error| error.to_string())?;
+    let manifest = Manifest::from_json(json)?;
+    match places(&manifest).last().map_or(0, |(_, place)| place.end) == from {
+        true => Ok(manifest),
+        false => Err("has other tables than its manifest lists".to_owned()),
+    }
+}
+
+/// The facts by which it is known again, where its tables are what was recorded.
+fn check_within(file: &File, manifest: &Manifest) -> io::Result<FileFacts> {
+    for (name, place) in places(manifest) {
+        let bytes = content::piece(file, place)?;
+        let (recorded, found) = (manifest.files.get(name), FileFacts::of_bytes(&bytes));
+        if !recorded.is_some_and(|recorded| found.is_same(recorded)) {
+            let why = format!("{name} in it has changed since it was recorded (SHA-256)");
+            return Err(io::Error::other(why));
+        }
+    }
+    Ok(FileFacts {
+        bytes: 0,
+        sha256: manifest.digest().to_owned(),
+        rows: None,
+    })
+}
+
+/// Of a version that had a file for it. A run that has a manifest of its own has one for each trial: after a power cut, the
+/// last name that a trial got may be there without the others.
+fn older_manifest(folder: &Folder, trial: u32) -> Result<Option<Manifest>, Mismatch> {
+    let path = folder.part_manifest(trial);
+    let manifest = Manifest::read(&path).map_err(|why| in_parts(&path, why))?;
+    if manifest.is_some() || !regular::exists(&folder.file(MANIFEST)) {
+        return Ok(manifest);
+    }
+    let lost = match regular::exists(&folder.part(TRIALS, trial)) {
+        true => path,
+        false => folder.trial_file(trial),
+    };
+    Err(in_parts(&lost, "missing".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::disk::RealDisk;
+    use crate::table;
+    use crate::table::Row;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::Record;
+    use std::fs;
+
+    fn rows(count: u64) -> RecordBatch {
+        let rows: Vec<Record> = (0..count)
+            .map(|seq| Record::due(7, 0, seq, Method::Udp, 1_000))
+            .collect();
+        table::batch(&table::schema::<Record>(), &rows).unwrap()
+    }
+
+    fn recorded(run: &Path, tables: &[(&str, u64)]) -> Folder {
+        let folder = Folder(run.to_owned());
+        fs::create_dir(folder.parts()).unwrap();
+        let mut trial = NewTrial::new(&RealDisk::shared(), &folder, 7);
+        for (table, count) in tables {
+            trial.add(table, &rows(*count)).unwrap();
+        }
+        assert!(!folder.is_recorded(7));
+        trial.put_in_place().unwrap();
+        folder
+    }
+
+    fn rows_of(trial: &RecordedTrial, table: &str) -> u64 {
+        let source = trial.source(table, &table::schema::<Record>()).unwrap();
+        source.map_or(0, |source| source.rows())
+    }
+
+    #[test]
+    fn short_tables_are_in_one_file_and_long_ones_in_their_own() {
+        let run = tempfile::tempdir().unwrap();
+        let folder = recorded(
+            run.path(),
+            &[("few", 3), ("none", 0), ("many", 10_000), ("some", 8_192)],
+        );
+        assert_eq!(fs::read_dir(folder.parts()).unwrap().count(), 2);
+        let trial = RecordedTrial::open_checked(&folder, 7).unwrap();
+        for (table, count) in [
+            ("few", 3),
+            ("none", 0),
+            ("many", 10_000),
+            ("some", 8_192),
+            ("other", 0),
+        ] {
+            assert_eq!(rows_of(&trial, table), count, "{table}");
+        }
+        let files = trial.files(&["some", "many", "other", "few"]);
+        assert_eq!(files, [folder.part("many", 7), folder.trial_file(7)]);
+        assert!(trial.long("many").is_some() && trial.long("some").is_none());
+    }
+
+    /// Of a file that was changed anywhere nothing is taken for what was recorded.
+    #[test]
+    fn every_bit_of_it_matters() {
+        let run = tempfile::tempdir().unwrap();
+        let folder = recorded(run.path(), &[(Record::TABLE, 2)]);
+        let path = folder.trial_file(7);
+        let bytes = fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1 << (at % 8);
+            fs::write(&path, &changed).unwrap();
+            match RecordedTrial::open_checked(&folder, 7) {
+                Err(mismatch) => assert_eq!(mismatch.file, "parts/trial-7.tables"),
+                // White space of the JSON.
+                Ok(trial) => assert_eq!(rows_of(&trial, Record::TABLE), 2, "{at}"),
+            }
+            fs::write(&path, &bytes[..at]).unwrap();
+            assert!(RecordedTrial::open_checked(&folder, 7).is_err(), "{at}");
+        }
+    }
+}
