@@ -36,11 +36,6 @@ impl Content {
         Ok(Self::Whole(whole.into()))
     }
 
-    /// Of these bytes of a file, read as a whole.
-    pub(crate) fn piece(file: &File, place: Range<u64>) -> io::Result<Self> {
-        Ok(Self::Whole(piece(file, place)?))
-    }
-
     /// The end of a piece. Fails where the file ends before: a damaged one may ask for any.
     fn end(&self, start: u64, length: u64) -> Result<u64> {
         let end = start.checked_add(length).filter(|end| *end <= self.len());

@@ -11,12 +11,12 @@ use crate::interrupted;
 use crate::journal::JournalReader;
 use crate::manifest::{self, Manifest};
 use crate::mismatch::Mismatch;
-use crate::parquet_file::{self, ParquetFile};
+use crate::parquet_file::ParquetFile;
 use crate::parquet_source::ParquetSource;
 use crate::part;
 use crate::regular;
 use crate::table::{self, Row, every_table};
-use crate::trial_file::RecordedTrial;
+use crate::trial_file::{RecordedTrial, TrialTable};
 use crate::trial_row::{self, TrialRow};
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
@@ -109,18 +109,17 @@ fn table<R: Row>(
     let mut file = ParquetFile::create(disk, &all, schema)?;
     in_order(
         &parts,
-        |part| Read::of::<R>(part, schema),
+        |part| part.source(R::TABLE, schema),
         |part, read| {
-            match read? {
-                Read::Nothing => {}
-                Read::Rows(batches) => batches.iter().try_for_each(|rows| file.write(rows))?,
-                Read::Long(source) => {
-                    if !file.append(&source)? {
-                        each_complete(&source, &part.path(R::TABLE), schema, |rows| {
-                            file.write(&rows)
-                        })?;
-                    }
-                }
+            let Some(read) = read? else { return Ok(()) };
+            let is_taken = match &read {
+                TrialTable::Long(source) => file.append(source)?,
+                TrialTable::Short(_) => false,
+            };
+            if !is_taken {
+                each_complete(&read, &part.path(R::TABLE), schema, |rows| {
+                    file.write(&rows)
+                })?;
             }
             file.end_trial()
         },
@@ -129,58 +128,16 @@ fn table<R: Row>(
     Ok(())
 }
 
-/// What a trial left of a table, before its turn comes.
-enum Read {
-    Nothing,
-    /// All of a short one.
-    Rows(Vec<RecordBatch>),
-    Long(ParquetSource),
-}
-
-impl Read {
-    fn of<R: Row>(trial: &RecordedTrial, schema: &SchemaRef) -> Result<Self, StoreError> {
-        let path = trial.path(R::TABLE);
-        let source = trial.source(R::TABLE, schema);
-        let Some(source) = source.map_err(StoreError::parquet(&path))? else {
-            return Ok(Self::Nothing);
-        };
-        if !parquet_file::is_plain(source.rows()) {
-            return Ok(Self::Long(source));
-        }
-        let mut batches = Vec::new();
-        each_complete(&source, &path, schema, |rows| {
-            batches.push(rows);
-            Ok(())
-        })?;
-        Ok(Self::Rows(batches))
-    }
-}
-
 /// The batches of a part, with every column that the table has by now: a version that wrote fewer may have begun the run.
 fn each_complete(
-    source: &ParquetSource,
+    part: &TrialTable,
     path: &Path,
     schema: &SchemaRef,
     mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     let mut all = AllColumns::of(schema.clone());
-    each_batch(source, path, |rows| {
-        take(all.complete(&rows).map_err(arrow(path))?)
-    })
-}
-
-fn each_batch(
-    source: &ParquetSource,
-    path: &Path,
-    mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    for group in source.row_groups(None) {
-        let batches = source.batches(group, None);
-        for batch in batches.map_err(StoreError::parquet(path))? {
-            take(batch.map_err(StoreError::parquet(path))?)?;
-        }
-    }
-    Ok(())
+    let complete = |rows: &RecordBatch| take(all.complete(rows).map_err(arrow(path))?);
+    part.each_batch(complete, path)
 }
 
 fn write_trials(
@@ -201,25 +158,26 @@ fn write_trials(
 
 /// The rows of a recorded trial.
 pub(crate) fn trial_rows_of(trial: &RecordedTrial) -> Result<Vec<TrialRow>, StoreError> {
-    let path = trial.path(TRIALS);
-    let source = trial.source(TRIALS, &trial_row::known_schema());
-    let source = source.map_err(StoreError::parquet(&path))?;
-    source.map_or(Ok(Vec::new()), |source| rows_of(&source, &path))
+    match trial.source(TRIALS, &trial_row::known_schema())? {
+        Some(table) => rows_of(&table, &trial.path(TRIALS)),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Every row of a table of trials.
 pub(crate) fn trial_rows(path: &Path) -> Result<Vec<TrialRow>, StoreError> {
     let source = ParquetSource::open(path, &trial_row::known_schema());
-    rows_of(&source.map_err(StoreError::parquet(path))?, path)
+    let source = source.map_err(StoreError::parquet(path))?;
+    rows_of(&TrialTable::Long(source), path)
 }
 
-/// The same of one that is open.
-pub(crate) fn rows_of(source: &ParquetSource, path: &Path) -> Result<Vec<TrialRow>, StoreError> {
+fn rows_of(table: &TrialTable, path: &Path) -> Result<Vec<TrialRow>, StoreError> {
     let mut rows = Vec::new();
-    each_batch(source, path, |batch| {
-        rows.extend(trial_row::rows(&batch).map_err(StoreError::table(path))?);
+    let take = |batch: &RecordBatch| {
+        rows.extend(trial_row::rows(batch).map_err(StoreError::table(path))?);
         Ok(())
-    })?;
+    };
+    table.each_batch(take, path)?;
     Ok(rows)
 }
 
@@ -306,7 +264,7 @@ mod tests {
             ];
             let mut recorded = Vec::new();
             for (trial, rows) in (0..).zip(&parts) {
-                let mut new = NewTrial::new(&disk, &folder, trial);
+                let mut new = NewTrial::new(&disk, &folder, trial, 2);
                 new.add(Record::TABLE, rows).unwrap();
                 new.put_in_place().unwrap();
                 recorded.push(RecordedTrial::open_checked(&folder, trial).unwrap());
@@ -316,7 +274,7 @@ mod tests {
             let all = folder.table(Record::TABLE);
             let source = ParquetSource::open(&all, &schema).unwrap();
             let mut joined = 0;
-            each_batch(&source, &all, |batch| {
+            let compare = |batch: RecordBatch| {
                 let mut from = 0;
                 while from < batch.num_rows() {
                     let at = (joined + from) % whole.num_rows();
@@ -327,8 +285,8 @@ mod tests {
                 }
                 joined += batch.num_rows();
                 Ok(())
-            })
-            .unwrap();
+            };
+            source.each_batch(&all, compare).unwrap();
             assert_eq!(joined, parts.len() * whole.num_rows());
         }
     }

@@ -6,6 +6,7 @@ use crate::durable;
 use crate::error::StoreError;
 use crate::folder::Folder;
 use crate::part::{self, RecordsPart};
+use crate::row_groups::MOST_THREADS;
 use crate::table::Row;
 use crate::trial_file::NewTrial;
 use crate::trial_row::TrialRow;
@@ -28,7 +29,7 @@ impl KnownTrial {
         trial: u32,
         packets: u64,
     ) -> Result<Self, StoreError> {
-        let trial = NewTrial::new(disk, folder, trial);
+        let trial = NewTrial::new(disk, folder, trial, MOST_THREADS);
         Ok(Self {
             disk: disk.clone(),
             folder: folder.clone(),

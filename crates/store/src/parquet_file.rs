@@ -5,14 +5,13 @@ use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
 use crate::error::{StoreError, arrow};
 use crate::parquet_source::ParquetSource;
-use crate::row_groups::RowGroups;
+use crate::row_groups::{MOST_THREADS, RowGroups};
 use crate::stamps;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::properties::{
-    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion,
-};
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use parquet::schema::types::ColumnPath;
 use std::path::{Path, PathBuf};
 
@@ -20,15 +19,12 @@ use std::path::{Path, PathBuf};
 const ROW_GROUP: usize = 1 << 20;
 /// Rows from which on a row group ends with its trial, so that one trial is read without the others, and so that a part which
 /// is encoded as the table is becomes row groups of it as it is.
-const TRIAL_ROW_GROUP: usize = PLAIN_PART as usize + 1;
+pub(crate) const TRIAL_ROW_GROUP: usize = 1 << 13;
 
 /// Bytes of a column's dictionary in a row group at most.
 const DICTIONARY: usize = 1 << 19;
 /// The level of zstd. With level 6 the end of a run takes 17 % longer, and `series.parquet` is 5 % smaller.
 const LEVEL: i32 = 3;
-/// Rows of a part of a trial at most that is written plainly: it is read once, when it is joined with the
-/// others, and of a few rows a dictionary and a compressor for each column take longer than all the rest.
-const PLAIN_PART: u64 = 1 << 13;
 
 /// Writes a Parquet file that is there whole or not at all.
 ///
@@ -47,10 +43,20 @@ impl ParquetFile {
         path: &Path,
         rows: &SchemaRef,
     ) -> Result<Self, StoreError> {
+        Self::create_with(disk, path, rows, MOST_THREADS)
+    }
+
+    /// The same, encoded on so many threads at most.
+    pub(crate) fn create_with(
+        disk: &SharedDisk,
+        path: &Path,
+        rows: &SchemaRef,
+        threads: usize,
+    ) -> Result<Self, StoreError> {
         let schema = stamps::file_schema(rows);
         let temporary = durable::unfinished(path);
         let file = disk.create(&temporary).map_err(StoreError::at(path))?;
-        let writer = RowGroups::create(Hashing::new(file), &schema, properties(&schema));
+        let writer = RowGroups::create(Hashing::new(file), &schema, properties(&schema), threads);
         Ok(Self {
             disk: disk.clone(),
             path: path.to_owned(),
@@ -72,10 +78,15 @@ impl ParquetFile {
         let Some(writer) = &mut self.writer else {
             return Ok(false);
         };
-        if writer.in_progress() > 0 || !part.is_encoded_for(writer.schema()) {
+        let (content, groups) = part.encoded();
+        // Of an older version, some are shorter, and encoded otherwise.
+        let is_long = |group: &RowGroupMetaData| group.num_rows() >= TRIAL_ROW_GROUP as i64;
+        if writer.in_progress() > 0
+            || !groups.first().is_some_and(is_long)
+            || !part.has_columns(writer.schema())
+        {
             return Ok(false);
         }
-        let (content, groups) = part.encoded();
         let mut groups = groups.iter();
         let appended = groups.try_for_each(|group| writer.append(content, group));
         appended.map_err(StoreError::parquet(&self.path))?;
@@ -131,7 +142,10 @@ impl Drop for ParquetFile {
 /// less, but of integers few tools can read it (DuckDB from 2.0 on).
 fn properties(schema: &SchemaRef) -> WriterProperties {
     let level = ZstdLevel::try_new(LEVEL).unwrap_or_default();
-    let mut properties = of_every_file()
+    let mut properties = WriterProperties::builder()
+        .set_created_by("delaylab".to_owned())
+        .set_writer_version(WriterVersion::PARQUET_2_0)
+        .set_offset_index_disabled(true)
         .set_compression(Compression::ZSTD(level))
         .set_dictionary_page_size_limit(DICTIONARY)
         .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -146,26 +160,6 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
         }
     }
     properties.build()
-}
-
-/// Is a part of so many rows written plainly?
-pub(crate) const fn is_plain(count: u64) -> bool {
-    count <= PLAIN_PART
-}
-
-/// Values as they are.
-pub(crate) fn plain() -> WriterProperties {
-    of_every_file()
-        .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::None)
-        .build()
-}
-
-fn of_every_file() -> WriterPropertiesBuilder {
-    WriterProperties::builder()
-        .set_created_by("delaylab".to_owned())
-        .set_writer_version(WriterVersion::PARQUET_2_0)
-        .set_offset_index_disabled(true)
 }
 
 fn is_wide(data_type: &DataType) -> bool {
@@ -207,7 +201,7 @@ mod tests {
         let open = |path: &Path| ParquetFile::create(&disk, path, &schema).unwrap();
         let [mut one, mut other] = [open(&taken_over), open(&encoded)];
         let mut were_taken = Vec::new();
-        for (trial, count) in (0..).zip([9_000, 12, 20_000, 8_193, 3]) {
+        for (trial, count) in (0..).zip([9_000, 12, 20_000, 8_192, 3]) {
             let rows = rows(trial, count);
             open(&part).write_all(&rows).unwrap();
             let source = ParquetSource::open(&part, &schema).unwrap();

@@ -1,12 +1,11 @@
 //! Reading one Parquet file, a row group at a time.
 
 use crate::content::Content;
-use crate::error::guarded;
-use crate::parquet_file;
+use crate::error::{StoreError, guarded};
 use crate::regular;
 use crate::stamps;
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -35,12 +34,11 @@ pub(crate) struct ParquetSource {
 impl ParquetSource {
     /// Columns that `known` has as dictionaries are read as such.
     pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
-        let read = || Self::of(Content::of(regular::open(path)?)?, known);
+        let read = || Self::read_footer(Content::of(regular::open(path)?)?, known);
         guarded(read, ParquetError::General)
     }
 
-    /// The same of what was read of one. The library may panic over damage.
-    pub(crate) fn of(content: Content, known: &SchemaRef) -> Result<Self, ParquetError> {
+    fn read_footer(content: Content, known: &SchemaRef) -> Result<Self, ParquetError> {
         // With all that stands of a row group: of a long part it is taken over.
         let options = ArrowReaderOptions::new()
             .with_skip_arrow_metadata(true)
@@ -51,21 +49,30 @@ impl ParquetSource {
         Ok(Self { content, metadata })
     }
 
-    /// Is it encoded as rows of this schema are in a long table?
-    pub(crate) fn is_encoded_for(&self, schema: &SchemaDescriptor) -> bool {
+    /// Hands over all of its rows, with their stamps as times.
+    pub(crate) fn each_batch(
+        &self,
+        path: &Path,
+        mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for group in self.row_groups(None) {
+            let batches = self.batches(group, None);
+            for batch in batches.map_err(StoreError::parquet(path))? {
+                take(batch.map_err(StoreError::parquet(path))?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does it have these columns?
+    pub(crate) fn has_columns(&self, schema: &SchemaDescriptor) -> bool {
         let own = self.metadata.metadata().file_metadata().schema_descr();
-        !parquet_file::is_plain(self.rows()) && own.root_schema() == schema.root_schema()
+        own.root_schema() == schema.root_schema()
     }
 
     /// Its bytes, and its row groups in them.
     pub(crate) fn encoded(&self) -> (&Content, &[RowGroupMetaData]) {
         (&self.content, self.metadata.metadata().row_groups())
-    }
-
-    /// How many rows it has.
-    pub(crate) fn rows(&self) -> u64 {
-        let rows = self.metadata.metadata().file_metadata().num_rows();
-        u64::try_from(rows).unwrap_or(0)
     }
 
     /// How many rows a row group has.
@@ -205,9 +212,9 @@ impl Iterator for Batches {
 /// The file's schema, with the dictionaries of the one that is known.
 fn with_dictionaries(found: &SchemaRef, known: &SchemaRef) -> SchemaRef {
     let fields = found.fields().iter().map(|field| {
-        let known = known.field_with_name(field.name());
-        match known.map(Field::data_type) {
-            Ok(words @ DataType::Dictionary(..)) if *field.data_type() == DataType::Utf8 => {
+        let known = known.column_with_name(field.name());
+        match known.map(|(_, known)| known.data_type()) {
+            Some(words @ DataType::Dictionary(..)) if *field.data_type() == DataType::Utf8 => {
                 Arc::new(field.as_ref().clone().with_data_type(words.clone()))
             }
             _ => field.clone(),

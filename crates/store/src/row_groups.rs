@@ -27,7 +27,7 @@ const WAITING: usize = 1 << 16;
 /// Rows of which a thread for a column is worth it.
 const WORTH_THREADS: usize = 1 << 13;
 /// Threads at most: a column is done by one.
-const THREADS: usize = 8;
+pub(crate) const MOST_THREADS: usize = 8;
 
 /// Writes rows as row groups.
 pub(crate) struct RowGroups<W: Write + Send> {
@@ -36,6 +36,8 @@ pub(crate) struct RowGroups<W: Write + Send> {
     fields: Fields,
     /// Rows of a row group at most.
     most: usize,
+    /// Threads at most.
+    threads: usize,
     /// Of the row group that is being written; none between two.
     columns: Vec<ArrowColumnWriter>,
     /// Rows of that row group, those that wait among them.
@@ -45,8 +47,13 @@ pub(crate) struct RowGroups<W: Write + Send> {
 }
 
 impl<W: Write + Send> RowGroups<W> {
-    /// Columns of any type that is no list and no struct.
-    pub(crate) fn create(to: W, schema: &SchemaRef, properties: WriterProperties) -> Result<Self> {
+    /// Columns of any type that is no list and no struct, encoded on so many threads at most.
+    pub(crate) fn create(
+        to: W,
+        schema: &SchemaRef,
+        properties: WriterProperties,
+        threads: usize,
+    ) -> Result<Self> {
         let most = properties.max_row_group_row_count().unwrap_or(usize::MAX);
         let options = ArrowWriterOptions::new()
             .with_properties(properties)
@@ -58,6 +65,7 @@ impl<W: Write + Send> RowGroups<W> {
             new_columns,
             fields: schema.fields().clone(),
             most,
+            threads: threads.clamp(1, MOST_THREADS),
             columns: Vec::new(),
             rows: 0,
             waiting: Vec::new(),
@@ -110,7 +118,8 @@ impl<W: Write + Send> RowGroups<W> {
             self.columns = self.new_columns.create_column_writers(group)?;
         }
         let batches = std::mem::take(&mut self.waiting);
-        let threads = threads_for(std::mem::take(&mut self.waiting_rows));
+        let rows = std::mem::take(&mut self.waiting_rows);
+        let threads = self.threads_for(rows);
         let columns = self.columns.iter_mut().zip(&self.fields).enumerate();
         each(threads, columns, |(at, (column, field))| {
             for batch in &batches {
@@ -151,7 +160,8 @@ impl<W: Write + Send> RowGroups<W> {
             return Ok(());
         }
         self.encode()?;
-        let threads = threads_for(std::mem::take(&mut self.rows));
+        let rows = std::mem::take(&mut self.rows);
+        let threads = self.threads_for(rows);
         let columns = std::mem::take(&mut self.columns).into_iter();
         let chunks: Vec<ArrowColumnChunk> = each(threads, columns, ArrowColumnWriter::close)?;
         let mut group = self.file.next_row_group()?;
@@ -168,19 +178,18 @@ impl<W: Write + Send> RowGroups<W> {
         self.file.finish()
     }
 
+    fn threads_for(&self, rows: usize) -> usize {
+        if rows < WORTH_THREADS || self.threads == 1 {
+            return 1;
+        }
+        let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
+        cpus.min(self.threads)
+    }
+
     /// What it is written to.
     pub(crate) fn inner_mut(&mut self) -> &mut W {
         self.file.inner_mut()
     }
-}
-
-fn threads_for(rows: usize) -> usize {
-    if rows < WORTH_THREADS {
-        return 1;
-    }
-    available_parallelism()
-        .map_or(1, NonZeroUsize::get)
-        .min(THREADS)
 }
 
 /// What this work gives for each item, in their order. A thread that is done takes the next item.
@@ -277,9 +286,10 @@ mod tests {
             &[1_000; 150],
         ] {
             let batches = batches(sizes);
-            for most in [1_000, 65_537, 1 << 20] {
+            for (most, threads) in [(1_000, 8), (65_537, 1), (1 << 20, 3)] {
                 let mut file = Vec::new();
-                let mut groups = RowGroups::create(&mut file, &schema(), properties(most)).unwrap();
+                let mut groups =
+                    RowGroups::create(&mut file, &schema(), properties(most), threads).unwrap();
                 for batch in &batches {
                     groups.write(batch).unwrap();
                 }
@@ -292,7 +302,7 @@ mod tests {
 
     #[test]
     fn rows_of_other_columns_are_refused() {
-        let mut groups = RowGroups::create(Vec::new(), &schema(), properties(9)).unwrap();
+        let mut groups = RowGroups::create(Vec::new(), &schema(), properties(9), 1).unwrap();
         let rows = batch(0, 3);
         assert!(groups.write(&rows.project(&[0]).unwrap()).is_err());
         assert!(groups.write(&rows.project(&[1, 0]).unwrap()).is_err());

@@ -12,6 +12,7 @@ use crate::latest;
 use crate::lock::Lock;
 use crate::manifest::Manifest;
 use crate::part::{self, NoiseOf};
+use crate::row_groups::MOST_THREADS;
 use crate::table::Row;
 use crate::temporary;
 use crate::trial_file::NewTrial;
@@ -113,14 +114,21 @@ impl RunWriter {
     /// Begins to record a trial. Several may be recorded at once.
     pub fn begin_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
         self.unless_recorded(trial)?;
-        TrialWriter::create(&self.disk, &self.folder, trial, Journaling::AsTheyCome)
+        let when = Journaling::AsTheyCome;
+        TrialWriter::create(&self.disk, &self.folder, trial, when, MOST_THREADS)
     }
 
     /// The same of a trial that comes out the same when it is repeated. Few rows stay in memory until it ends, and go with
-    /// a process that is killed; those of a trial that ends in an error are on disk all the same.
-    pub fn begin_repeatable_trial(&self, trial: u32) -> Result<TrialWriter, StoreError> {
+    /// a process that is killed; those of a trial that ends in an error are on disk all the same. `threads`: that encode its
+    /// long tables, at most.
+    pub fn begin_repeatable_trial(
+        &self,
+        trial: u32,
+        threads: usize,
+    ) -> Result<TrialWriter, StoreError> {
         self.unless_recorded(trial)?;
-        TrialWriter::create(&self.disk, &self.folder, trial, Journaling::WhenMany)
+        let when = Journaling::WhenMany;
+        TrialWriter::create(&self.disk, &self.folder, trial, when, threads)
     }
 
     /// Begins to write a trial of which everything is known, with so many packets.
@@ -320,6 +328,8 @@ pub struct TrialWriter {
     disk: SharedDisk,
     folder: Folder,
     trial: u32,
+    /// That encode long tables, at most.
+    threads: usize,
     records: Journal<Record>,
     beside: Journals,
 }
@@ -330,11 +340,13 @@ impl TrialWriter {
         folder: &Folder,
         trial: u32,
         when: Journaling,
+        threads: usize,
     ) -> Result<Self, StoreError> {
         let writer = Self {
             disk: disk.clone(),
             folder: folder.clone(),
             trial,
+            threads,
             records: Journal::create(disk, folder.journal::<Record>(trial), when)?,
             beside: Journals::create(disk, folder, trial, when)?,
         };
@@ -378,7 +390,7 @@ impl TrialWriter {
     /// held it longest.
     pub fn finish(mut self, rows: &[TrialRow], noise_of: &NoiseOf<'_>) -> Result<(), StoreError> {
         // What the journals have is not synced: the parts are, before the journals go.
-        let mut trial = NewTrial::new(&self.disk, &self.folder, self.trial);
+        let mut trial = NewTrial::new(&self.disk, &self.folder, self.trial, self.threads);
         let mut unanswered = KeptUnanswered::new(rows);
         part::write_records(&mut trial, &mut self.records, &mut unanswered, noise_of)?;
         self.beside.write_parts(&mut trial)?;

@@ -23,7 +23,7 @@ pub(super) struct TrialRunner<'a> {
     pub(super) stop: &'a Stop,
     pub(super) stop_means: StopMeans,
     pub(super) watch: Option<&'a dyn Watch>,
-    /// Is there a CPU for recording beside those of the worlds?
+    /// Is there a CPU beside those that worlds simulate on?
     pub(super) has_idle_cpu: bool,
 }
 
@@ -57,9 +57,10 @@ impl TrialRunner<'_> {
         }
         let trial = &planned.trial;
         let begun = Begun::now(world.clock());
+        let threads = if self.has_idle_cpu { usize::MAX } else { 1 };
         let writer = self.writer.map(|writer| match begun.clock {
             Clock::Real => writer.begin_trial(trial.id),
-            Clock::Simulated => writer.begin_repeatable_trial(trial.id),
+            Clock::Simulated => writer.begin_repeatable_trial(trial.id, threads),
         });
         let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
         let run = |sink: &mut dyn Sink| world.run(trial, sink);

@@ -1,9 +1,11 @@
 //! The batches of a table, row group by row group: damage in one of them costs only that one.
 
 use super::Run;
+use super::reading::reason;
 use super::recent::Recent;
 use crate::journal::JournalReader;
 use crate::parquet_source::ParquetSource;
+use crate::trial_file::ShortTable;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt32Type;
@@ -18,7 +20,9 @@ pub(super) enum Step {
     /// One row group of a Parquet file.
     RowGroup(PathBuf, Arc<ParquetSource>, usize),
     /// Some rows of one, counted from its first.
-    Rows(PathBuf, Arc<ParquetSource>, usize, Range<u64>),
+    RowsOfGroup(PathBuf, Arc<ParquetSource>, usize, Range<u64>),
+    /// Some rows of a short table of a trial, counted from its first.
+    Short(Range<u64>, ShortTable),
     /// Rows as they came.
     Journal(PathBuf, End),
 }
@@ -50,8 +54,9 @@ impl Step {
     /// What it has of these rows, counted from its first. Of a journal, all.
     pub(super) fn part(self, rows: Range<u64>) -> Step {
         match self {
-            Step::RowGroup(path, source, group) => Step::Rows(path, source, group, rows),
-            other => other,
+            Step::RowGroup(path, source, group) => Step::RowsOfGroup(path, source, group, rows),
+            Step::Short(_, table) => Step::Short(rows, table),
+            journal => journal,
         }
     }
 
@@ -59,7 +64,9 @@ impl Step {
     pub(super) fn rows(&self) -> u64 {
         match self {
             Step::RowGroup(_, source, group) => source.rows_of(*group),
-            Step::Rows(.., rows) => rows.end.saturating_sub(rows.start),
+            Step::RowsOfGroup(.., rows) | Step::Short(rows, _) => {
+                rows.end.saturating_sub(rows.start)
+            }
             Step::Journal(path, _) => JournalReader::open(path).map_or(0, |batches| {
                 let whole = batches.map_while(Result::ok);
                 whole.map(|batch| batch.num_rows() as u64).sum()
@@ -69,7 +76,8 @@ impl Step {
 
     pub(super) fn path(&self) -> &Path {
         match self {
-            Step::RowGroup(path, ..) | Step::Rows(path, ..) | Step::Journal(path, _) => path,
+            Step::RowGroup(path, ..) | Step::RowsOfGroup(path, ..) | Step::Journal(path, _) => path,
+            Step::Short(_, table) => &table.path,
         }
     }
 
@@ -92,8 +100,16 @@ impl Step {
         }
         match self {
             Step::RowGroup(_, source, group) => readable(source.batches(*group, columns)),
-            Step::Rows(_, source, group, rows) => {
+            Step::RowsOfGroup(_, source, group, rows) => {
                 readable(source.batches_in(*group, columns, rows.clone()))
+            }
+            Step::Short(rows, table) => {
+                let columns = columns.map(<[String]>::to_vec);
+                let batches = table.read().map(|batches| slices(&batches, rows));
+                readable(batches.map_err(reason).map(|batches| {
+                    let batches = batches.into_iter();
+                    batches.map(move |batch| only(&batch, columns.as_deref()))
+                }))
             }
             Step::Journal(path, End::Known) => readable(JournalReader::open(path)),
             Step::Journal(path, End::Anywhere) => readable(
@@ -102,6 +118,31 @@ impl Step {
             ),
         }
     }
+}
+
+/// These rows of batches, counted from the first.
+fn slices(batches: &[RecordBatch], rows: &Range<u64>) -> Vec<RecordBatch> {
+    let mut first = 0;
+    let mut slices = Vec::new();
+    for batch in batches {
+        let count = batch.num_rows() as u64;
+        let (from, to) = (rows.start.max(first), rows.end.min(first + count));
+        if from < to {
+            slices.push(batch.slice((from - first) as usize, (to - from) as usize));
+        }
+        first += count;
+    }
+    slices
+}
+
+/// These columns of a batch, as far as it has them; all for `None`.
+fn only(batch: &RecordBatch, columns: Option<&[String]>) -> Result<RecordBatch, ArrowError> {
+    let Some(columns) = columns else {
+        return Ok(batch.clone());
+    };
+    let fields = batch.schema_ref().fields().iter().enumerate();
+    let wanted = fields.filter(|(_, field)| columns.contains(field.name()));
+    batch.project(&wanted.map(|(at, _)| at).collect::<Vec<_>>())
 }
 
 /// Errors are only to be read from here on.

@@ -12,7 +12,6 @@ mod recent;
 mod table_reader;
 pub mod tail;
 
-use crate::error::StoreError;
 use crate::folder::{
     ENVIRONMENT, EXPERIMENT, FINDINGS, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
 };
@@ -22,7 +21,7 @@ use crate::mismatch::Mismatch;
 pub use crate::regular::READ_AS_OWNER;
 use crate::regular::{self, MAY_NOT_READ};
 use crate::table::{Row, every_table};
-use crate::trial_row::{self, TrialRow};
+use crate::trial_row::TrialRow;
 pub use batches::Batches;
 use delaylab_model::record::Record;
 pub use export::{write_batch, write_first};
@@ -261,16 +260,18 @@ impl Run {
     }
 
     fn rows_of_trials(&self, file: &TableFile) -> Result<Vec<TrialRow>, Unread> {
-        let Some((path, source)) = self.source(file, TRIALS, &trial_row::known_schema())? else {
-            return Ok(Vec::new());
+        let (path, read) = match file {
+            TableFile::Joined => {
+                let path = self.folder.table(TRIALS);
+                let read = join::trial_rows(&path);
+                (path, read)
+            }
+            TableFile::OfTrial(trial) => {
+                let recorded = self.recorded(*trial)?;
+                (recorded.path(TRIALS), join::trial_rows_of(&recorded))
+            }
         };
-        join::rows_of(&source, &path).map_err(|error| Unread {
-            what: match error {
-                StoreError::Table { reason, .. } => reason,
-                error => error.to_string(),
-            },
-            path,
-        })
+        read.map_err(|error| reading::unread(path, reading::reason(error)))
     }
 
     /// May this user not read one of its files?

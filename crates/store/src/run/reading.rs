@@ -7,7 +7,7 @@ use crate::parquet_source::ParquetSource;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
 use crate::regular;
 use crate::table::{self, Row};
-use crate::trial_file::RecordedTrial;
+use crate::trial_file::{RecordedTrial, TrialTable};
 use crate::trial_row::TrialRow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -49,6 +49,23 @@ impl From<Unread> for StoreError {
             path: unread.path,
             reason: unread.what,
         }
+    }
+}
+
+/// Says what is wrong with a file. One that is not there is missing, whatever the library says of it.
+pub(super) fn unread(path: PathBuf, what: String) -> Unread {
+    let what = match regular::exists(&path) {
+        true => what,
+        false => "missing".to_owned(),
+    };
+    Unread { path, what }
+}
+
+/// An error of a file without its name.
+pub(super) fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Table { reason, .. } => reason,
+        error => error.to_string(),
     }
 }
 
@@ -355,55 +372,42 @@ impl Run {
         known: &SchemaRef,
         trial: Option<u32>,
     ) -> Result<Vec<Step>, Unread> {
-        match self.source(file, R::TABLE, known) {
-            Ok(Some((path, source))) => Ok(Step::row_groups(&path, &source, trial)),
-            Ok(None) => Ok(Vec::new()),
-            Err(unread) if R::IS_OPTIONAL && !regular::exists(&unread.path) => Ok(Vec::new()),
-            Err(unread) => Err(unread),
-        }
-    }
-
-    /// A table and the file that has it; `None` where a trial has no rows of it.
-    pub(super) fn source(
-        &self,
-        file: &TableFile,
-        table: &str,
-        known: &SchemaRef,
-    ) -> Result<Option<(PathBuf, Arc<ParquetSource>)>, Unread> {
-        let (path, opened) = match file {
+        let opened = match file {
             TableFile::Joined => {
-                let path = self.folder.table(table);
+                let path = self.folder.table(R::TABLE);
                 let open = || ParquetSource::open(&path, known);
                 let opened = match self.recent() {
                     Some(recent) => recent.source(&path, open),
                     None => open().map(Arc::new),
                 };
-                (path, opened.map(Some))
+                let steps = opened.map(|source| Step::row_groups(&path, &source, trial));
+                steps.map_err(|error| unread(path, error.to_string()))
             }
-            TableFile::OfTrial(trial) => {
-                let recorded = RecordedTrial::open(&self.folder, *trial);
-                let recorded = recorded.map_err(|mismatch| Unread {
-                    path: self.folder.file(&mismatch.file),
-                    what: mismatch.why,
-                })?;
-                let opened = recorded.source(table, known);
-                (
-                    recorded.path(table),
-                    opened.map(|source| source.map(Arc::new)),
-                )
+            TableFile::OfTrial(of) => {
+                let recorded = self.recorded(*of)?;
+                let path = recorded.path(R::TABLE);
+                match recorded.short(R::TABLE) {
+                    Some(short) => Ok(vec![Step::Short(0..short.rows, short)]),
+                    None => match recorded.source(R::TABLE, known) {
+                        Ok(Some(TrialTable::Long(source))) => {
+                            Ok(Step::row_groups(&path, &Arc::new(source), trial))
+                        }
+                        Ok(_) => Ok(Vec::new()),
+                        Err(error) => Err(unread(path, reason(error))),
+                    },
+                }
             }
         };
         match opened {
-            Ok(source) => Ok(source.map(|source| (path, source))),
-            Err(_) if !regular::exists(&path) => Err(Unread {
-                path,
-                what: "missing".to_owned(),
-            }),
-            Err(error) => Err(Unread {
-                path,
-                what: error.to_string(),
-            }),
+            Err(unread) if R::IS_OPTIONAL && !regular::exists(&unread.path) => Ok(Vec::new()),
+            opened => opened,
         }
+    }
+
+    /// What a recorded trial left.
+    pub(super) fn recorded(&self, trial: u32) -> Result<RecordedTrial, Unread> {
+        RecordedTrial::open(&self.folder, trial)
+            .map_err(|mismatch| unread(self.folder.file(&mismatch.file), mismatch.why))
     }
 
     /// Trials that are being recorded.
