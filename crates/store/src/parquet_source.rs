@@ -185,7 +185,7 @@ pub(crate) struct Batches {
 
 impl Batches {
     /// The rows of a batch, with the columns that were asked for.
-    fn rows(&self, batch: &RecordBatch) -> Result<RecordBatch, ParquetError> {
+    fn rows(&self, batch: RecordBatch) -> Result<RecordBatch, ParquetError> {
         let rows = stamps::from_file(batch)?;
         let Some(columns) = &self.columns else {
             return Ok(rows);
@@ -203,7 +203,7 @@ impl Iterator for Batches {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = guarded(|| Ok(self.reader.next()), ParquetError::General);
         match batch {
-            Ok(batch) => batch.map(|batch| self.rows(&batch?)),
+            Ok(batch) => batch.map(|batch| self.rows(batch?)),
             Err(error) => Some(Err(error)),
         }
     }
