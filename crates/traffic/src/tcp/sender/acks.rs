@@ -77,7 +77,7 @@ impl Sender {
     /// An ACK outside recovery: the window grows, or is cut because of marks.
     pub(super) fn open(&mut self, now: Picos, ack: &Opening) {
         if ack.ece && self.settings.ecn {
-            self.on_mark(now);
+            self.on_mark(now, ack.acked);
         } else if ack.used {
             let smoothed = self.timer.smoothed().unwrap_or(0);
             let acked = Acked {
@@ -92,13 +92,15 @@ impl Sender {
         }
     }
 
-    fn on_mark(&mut self, now: Picos) {
+    /// RFC 3168 §6.1.2: as a loss would. What was out is that of before this ACK, which says of some of it that it was marked.
+    fn on_mark(&mut self, now: Picos, acked: u64) {
         // Data up to there was sent before the last cut, and the ACK that ends there still echoes its marks: the segment
         // with CWR is the next one.
         if self.una <= self.marks_from || !self.algorithm.may_cut(now) {
             return;
         }
-        let flight = self.flight().max(self.window.mss);
+        let out = self.flight() + acked;
+        let flight = out.min(self.window.cwnd).max(self.window.mss);
         let at = (now, self.timer.smoothed().unwrap_or(0));
         self.algorithm
             .on_mark(&mut self.window, flight, self.settings.abe, at);
