@@ -23,7 +23,6 @@ mod shift;
 #[cfg(test)]
 mod tests;
 
-pub use permutation::LEAST_P;
 pub use shift::{Shift, shift, shifts};
 
 use crate::functional::Functional;
@@ -76,6 +75,8 @@ pub struct Distance {
     pub by_chance: Option<f64>,
     /// By permutation of blocks; why there is none.
     pub p: Result<f64, String>,
+    /// The smallest p that so many deals tell: of many values there are fewer. 1 without any.
+    pub least_p: f64,
 }
 
 /// Wasserstein's W₁ of two samples in any order, in the unit of the values; NaN is left out. `None` where a
@@ -113,6 +114,7 @@ pub fn compare(a: &[&[f64]], b: &[&[f64]], seed: u64) -> Result<TwoSamples, Stri
             value: of(&found),
             by_chance: Functional::Quantile(0.95).value(&mut each),
             p: p(of),
+            least_p: 1.0 / (each.len() + 1) as f64,
         }
     };
     let pairs = pooled.counts.0 as f64 * pooled.counts.1 as f64;

@@ -14,7 +14,7 @@ use delaylab_model::words::capitalised;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::interval::MIN_BEYOND;
-use delaylab_stats::two_samples::{LEAST_P, Shift};
+use delaylab_stats::two_samples::Shift;
 
 /// The verdict on a pair, allowing for so many figures that are looked at.
 pub(super) fn decide(found: &PairFigures, headline: Measure, looks: usize) -> Verdict {
@@ -250,8 +250,9 @@ fn no_shift(measure: Measure, figures: &Figures, tests: Option<&Tests>, looks: u
 /// pairs no p is small enough, and the smallest that there is must do.
 fn shape(tests: &Tests, looks: usize) -> String {
     let distance = &tests.kolmogorov_smirnov;
+    let by_chance = ERROR * LOOKS as f64 / looks.max(1) as f64;
     match distance.p {
-        Ok(p) if p <= (ERROR * LOOKS as f64 / looks.max(1) as f64).max(LEAST_P) => format!(
+        Ok(p) if p <= by_chance.max(distance.least_p) => format!(
             " Yet their distributions may differ in shape, by as much as {} of the packets (Kolmogorov-Smirnov, \
              p = {}).",
             format_share(distance.value),
@@ -363,15 +364,16 @@ mod tests {
         assert_eq!(many, "too few independent packets to judge p99");
     }
 
-    /// No p is smaller than that of a thousand deals none of which is as far apart.
+    /// No p is smaller than that of all deals none of which is as far apart. Of many values there are fewer deals.
     #[test]
     fn a_shape_is_hinted_at_however_many_pairs_there_are() {
-        let distance = |p| Distance {
+        let distance = |p, least_p| Distance {
             value: 0.2,
             by_chance: None,
             p: Ok(p),
+            least_p,
         };
-        let tests = |p| Tests {
+        let tests = |p, least_p| Tests {
             counts: (1000, 1000),
             mann_whitney: MannWhitney {
                 u: 0.0,
@@ -379,12 +381,18 @@ mod tests {
                 z: None,
                 p: Ok(1.0),
             },
-            kolmogorov_smirnov: distance(p),
-            wasserstein: distance(1.0),
+            kolmogorov_smirnov: distance(p, least_p),
+            wasserstein: distance(1.0, least_p),
         };
-        for pairs in [1, 51, 200] {
-            assert!(!shape(&tests(LEAST_P), LOOKS * pairs).is_empty(), "{pairs}");
-            assert!(shape(&tests(0.06), LOOKS * pairs).is_empty(), "{pairs}");
+        let is_said = |p, deals: u32, pairs| {
+            let least_p = 1.0 / f64::from(deals + 1);
+            !shape(&tests(p, least_p), LOOKS * pairs).is_empty()
+        };
+        for (deals, pairs) in [(1000, 1), (1000, 51), (1000, 200), (200, 12), (200, 51)] {
+            let least_p = 1.0 / f64::from(deals + 1);
+            assert!(is_said(least_p, deals, pairs), "{deals} {pairs}");
+            assert!(!is_said(0.06, deals, pairs), "{deals} {pairs}");
         }
+        assert!(!is_said(1.0 / 201.0, 1000, 12));
     }
 }

@@ -6,8 +6,6 @@ use crate::random::SplitMix;
 
 /// Deals, and how many values they may go through all together.
 const DEALS: usize = 1000;
-/// The smallest p that this number of deals tells.
-pub const LEAST_P: f64 = 1.0 / (DEALS + 1) as f64;
 const LEAST_DEALS: usize = 200;
 const WORK: usize = 200_000_000;
 /// Fewer blocks on both sides together can be dealt in too few ways.

@@ -14,6 +14,7 @@ fn by_hand() {
     assert!((found.kolmogorov_smirnov.value - 1.0 / 3.0).abs() < 1e-12);
     assert!((found.wasserstein.value - 1.0).abs() < 1e-12);
     let shifts = shifts(&SHIFTS, &[&[1.0, 3.0, 4.0]], &[&[2.0, 4.0, 5.0]], 1);
+    assert_eq!(found.kolmogorov_smirnov.least_p, 1.0);
     assert!(found.mann_whitney.p.is_err() && shifts[2].absolute.is_err());
     assert_eq!(shifts[2].difference(), Some(1.0));
     // Variance 9/12·(7 − 6/30) = 5.1.
@@ -30,6 +31,7 @@ fn nothing_cannot_be_compared() {
         (same.mann_whitney.share_less, same.mann_whitney.z),
         (0.5, None)
     );
+    assert_eq!(same.wasserstein.least_p, 1.0 / 1001.0);
     assert_eq!((same.wasserstein.value, same.wasserstein.p), (0.0, Ok(1.0)));
 }
 
