@@ -31,9 +31,9 @@ pub struct Latency {
     pub mean_ns: Option<f64>,
     /// Largest median of a stream and repeat.
     pub p50_ns: Option<Nanos>,
-    /// Largest 99th percentile of a stream and repeat.
+    /// Largest 99th percentile of a stream and repeat; null where none has 100 frames that arrived.
     pub p99_ns: Option<Nanos>,
-    /// Largest 99.9th percentile of a stream and repeat.
+    /// Largest 99.9th percentile of a stream and repeat; null where none has 1000 frames that arrived.
     pub p999_ns: Option<Nanos>,
     /// Largest of every frame.
     pub max_ns: Option<Nanos>,
@@ -65,7 +65,7 @@ impl Steps for LatencySteps {
                 delays.extend(stream.delay);
             }
         }
-        let most = |of: fn(&DelayFigures) -> Nanos| delays.iter().map(of).max();
+        let most = |of: fn(&DelayFigures) -> Option<Nanos>| delays.iter().filter_map(of).max();
         let frames: f64 = delays.iter().map(|delay| delay.count as f64).sum();
         let sum: f64 = delays.iter().map(|d| d.mean * d.count as f64).sum();
         Ok(Latency {
@@ -75,10 +75,10 @@ impl Steps for LatencySteps {
             tagged_lost,
             min_ns: delays.iter().map(|delay| delay.min).min(),
             mean_ns: (frames > 0.0).then(|| sum / frames),
-            p50_ns: most(|delay| delay.p50),
+            p50_ns: most(|delay| Some(delay.p50)),
             p99_ns: most(|delay| delay.p99),
             p999_ns: most(|delay| delay.p999),
-            max_ns: most(|delay| delay.max),
+            max_ns: most(|delay| Some(delay.max)),
             tagged_ns,
             lost,
         })

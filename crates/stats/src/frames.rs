@@ -32,10 +32,10 @@ pub struct DelayFigures {
     pub sd: Option<f64>,
     /// Median.
     pub p50: Nanos,
-    /// 99th percentile.
-    pub p99: Nanos,
-    /// 99.9th percentile.
-    pub p999: Nanos,
+    /// 99th percentile; `None` of fewer than 100 frames, of which it would be the largest under another name.
+    pub p99: Option<Nanos>,
+    /// 99.9th percentile; `None` of fewer than 1000.
+    pub p999: Option<Nanos>,
 }
 
 /// What came of one stream of frames.

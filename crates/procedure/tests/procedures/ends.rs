@@ -54,8 +54,8 @@ fn chaos(random: &mut SplitMix, planned: &Planned) -> FrameTrial {
             max: ns,
             sd: Some(0.0),
             p50: ns,
-            p99: ns,
-            p999: ns,
+            p99: Some(ns),
+            p999: Some(ns),
         };
         FrameFigures {
             asked: count,

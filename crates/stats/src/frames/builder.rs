@@ -3,6 +3,7 @@
 use super::silence::Silences;
 use super::{DelayFigures, FrameFigures, FrameTrial};
 use crate::moments::Moments;
+use crate::quantile::carries;
 use crate::sample::Values;
 use delaylab_model::Nanos;
 use delaylab_model::probe::Probe;
@@ -115,6 +116,8 @@ impl FramesBuilder {
         let (min, max) = (moments.min()?, moments.max()?);
         let mut order = self.delays.order();
         let mut at = |q| Some(order.quantile(q)?.clamp(min, max));
+        let mut carried = |q| carries(moments.count(), q).then(|| at(q)).flatten();
+        let (p99, p999) = (carried(0.99), carried(0.999));
         Some(DelayFigures {
             count: moments.count(),
             min,
@@ -122,8 +125,8 @@ impl FramesBuilder {
             max,
             sd: moments.sd(1),
             p50: at(0.5)?,
-            p99: at(0.99)?,
-            p999: at(0.999)?,
+            p99,
+            p999,
         })
     }
 

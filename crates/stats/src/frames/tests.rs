@@ -87,6 +87,19 @@ fn nothing_sent_has_no_figure() {
 }
 
 #[test]
+fn too_few_frames_have_no_far_quantile() {
+    let delay = |count: u64| {
+        let records = (0..count).map(|seq| frame(seq, 1000 * seq as i64, Some(seq as i64 + 1)));
+        built(&records.collect::<Vec<_>>(), 10_000).delay.unwrap()
+    };
+    let of = |count: u64| (delay(count).p99, delay(count).p999);
+    assert_eq!(of(99), (None, None));
+    assert_eq!(of(100), (Some(99), None));
+    assert_eq!(of(999), (Some(990), None));
+    assert_eq!(of(1000), (Some(990), Some(999)));
+}
+
+#[test]
 fn memory_is_flat_beyond_the_limit() {
     let mut builder = FramesBuilder::new(1000);
     let mut most = 0;
@@ -125,7 +138,9 @@ proptest! {
         let (exact, spilled) = (built(&records, 1000), built(&records, 10));
         let (e, s) = (exact.delay.unwrap(), spilled.delay.unwrap());
         prop_assert_eq!((e.min, e.mean, e.max, e.sd), (s.min, s.mean, s.max, s.sd));
-        for (e, s) in [(e.p50, s.p50), (e.p99, s.p99), (e.p999, s.p999)] {
+        prop_assert_eq!((e.p99.is_some(), e.p999), (s.p99.is_some(), s.p999));
+        for (e, s) in [(Some(e.p50), Some(s.p50)), (e.p99, s.p99)] {
+            let (e, s) = (e.unwrap_or_default(), s.unwrap_or_default());
             prop_assert!((e - s).abs() as f64 <= RELATIVE_ERROR * e as f64);
         }
     }
