@@ -253,6 +253,23 @@ impl Probe {
         [by_count, self.duration].into_iter().flatten().min()
     }
 
+    /// How many packets it sends; `None` where only the path knows, as in a closed loop.
+    pub fn expected_packets(&self) -> Option<f64> {
+        let by_count = self.count.map(|count| count as f64);
+        let gap = match self.pacing {
+            Pacing::Wait { .. } => None,
+            Pacing::Frames { interval_ps } => Some(interval_ps as f64 / PICOS_PER_NANO as f64),
+            open => open.mean_gap().map(|gap| gap as f64),
+        };
+        let by_time = (self.duration.zip(gap))
+            .filter(|(_, gap)| *gap > 0.0)
+            .map(|(duration, gap)| duration as f64 / gap);
+        [by_count, by_time]
+            .into_iter()
+            .flatten()
+            .min_by(f64::total_cmp)
+    }
+
     /// Does the far kernel acknowledge what it asks, by itself?
     pub fn is_acknowledged(&self) -> bool {
         let asked = self.request.as_ref();
@@ -354,6 +371,24 @@ impl HostCondition {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    /// How many packets a closed loop sends, its round trips decide as much as its pauses.
+    #[test]
+    fn packets_of_a_closed_loop_are_not_known_by_its_duration() {
+        let paced = |pacing: Pacing, count: Option<u64>| {
+            let mut probe = Probe::new("echo", Method::Icmp);
+            (probe.pacing, probe.count, probe.duration) = (pacing, count, Some(10 * SECOND));
+            probe.expected_packets()
+        };
+        let interval_ns = SECOND / 100;
+        let wait_ns = interval_ns;
+        assert_eq!(paced(Pacing::Every { interval_ns }, None), Some(1000.0));
+        assert_eq!(paced(Pacing::Wait { wait_ns }, None), None);
+        assert_eq!(paced(Pacing::Wait { wait_ns: 0 }, None), None);
+        assert_eq!(paced(Pacing::Wait { wait_ns }, Some(20)), Some(20.0));
+        let interval_ps = 2_500;
+        assert_eq!(paced(Pacing::Frames { interval_ps }, None), Some(4e9));
+    }
 
     #[test]
     fn a_fill_is_read_back_as_it_is_written() {

@@ -3,9 +3,8 @@
 use crate::resolve;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
-use delaylab_model::PICOS_PER_NANO;
 use delaylab_model::plan::{Factor, Planned, labels};
-use delaylab_model::probe::{Pacing, Probe};
+use delaylab_model::probe::Probe;
 use delaylab_model::trial::Trial;
 use delaylab_store::index::Index;
 use delaylab_store::run::{Run, State};
@@ -263,53 +262,11 @@ fn recorded(run: &Run) -> Amount<f64> {
 /// With a stop rule, as many as there may be. Packets are `None` where only the path knows.
 fn planned(resolved: &Resolved) -> Amount<Option<f64>> {
     Amount {
-        packets: of_probes(resolved, packets),
+        packets: of_probes(resolved, Probe::expected_packets),
         repeats: resolved.planned.len() as f64 / planned_combinations(resolved),
     }
 }
 
-/// Packets that a probe sends; `None` where only the path knows, as in a closed loop.
-fn packets(probe: &Probe) -> Option<f64> {
-    let by_count = probe.count.map(|count| count as f64);
-    let gap = match probe.pacing {
-        Pacing::Wait { .. } => None,
-        Pacing::Frames { interval_ps } => Some(interval_ps as f64 / PICOS_PER_NANO as f64),
-        open => open.mean_gap().map(|gap| gap as f64),
-    };
-    let by_time = (probe.duration.zip(gap))
-        .filter(|(_, gap)| *gap > 0.0)
-        .map(|(duration, gap)| duration as f64 / gap);
-    [by_count, by_time]
-        .into_iter()
-        .flatten()
-        .min_by(f64::total_cmp)
-}
-
 fn combinations<'a>(factors: impl Iterator<Item = &'a [Factor]>) -> f64 {
     factors.map(labels).collect::<BTreeSet<_>>().len().max(1) as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use delaylab_model::SECOND;
-    use delaylab_model::method::Method;
-
-    /// How many packets a closed loop sends, its round trips decide as much as its pauses.
-    #[test]
-    fn packets_of_a_closed_loop_are_not_known_by_its_duration() {
-        let paced = |pacing: Pacing, count: Option<u64>| {
-            let mut probe = Probe::new("echo", Method::Icmp);
-            (probe.pacing, probe.count, probe.duration) = (pacing, count, Some(10 * SECOND));
-            packets(&probe)
-        };
-        let interval_ns = SECOND / 100;
-        let wait_ns = interval_ns;
-        assert_eq!(paced(Pacing::Every { interval_ns }, None), Some(1000.0));
-        assert_eq!(paced(Pacing::Wait { wait_ns }, None), None);
-        assert_eq!(paced(Pacing::Wait { wait_ns: 0 }, None), None);
-        assert_eq!(paced(Pacing::Wait { wait_ns }, Some(20)), Some(20.0));
-        let interval_ps = 2_500;
-        assert_eq!(paced(Pacing::Frames { interval_ps }, None), Some(4e9));
-    }
 }

@@ -136,7 +136,17 @@ fn warnings(resolved: &Resolved) -> BTreeSet<String> {
         .iter()
         .flat_map(|planned| worlds::advice(resolved.world, &planned.trial));
     let advice = advice.map(|advice| advice.to_string());
-    advice.chain(idle_servers(resolved)).collect()
+    advice
+        .chain(idle_servers(resolved))
+        .chain(endless_repeats(resolved))
+        .collect()
+}
+
+/// Probes that send too few packets for the stop rule.
+fn endless_repeats(resolved: &Resolved) -> impl Iterator<Item = String> {
+    let trials = resolved.planned.iter().map(|planned| &planned.trial);
+    let stops = |probe| resolved.stop.as_ref()?.too_few_packets(probe);
+    trials.flat_map(|trial| &trial.probes).filter_map(stops)
 }
 
 /// Servers that are asked in no trial: a sweep may well ask others in one.

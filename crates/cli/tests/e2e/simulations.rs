@@ -461,6 +461,11 @@ fn repeats_end_when_the_statistic_is_known() {
         "{}",
         checked.stdout
     );
+    assert!(!checked.stdout.contains("warning"), "{}", checked.stdout);
+    let rare = "check small.toml --set design.stop.of=p999(response)";
+    let checked = ran(&scratch, rare);
+    let warning = "warning: design.stop: p999 needs 1000 answers in a trial; probe `";
+    assert!(checked.stdout.contains(warning), "{}", checked.stdout);
     let done = ran(&scratch, "run small.toml --json -q --no-report");
     assert_eq!(done.code, 0, "{}", done.stderr);
     let trials = done

@@ -3,7 +3,10 @@
 use crate::finding::check::{Check, Claim, Kind, LevelSet, LevelText, Selector, Statistic, Value};
 use crate::finding::data::PROBE;
 use delaylab_model::experiment::StopRule;
+use delaylab_model::probe::Probe;
 use delaylab_model::trial::RecordFacts;
+use delaylab_stats::functional::Functional;
+use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::SummaryBuilder;
 #[cfg(feature = "runs")]
 use delaylab_stats::{student, summary::Figure};
@@ -13,6 +16,7 @@ use delaylab_stats::{student, summary::Figure};
 pub struct Precision {
     /// Name of the statistic among the figures of a trial's summary, such as `response_p50_ns`.
     figure: String,
+    functional: Functional,
     /// The only probe to look at; `None`: all probes.
     probe: Option<String>,
     /// Largest half-width of the 95 % interval of the mean, as a share of the mean.
@@ -29,8 +33,10 @@ impl Precision {
         let Some(statistic) = only_statistic(check) else {
             return Err(format!("`{}` is no statistic of a measure", rule.of));
         };
+        let (figure, functional) = figure(&statistic)?;
         Ok(Self {
-            figure: figure(&statistic)?,
+            figure,
+            functional,
             probe: only_probe(&statistic.selectors)?,
             within: rule.within.as_f64(),
             at_least: at_least.max(2),
@@ -40,6 +46,25 @@ impl Precision {
     /// The only probe to look at; `None`: all probes.
     pub(super) fn probe(&self) -> Option<&str> {
         self.probe.as_deref()
+    }
+
+    /// Why the trials of this probe never end the repeats: it sends too few packets for the quantile. A sentence; `None` where
+    /// it may, or another probe is meant.
+    pub fn too_few_packets(&self, probe: &Probe) -> Option<String> {
+        let Functional::Quantile(q) = self.functional else {
+            return None;
+        };
+        let is_meant = self.probe().is_none_or(|meant| meant == probe.name);
+        let count = (probe.expected_packets()? - probe.warmup as f64).max(0.0);
+        (is_meant && !carries(count as u64, q)).then(|| {
+            let quantile = self.functional.name();
+            let least = 1.0 / q.min(1.0 - q);
+            format!(
+                "design.stop: {quantile} needs {least:.0} answers in a trial; probe `{}` has about {count:.0}, and \
+                 they never end the repeats",
+                probe.name
+            )
+        })
     }
 
     /// The statistic among the figures of one probe in one trial; `None` if another probe is meant.
@@ -91,25 +116,28 @@ fn only_statistic(check: Check) -> Option<Statistic> {
     }
 }
 
-/// The name of a statistic in a trial's summary, or an error if the summary lacks it.
-fn figure(statistic: &Statistic) -> Result<String, String> {
-    let name = match &statistic.kind {
+/// The name of a statistic in a trial's summary and its functional, or an error if the summary lacks it.
+fn figure(statistic: &Statistic) -> Result<(String, Functional), String> {
+    let found = match &statistic.kind {
         Kind::Of(function, measure) => {
             let measure = measure.to_string();
             // A summary calls the ways there and back without the `path` of a finding's stages.
             let measure = measure.strip_suffix("_path").unwrap_or(&measure);
-            format!("{measure}_{}_ns", function.name())
+            Some((format!("{measure}_{}_ns", function.name()), *function))
         }
-        Kind::Share(..) | Kind::On(..) => String::new(),
+        Kind::Share(..) | Kind::On(..) => None,
     };
-    let blank = SummaryBuilder::new(RecordFacts::default(), 0).finish();
-    if blank.figures().iter().any(|(known, _)| *known == name) {
-        return Ok(name);
-    }
-    Err(format!(
-        "`{statistic}` is not in a trial's summary, which has min, mean, sd, iqr, p50, p90, p99, p999 \
-         and max of response, round_trip, network, host, forward and return"
-    ))
+    let figures = SummaryBuilder::new(RecordFacts::default(), 0)
+        .finish()
+        .figures();
+    let is_there =
+        |(name, _): &(String, Functional)| figures.iter().any(|(known, _)| known == name);
+    found.filter(is_there).ok_or_else(|| {
+        format!(
+            "`{statistic}` is not in a trial's summary, which has min, mean, sd, iqr, p50, p90, p99, p999 \
+             and max of response, round_trip, network, host, forward and return"
+        )
+    })
 }
 
 fn only_probe(selectors: &[Selector]) -> Result<Option<String>, String> {
@@ -135,6 +163,7 @@ fn text(level: &LevelText) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::method::Method;
     use delaylab_model::quantity::Share;
 
     fn read(of: &str) -> Result<Precision, String> {
@@ -158,6 +187,28 @@ mod tests {
             ("p99(return_path)", "return_p99_ns"),
         ] {
             assert_eq!(read(of).unwrap().figure, figure);
+        }
+    }
+
+    #[test]
+    fn a_quantile_of_too_few_packets_never_ends_the_repeats() {
+        let why = |of: &str, count: u64| {
+            let mut probe = Probe::new("echo", Method::Udp);
+            (probe.count, probe.warmup) = (Some(count), 10);
+            read(of).unwrap().too_few_packets(&probe)
+        };
+        assert_eq!(why("p999(response)", 1010), None);
+        assert_eq!(why("p50(response)", 11), None);
+        assert_eq!(why("max(response)", 11), None);
+        assert_eq!(why("p999(response | probe=other)", 510), None);
+        for (of, count, part) in [
+            ("p999(response)", 510, "p999 needs 1000 answers in a trial"),
+            ("p999(response)", 510, "probe `echo` has about 500"),
+            ("p99(network | probe=echo)", 109, "has about 99"),
+            ("p90(response)", 5, "has about 0"),
+        ] {
+            let said = why(of, count).unwrap();
+            assert!(said.contains(part), "{of} {count}: {said}");
         }
     }
 
