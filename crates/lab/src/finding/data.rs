@@ -209,6 +209,7 @@ impl Data for Samples {
                 of_trial.for_each(|record| seen.push(record));
                 seen.finish()
             }
+            Measure::Valid => Ok(Values::Trial(1.0)),
             Measure::LostLoad => lost_load(self.lost_load.get(&self.streams[stream].trial)),
             _ if measure.kept_as().is_series() => match self.series.get(&stream) {
                 Some((points, values)) => over_time(points, values),

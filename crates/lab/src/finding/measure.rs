@@ -408,9 +408,9 @@ impl Measure {
         )
     }
 
-    /// Is it 1 or 0 for each packet?
+    /// Is it 1 or 0 for each packet or trial?
     pub const fn is_yes_or_no(self) -> bool {
-        matches!(self, Lost | PeriodicCause)
+        matches!(self, Lost | PeriodicCause | Valid)
     }
 
     /// Is it between stamps of two clocks, those of the two ends?

@@ -84,9 +84,7 @@ impl Statistic {
     pub fn is_share(&self) -> bool {
         match &self.kind {
             Kind::Share(..) => true,
-            Kind::Of(Functional::Mean, measure) => {
-                measure.is_yes_or_no() || *measure == Measure::Valid
-            }
+            Kind::Of(Functional::Mean, measure) => measure.is_yes_or_no(),
             _ => false,
         }
     }

@@ -288,8 +288,8 @@ fn asked(
     measured: &Measured<'_>,
 ) -> Result<Asked, NoValue> {
     match &statistic.kind {
-        // Treat the mean of a 0-or-1 measure as a share: its interval is correct even if no packet has a 1
-        // (with 0 of 1000, up to 3 in 1000 are possible).
+        // Treat the mean of a 0-or-1 measure as a share: its interval is correct even if no packet or trial has a 1, or
+        // all have (with 0 of 1000, up to 3 in 1000 are possible).
         Kind::Of(Functional::Mean, measure) if measure.is_yes_or_no() => Ok(Asked {
             functional: Functional::Share {
                 beyond: Beyond::More,

@@ -1362,6 +1362,18 @@ fn what_the_load_loses_is_a_number_of_each_trial() {
     assert_eq!(judged(all, &samples).verdict, Verdict::True);
 }
 
+/// That three trials were valid does not say that all are; of copies it does.
+#[test]
+fn valid_trials_are_a_share_of_trials() {
+    for statistic in ["mean(valid)", "share(valid > 0)"] {
+        let nearly_all = format!("{statistic} > 99 %");
+        expect(&nearly_all, &queues(3), Verdict::Undecided, "");
+        expect(&nearly_all, &copies(3), Verdict::True, "");
+        let half = format!("{statistic} > 50 %");
+        expect(&half, &queues(8), Verdict::True, "all of 16 trials");
+    }
+}
+
 /// A row for each level in the order of the experiment, a column for each level and value.
 #[test]
 fn a_table_has_the_values_of_each_level() {
