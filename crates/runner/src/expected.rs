@@ -2,7 +2,7 @@
 
 use crate::resolve;
 use delaylab_lab::experiment::Resolved;
-use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, Verdict, forecast};
+use delaylab_lab::finding::{Finding, Forecast, Judged, Scale, forecast, left_open};
 use delaylab_model::plan::{Factor, Planned, labels};
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::Trial;
@@ -118,7 +118,7 @@ impl Expected {
     /// The same in a line.
     pub fn line(&self, finding: &Finding) -> Option<String> {
         let judged = self.judged.iter().find(|judged| judged.id == finding.id)?;
-        if let Some(why) = not_judged(judged) {
+        if let Some(why) = left_open(judged) {
             return Some(format!("expected: not known; in the earlier run {why}"));
         }
         let forecast = self.forecast(finding)?;
@@ -143,20 +143,6 @@ impl Expected {
             self.run
         )
     }
-}
-
-/// Why an undecided comparison had no interval: how it will be with more levels or packets, nobody can say.
-fn not_judged(judged: &Judged) -> Option<&str> {
-    let parts = judged.parts.iter();
-    let mut parts = parts.filter(|_| judged.verdict == Verdict::Undecided);
-    parts.find_map(|part| {
-        let none = part.comparisons.iter().find(|compared| {
-            compared.verdict == Verdict::Undecided
-                && compared.low.is_none()
-                && compared.high.is_none()
-        });
-        none.map(|compared| compared.reason.as_str())
-    })
 }
 
 /// How the trials of a run differ from those that are planned, but for how many there are and how long they take; `None`

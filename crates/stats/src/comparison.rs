@@ -142,6 +142,7 @@ impl Resampling {
             trials: BTreeSet::new(),
             freedom: Freedom::ALL,
             as_drawn: false,
+            is_of_trials: false,
         }
     }
 

@@ -5,6 +5,9 @@
 //! errors of both runs: this is the *assurance* of O'Hagan, Stevens and Campbell (2005), not the power at a value assumed
 //! to be true. The comparisons of one claim are treated as independent.
 //!
+//! Where whole trials say how much a value varies, observations are repeats, and else packets. An undecided comparison of
+//! which an end of the interval is not known has no forecast: where the end would be, the earlier run does not tell.
+//!
 //! A share of which no value was an example has the interval of the rule of three, 0 to 3/n. What is drawn there is the
 //! next count: the number to expect in n values is exponential with mean 1, so that at least j come among k·n values with
 //! a chance of (k/(k+1))^j. The interval of a count is that of Wilson's score, and of none again 0 to 3/(k·n).
@@ -77,15 +80,29 @@ impl Forecast {
 }
 
 /// The forecast for a finding that an earlier run judged; `None` if the check has changed since, or was not applicable
-/// in that run.
+/// in that run, or if it left a comparison open ([`left_open`]).
 pub fn forecast(finding: &Finding, judged: &Judged, scale: Scale) -> Option<Forecast> {
-    if finding.text != judged.check || judged.verdict == Verdict::NotApplicable {
+    let is_applicable = judged.verdict != Verdict::NotApplicable;
+    if finding.text != judged.check || !is_applicable || left_open(judged).is_some() {
         return None;
     }
     let applicable = judged.parts.iter();
     let applicable = applicable.filter(|part| part.verdict != Verdict::NotApplicable);
     let each = applicable.map(|part| of_part(&finding.check.claim, part, scale));
     Some(Forecast::all(each))
+}
+
+/// Why an end of an interval was not known, of a finding that is undecided for it: how it will be with more packets, repeats
+/// or levels, that run does not tell.
+pub fn left_open(judged: &Judged) -> Option<&str> {
+    let undecided = judged.verdict == Verdict::Undecided;
+    let mut compared = judged.parts.iter().flat_map(|part| &part.comparisons);
+    let open = compared.find(|compared| {
+        let is_open = compared.low.is_none() || compared.high.is_none();
+        compared.verdict == Verdict::Undecided && is_open
+    });
+    open.filter(|_| undecided)
+        .map(|compared| compared.reason.as_str())
 }
 
 fn of_part(claim: &Claim, part: &Part, scale: Scale) -> Forecast {
@@ -123,10 +140,9 @@ fn of_claim<'a>(
 }
 
 fn of_comparison(sides: (&Value, &Value), compared: &Compared, scale: Scale) -> Forecast {
-    let times = if compared.repeats_differ {
-        scale.repeats
-    } else {
-        scale.packets
+    let times = match compared.repeats_differ || compared.of_trials {
+        true => scale.repeats,
+        false => scale.packets,
     };
     let Some(found) = Found::new(sides, compared) else {
         return match compared.verdict {
@@ -160,12 +176,19 @@ struct Found {
 }
 
 impl Found {
-    /// `None` where there is no interval, or nothing varies.
+    /// `None` where there is no interval, or nothing varies. What is true or false whatever the missing end is, is taken to
+    /// reach as far to that side as to the other.
     fn new((left, right): (&Value, &Value), compared: &Compared) -> Option<Self> {
         let on_scale = |x| on_scale(compared.by, x);
         let value = on_scale(compared.value?);
-        let down = (value - on_scale(compared.low?)).max(0.0);
-        let up = (on_scale(compared.high?) - value).max(0.0);
+        let down = (compared.low).map(|low| (value - on_scale(low)).max(0.0));
+        let up = (compared.high).map(|high| (on_scale(high) - value).max(0.0));
+        let is_decided = compared.verdict != Verdict::Undecided;
+        let (down, up) = match (down, up) {
+            (Some(down), Some(up)) => (down, up),
+            (Some(known), None) | (None, Some(known)) if is_decided => (known, known),
+            _ => return None,
+        };
         let is_edge = |side: &Value, value: Option<f64>| {
             let is_share = matches!(side, Value::Statistic(statistic) if statistic.is_share());
             is_share && [Some(0.0), Some(1.0)].contains(&value)
@@ -240,6 +263,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use delaylab_model::experiment::FindingSection;
 
     fn compared(value: f64, reach: f64, above: Option<f64>, below: Option<f64>) -> Compared {
         Compared {
@@ -255,6 +279,7 @@ mod tests {
             above,
             below,
             repeats_differ: false,
+            of_trials: false,
             more_packets: None,
             more_repeats: None,
             more_time_ns: None,
@@ -301,11 +326,13 @@ mod tests {
     #[test]
     fn repeats_count_where_they_differ() {
         let mut near = compared(0.8, 1.0, Some(0.0), None);
+        let by_repeats =
+            |near: &Compared| of_comparison(near, times(100.0)) == of_comparison(near, times(1.0));
+        assert!(!by_repeats(&near));
         near.repeats_differ = true;
-        assert_eq!(
-            of_comparison(&near, times(100.0)),
-            of_comparison(&near, times(1.0))
-        );
+        assert!(by_repeats(&near));
+        (near.repeats_differ, near.of_trials) = (false, true);
+        assert!(by_repeats(&near));
     }
 
     #[test]
@@ -331,14 +358,57 @@ mod tests {
         );
     }
 
+    /// It is beyond the bound already, and can but become larger.
     #[test]
     fn a_maximum_stays_as_it_was() {
-        let mut largest = compared(5.0, 1.0, Some(0.0), None);
+        let mut largest = compared(5.0, 0.0, Some(0.0), None);
         largest.high = None;
         largest.verdict = Verdict::True;
         assert_eq!(of_comparison(&largest, times(2.0)).is_true, 1.0);
-        largest.verdict = Verdict::Undecided;
-        assert_eq!(of_comparison(&largest, times(2.0)).decided(), 0.0);
+    }
+
+    /// p99 of a few hundred packets has a lower end alone. True by that end, it may be so by a hair; undecided, it says nothing
+    /// of a run with enough packets for both ends.
+    #[test]
+    fn an_interval_with_one_end_is_no_promise() {
+        let mut quantile = compared(1.1, 1.0, Some(0.0), None);
+        (quantile.high, quantile.verdict) = (None, Verdict::True);
+        let near = of_comparison(&quantile, times(1.0)).is_true;
+        assert!((0.5..0.7).contains(&near), "{near}");
+
+        let check = "p99(response) < 5ms";
+        let finding = Finding::read(&FindingSection {
+            id: "p99".to_owned(),
+            says: "The tail is short".to_owned(),
+            check: check.to_owned(),
+            printed: None,
+        });
+        let finding = finding.unwrap();
+        let judged = |verdict: Verdict| Judged {
+            id: "p99".to_owned(),
+            says: String::new(),
+            check: check.to_owned(),
+            verdict,
+            reason: String::new(),
+            parts: vec![Part {
+                levels: Vec::new(),
+                verdict,
+                reason: String::new(),
+                statistics: Vec::new(),
+                comparisons: vec![Compared {
+                    high: None,
+                    verdict,
+                    reason: "more packets are needed".to_owned(),
+                    ..compared(0.5, 1.0, None, Some(0.0))
+                }],
+            }],
+        };
+        let undecided = judged(Verdict::Undecided);
+        assert_eq!(left_open(&undecided), Some("more packets are needed"));
+        assert_eq!(forecast(&finding, &undecided, times(100.0)), None);
+        let decided = judged(Verdict::False);
+        assert_eq!(left_open(&decided), None);
+        assert!(forecast(&finding, &decided, times(100.0)).is_some());
     }
 
     /// Of none of 1000 lost, the interval ends at 3/1000. As many packets again cannot end it below 1/1000; ten times as

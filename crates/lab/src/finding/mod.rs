@@ -39,7 +39,7 @@ pub mod verdict;
 pub use check::{Check, Limit, ParseError};
 pub use data::{Data, Samples, StreamInfo, TimeTaken};
 pub use entry::Finding;
-pub use forecast::{Forecast, Scale, forecast};
+pub use forecast::{Forecast, Scale, forecast, left_open};
 pub use judge::{Cell, Row, Selection, Tabulated, judge, tabulate};
 pub use measure::Measure;
 pub use values::{MeasureUnavailable, Values};

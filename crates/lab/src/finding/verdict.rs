@@ -195,10 +195,14 @@ pub struct Compared {
     /// Repeats of a trial differ by more than their packets allow for, so the interval is made of
     /// trials and not of packets.
     pub repeats_differ: bool,
+    /// The interval is made of whole trials, each as one value: a trial has one number of it, or its packets are too few
+    /// or resemble each other too much.
+    #[serde(default)]
+    pub of_trials: bool,
     /// About how many packets more would settle it, in the same proportions; null where it is
     /// settled, or packets alone would not.
     pub more_packets: Option<u64>,
-    /// About how many repeats more would settle it, where it is the repeats that differ.
+    /// About how many repeats more would settle it, where packets would not.
     #[serde(default)]
     pub more_repeats: Option<u64>,
     /// How long those packets or repeats would take with all else that the run has, nanoseconds of the run's clock.

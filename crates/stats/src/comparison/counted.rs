@@ -23,12 +23,13 @@ impl Resampling {
         let within = (share * (1.0 - share) / count).sqrt();
         let shares = by_trial.iter().map(|(trial, (share, _))| (*trial, *share));
         let between = self.error_of_trials(&shares.collect());
+        let between = between.filter(|(between, _)| *between > within);
         let mut random = self.random(salt);
         let mut draws: Vec<f64> = match between {
-            Some((between, degrees)) if between > within => (0..RESAMPLES)
+            Some((between, degrees)) => (0..RESAMPLES)
                 .map(|_| share + between * random.student(degrees))
                 .collect(),
-            _ => (0..RESAMPLES)
+            None => (0..RESAMPLES)
                 .map(|_| share + within * random.normal())
                 .collect(),
         };
@@ -40,6 +41,7 @@ impl Resampling {
         Some(Replicates {
             resampled: draws,
             as_drawn: true,
+            is_of_trials: between.is_some(),
             ..self.constant(share)
         })
     }

@@ -65,6 +65,7 @@ impl Resampling {
         Replicates {
             resampled: (0..RESAMPLES).map(draw).collect(),
             as_drawn: true,
+            is_of_trials: true,
             ..self.constant(value)
         }
     }

@@ -34,6 +34,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// Do whole trials say how much it varies, so that only more of them would make it shorter?
+    pub fn is_of_trials(&self) -> bool {
+        self.from_packets == 0.0
+    }
+
     /// By how much longer each side would be at this confidence.
     pub fn stretch(&self, confidence: f64) -> f64 {
         student::two_sided(confidence, self.degrees) / student::two_sided(CONFIDENCE, self.degrees)
@@ -67,6 +72,7 @@ impl Resampling {
         };
         let bounds = Bounds {
             degrees: degrees.unwrap_or(MANY),
+            from_packets: f64::from(u8::from(!number.is_of_trials)),
             ..of_draws(&mut draws, number, self.factor(number, degrees))
         };
         Ok(self.of_repeats(number, &bounds).unwrap_or(bounds))
@@ -116,7 +122,7 @@ impl Resampling {
             high: (number.value + half).max(by_blocks.high),
             repeats_differ: is_significant,
             degrees,
-            from_packets: from_blocks / spread.variance,
+            from_packets: by_blocks.from_packets * from_blocks / spread.variance,
         })
     }
 

@@ -79,6 +79,8 @@ pub struct Replicates {
     /// Percentiles of the draws are taken as they are: the value bounds what it estimates, or its
     /// draws are not pulled to one side.
     pub(super) as_drawn: bool,
+    /// Whole trials say how much it varies, so that more packets in each of them would not make its interval shorter.
+    pub(super) is_of_trials: bool,
 }
 
 impl Replicates {
@@ -122,6 +124,7 @@ impl Replicates {
                 .collect(),
             freedom,
             as_drawn: numbers.iter().any(|number| number.as_drawn),
+            is_of_trials: numbers.iter().any(|number| number.is_of_trials),
             trials: numbers
                 .iter()
                 .flat_map(|n| n.trials.iter().copied())
@@ -145,6 +148,15 @@ impl Replicates {
     pub fn is_positive(&self) -> bool {
         let otherwise = self.resampled.iter().filter(|&&x| x <= 0.0).count();
         self.value > 0.0 && otherwise <= MAX_VOID
+    }
+
+    /// The same of what each trial has one number of, whatever its packets.
+    #[must_use]
+    pub fn of_trials_alone(self) -> Self {
+        Self {
+            is_of_trials: true,
+            ..self
+        }
     }
 
     /// Moved so that the median of the draws is the number.

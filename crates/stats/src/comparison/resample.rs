@@ -105,6 +105,7 @@ impl Resampling {
             freedom: Freedom::new(self.free_blocks(&trials), limit),
             trials,
             as_drawn: is_share,
+            is_of_trials: false,
         })
     }
 

@@ -100,6 +100,7 @@ impl Resampling {
         let draw = |_| value + error * random.student(degrees);
         Some(Replicates {
             resampled: (0..RESAMPLES).map(draw).collect(),
+            is_of_trials: true,
             ..self.constant(value)
         })
     }

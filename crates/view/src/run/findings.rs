@@ -413,6 +413,7 @@ mod tests {
             above: None,
             below: Some(0.0),
             repeats_differ: false,
+            of_trials: false,
             more_packets: None,
             more_repeats: None,
             more_time_ns: None,

@@ -68,6 +68,7 @@ fn unknown(left: &Value, relation: &Relation, right: &Value) -> Compared {
         above: None,
         below: None,
         repeats_differ: false,
+        of_trials: false,
         more_packets: None,
         more_repeats: None,
         more_time_ns: None,
@@ -218,6 +219,7 @@ impl ComparisonContext<'_> {
         (compared.low, compared.high) = (finite(bounds.low), finite(bounds.high));
         (compared.above, compared.below) = (range.above, range.below);
         compared.repeats_differ = bounds.repeats_differ;
+        compared.of_trials = bounds.is_of_trials();
         compared.verdict = range.holds(&bounds);
         // With none in n values, up to 3 in n are possible: that shrinks as the values grow, an error as their root.
         let power = if unseen.is_empty() || !is_bound { 2 } else { 1 };
@@ -332,11 +334,12 @@ impl ComparisonContext<'_> {
         };
         let value = unit.format(value);
         let (low, high) = (unit.format(bounds.low), unit.format(bounds.high));
-        let repeats = match bounds.repeats_differ {
-            true => {
+        let repeats = match (compared.repeats_differ, compared.of_trials) {
+            (true, _) => {
                 " (from the spread of repeats, which differ by more than their packets allow for)"
             }
-            false => "",
+            (false, true) => " (from the spread of trials, each as one value)",
+            (false, false) => "",
         };
         let ends = match (bounds.low.is_finite(), bounds.high.is_finite()) {
             (true, false) => format!("at least {low}"),

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::finding::data::{Samples, StreamInfo};
+use crate::finding::forecast::{Scale, forecast};
 use crate::finding::measure::Measure;
 use delaylab_model::experiment::{Draw, FigureSection, FindingSection};
 use delaylab_model::method::Method;
@@ -992,6 +993,42 @@ fn repeats_that_differ_widen_the_interval() {
     );
     let compared = &judged.parts[0].comparisons[0];
     assert!(compared.more_repeats.is_some() && compared.more_packets.is_none());
+}
+
+/// A few packets of a trial are one value together, and as many more of them are again one for each trial.
+#[test]
+fn where_trials_tell_more_of_them_are_asked_for() {
+    let trial = std::cell::Cell::new(0.0_f64);
+    let samples = run(&[vec![("side", "a")]], 3, 1, |_| {
+        trial.set(trial.get() + 1.0);
+        Delays {
+            base: 200.0 * US + 50.0 * US * (trial.get() * 2.4).sin(),
+            count: 7,
+            ..CALM
+        }
+    });
+    let judged = judged("mean(response) < 250us", &samples);
+    assert_eq!(judged.verdict, Verdict::Undecided);
+    let compared = &judged.parts[0].comparisons[0];
+    assert!(compared.of_trials && !compared.repeats_differ);
+    assert!(compared.more_repeats.is_some() && compared.more_packets.is_none());
+    for part in ["each as one value", "more repeats would settle it"] {
+        assert!(judged.reason.contains(part), "{}", judged.reason);
+    }
+}
+
+/// A longer trial has one number as well: with as many of them, the next run knows as little.
+#[test]
+fn what_trials_tell_is_forecast_by_the_number_of_trials() {
+    let check = "mean(lost_load | case=FIFO) < 310";
+    let judged = judged(check, &queues(8));
+    assert_eq!(judged.verdict, Verdict::Undecided, "{}", judged.reason);
+    let expected = |packets: f64, repeats: f64| {
+        let scale = Scale { packets, repeats };
+        forecast(&finding("test", check), &judged, scale).unwrap()
+    };
+    assert_eq!(expected(100.0, 1.0), expected(1.0, 1.0));
+    assert!(expected(1.0, 100.0).decided() > expected(1.0, 1.0).decided());
 }
 
 /// Two statistics of the same packets need no packet twice.

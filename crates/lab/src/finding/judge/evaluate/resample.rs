@@ -47,7 +47,13 @@ pub(super) fn counted(leaf: &Leaf, resampling: &Resampling, salt: u64) -> Option
                 .for_each(|number| *number *= OF_A_MEDIAN);
             resampling.of_trials(value, &numbers, salt)
         }
-        Basis::Share { .. } => resampling.of_counted_share(&shares_of_trials(leaf), salt),
+        Basis::Share { .. } => {
+            let share = resampling.of_counted_share(&shares_of_trials(leaf), salt)?;
+            Some(match largest.is_empty() {
+                true => share,
+                false => share.of_trials_alone(),
+            })
+        }
         // Whole trials tell of any statistic how much it varies.
         _ => resampling.of_trials(value, &numbers_by_trial(leaf), salt),
     }
