@@ -2,6 +2,7 @@
 
 use super::head;
 use crate::style::Style;
+use crate::text::FIRM_SPACE;
 use delaylab_model::units::format_duration;
 use delaylab_stats::summary::Distribution;
 use delaylab_view::ping::Ping;
@@ -40,7 +41,9 @@ fn line(ping: &Ping<'_>, name: &str) -> String {
         };
         Some(format!("{name}{part} {}", quantiles(d)))
     });
-    let said: Vec<_> = std::iter::once(head::counts(ping)).chain(known).collect();
+    // It is never broken: programs find the spaces that they look for.
+    let counts = head::counts(ping).replace(FIRM_SPACE, " ");
+    let said: Vec<_> = std::iter::once(counts).chain(known).collect();
     format!("{name}: {}", said.join("; "))
 }
 
@@ -67,6 +70,21 @@ fn quantiles(d: &Distribution) -> String {
 mod tests {
     use super::*;
     use delaylab_view::samples::samples;
+
+    /// Whatever the locale: `grep '1 late'` is to find it.
+    #[test]
+    fn its_spaces_are_plain() {
+        for unicode in [false, true] {
+            let style = Style {
+                unicode,
+                ..Style::PLAIN
+            };
+            for (name, sample) in samples() {
+                let line = in_one_line(&sample.ping(), &style);
+                assert!(!line.contains([FIRM_SPACE, '?']), "{name}: {line}");
+            }
+        }
+    }
 
     #[test]
     fn looks_as_agreed() {
