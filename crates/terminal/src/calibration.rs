@@ -23,9 +23,8 @@ pub fn calibration_text(shown: &Calibrated<'_>, files: &[(&str, String)], style:
         found(shown.found, style),
         unknown(shown.found, style),
         overlay(shown.pairs, style),
-        written(files),
     ];
-    style.glyphs(joined(sections))
+    joined([style.glyphs(joined(sections)), written(files)])
 }
 
 /// What a change would make of it, in lines that end in a line feed.
@@ -46,9 +45,8 @@ pub fn prediction_text(shown: &Prediction<'_>, files: &[(&str, String)], style: 
         lost(shown.groups, style),
         paragraph(&note, Paint::Dim, style),
         unknown(shown.found, style),
-        written(files),
     ];
-    style.glyphs(joined(sections))
+    joined([style.glyphs(joined(sections)), written(files)])
 }
 
 const EXPECTED: &str = "expected: where a new run of the same length has it, 95 times of 100: what \
@@ -115,7 +113,7 @@ fn written(files: &[(&str, String)]) -> String {
 }
 
 /// What the table of both distributions shows: as much as there is room for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Shown {
     wasserstein: bool,
     lost: bool,
@@ -141,11 +139,17 @@ fn overlay(pairs: &[Pair], style: &Style) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let tables = NARROWER.map(|shown| overlay_table(&rows, shown));
-    let table = Table::first_that_fits(tables, style);
-    let note = "response, for frames one way, with the noise of the unloaded trials added to the model; off: model \
-         less measured; W1: Wasserstein distance of the two distributions";
-    table.render(style) + &paragraph(note, Paint::Dim, style)
+    let table = |shown: &Shown| overlay_table(&rows, *shown);
+    let (shown, table) = Table::first_that_fits(NARROWER, table, style);
+    let distance = match shown.wasserstein {
+        true => "; W1: Wasserstein distance of the two distributions",
+        false => "",
+    };
+    let note = format!(
+        "response, for frames one way, with the noise of the unloaded trials added to the model; off: model less \
+         measured{distance}"
+    );
+    table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
 
 fn overlay_table(rows: &[&Pair], shown: Shown) -> Table {

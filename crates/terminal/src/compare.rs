@@ -107,8 +107,8 @@ fn in_full(compared: &Compared, pair: &PairFigures, style: &Style) -> String {
     text += &paragraph(&rows::counts(pair), Paint::Plain, style);
     let rows = rows::most(pair, looks);
     if !rows.is_empty() {
-        let tables = [true, false].map(|wide| figures(&rows, wide));
-        let table = Table::first_that_fits(tables, style);
+        let table = |wide: &bool| figures(&rows, *wide);
+        let (_, table) = Table::first_that_fits([true, false], table, style);
         text += &format!("\n{}", table.render(style));
         text += &paragraph(
             "95 % intervals, each for its figure alone; * differs from zero, allowing for how many figures are compared",
@@ -203,11 +203,12 @@ fn stages(pair: &PairFigures, style: &Style) -> String {
 fn overview(compared: &Compared, style: &Style) -> String {
     let comparison = &compared.comparison;
     let varied = comparison.varied();
-    let tables = [true, false].map(|full| overview_table(compared, &varied, full));
-    let table = Table::first_that_fits(tables, style);
+    let table = |full: &bool| overview_table(compared, &varied, *full);
+    let (full, table) = Table::first_that_fits([true, false], table, style);
+    let quantiles = if full { "p50, p99" } else { "p99" };
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
-        "p50, p99: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; no difference: \
+        "{quantiles}: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; no difference: \
          by no more than they do; mostly in: the stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
     );
     table.render(style) + &paragraph(&note, Paint::Dim, style)

@@ -70,14 +70,21 @@ pub struct Table {
 }
 
 impl Table {
-    /// The first of these for which the terminal has room, or else the last.
-    pub fn first_that_fits(tables: impl IntoIterator<Item = Self>, style: &Style) -> Self {
-        let mut last = Self::default();
-        for table in tables {
-            if table.width() <= style.columns() {
-                return table;
+    /// Of these choices the first one whose table has room on the terminal, or else the last; with that table. What is
+    /// said of it depends on the choice.
+    pub fn first_that_fits<C: Default>(
+        choices: impl IntoIterator<Item = C>,
+        table: impl Fn(&C) -> Self,
+        style: &Style,
+    ) -> (C, Self) {
+        let mut last = (C::default(), Self::default());
+        for choice in choices {
+            let table = table(&choice);
+            let fits = table.width() <= style.columns();
+            last = (choice, table);
+            if fits {
+                break;
             }
-            last = table;
         }
         last
     }

@@ -12,7 +12,7 @@ use delaylab_view::run::{RunData, Ways};
 use delaylab_view::words::{or_unknown, plural, short_name};
 
 /// What a table shows of the two runs: as much as there is room for.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Shown {
     p99: bool,
     stage: bool,
@@ -42,11 +42,11 @@ pub fn both_runs(first: &RunData, second: &RunData, style: &Style) -> String {
     let head = [first, second].into_iter().zip(&both.names);
     let head = head.zip(columns(&both));
     let head = head.map(|((run, name), column)| one(run, name, &column, style));
-    let table = Table::first_that_fits(NARROWER.map(|shown| table(&both, shown)), style);
+    let (shown, table) = Table::first_that_fits(NARROWER, |shown| table(&both, *shown), style);
     let sections = [
         head.collect::<String>(),
         table.render(style),
-        paragraph(&note(&both, first.ways()), Paint::Dim, style) + &alone(&both),
+        paragraph(&note(&both, first.ways(), shown), Paint::Dim, style) + &alone(&both),
     ];
     style.glyphs(sections.join("\n"))
 }
@@ -162,7 +162,8 @@ fn times(ratio: f64) -> String {
     }
 }
 
-fn note(both: &BothRuns, ways: Ways) -> String {
+/// Explains the columns that are shown.
+fn note(both: &BothRuns, ways: Ways, shown: Shown) -> String {
     let [first, second] = &columns(both);
     let merged = |row: &Row| {
         let difference = row.difference;
@@ -173,10 +174,14 @@ fn note(both: &BothRuns, ways: Ways) -> String {
     } else {
         ""
     };
+    let stage = match shown.stage {
+        true => format!(
+            "; mostly in: the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
+        ),
+        false => String::new(),
+    };
     let delays = ways.delays();
-    format!(
-        "{delays}; ratio: {second} to {first}; mostly in: the stage whose mean differs most, and by how much it is longer in {second}{reflector}"
-    )
+    format!("{delays}; ratio: {second} to {first}{stage}")
 }
 
 /// What only one of them has.

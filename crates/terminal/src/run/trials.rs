@@ -21,10 +21,10 @@ pub(super) fn section(run: &RunData, style: &Style) -> String {
         let expendable = EXPENDABLE[..expendable].iter();
         expendable.chain(empty).copied().collect()
     };
-    let narrower = 0..=EXPENDABLE.len();
-    let narrower = narrower.map(|expendable| table(&apart, columns, &left_out(expendable)));
-    let table = Table::first_that_fits(narrower, style);
-    let note = note(&apart, columns, empty);
+    let narrower = (0..=EXPENDABLE.len()).map(left_out);
+    let of = |left_out: &Vec<&str>| table(&apart, columns, left_out);
+    let (left_out, table) = Table::first_that_fits(narrower, of, style);
+    let note = note(&apart, columns, &left_out);
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
 
@@ -58,7 +58,8 @@ fn row(levels: &[&str], heads: &[String], figures: Vec<String>, left_out: &[&str
     lead.into_iter().chain(levels).chain(figures).collect()
 }
 
-fn note(apart: &Apart<'_>, columns: Columns, empty: &[&str]) -> String {
+/// Explains the columns that are shown.
+fn note(apart: &Apart<'_>, columns: Columns, left_out: &[&str]) -> String {
     let some = match apart.left_out {
         0 => String::new(),
         more => format!(
@@ -69,10 +70,41 @@ fn note(apart: &Apart<'_>, columns: Columns, empty: &[&str]) -> String {
     };
     let delays = columns.delays();
     let shares = columns.shares().iter().copied();
-    let shares: Vec<&str> = shares.filter(|head| !empty.contains(head)).collect();
+    let shares: Vec<&str> = shares.filter(|head| !left_out.contains(head)).collect();
     let shares = match shares[..] {
         [] => String::new(),
         _ => format!("; {}: shares of the median response", shares.join(", ")),
     };
     format!("{some}{delays}{shares}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_view::run::samples::classes;
+
+    /// However much a factor's name leaves room for.
+    #[test]
+    fn the_note_explains_what_is_shown() {
+        let mut explained = std::collections::BTreeSet::new();
+        for width in 1..60 {
+            let mut run = classes();
+            let name = "x".repeat(width);
+            for group in &mut run.groups {
+                group.factors[0].0.clone_from(&name);
+            }
+            let text = section(&run, &Style::PLAIN);
+            let heads: Vec<_> = text
+                .lines()
+                .take(1)
+                .flat_map(str::split_whitespace)
+                .collect();
+            for share in ["host", "network"] {
+                let noted = text.lines().skip(1).any(|line| line.contains(share));
+                assert_eq!(noted, heads.contains(&share), "{text}");
+                explained.insert((share, noted));
+            }
+        }
+        assert_eq!(explained.len(), 4, "{explained:?}");
+    }
 }

@@ -135,8 +135,8 @@ fn shown<'a>(run: &'a RunData, of: Of, style: &Style) -> Vec<&'a Group> {
 /// A row for each of these groups.
 fn below_each_other(run: &RunData, groups: &[&Group], of: Of, style: &Style) -> Table {
     let narrower = 0..=EXPENDABLE.len();
-    let narrower = narrower.map(|left_out| plain(run, groups, of, &EXPENDABLE[..left_out]));
-    Table::first_that_fits(narrower, style)
+    let table = |left_out: &usize| plain(run, groups, of, &EXPENDABLE[..*left_out]);
+    Table::first_that_fits(narrower, table, style).1
 }
 
 fn plain(run: &RunData, groups: &[&Group], of: Of, left_out: &[&str]) -> Table {
