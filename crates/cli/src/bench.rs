@@ -14,6 +14,7 @@ use delaylab_runner::resolve::drawn_seed;
 use delaylab_view::list::{Procedure, Procedures};
 use serde_json::json;
 use std::fmt::Write;
+use std::io;
 use std::num::NonZero;
 
 /// Of the devices that delaylab builds: what receives is slower, so that a queue can grow.
@@ -75,7 +76,8 @@ fn list(json: bool) -> Result<(), Failed> {
             let _ = writeln!(out, "    {}", line.trim());
         }
     }
-    terminal::print(out)
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(style.glyphs(out))
 }
 
 fn find(name: &str) -> Result<&'static Description, Failed> {

@@ -29,11 +29,13 @@ pub fn render(cells: &Cells<'_>, style: &Style) -> String {
         let sentence = format!("{}: {}", direction(way.direction), way.sentence());
         out += &paragraph(&sentence, Paint::Plain, style);
     }
+    let mut out = style.glyphs(out);
+    // Whatever characters are in a path: those open it.
     out += &format!("\nRecords: {}\n", cells.run.head.folder);
     if let Some(page) = cells.page {
         out += &format!("Report:  {page}\n");
     }
-    style.glyphs(out)
+    out
 }
 
 const fn direction(direction: Direction) -> &'static str {

@@ -5,7 +5,7 @@
 pub struct Style {
     /// Use bold, dim and colour (ANSI escapes).
     pub color: bool,
-    /// Use characters beyond ASCII.
+    /// Use characters beyond ASCII in delaylab's own words. Names and paths stay what they are.
     pub unicode: bool,
     /// Columns of the terminal. Below 80 counts as 80: the tables need that.
     pub width: u16,
@@ -72,7 +72,8 @@ impl Style {
         format!("\x1b[{}m{text}\x1b[0m", paint.code())
     }
 
-    /// `text` in the characters allowed. One character stands for one, so columns stay aligned.
+    /// `text` in the characters allowed. One character stands for one, so columns stay aligned. What is not delaylab's
+    /// own stays: another name, or a path that is not there, would be said.
     pub fn glyphs(&self, text: String) -> String {
         if self.unicode || text.is_ascii() {
             return text;
@@ -81,10 +82,10 @@ impl Style {
     }
 }
 
-/// The ASCII character that stands for `c`.
+/// The ASCII character that stands for `c`, one of those in delaylab's own words; any other stays.
 fn ascii(c: char) -> char {
     match c {
-        _ if c.is_ascii() => c,
+        '\u{a0}' => ' ',
         'µ' => 'u',
         '█' => '#',
         '░' => '-',
@@ -109,7 +110,7 @@ fn ascii(c: char) -> char {
         '·' | '…' => '.',
         '’' | '‘' => '\'',
         '“' | '”' => '"',
-        _ => '?',
+        other => other,
     }
 }
 
@@ -119,15 +120,22 @@ mod tests {
 
     #[test]
     fn ascii_keeps_every_column() {
-        let text = "µ█░–¹漢".to_owned();
-        assert_eq!(Style::PLAIN.glyphs(text), "u#--*?");
+        let text = "µ█░–¹\u{a0}".to_owned();
+        assert_eq!(Style::PLAIN.glyphs(text), "u#--* ");
+    }
+
+    /// Two levels `ä` and `ö` are two rows, and a path is found.
+    #[test]
+    fn names_stay() {
+        let names = "länge=kurz /srv/jürgen 漢";
+        assert_eq!(Style::PLAIN.glyphs(names.to_owned()), names);
     }
 
     #[test]
     fn what_stands_together_is_told_apart_in_ascii_too() {
         for together in ["█░▚·", "█▓░▒▚", "¹²³"] {
             let ascii = Style::PLAIN.glyphs(together.to_owned());
-            assert!(!ascii.contains('?'), "{ascii}");
+            assert!(ascii.is_ascii(), "{ascii}");
             let apart: std::collections::BTreeSet<char> = ascii.chars().collect();
             assert_eq!(apart.len(), together.chars().count(), "{ascii}");
         }

@@ -15,6 +15,7 @@ use delaylab_view::check::Document;
 use delaylab_view::words::plural;
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::io;
 
 /// Combinations that are listed one by one.
 const LISTED: usize = 12;
@@ -30,7 +31,8 @@ pub fn run(args: &CheckArgs) -> Result<(), Failed> {
     if args.json {
         return terminal::document(&document(&resolved, earlier.expected(), &lacks));
     }
-    terminal::print(for_people(&resolved, &earlier, &lacks))
+    let style = terminal::style(&io::stdout(), false);
+    terminal::print(style.glyphs(for_people(&resolved, &earlier, &lacks)))
 }
 
 /// The run that was named, or else the newest one of the same form.

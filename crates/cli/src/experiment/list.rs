@@ -7,8 +7,10 @@ use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_model::shell::quoted;
 use delaylab_store::index::{Entry, Index};
+use delaylab_terminal::style::Style;
 use delaylab_view::list::{self, Document, Run};
 use delaylab_view::words::plural;
+use std::io;
 
 fn listed(entry: Entry) -> Run {
     Run {
@@ -40,7 +42,8 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
     if args.json {
         terminal::document(&listed)?;
     } else {
-        terminal::print(for_people(&listed))?;
+        let style = terminal::style(&io::stdout(), false);
+        terminal::print(for_people(&listed, &style))?;
     }
     let damaged = listed.runs.iter().find_map(|run| {
         let damage = run.damage.as_ref()?;
@@ -63,13 +66,13 @@ fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
     Ok(entries.into_iter().map(listed).collect())
 }
 
-fn for_people(listed: &Document) -> String {
+fn for_people(listed: &Document, style: &Style) -> String {
     let mut text = String::from("Experiments (delaylab run NAME; --quick for a first look)\n");
     for experiment in &listed.experiments {
         text += &format!(
             "  {:<22} {}  [{}]\n",
             experiment.name,
-            experiment.title,
+            style.glyphs(experiment.title.clone()),
             experiment.worlds.join(", ")
         );
     }

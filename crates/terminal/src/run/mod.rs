@@ -12,7 +12,7 @@
 //! | `both_runs.rs` | two runs in one table |
 //! | `noise.rs` | what else ran on the prober's CPU |
 //!
-//! Everything is written in Unicode and put into ASCII at the very end where that is asked for.
+//! Everything but paths is written in Unicode and put into ASCII at the very end where that is asked for.
 
 mod benchmark;
 mod both_runs;
@@ -40,9 +40,9 @@ pub fn summary(run: &RunData, report: Option<&str>, style: &Style) -> String {
         problems(run, style),
         benchmark::section(run, style),
         findings::section(run, style),
-        end(run, report),
     ];
-    style.glyphs(joined(sections))
+    // Whatever characters are in a path: those open it.
+    joined([style.glyphs(joined(sections)), end(run, report)])
 }
 
 /// Of a procedure the trials are a search: what it found is enough.
@@ -126,6 +126,17 @@ mod tests {
             if !findings.is_empty() {
                 insta::assert_snapshot!(format!("{name}_findings_in_full"), findings);
             }
+        }
+    }
+
+    #[test]
+    fn a_path_is_what_it_is_in_every_locale() {
+        for (name, mut run) in runs() {
+            run.head.folder = "/srv/jürgen/5µs → 漢".to_owned();
+            let page = format!("{}/report.html", run.head.folder);
+            let text = summary(&run, Some(&page), &Style::PLAIN);
+            let end = format!("\nRecords: {}\nReport:  {page}\n", run.head.folder);
+            assert!(text.ends_with(&end), "{name}: {text}");
         }
     }
 
