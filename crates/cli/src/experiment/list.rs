@@ -1,7 +1,7 @@
 //! `delaylab list`.
 
-use crate::args::experiment::ListArgs;
-use crate::exit::Failed;
+use crate::args::experiment::{ListArgs, RUNS};
+use crate::exit::{Exit, Failed};
 use crate::terminal;
 use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
@@ -10,7 +10,9 @@ use delaylab_store::index::{Entry, Index};
 use delaylab_terminal::style::Style;
 use delaylab_view::list::{self, Document, Run};
 use delaylab_view::words::plural;
-use std::io;
+use std::fmt::Display;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 
 fn listed(entry: Entry) -> Run {
     Run {
@@ -58,12 +60,30 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
 }
 
 fn runs(args: &ListArgs) -> Result<Vec<Run>, Failed> {
-    if !args.output.is_dir() {
-        return Ok(Vec::new());
+    let directory = &args.output;
+    match directory.metadata() {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err(no_runs_in(directory, Exit::Usage, &"it is not a directory")),
+        // The first run makes it.
+        Err(error) if error.kind() == ErrorKind::NotFound && directory == Path::new(RUNS) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => {
+            let exit = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Exit::Usage,
+                _ => Exit::Environment,
+            };
+            return Err(no_runs_in(directory, exit, &error));
+        }
     }
-    let entries = Index::open(&args.output).and_then(|index| index.list());
+    let entries = Index::open(directory).and_then(|index| index.list());
     let entries = entries.map_err(Failed::environment)?;
     Ok(entries.into_iter().map(listed).collect())
+}
+
+fn no_runs_in(directory: &Path, exit: Exit, why: &dyn Display) -> Failed {
+    let directory = directory.display();
+    Failed::new(exit, format!("cannot look for runs in {directory}: {why}"))
 }
 
 fn for_people(listed: &Document, style: &Style) -> String {

@@ -86,6 +86,19 @@ fn killed_and_resumed(moments: &[u64]) {
     assert!(killed >= least, "only {killed} were killed while they ran");
 }
 
+/// A mistyped directory is no empty archive.
+#[test]
+fn only_the_usual_directory_of_runs_may_be_absent() {
+    let scratch = with_small();
+    assert!(runs(&scratch).is_empty());
+    for wrong in ["nowhere", "small.toml", "small.toml/runs"] {
+        let listed = ran(&scratch, &format!("list --json -o {wrong}"));
+        assert_eq!((listed.code, listed.stdout.as_str()), (2, ""), "{wrong}");
+        let said = format!("delaylab: cannot look for runs in {wrong}: ");
+        assert!(listed.stderr.starts_with(&said), "{}", listed.stderr);
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_is_resumed_whole() {
     killed_and_resumed(&[5, 12]);
