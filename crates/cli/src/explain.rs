@@ -33,7 +33,7 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let style = terminal::style(&io::stdout(), args.verbose);
     let text = || delaylab_terminal::explain::render(&head, &found, &style);
     if let Some(file) = &args.text_file {
-        output::write(file, text().as_bytes())?;
+        output::write_text(file, &text())?;
     }
     if args.json {
         return terminal::document(&json::document(&folder, &found));

@@ -2,6 +2,7 @@
 
 use crate::exit::Failed;
 use delaylab_store::whole_file;
+use delaylab_terminal::visible::visible;
 use std::io;
 use std::path::Path;
 
@@ -16,6 +17,14 @@ pub fn is_stdout(path: &Path) -> bool {
 /// It cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     whole_file::write(path, bytes).map_err(|error| cannot_write(path, &error))
+}
+
+/// Writes text for people. Nothing in it reaches a terminal as a command, where the file is shown on one.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Failed> {
+    write(path, visible(text).as_bytes())
 }
 
 /// What to say of a file that cannot be written.

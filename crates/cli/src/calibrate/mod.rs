@@ -60,7 +60,7 @@ fn calibrated<'a>(
 fn show(document: &str, of: &OfArgs, text: impl Fn(&Style) -> String) -> Result<(), Failed> {
     let style = terminal::style(&io::stdout(), false);
     if let Some(file) = &of.text_file {
-        output::write(file, text(&style).as_bytes())?;
+        output::write_text(file, &text(&style))?;
     }
     if of.json {
         terminal::write(document)

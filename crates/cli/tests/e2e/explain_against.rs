@@ -79,3 +79,24 @@ fn a_slow_run_is_held_against_a_fast_one() {
     assert_eq!(missing.code, 2, "{}", missing.stderr);
     assert!(missing.stderr.contains("no-such-run"), "{}", missing.stderr);
 }
+
+/// Anyone may name a level. What is written for programs to show holds no command for their terminal.
+#[test]
+fn text_in_a_file_is_as_safe_as_on_a_terminal() {
+    let scratch = Scratch::new();
+    let cases = r#"
+[[case]]
+name = "\u001b]0;mine\u0007"
+set = { "path.rate" = "1Mbit/s" }
+[[case]]
+name = "fast"
+set = { "path.rate" = "100Mbit/s" }
+"#;
+    scratch.file("cases.toml", &format!("{LINE}{cases}"));
+    let done = ran(&scratch, "run cases.toml --world sim -q --no-report");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    explained(&scratch, "latest --json --text-file said.txt");
+    let text = std::fs::read_to_string(scratch.path("said.txt")).unwrap();
+    assert!(text.contains(r"\u{1b}]0;mine\u{7}"), "{text}");
+    assert!(!text.contains(['\x1b', '\x07']), "{text:?}");
+}
