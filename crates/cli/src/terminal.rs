@@ -6,6 +6,7 @@ use delaylab_terminal::visible::visible;
 use delaylab_view::json::{Published, to_line};
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Columns where nobody says.
 const WIDTH: u16 = 100;
@@ -33,13 +34,28 @@ pub fn document(document: &impl Published) -> Result<(), Failed> {
 
 /// Says a line on standard error. Where nobody can hear it, the work goes on all the same.
 pub fn say(line: impl Display) {
+    done();
     let _ = writeln!(io::stderr(), "{}", visible(&line.to_string()));
 }
 
-/// Shows in the last line of a terminal what is being done, until [`done`]. What does not fit the line is cut off: the next
-/// could not be drawn over it.
+/// Can the terminal that TERM names not move its cursor, or is none named?
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+}
+
+/// Can a line on standard error be drawn over itself?
+pub fn can_redraw() -> bool {
+    io::stderr().is_terminal() && !is_dumb()
+}
+
+/// Is anything shown of [`doing`]?
+static SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Shows in the last line of a terminal what is being done, until [`done`] or [`say`]. What does not fit the line is cut
+/// off: the next could not be drawn over it.
 pub fn doing(what: impl Display) {
-    if io::stderr().is_terminal() {
+    if can_redraw() {
+        SHOWN.store(true, Ordering::Relaxed);
         let text = visible(&what.to_string()).into_owned();
         let room = usize::from(width()).saturating_sub(1);
         let shown: String = text.chars().take(room).collect();
@@ -49,16 +65,17 @@ pub fn doing(what: impl Display) {
 
 /// Clears what [`doing`] shows.
 pub fn done() {
-    doing("");
+    if SHOWN.swap(false, Ordering::Relaxed) {
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    }
 }
 
 /// How text on this stream may look.
 pub fn style(stream: &impl IsTerminal, verbose: bool) -> Style {
     let terminal = stream.is_terminal();
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     Style {
-        color: terminal && !no_color && !dumb,
+        color: terminal && !no_color && !is_dumb(),
         unicode: speaks_utf8(),
         width: width(),
         verbose,

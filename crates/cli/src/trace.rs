@@ -19,7 +19,7 @@ use delaylab_traffic::path_trace::{AtOnce, Packets, PathTrace, Settings};
 use delaylab_view::trace::Traced;
 use delaylab_view::trace::json::Document;
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -207,7 +207,7 @@ fn routers(trace: &PathTrace) -> std::collections::BTreeSet<IpAddr> {
 
 /// On a terminal, a line that says how far it is.
 fn progress() -> impl FnMut(&PathTrace) {
-    let shown = io::stderr().is_terminal();
+    let shown = terminal::can_redraw();
     move |trace| {
         if shown {
             let packets = trace.packets();

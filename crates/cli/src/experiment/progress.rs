@@ -16,7 +16,6 @@ use delaylab_view::json::write;
 use delaylab_view::run::without_numbers;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 /// Without a terminal, one line in so long.
@@ -99,7 +98,7 @@ impl People {
         if quiet {
             return People::Quiet;
         }
-        if !std::io::stderr().is_terminal() {
+        if !terminal::can_redraw() {
             return People::Lines {
                 last: Instant::now(),
             };

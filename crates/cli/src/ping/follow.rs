@@ -130,8 +130,7 @@ impl Progress for Parts<'_, '_> {
     fn begins(&mut self, planned: &Planned, _done: usize, _left: Left) {
         let load = self.load(planned.trial.id);
         let mut written = lock(self.written);
-        // A terminal that is gone is seen with the next packet.
-        let _ = written.begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
+        written.begin_part(planned.trial.id, load.map(|load| load.label.as_str()));
     }
 
     fn ended(&mut self, ended: &EndedTrial<'_>, _done: usize, _left: Left) {

@@ -28,7 +28,7 @@ use delaylab_view::json::ping::Head;
 use delaylab_view::json::{SystemInfo, UnderLoad};
 use delaylab_view::ping::Ping;
 use delaylab_view::working::Working;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Packets further apart than this get a line each.
@@ -133,7 +133,7 @@ impl<'a> Written<'a> {
             .filter(|_| !output.data_is_stdout);
         let file = file.map(|path| path.display().to_string());
         let storage = Storage::new(output.format, output.data, file, shown.head());
-        let show_live = shown.args.quiet == 0 && !shown.args.tui && io::stderr().is_terminal();
+        let show_live = shown.args.quiet == 0 && !shown.args.tui && terminal::can_redraw();
         let tui = shown.args.tui.then(|| live_view(shown)).transpose()?;
         Ok(Self {
             shown,
@@ -171,7 +171,7 @@ impl<'a> Written<'a> {
             tui.watcher().records(records)?;
         }
         if let Some(live) = &mut self.live {
-            live.draw()?;
+            live.draw();
         }
         Ok(())
     }
@@ -214,7 +214,7 @@ impl<'a> Written<'a> {
                 .for_each(|offset| *offset = realtime_offset());
             let line = lines.line(record);
             if let Some(live) = &mut self.live {
-                live.wipe()?;
+                live.wipe();
             }
             writeln!(io::stdout(), "{}", visible(&line))?;
         }
@@ -225,9 +225,11 @@ impl<'a> Written<'a> {
     }
 
     /// What showed how it goes makes room for the summary.
-    fn leave_terminal(&mut self) -> io::Result<()> {
+    fn leave_terminal(&mut self) {
         drop(self.tui.take());
-        self.live.as_mut().map_or(Ok(()), LiveLine::wipe)
+        if let Some(live) = &mut self.live {
+            live.wipe();
+        }
     }
 
     /// Was there any record?
@@ -236,15 +238,16 @@ impl<'a> Written<'a> {
     }
 
     /// A trial begins, under this load, if any.
-    pub fn begin_part(&mut self, trial: u32, load: Option<&str>) -> io::Result<()> {
+    pub fn begin_part(&mut self, trial: u32, load: Option<&str>) {
         self.part = trial;
         self.facts = RecordFacts::default();
-        self.live.as_mut().map_or(Ok(()), LiveLine::begin)?;
+        if let Some(live) = &mut self.live {
+            live.begin();
+        }
         if let Some(tui) = &self.tui {
             let which = load.map_or_else(|| "idle".to_owned(), |load| format!("under {load}"));
             begin_part(tui, trial, &which, self.shown);
         }
-        Ok(())
     }
 
     /// What is known of the packets of the part under way.
@@ -273,7 +276,7 @@ impl<'a> Written<'a> {
 
     /// The run is over, and these are its parts: writes the rest and the summary.
     pub fn finish(mut self, mut parts: Vec<Part>) -> io::Result<PingOutcome> {
-        self.leave_terminal()?;
+        self.leave_terminal();
         let shown = self.shown;
         let asked = 1 + load::parts(&shown.args.loads).len();
         let answers = of_the_last_part(self.answers(), &parts, asked);

@@ -7,6 +7,7 @@ use super::screen::Screen;
 use super::state::State;
 use super::view::{Progress, View};
 use crate::exit::Failed;
+use crate::terminal;
 use delaylab_kernel::wait::{Woken, until_readable};
 use delaylab_kernel::{clock, process, scheduling, signals};
 use delaylab_lab::run::Watch;
@@ -33,12 +34,11 @@ const NICE: i32 = 10;
 /// # Errors
 /// What to do where there is none.
 pub fn check() -> Result<(), Failed> {
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let lacks = if !io::stdout().is_terminal() {
         "standard output is not one"
     } else if !io::stdin().is_terminal() {
         "standard input, from which keys are read, is not one"
-    } else if dumb {
+    } else if terminal::is_dumb() {
         "TERM says that this one cannot move its cursor"
     } else {
         return Ok(());

@@ -30,6 +30,7 @@
 //! | [`servers`] | servers of any make: network or server? |
 //! | [`shards`] | a simulation in shards is the same run |
 //! | [`simulations`] | simulations are the same every time |
+//! | [`terminals`] | terminals that can do little, and terminals that go |
 //! | [`testbeds`] | testbeds: every topology and queue, and nothing left behind |
 //! | [`trace`] | paths by class, through invented routers and real ones |
 //! | [`tui`] | the live view, on a terminal |
@@ -64,6 +65,7 @@ mod scripted;
 mod servers;
 mod shards;
 mod simulations;
+mod terminals;
 mod testbeds;
 mod trace;
 mod tui;
