@@ -75,14 +75,16 @@ pub fn run(args: &CellsArgs) -> Result<(), Failed> {
         target: &args.target,
         method: args.method,
         run: &concluded.data,
-        page: concluded.page.as_deref(),
+        page: concluded.page(),
         again: &|times| again(args, times),
     };
     if args.json {
-        return terminal::document(&Document::new(&cells));
+        terminal::document(&Document::new(&cells))?;
+    } else {
+        let style = terminal::style(&io::stdout(), false);
+        terminal::print(delaylab_terminal::cells::render(&cells, &style))?;
     }
-    let style = terminal::style(&io::stdout(), false);
-    terminal::print(delaylab_terminal::cells::render(&cells, &style))
+    concluded.unless_without_page()
 }
 
 fn unanswered(args: &CellsArgs) -> String {

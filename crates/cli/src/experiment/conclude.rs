@@ -33,12 +33,19 @@ pub struct Concluded {
     pub data: RunData,
     /// Its findings.
     pub judged: Vec<Judged>,
-    /// Where its page is, if it has one.
-    pub page: Option<String>,
+    /// Where its page is, if it is to have one; or why that could not be written.
+    page: Result<Option<String>, Failed>,
+    /// Were the lines of its trials written?
+    lines: Result<(), Failed>,
 }
 
 /// Judges the findings, gives the run its name and, if it is to have one, writes its page.
-pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
+/// `lines`: were those of its trials written?
+pub fn run(
+    recorded: Recorded,
+    lines: Result<(), Failed>,
+    with_page: bool,
+) -> Result<Concluded, Failed> {
     let unfinished = recorded.folder().to_owned();
     let finished = recorded.finish().map_err(Failed::from);
     let (Finished { folder, warnings }, judged) = finished.map_err(|failed| {
@@ -52,13 +59,16 @@ pub fn run(recorded: Recorded, with_page: bool) -> Result<Concluded, Failed> {
         terminal::say(format!("warning: {warning}"));
     }
     let data = data_for(&run_folder::open(&folder)?, with_page)?;
-    let page = if with_page {
-        Some(put_in_run(&data, &folder)?)
-    } else {
-        write_benchmark(&data, &folder.join(BENCHMARK), replace)?;
-        None
+    let page = match with_page {
+        true => put_in_run(&data, &folder).map(Some),
+        false => write_benchmark(&data, &folder.join(BENCHMARK), replace).map(|()| None),
     };
-    Ok(Concluded { data, judged, page })
+    Ok(Concluded {
+        data,
+        judged,
+        page,
+        lines,
+    })
 }
 
 /// Says where a shard is whose trials are all recorded.
@@ -96,27 +106,41 @@ fn of_shard(shard: Shard, trials: usize, folder: &str) -> String {
 }
 
 impl Concluded {
+    /// Where its page is, if it has one.
+    pub fn page(&self) -> Option<&str> {
+        self.page.as_ref().ok()?.as_deref()
+    }
+
     /// Prints it as was asked for.
     ///
     /// # Errors
-    /// Where nothing was answered, once that is shown.
-    pub fn show(&self, shown: &ShownArgs) -> Result<(), Failed> {
+    /// Where lines or its page could not be written, or nothing was answered, once the rest is shown.
+    pub fn show(self, shown: &ShownArgs) -> Result<(), Failed> {
         if shown.json {
-            self.print_line()?;
+            // Behind half a line it would be read as the end of that.
+            if self.lines.is_ok() {
+                self.print_line()?;
+            }
         } else {
             let style = terminal::style(&io::stdout(), shown.verbose);
-            let page = self.page.as_deref();
+            let page = self.page();
             terminal::print(delaylab_terminal::run::summary(&self.data, page, &style))?;
         }
-        self.unless_unanswered()
+        let answered = self.unless_unanswered();
+        self.lines.and(self.page.map(drop)).and(answered)
     }
 
     /// Prints the last line of `--json`.
     fn print_line(&self) -> Result<(), Failed> {
-        let page = self.page.as_deref();
+        let page = self.page();
         let (system_info, supplied) = (system_info(), supplied());
         let line = Line::run(&self.data, &self.judged, page, &system_info, &supplied);
         terminal::document(&line)
+    }
+
+    /// An error where its page could not be written, to end with: what was measured needs no page.
+    pub fn unless_without_page(self) -> Result<(), Failed> {
+        self.page.map(drop)
     }
 
     /// An error where nothing was answered.
@@ -157,8 +181,17 @@ pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
 }
 
 /// Writes the page of a run, and what a procedure found, into the run's folder. Where the page is.
+///
+/// # Errors
+/// It cannot be written there, and how it is written elsewhere.
 pub fn put_in_run(data: &RunData, folder: &Path) -> Result<String, Failed> {
-    write_all(data, &folder.join("report.html"), replace)
+    let written = write_all(data, &folder.join("report.html"), replace);
+    written.map_err(|Failed { exit, message }| {
+        let run = quoted(&data.head.folder);
+        let elsewhere =
+            format!("{message}. Write it elsewhere: `delaylab report {run} -o FILE.html`");
+        Failed::new(exit, elsewhere)
+    })
 }
 
 /// The same where the user wants them: the page here, the other in the same directory. A report can be made again at any

@@ -2,6 +2,7 @@
 //! now and then, or the live view; to programs a line of JSON a trial on standard output.
 
 use crate::args::experiment::ShownArgs;
+use crate::exit::Failed;
 use crate::terminal;
 use crate::tui::{Tui, Watcher};
 
@@ -12,7 +13,6 @@ use delaylab_model::trial::Dropped;
 use delaylab_model::units::format_duration;
 use delaylab_terminal::visible::visible;
 use delaylab_view::json::run::Line;
-use delaylab_view::json::write;
 use delaylab_view::run::without_numbers;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeSet;
@@ -25,6 +25,8 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 pub struct ProgressDisplay {
     people: People,
     json: bool,
+    /// Were the lines for programs written so far? After one that was not, none is: it would be read as its end.
+    pub lines: Result<(), Failed>,
     /// Warnings that were printed, without their numbers: each is printed once.
     warned: BTreeSet<String>,
     /// Warnings are for whoever asked for this run.
@@ -37,6 +39,7 @@ impl ProgressDisplay {
         Self {
             people: People::new(shown.quiet),
             json: shown.json,
+            lines: Ok(()),
             warned: BTreeSet::new(),
             warns: true,
         }
@@ -50,6 +53,7 @@ impl ProgressDisplay {
                 warnings: Vec::new(),
             },
             json: false,
+            lines: Ok(()),
             warned: BTreeSet::new(),
             warns: true,
         }
@@ -164,11 +168,10 @@ impl Progress for ProgressDisplay {
             People::Lines { .. } => {}
             People::View { tui, .. } => tui.set_progress(so_far(done, remaining)),
         }
-        if self.json {
-            for (row, summary) in ended.rows.iter().zip(ended.summaries) {
-                // Whoever stops reading has seen enough; the run goes on.
-                let _ = write(&Line::trial(row, summary), std::io::stdout().lock());
-            }
+        if self.json && self.lines.is_ok() {
+            let mut rows = ended.rows.iter().zip(ended.summaries);
+            self.lines =
+                rows.try_for_each(|(row, summary)| terminal::document(&Line::trial(row, summary)));
         }
     }
 

@@ -36,11 +36,14 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         return terminal::write(html::page(&data));
     }
     let page = match &args.output {
-        Some(page) => conclude::put_elsewhere(&data, page)?,
-        None => conclude::put_in_run(&data, run.folder())?,
+        Some(page) => conclude::put_elsewhere(&data, page),
+        None => conclude::put_in_run(&data, run.folder()),
     };
     let style = terminal::style(&io::stdout(), args.verbose);
-    terminal::print(delaylab_terminal::run::summary(&data, Some(&page), &style))
+    let shown = page.as_deref().ok();
+    terminal::print(delaylab_terminal::run::summary(&data, shown, &style))?;
+    // Last: the tables need no page.
+    page.map(drop)
 }
 
 fn both_runs(first: &RunData, second: &RunData) -> Result<(), Failed> {

@@ -111,7 +111,8 @@ pub fn carry_out_and_show(
         return ended;
     };
     let trials = started.planned().len();
-    let recorded = followed(started, in_live_view, shown)?;
+    let (recorded, lines) = followed(started, in_live_view, shown)?;
+    lines?;
     conclude::shard(&recorded, shard, trials, shown)
 }
 
@@ -121,18 +122,24 @@ pub fn carry_out(
     in_live_view: bool,
     shown: &ShownArgs,
 ) -> Result<Concluded, Failed> {
-    let recorded = followed(started, in_live_view, shown)?;
-    conclude::run(recorded, !shown.no_report)
+    let (recorded, lines) = followed(started, in_live_view, shown)?;
+    conclude::run(recorded, lines, !shown.no_report)
 }
 
-fn followed(started: Started, in_live_view: bool, shown: &ShownArgs) -> Result<Recorded, Failed> {
+/// What was recorded, and whether its lines for programs were written.
+fn followed(
+    started: Started,
+    in_live_view: bool,
+    shown: &ShownArgs,
+) -> Result<(Recorded, Result<(), Failed>), Failed> {
     let mut display = if in_live_view {
         let name = &started.resolved().name;
         ProgressDisplay::live(Tui::open(format!("delaylab run {name}"))?)
     } else {
         ProgressDisplay::new(shown)
     };
-    every_trial(started, &mut display)
+    let recorded = every_trial(started, &mut display)?;
+    Ok((recorded, display.lines))
 }
 
 fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Recorded, Failed> {

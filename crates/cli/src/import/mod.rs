@@ -29,12 +29,15 @@ pub fn run(args: &ImportArgs) -> Result<(), Failed> {
     let run = Run::open(&finished.folder).map_err(Failed::environment)?;
     let data = conclude::data_for(&run, !args.no_report)?;
     let page = (!args.no_report).then(|| conclude::put_in_run(&data, &finished.folder));
-    let page = page.transpose()?;
+    let shown = page.as_ref().and_then(|page| page.as_deref().ok());
     if args.json {
-        let (folder, page) = (&data.head.folder, page.as_deref());
-        let document = Document::new(&found.imported, &found.disagreements, folder, page);
-        return terminal::document(&document);
+        let folder = &data.head.folder;
+        let document = Document::new(&found.imported, &found.disagreements, folder, shown);
+        terminal::document(&document)?;
+    } else {
+        let style = terminal::style(&io::stdout(), false);
+        terminal::print(summary::text(&found, &data, shown, &style))?;
     }
-    let style = terminal::style(&io::stdout(), false);
-    terminal::print(summary::text(&found, &data, page.as_deref(), &style))
+    // Last: what was imported needs no page.
+    page.transpose().map(drop)
 }

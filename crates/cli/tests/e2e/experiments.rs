@@ -1,14 +1,17 @@
 //! Experiments, from a file to a run on disk: killed, stopped, damaged, and compared with what another
 //! library makes of the same records.
 
-use crate::harness::process::{Process, Ran, inside, python, ran};
+use crate::harness::process::{DELAYLAB, Process, Ran, inside, python, ran};
 use crate::harness::scratch::Scratch;
-use crate::or_skip;
+use crate::{or_skip, skip};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use std::fs;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Six trials of 40 packets, a good second in all.
@@ -34,6 +37,26 @@ repeats = 2
 id = "1"
 says = "Nothing is lost"
 check = "share(lost > 0.5) < 20 %"
+"#;
+/// Trials of ten packets in virtual time.
+const SIMULATED: &str = r#"
+name = "simulated"
+title = "Over at once"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "64B"
+pacing = { every = "1ms" }
+count = 10
+
+[path]
+topology = "two-hosts"
+rate = "1Gbit/s"
+
+[design]
+repeats = REPEATS
 "#;
 const TRIALS: u64 = 6;
 const RECORDS: u64 = 240;
@@ -240,6 +263,71 @@ fn a_run_without_a_page_has_all_else_and_can_be_given_one() {
     assert!(!page.exists());
     assert_eq!(ran(&scratch, "report latest").code, 0);
     assert!(page.exists());
+}
+
+/// The tables need no page. A file system has room for the records alone.
+#[test]
+fn a_page_that_cannot_be_written_takes_nothing_else() {
+    let scratch = Scratch::new();
+    scratch.file("simulated.toml", &SIMULATED.replace("REPEATS", "2"));
+    fs::create_dir(scratch.path("disk")).unwrap();
+    let script = "mount -t tmpfs -o size=400k none disk || exit 77; \
+                  \"$0\" run simulated.toml -q -o disk; echo run $?; \
+                  \"$0\" report latest --runs disk; echo report $?; \
+                  \"$0\" report latest --runs disk -o x.html; echo elsewhere $?";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, DELAYLAB]);
+    let ran = Ran::to_end(command.current_dir(scratch.path("")));
+    if ran.code == 77 || ran.stderr.contains("unshare") {
+        skip!("no file system of its own: {}", ran.stderr);
+    }
+    let shown = ran.stdout.matches("--- simulated (sim) ---").count();
+    assert_eq!(shown, 3, "{}{}", ran.stdout, ran.stderr);
+    for ended in ["run 3\n", "report 3\n", "elsewhere 0\n"] {
+        assert!(ran.stdout.contains(ended), "{}{}", ran.stdout, ran.stderr);
+    }
+    let said: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    for line in said {
+        for part in ["report.html: No space left", " -o FILE.html`"] {
+            assert!(line.contains(part), "{line}");
+        }
+    }
+}
+
+/// Half a line is none: what follows would be read as its end. A stream that is full takes no more, and does not wait.
+#[test]
+fn behind_a_line_that_could_not_be_written_comes_none() {
+    let scratch = Scratch::new();
+    let simulated = SIMULATED.replace("REPEATS", "100");
+    scratch.file("simulated.toml", &simulated);
+    let (mut reader, writer) = UnixStream::pair().unwrap();
+    writer.set_nonblocking(true).unwrap();
+    let writer = Stdio::from(OwnedFd::from(writer));
+    let mut command = inside(&scratch, "run simulated.toml -q --json --no-report");
+    let mut process = Process::start(command.stdout(writer).stderr(Stdio::piped()));
+    // The command has the only end that writes.
+    drop(command);
+    // Long after it was full there is room again.
+    while scratch.parts() < 60 && !scratch.path("runs/latest").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    let (whole, broken) = text.rsplit_once('\n').expect("lines");
+    for line in whole.lines() {
+        serde_json::from_str::<Value>(line).unwrap();
+    }
+    assert!(serde_json::from_str::<Value>(broken).is_err(), "{broken}");
+    let stderr = std::io::read_to_string(process.child.stderr.take().unwrap()).unwrap();
+    let said = "delaylab: cannot write to standard output: ";
+    assert!(stderr.starts_with(said), "{stderr}");
+    assert_eq!(process.child.wait().unwrap().code(), Some(3));
+    let run = &runs(&scratch)[0];
+    assert_eq!(
+        (&run["state"], &run["trials"]),
+        (&"complete".into(), &100.into())
+    );
 }
 
 /// Reads a run with polars and computes the summary's figures again.

@@ -43,9 +43,19 @@ impl Scratch {
 
     /// Is there a run in `runs` that has begun and not ended?
     pub fn has_partial_run(&self) -> bool {
+        self.partial_run().is_some()
+    }
+
+    fn partial_run(&self) -> Option<PathBuf> {
         let entries = fs::read_dir(self.path("runs")).into_iter().flatten();
         let mut paths = entries.flatten().map(|entry| entry.path());
-        paths.any(|path| path.extension().is_some_and(|ending| ending == "partial"))
+        paths.find(|path| path.extension().is_some_and(|ending| ending == "partial"))
+    }
+
+    /// How many trials of that run are recorded.
+    pub fn parts(&self) -> usize {
+        let run = self.partial_run().unwrap_or_default();
+        fs::read_dir(run.join("parts")).map_or(0, Iterator::count)
     }
 
     /// Writes a file and returns its path.
