@@ -18,6 +18,8 @@ pub struct LineWriter {
     pub facts: RecordFacts,
     /// An answer later than this after its packet was sent is late.
     pub timeout: Nanos,
+    /// Where a stop was asked for: what time it is now. Packets are then not waited for to their time-out.
+    pub stopping: Option<Nanos>,
     /// `CLOCK_REALTIME − CLOCK_MONOTONIC`: put the time of day before each line (`-D`).
     pub realtime_offset: Option<Nanos>,
 }
@@ -42,7 +44,7 @@ impl LineWriter {
             Outcome::Ok => return (self.delay(record) + &notes(record), Paint::Plain),
             Outcome::Late => format!("late: {}{}", self.delay(record), notes(record)),
             Outcome::Corrupt => format!("corrupt reply after {}", self.delay(record)),
-            Outcome::Lost => format!("lost (no reply within {})", format_duration(self.timeout)),
+            Outcome::Lost => format!("lost (no reply {})", self.waited(record)),
             Outcome::Skipped if record.is_under_way() => {
                 "still under way when it was stopped".to_owned()
             }
@@ -57,6 +59,15 @@ impl LineWriter {
             },
         };
         (text, Paint::Warning)
+    }
+
+    /// How long the reply to a lost packet was waited for.
+    fn waited(&self, record: &Record) -> String {
+        let ends = record.t_send.map(|sent| sent + self.timeout);
+        match (self.stopping, ends) {
+            (Some(now), Some(ends)) if now < ends => "before it was stopped".to_owned(),
+            _ => format!("within {}", format_duration(self.timeout)),
+        }
     }
 
     /// `host 97.1 µs + network 14.9 µs + server 3.21 ms`; of network and server together also what the server took at least
@@ -219,16 +230,20 @@ mod tests {
         ..Style::PLAIN
     };
 
-    fn line(change: impl Fn(&mut Record)) -> String {
-        let mut record = answered(Method::Udp, 3);
-        change(&mut record);
-        let writer = LineWriter {
+    fn writer() -> LineWriter {
+        LineWriter {
             style: UNICODE,
             facts: RecordFacts::default(),
             timeout: SECOND,
+            stopping: None,
             realtime_offset: None,
-        };
-        writer.line(&record)
+        }
+    }
+
+    fn line(change: impl Fn(&mut Record)) -> String {
+        let mut record = answered(Method::Udp, 3);
+        change(&mut record);
+        writer().line(&record)
     }
 
     #[test]
@@ -304,13 +319,32 @@ mod tests {
         assert!(line(not_sent).starts_with("seq=3 skipped"));
     }
 
+    /// After Ctrl-C no packet is waited for to the end of a long `-W`.
+    #[test]
+    fn a_reply_is_not_said_to_have_been_waited_for_longer_than_it_was() {
+        let mut record = answered(Method::Udp, 3);
+        lose(&mut record);
+        record.outcome = Outcome::Lost;
+        let after = |waited| {
+            let writer = LineWriter {
+                stopping: record.t_send.map(|sent| sent + waited),
+                ..writer()
+            };
+            writer.line(&record)
+        };
+        assert_eq!(
+            after(SECOND - 1),
+            "seq=3 lost (no reply before it was stopped)"
+        );
+        assert_eq!(after(SECOND), "seq=3 lost (no reply within 1.00 s)");
+    }
+
     #[test]
     fn the_time_of_day_stands_before_the_line() {
         let writer = LineWriter {
             style: Style::PLAIN,
-            facts: RecordFacts::default(),
-            timeout: SECOND,
             realtime_offset: Some(1_712_344_678 * SECOND),
+            ..writer()
         };
         let line = writer.line(&answered(Method::Icmp, 3));
         assert_eq!(

@@ -9,7 +9,8 @@ use crate::exit::Failed;
 use crate::output;
 use crate::terminal;
 use crate::tui::Tui;
-use delaylab_kernel::clock::realtime_offset;
+use delaylab_kernel::clock::{self, realtime_offset};
+use delaylab_kernel::signals;
 use delaylab_lab::finding::single::{Answer, LimitCheck};
 use delaylab_lab::run::Watch;
 use delaylab_model::load::Direction;
@@ -195,6 +196,7 @@ impl<'a> Written<'a> {
             style: terminal::style(&io::stdout(), self.shown.args.verbose),
             facts: self.facts,
             timeout: self.shown.run.probe.timeout,
+            stopping: None,
             realtime_offset: self.shown.args.timestamps.then(realtime_offset),
         }
     }
@@ -212,6 +214,7 @@ impl<'a> Written<'a> {
             offset
                 .into_iter()
                 .for_each(|offset| *offset = realtime_offset());
+            lines.stopping = signals::stop().is_asked().then(clock::monotonic);
             let line = lines.line(record);
             if let Some(live) = &mut self.live {
                 live.wipe();

@@ -24,7 +24,7 @@ const LONGEST_SLEEP: Nanos = SECOND / 2;
 /// Runs the probe to its end, on this thread.
 pub fn run<C: Channel>(engine: Engine<'_, C>) -> (EngineReport, Result<(), RunError>) {
     let mut driver = OwnThread {
-        blocking_receive: can_sleep_in_receive(&engine),
+        receive_timeout: receive_timeout(&engine),
         engine,
         lead: Lead::default(),
     };
@@ -32,19 +32,20 @@ pub fn run<C: Channel>(engine: Engine<'_, C>) -> (EngineReport, Result<(), RunEr
     driver.engine.end(outcome)
 }
 
-/// Sets the time-out of the receive call, where replies may be waited for in it.
-fn can_sleep_in_receive<C: Channel>(engine: &Engine<'_, C>) -> bool {
+/// The time-out that the receive call has from here on, where replies may be waited for in it.
+fn receive_timeout<C: Channel>(engine: &Engine<'_, C>) -> Option<Nanos> {
     let config = engine.config();
-    engine.is_closed_loop()
+    let blocks = engine.is_closed_loop()
         && config.wait_mode == WaitMode::Block
-        && config.timeout > 2 * RECEIVE_TIMEOUT_SLACK
-        && options::set_receive_timeout(&engine.socket(), config.timeout - RECEIVE_TIMEOUT_SLACK)
-            .is_ok()
+        && config.timeout > 2 * RECEIVE_TIMEOUT_SLACK;
+    let timeout = config.timeout.min(LONGEST_SLEEP) - RECEIVE_TIMEOUT_SLACK;
+    let set = || options::set_receive_timeout(&engine.socket(), timeout).is_ok();
+    (blocks && set()).then_some(timeout)
 }
 
 struct OwnThread<'a, C> {
     engine: Engine<'a, C>,
-    blocking_receive: bool,
+    receive_timeout: Option<Nanos>,
     lead: Lead,
 }
 
@@ -62,14 +63,13 @@ impl<C: Channel> OwnThread<'_, C> {
 
     fn wait(&mut self, now: Nanos, wait: Wait) -> Result<(), RunError> {
         let Wait { due, deadline } = wait;
-        let config = self.engine.config();
-        if config.wait_mode == WaitMode::Spin {
+        if self.engine.config().wait_mode == WaitMode::Spin {
             return self.spin_until(wait.end());
         }
         // The receive call waits for so long from whenever it begins: not once something else has come.
-        let fits = |deadline: Nanos| deadline - now >= config.timeout - RECEIVE_TIMEOUT_SLACK;
-        let blocks = self.blocking_receive && due.is_none() && !self.engine.is_stopping();
-        if blocks && deadline.is_none_or(fits) {
+        let fits = |timeout| deadline.is_none_or(|deadline| deadline - now >= timeout);
+        let blocks = due.is_none() && !self.engine.is_stopping();
+        if blocks && self.receive_timeout.is_some_and(fits) {
             return self.sleep_in_receive(deadline);
         }
         let lead = self.lead.get();
