@@ -403,7 +403,11 @@ fn gone(seq: u64, from: u64) -> Outcome {
 }
 
 /// A server that takes 2 ms, and a handshake that takes 1 ms; by the probes' methods.
-struct Server;
+#[derive(Default)]
+struct Server {
+    /// The request that is lost.
+    loses: Option<u64>,
+}
 
 impl World for Server {
     fn refusals(&self, _: &Trial) -> Vec<Refusal> {
@@ -423,6 +427,9 @@ impl World for Server {
                 record.t_send = Some(due);
                 record.t_recv = Some(due + takes + seq as Nanos % 7 * MICROSECOND);
                 record.outcome = Outcome::Ok;
+                if probe.method != Method::TcpConnect && self.loses == Some(seq) {
+                    (record.t_recv, record.outcome) = (None, Outcome::Lost);
+                }
                 sink.record(&record).unwrap();
             }
         }
@@ -448,12 +455,18 @@ fn handshakes_that_are_all_a_trial_has_were_asked_for() {
     let apart = "[[case]]\nname = \"http\"\nset = { \"probe.ask.method\" = \"http\", \"probe.ask.url\" = \"http://192.0.2.1/\" }\n\
                  [[case]]\nname = \"handshake\"\nset = { \"probe.ask.port\" = 80 }\n";
     let either = probe("ask", "tcp-connect");
-    let found = explain_in(&mut Server, &[head, &either, apart].concat(), 1);
+    let found = explain_in(&mut Server::default(), &[head, &either, apart].concat(), 1);
     assert_eq!(found.handshakes, (0, 0));
     let levels: Vec<_> = found.slow.conditions.iter().map(|it| &*it.label).collect();
     assert_eq!(levels, ["case http", "case handshake"], "{found:#?}");
     assert_eq!(found.effects.len(), 1, "{:#?}", found.effects);
     let two = probe("hand", "tcp-connect").replace("duration", "port = 80\nduration");
-    let found = explain_in(&mut Server, &[head, &one, &two].concat(), 1);
+    let mut lossy = Server { loses: Some(100) };
+    let found = explain_in(&mut lossy, &[head, &one, &two].concat(), 1);
     assert_eq!(found.handshakes, (200, 200));
+    let lost = found.some_lost_answer();
+    assert!(
+        lost.starts_with("1 of 400 packets and handshakes was lost (0.25 %)"),
+        "{lost}"
+    );
 }

@@ -70,6 +70,13 @@ fn is_request(method: Method) -> bool {
     method.asks_server() && method != Method::TcpConnect
 }
 
+/// The trials of a run in which a server is asked for something: handshakes there are evidence about its requests.
+pub(super) fn with_requests(run: &Run) -> BTreeSet<u32> {
+    let rows = run.trials().iter();
+    let requests = rows.filter(|row| is_request(row.method));
+    requests.map(|row| row.trial).collect()
+}
+
 /// One probe of one trial.
 #[derive(Debug)]
 pub(super) struct Stream<'a> {
@@ -230,12 +237,7 @@ impl<'a> Gathered<'a> {
                 simulated,
                 imported: run.environment()["imported"].is_object(),
                 too_late: 0,
-                with_requests: run
-                    .trials()
-                    .iter()
-                    .filter(|row| is_request(row.method))
-                    .map(|row| row.trial)
-                    .collect(),
+                with_requests: with_requests(run),
                 handshakes: (0, 0),
             },
         };

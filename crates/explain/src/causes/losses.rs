@@ -3,9 +3,10 @@
 
 use super::blackouts::{counted_errors, end, which_way};
 use super::combination::{self, dropped, is_blackout, lost_share, rows_of_trials, total};
-use super::gather::Stream;
+use super::gather::{Stream, with_requests};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
+use delaylab_model::method::Method;
 use delaylab_model::units::{format_duration, format_part, format_share};
 use delaylab_model::words::{a_few, were};
 use delaylab_stats::outage;
@@ -23,6 +24,8 @@ pub struct Losses {
     pub lost: u64,
     /// Packets that were sent.
     pub sent: u64,
+    /// Are handshakes beside requests among them?
+    pub with_handshakes: bool,
     /// How many of the lost ones are of combinations of levels that lost everything.
     pub in_blackouts: u64,
     /// How those ended: `every` packet `was lost`, or `no` packet `was answered in time`.
@@ -71,6 +74,10 @@ pub(super) fn find(
         alike.iter().map(|(_, rows)| total(rows, name)).sum()
     };
     let (lost, sent) = (of_all(&alike, "lost"), of_all(&alike, "sent"));
+    let with_requests = with_requests(run);
+    let is_handshake =
+        |row: &&TrialRow| row.method == Method::TcpConnect && with_requests.contains(&row.trial);
+    let with_handshakes = alike.iter().flat_map(|(_, rows)| rows).any(is_handshake);
     let blackouts: Vec<(String, Vec<&TrialRow>)> = alike
         .extract_if(.., |(_, rows)| is_blackout(rows))
         .collect();
@@ -88,6 +95,7 @@ pub(super) fn find(
     Some(Losses {
         lost,
         sent,
+        with_handshakes,
         in_blackouts,
         blackouts_end: end(of_all(&blackouts, "late"), of_all(&blackouts, "corrupt")),
         most: most(&alike),
@@ -180,6 +188,10 @@ impl Losses {
     /// dropped packets (CoDel).`
     pub fn sentence(&self) -> String {
         let share = format_part(self.lost, self.sent);
+        let packets = match self.with_handshakes {
+            true => "packets and handshakes",
+            false => "packets",
+        };
         let were = were(self.lost);
         let (blackouts, of_rest) = match self.in_blackouts {
             0 => (String::new(), ""),
@@ -207,7 +219,7 @@ impl Losses {
         let reason = self.reason.as_ref();
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
         format!(
-            "{} of {} packets {were} lost ({share}){blackouts}{most}{outage}{reason}.",
+            "{} of {} {packets} {were} lost ({share}){blackouts}{most}{outage}{reason}.",
             self.lost, self.sent
         )
     }
@@ -252,6 +264,7 @@ mod tests {
         let mut losses = Losses {
             lost: 226,
             sent: 400,
+            with_handshakes: false,
             in_blackouts: 0,
             blackouts_end: end(0, 0),
             most: None,
@@ -299,6 +312,7 @@ mod tests {
         let losses = Losses {
             lost: 48,
             sent: 14_280,
+            with_handshakes: false,
             in_blackouts: 0,
             blackouts_end: end(0, 0),
             most: Some(("case CoDel, streams 4".to_owned(), 0.0269)),
@@ -325,6 +339,7 @@ mod tests {
         let answered_late = Losses {
             lost: 13,
             sent: 120,
+            with_handshakes: false,
             in_blackouts: 10,
             blackouts_end: end(50, 0),
             most: None,
@@ -338,6 +353,7 @@ mod tests {
         let one = Losses {
             lost: 1,
             sent: 20_000,
+            with_handshakes: false,
             in_blackouts: 0,
             blackouts_end: end(0, 0),
             most: None,
