@@ -376,6 +376,40 @@ fn a_slow_probe_keeps_its_session() {
     assert!(kept.0.iter().all(whole), "{:?}", kept.0);
 }
 
+/// However long a reply may take. No signal wakes the thread that sleeps in the receive call: another one asks.
+#[test]
+fn a_closed_loop_that_hears_nothing_is_stopped() {
+    let reflector = Running::new(Method::Stamp);
+    let mut run = probe_run(Method::Stamp, reflector.target, PACKETS);
+    run.probe.pacing = Pacing::Wait { wait_ns: 0 };
+    run.probe.timeout = 3600 * SECOND;
+    let (stop, over, looks) = (Stop::default(), AtomicBool::new(false), AtomicU64::new(0));
+    let probing = Probing::new(None, stop.clone());
+    let stopped = || {
+        if looks.fetch_add(1, Ordering::Relaxed) == PACKETS / 2 {
+            // It answers nothing until the probe has ended, which has time to fall asleep.
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            stop.ask();
+            while !over.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+        }
+        over.load(Ordering::Relaxed)
+    };
+    let mut kept = Kept::default();
+    std::thread::scope(|scope| {
+        let (bound, policy) = (reflector.bound, reflector.policy);
+        let serving = scope.spawn(|| reflect::serve(bound, policy, WaitMode::Block, &stopped));
+        let ended = probing.run(&run, &mut kept);
+        over.store(true, Ordering::Relaxed);
+        serving.join().unwrap().unwrap();
+        ended.unwrap();
+    });
+    let sent = kept.0.iter().filter(|record| record.t_send.is_some());
+    let unheard = sent.filter(|record| record.t_recv.is_none());
+    assert_eq!(unheard.count(), 1, "{:?}", kept.0);
+}
+
 #[test]
 fn a_session_that_was_forgotten_is_said() {
     let kept = KeptFor {
