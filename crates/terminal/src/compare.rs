@@ -203,18 +203,26 @@ fn stages(pair: &PairFigures, style: &Style) -> String {
 fn overview(compared: &Compared, style: &Style) -> String {
     let comparison = &compared.comparison;
     let varied = comparison.varied();
-    let table = |full: &bool| overview_table(compared, &varied, *full);
+    let any_stage = comparison
+        .pairs
+        .iter()
+        .any(|pair| !mainly(compared, pair).is_empty());
+    let table = |full: &bool| overview_table(compared, &varied, *full, any_stage);
     let (full, table) = Table::first_that_fits([true, false], table, style);
     let quantiles = if full { "p50, p99" } else { "p99" };
+    let stage = match any_stage {
+        true => "; mostly in: the stage with the largest share of the change",
+        false => "",
+    };
     let name = comparison.headline.name().replace('_', " ");
     let note = format!(
         "{quantiles}: {name}; differs: by more than repeats of one run do, allowing for how many figures are compared; no difference: \
-         by no more than they do; mostly in: the stage with the largest share of the change. Each pair in full: --json, -o FILE.html"
+         by no more than they do{stage}. Each pair in full: --json, -o FILE.html"
     );
     table.render(style) + &paragraph(&note, Paint::Dim, style)
 }
 
-fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
+fn overview_table(compared: &Compared, varied: &[String], full: bool, any_stage: bool) -> Table {
     let mut table = Table::default();
     let quantiles: &[(&str, f64)] = if full {
         &[("p50", 0.5), ("p99", 0.99)]
@@ -232,13 +240,6 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
     let heads = heads.chain(["lost A", "lost B"].map(Cell::new));
     let heads = heads.chain(each.map(Cell::new));
     let headline = compared.comparison.headline;
-    let looks = compared.comparison.looks;
-    let mainly = |pair: &PairFigures| rows::mostly_in(pair, headline, looks);
-    let any_stage = compared
-        .comparison
-        .pairs
-        .iter()
-        .any(|pair| !mainly(pair).is_empty());
     let last = ["verdict", "mostly in"];
     let last = &last[..1 + usize::from(any_stage)];
     let heads = heads.chain(last.iter().copied().map(Cell::left));
@@ -261,11 +262,17 @@ fn overview_table(compared: &Compared, varied: &[String], full: bool) -> Table {
             .flat_map(|(_, q)| of_quantile(pair, headline, *q));
         let end = [
             Cell::left(pair.verdict.kind.words()),
-            Cell::left(mainly(pair)),
+            Cell::left(mainly(compared, pair)),
         ];
         table.row(cells.chain(each).chain(end.into_iter().take(last.len())));
     }
     table
+}
+
+/// The stage that most of the change is in.
+fn mainly(compared: &Compared, pair: &PairFigures) -> String {
+    let comparison = &compared.comparison;
+    rows::mostly_in(pair, comparison.headline, comparison.looks)
 }
 
 fn of_quantile(pair: &PairFigures, headline: Measure, q: f64) -> [Cell; 3] {
