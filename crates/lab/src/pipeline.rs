@@ -3,7 +3,7 @@
 //! Batches go through a bounded channel, so memory stays constant. If the consumer is so slow that the
 //! channel fills up, the measuring thread waits, and the records show it as schedule slip.
 //!
-//! A simulation is not delayed by it: where every CPU has trials of its own, it consumes its records itself.
+//! A simulation is not delayed by it: where as many are under way as may be, each consumes its records itself.
 
 use delaylab_model::record::Record;
 use delaylab_model::rows::{RowBuffer, Rows};
@@ -74,7 +74,7 @@ pub fn run<C: Consumer, T>(
     })
 }
 
-/// Runs `measure` and `consumer` on this thread, for a simulation that finds no idle CPU: what it records is not copied for
+/// Runs `measure` and `consumer` on this thread, for a simulation that may have no other: what it records is not copied for
 /// another thread, and none is woken. Returns the same as [`run`].
 pub fn run_on_one_thread<C: Consumer, T>(
     consumer: C,

@@ -6,7 +6,7 @@
 use crate::disk::SharedDisk;
 use crate::durable;
 use crate::error::StoreError;
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FORMAT, Folder, is_partial};
+use crate::folder::{ENVIRONMENT, EXPERIMENT, FIRST_TAKEN_UP, FORMAT, Folder, is_partial};
 use crate::lock::Lock;
 use crate::regular;
 use crate::table::{Row, every_table};
@@ -91,7 +91,7 @@ impl Donor {
         let environment: Value =
             serde_json::from_str(&text(ENVIRONMENT)?).map_err(StoreError::table(&file))?;
         match environment["run"]["format"].as_u64() {
-            Some(FORMAT) => {}
+            Some(FIRST_TAKEN_UP..=FORMAT) => {}
             other => {
                 return Err(AdoptError::Format {
                     path: folder.0,
@@ -146,7 +146,14 @@ impl Donor {
     /// It is something else by now.
     fn recorded(&self, trial: u32) -> Result<RecordedTrial, StoreError> {
         let recorded = RecordedTrial::open_checked(&self.folder, trial);
-        recorded.map_err(StoreError::changed(&self.folder.0))
+        let recorded = recorded.map_err(StoreError::changed(&self.folder.0))?;
+        match recorded.manifest() {
+            Some(_) => Ok(recorded),
+            None => Err(StoreError::Table {
+                path: self.folder.part_manifest(trial),
+                reason: "is missing".to_owned(),
+            }),
+        }
     }
 
     /// Fails where this trial is in both and came out differently.
@@ -231,8 +238,8 @@ fn link_or_copy(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreEr
 }
 
 fn copy(disk: &SharedDisk, from: &Path, to: &Path) -> Result<(), StoreError> {
-    let copied = || {
-        let mut source = regular::open(from)?;
+    let mut source = regular::open(from).map_err(StoreError::at(from))?;
+    let mut copied = || {
         let mut file = disk.create(&durable::unfinished(to))?;
         io::copy(&mut source, &mut file)?;
         file.sync()

@@ -28,7 +28,10 @@ use std::path::{Path, PathBuf};
 /// |---|---|
 /// | 1 | `records.parquet` had each stamp as a time: it is still read |
 /// | 2 | it has each as the time since the stamp before it |
-pub(crate) const FORMAT: u64 = 2;
+/// | 3 | until the run is finished, the short tables of a trial are in one file. Finished it is as in format 2 |
+pub(crate) const FORMAT: u64 = 3;
+/// The first version whose unfinished runs are taken up.
+pub(crate) const FIRST_TAKEN_UP: u64 = 2;
 
 /// The experiment as it was resolved.
 pub(crate) const EXPERIMENT: &str = "experiment.toml";

@@ -113,7 +113,7 @@ fn table<R: Row>(
         |part, read| {
             let Some(read) = read? else { return Ok(()) };
             let is_taken = match &read {
-                TrialTable::Long(source) => file.append(source)?,
+                TrialTable::Long(source) => file.append(source, &part.path(R::TABLE))?,
                 TrialTable::Short(_) => false,
             };
             if !is_taken {

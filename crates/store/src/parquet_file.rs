@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const ROW_GROUP: usize = 1 << 20;
 /// Rows from which on a row group ends with its trial, so that one trial is read without the others, and so that a part which
 /// is encoded as the table is becomes row groups of it as it is.
-pub(crate) const TRIAL_ROW_GROUP: usize = 1 << 13;
+pub(crate) const TRIAL_ROW_GROUP: usize = 1 << 14;
 
 /// Bytes of a column's dictionary in a row group at most.
 const DICTIONARY: usize = 1 << 19;
@@ -28,7 +28,8 @@ const LEVEL: i32 = 3;
 
 /// Writes a Parquet file that is there whole or not at all.
 ///
-/// Nothing in it depends on when or where it was written: the same rows are the same bytes.
+/// Nothing in it depends on when or where it was written: the same rows are the same bytes, but for what the footer says of
+/// the pages of a part that was taken over.
 pub(crate) struct ParquetFile {
     disk: SharedDisk,
     path: PathBuf,
@@ -74,12 +75,12 @@ impl ParquetFile {
 
     /// Adds a part with as many rows as [`Self::end_trial`] waits for and the same columns, without encoding its rows again,
     /// where that is the same: where no other rows are in the row group that is being written. False: it is not.
-    pub(crate) fn append(&mut self, part: &ParquetSource) -> Result<bool, StoreError> {
+    pub(crate) fn append(&mut self, part: &ParquetSource, path: &Path) -> Result<bool, StoreError> {
         let Some(writer) = &mut self.writer else {
             return Ok(false);
         };
         let (content, groups) = part.encoded();
-        // Of an older version, some are shorter, and encoded otherwise.
+        // Of an older version, some are shorter, and not encoded at all.
         let is_long = |group: &RowGroupMetaData| group.num_rows() >= TRIAL_ROW_GROUP as i64;
         if writer.in_progress() > 0
             || !groups.first().is_some_and(is_long)
@@ -89,7 +90,7 @@ impl ParquetFile {
         }
         let mut groups = groups.iter();
         let appended = groups.try_for_each(|group| writer.append(content, group));
-        appended.map_err(StoreError::parquet(&self.path))?;
+        appended.map_err(StoreError::parquet(path))?;
         Ok(true)
     }
 
@@ -201,11 +202,11 @@ mod tests {
         let open = |path: &Path| ParquetFile::create(&disk, path, &schema).unwrap();
         let [mut one, mut other] = [open(&taken_over), open(&encoded)];
         let mut were_taken = Vec::new();
-        for (trial, count) in (0..).zip([9_000, 12, 20_000, 8_192, 3]) {
+        for (trial, count) in (0..).zip([17_000, 12, 20_000, 16_384, 3]) {
             let rows = rows(trial, count);
             open(&part).write_all(&rows).unwrap();
             let source = ParquetSource::open(&part, &schema).unwrap();
-            let is_taken = one.append(&source).unwrap();
+            let is_taken = one.append(&source, &part).unwrap();
             if !is_taken {
                 one.write(&rows).unwrap();
             }

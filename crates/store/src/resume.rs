@@ -5,7 +5,7 @@ use crate::disk::{Disk, RealDisk, SharedDisk};
 use crate::durable::{self, UNFINISHED};
 use crate::error::StoreError;
 use crate::folder::{
-    ENVIRONMENT, EXPERIMENT, FINDINGS, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
+    ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
 };
 use crate::interrupted;
 use crate::join;
@@ -108,6 +108,10 @@ impl RunWriter {
         };
         note.insert("started_utc".to_owned(), timestamp(when).to_string().into());
         note.insert("trials".to_owned(), trials.into());
+        // From now on an older version must not take it up.
+        if let Some(Value::Object(run)) = entries.get_mut("run") {
+            run.insert("format".to_owned(), FORMAT.into());
+        }
         let resumed = entries.entry("resumed").or_insert_with(|| json!([]));
         if let Value::Array(resumed) = resumed {
             resumed.push(Value::Object(note));
@@ -144,7 +148,7 @@ fn environment(folder: &Folder) -> Value {
 /// A format that cannot be read is taken for ours: the file may be damaged, and the rows are not in it.
 fn check_format(folder: &Folder, environment: &Value) -> Result<(), ResumeError> {
     match environment["run"]["format"].as_u64() {
-        Some(format) if format != FORMAT => Err(ResumeError::Format {
+        Some(format) if !(FIRST_TAKEN_UP..=FORMAT).contains(&format) => Err(ResumeError::Format {
             path: folder.0.clone(),
             format,
         }),

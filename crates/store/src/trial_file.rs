@@ -23,6 +23,7 @@ use crate::mismatch::Mismatch;
 use crate::parquet_file::{ParquetFile, TRIAL_ROW_GROUP};
 use crate::parquet_source::ParquetSource;
 use crate::regular;
+use crate::table::{Row, every_table};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::MetadataVersion;
@@ -30,6 +31,7 @@ use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
 use arrow_schema::{ArrowError, SchemaRef};
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -41,6 +43,8 @@ const SHORT: u64 = TRIAL_ROW_GROUP as u64 - 1;
 const MAGIC: &[u8; 8] = b"DLTRIAL1";
 /// Length of what follows the manifest.
 const TRAILER: u64 = 16;
+/// Bytes of a short table at most: of many columns, it may have some MB.
+const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of a manifest at most: it has a line or two for each table.
 const LONGEST_MANIFEST: u64 = 1 << 20;
 
@@ -193,7 +197,10 @@ impl RecordedTrial {
     pub(crate) fn open(folder: &Folder, trial: u32) -> Result<Self, Mismatch> {
         let path = folder.trial_file(trial);
         let manifest = match regular::open(&path) {
-            Ok(file) => Some(read_manifest(&file).map_err(|why| in_parts(&path, why))?),
+            Ok(file) => {
+                let read = read_manifest(&file, trial);
+                Some(read.map_err(|why| in_parts(&path, why))?)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => older_manifest(folder, trial)?,
             Err(error) => return Err(in_parts(&path, error.to_string())),
         };
@@ -246,10 +253,10 @@ impl RecordedTrial {
         self.manifest.as_ref()
     }
 
-    /// Did the same come of it? Of an older version that is not known.
+    /// Did the same come of it?
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let files = |recorded: &Self| recorded.manifest.clone().map(|manifest| manifest.files);
-        files(self).is_some() && files(self) == files(other)
+        files(self) == files(other)
     }
 
     /// Where one of its tables is.
@@ -281,7 +288,8 @@ impl RecordedTrial {
     pub(crate) fn has(&self, table: &str) -> bool {
         match &self.manifest {
             Some(manifest) => manifest.files.contains_key(&file_name(table, self.trial)),
-            None => regular::exists(&self.folder.part(table, self.trial)),
+            // One that must be there and is not is an error of who reads it.
+            None => !is_optional(table) || regular::exists(&self.folder.part(table, self.trial)),
         }
     }
 
@@ -316,7 +324,7 @@ impl RecordedTrial {
     /// Every file of it in the order in which they are to be put in place, by names of ours: a manifest may be anybody's.
     pub(crate) fn files(&self, tables: &[&str]) -> Vec<PathBuf> {
         let own = tables.iter().filter(|table| self.within(table).is_none());
-        let own = own.filter(|table| self.manifest.is_some() && self.has(table));
+        let own = own.filter(|table| self.has(table));
         let mut files: Vec<PathBuf> = own
             .map(|table| self.folder.part(table, self.trial))
             .collect();
@@ -352,20 +360,64 @@ impl ShortTable {
         let path = &self.path;
         let file = regular::open(path).map_err(StoreError::at(path))?;
         let bytes = content::piece(&file, self.place.clone()).map_err(StoreError::at(path))?;
-        guarded(|| read_stream(bytes), ArrowError::IpcError).map_err(arrow(path))
+        let batches = guarded(|| read_stream(bytes, self.rows), ArrowError::IpcError);
+        batches.map_err(arrow(path))
     }
 }
 
-/// The batches of a stream, which holds whole ones only.
-fn read_stream(bytes: Bytes) -> Result<Vec<RecordBatch>, ArrowError> {
+/// The batches of a stream with so many rows, which holds whole ones only. A batch says itself how many it has: without a column
+/// it could say anything.
+fn read_stream(bytes: Bytes, rows: u64) -> Result<Vec<RecordBatch>, ArrowError> {
     let mut bytes = Buffer::from(bytes);
     let mut decoder = StreamDecoder::new();
     let mut batches = Vec::new();
+    let mut found = 0_u64;
     while !bytes.is_empty() {
-        batches.extend(decoder.decode(&mut bytes)?);
+        let Some(batch) = decoder.decode(&mut bytes)? else {
+            continue;
+        };
+        found = found.saturating_add(batch.num_rows() as u64);
+        if found > rows || batch.num_columns() == 0 {
+            let why = format!("a table of {rows} rows has more, or no column");
+            return Err(ArrowError::IpcError(why));
+        }
+        batches.push(batch);
+    }
+    if found != rows {
+        let why = format!("a table has {found} rows of {rows} that were recorded");
+        return Err(ArrowError::IpcError(why));
     }
     decoder.finish()?;
     Ok(batches)
+}
+
+/// Is there nothing of a table where it has no rows?
+fn is_optional(table: &str) -> bool {
+    let known = every_table!(R => (R::TABLE, R::IS_OPTIONAL));
+    known.contains(&(table, true))
+}
+
+/// Fails where a manifest lists what no trial has: it may be anybody's.
+fn check_names(manifest: &Manifest, trial: u32) -> Result<(), String> {
+    let tables = every_table!(R => R::TABLE);
+    let names = tables
+        .into_iter()
+        .chain([TRIALS])
+        .map(|table| file_name(table, trial));
+    let names: BTreeSet<String> = names.collect();
+    if let Some(other) = manifest.files.keys().find(|name| !names.contains(*name)) {
+        return Err(format!("lists {other:?}, which is no table of this trial"));
+    }
+    let within: BTreeSet<&String> = manifest.within.iter().collect();
+    let is_short = |name: &&String| {
+        let facts = manifest.files.get(*name);
+        facts.is_some_and(|facts| facts.rows <= Some(SHORT) && facts.bytes <= MOST_BYTES)
+    };
+    let is_whole = manifest.files.contains_key(&file_name(TRIALS, trial));
+    match is_whole && within.len() == manifest.within.len() && within.iter().all(is_short) {
+        true => Ok(()),
+        false => Err("lists tables as no trial has them".to_owned()),
+    }
 }
 
 /// A mismatch of a file in the folder of the parts.
@@ -394,7 +446,7 @@ fn places(manifest: &Manifest) -> impl Iterator<Item = (&String, Range<u64>)> {
     })
 }
 
-fn read_manifest(file: &File) -> Result<Manifest, String> {
+fn read_manifest(file: &File, trial: u32) -> Result<Manifest, String> {
     let cut_short = || "ends before its manifest does".to_owned();
     let length = file.metadata().map_err(|error| error.to_string())?.len();
     let read = |place| content::piece(file, place).map_err(|error| error.to_string());
@@ -412,6 +464,7 @@ fn read_manifest(file: &File) -> Result<Manifest, String> {
     let json = read(from..at)?;
     let json = str::from_utf8(&json).map_err(|error| error.to_string())?;
     let manifest = Manifest::from_json(json)?;
+    check_names(&manifest, trial)?;
     match places(&manifest).last().map_or(0, |(_, place)| place.end) == from {
         true => Ok(manifest),
         false => Err("has other tables than its manifest lists".to_owned()),
@@ -439,7 +492,11 @@ fn check_within(file: &File, manifest: &Manifest) -> io::Result<FileFacts> {
 /// last name that a trial got may be there without the others.
 fn older_manifest(folder: &Folder, trial: u32) -> Result<Option<Manifest>, Mismatch> {
     let path = folder.part_manifest(trial);
-    let manifest = Manifest::read(&path).map_err(|why| in_parts(&path, why))?;
+    let manifest = Manifest::read(&path).and_then(|manifest| {
+        (manifest.iter()).try_for_each(|manifest| check_names(manifest, trial))?;
+        Ok(manifest)
+    });
+    let manifest = manifest.map_err(|why| in_parts(&path, why))?;
     if manifest.is_some() || !regular::exists(&folder.file(MANIFEST)) {
         return Ok(manifest);
     }
@@ -456,10 +513,12 @@ mod tests {
     use super::*;
     use crate::disk::RealDisk;
     use crate::table;
-    use crate::table::Row;
+    use arrow_array::RecordBatchOptions;
+    use arrow_schema::Schema;
     use delaylab_model::method::Method;
     use delaylab_model::record::Record;
     use std::fs;
+    use std::sync::Arc;
 
     fn rows(count: u64) -> RecordBatch {
         let rows: Vec<Record> = (0..count)
@@ -472,7 +531,7 @@ mod tests {
         let folder = Folder(run.to_owned());
         fs::create_dir(folder.parts()).unwrap();
         let mut trial = NewTrial::new(&RealDisk::shared(), &folder, 7, 1);
-        for (table, count) in tables {
+        for (table, count) in tables.iter().chain(&[(TRIALS, 1)]) {
             trial.add(table, &rows(*count)).unwrap();
         }
         assert!(!folder.is_recorded(7));
@@ -483,12 +542,12 @@ mod tests {
     fn rows_of(trial: &RecordedTrial, table: &str) -> u64 {
         let found = trial.source(table, &table::schema::<Record>()).unwrap();
         let mut rows = 0;
-        let mut count = |batch: &RecordBatch| {
+        let count = |batch: &RecordBatch| {
             rows += batch.num_rows() as u64;
             Ok(())
         };
         if let Some(table) = found {
-            table.each_batch(&mut count, Path::new("it")).unwrap();
+            table.each_batch(count, Path::new("it")).unwrap();
         }
         rows
     }
@@ -496,24 +555,81 @@ mod tests {
     #[test]
     fn short_tables_are_in_one_file_and_long_ones_in_their_own() {
         let run = tempfile::tempdir().unwrap();
-        let folder = recorded(
-            run.path(),
-            &[("few", 3), ("none", 0), ("many", 10_000), ("some", 8_191)],
-        );
+        let tables = [
+            ("noise", 3),
+            ("hops", 0),
+            ("records", 20_000),
+            ("series", SHORT),
+        ];
+        let folder = recorded(run.path(), &tables);
         assert_eq!(fs::read_dir(folder.parts()).unwrap().count(), 2);
         let trial = RecordedTrial::open_checked(&folder, 7).unwrap();
-        for (table, count) in [
-            ("few", 3),
-            ("none", 0),
-            ("many", 10_000),
-            ("some", 8_191),
-            ("other", 0),
-        ] {
+        for (table, count) in tables.into_iter().chain([("transfers", 0)]) {
             assert_eq!(rows_of(&trial, table), count, "{table}");
         }
-        let files = trial.files(&["some", "many", "other", "few"]);
-        assert_eq!(files, [folder.part("many", 7), folder.trial_file(7)]);
-        assert!(trial.long("many").is_some() && trial.long("some").is_none());
+        let files = trial.files(&["series", "records", "transfers", "noise"]);
+        assert_eq!(files, [folder.part("records", 7), folder.trial_file(7)]);
+        assert!(trial.long("records").is_some() && trial.long("series").is_none());
+    }
+
+    /// A file may be anybody's: what it says of itself takes no memory and leads nowhere.
+    #[test]
+    fn what_no_trial_has_is_refused() {
+        let run = tempfile::tempdir().unwrap();
+        let folder = recorded(run.path(), &[("records", 2)]);
+        let path = folder.trial_file(7);
+        let bytes = fs::read(&path).unwrap();
+        let whole = RecordedTrial::open(&folder, 7).unwrap().manifest.unwrap();
+        let write = |change: &dyn Fn(&mut Manifest)| {
+            let mut manifest = whole.clone();
+            change(&mut manifest);
+            let end = places(&whole).last().unwrap().1.end;
+            let mut all = bytes[..end as usize].to_vec();
+            let json = manifest.into_json().unwrap();
+            all.extend(json.as_bytes());
+            all.extend((json.len() as u64).to_le_bytes());
+            all.extend(MAGIC);
+            fs::write(&path, all).unwrap();
+            RecordedTrial::open(&folder, 7)
+        };
+        assert!(write(&|_| ()).is_ok());
+        let elsewhere = FileFacts::of_bytes(b"");
+        for change in [
+            &|it: &mut Manifest| {
+                drop(
+                    it.files
+                        .insert("../../secret".to_owned(), elsewhere.clone()),
+                )
+            },
+            &|it: &mut Manifest| it.within.push("records-7.parquet".to_owned()),
+            &|it: &mut Manifest| {
+                it.files.get_mut("records-7.parquet").unwrap().rows = Some(u64::MAX)
+            },
+            &|it: &mut Manifest| {
+                it.files.remove("trials-7.parquet");
+                it.within.pop();
+            },
+        ] as [&dyn Fn(&mut Manifest); 4]
+        {
+            assert!(write(change).is_err());
+        }
+        let more =
+            |it: &mut Manifest| it.files.get_mut("records-7.parquet").unwrap().rows = Some(3);
+        let trial = write(&more).unwrap();
+        assert!(trial.source("records", &table::schema::<Record>()).is_err());
+    }
+
+    /// A batch without a column has as many rows as it says.
+    #[test]
+    fn rows_that_are_nowhere_are_refused() {
+        let schema = Arc::new(Schema::empty());
+        let options = RecordBatchOptions::new().with_row_count(Some(1 << 40));
+        let batch = RecordBatch::try_new_with_options(schema.clone(), vec![], &options).unwrap();
+        let mut stream = StreamWriter::try_new(Vec::new(), &schema).unwrap();
+        stream.write(&batch).unwrap();
+        let bytes = Bytes::from(stream.into_inner().unwrap());
+        assert!(read_stream(bytes.clone(), 1 << 40).is_err());
+        assert!(read_stream(bytes, 2).is_err());
     }
 
     /// Of a file that was changed anywhere nothing is taken for what was recorded.

@@ -171,7 +171,7 @@ impl<'a> Laboratory<'a> {
             stop: self.stop,
             stop_means: self.stop_means,
             watch: self.watch,
-            has_idle_cpu: self.world.parallelism() > at_once,
+            has_idle_thread: self.world.parallelism() > at_once,
         }
     }
 

@@ -23,8 +23,8 @@ pub(super) struct TrialRunner<'a> {
     pub(super) stop: &'a Stop,
     pub(super) stop_means: StopMeans,
     pub(super) watch: Option<&'a dyn Watch>,
-    /// Is there a CPU beside those that worlds simulate on?
-    pub(super) has_idle_cpu: bool,
+    /// May the run use more threads than there are worlds?
+    pub(super) has_idle_thread: bool,
 }
 
 /// Why a trial broke off, and what it recorded.
@@ -57,7 +57,7 @@ impl TrialRunner<'_> {
         }
         let trial = &planned.trial;
         let begun = Begun::now(world.clock());
-        let threads = if self.has_idle_cpu { usize::MAX } else { 1 };
+        let threads = if self.has_idle_thread { usize::MAX } else { 1 };
         let writer = self.writer.map(|writer| match begun.clock {
             Clock::Real => writer.begin_trial(trial.id),
             Clock::Simulated => writer.begin_repeatable_trial(trial.id, threads),
@@ -65,7 +65,10 @@ impl TrialRunner<'_> {
         let recorder = Recorder::new(writer.transpose()?, trial, self.watch);
         let run = |sink: &mut dyn Sink| world.run(trial, sink);
         let (ran, recorder, recorded) = match begun.clock {
-            Clock::Simulated if !self.has_idle_cpu => pipeline::run_on_one_thread(recorder, run),
+            // Who watches wants to see packets before there are thousands.
+            Clock::Simulated if !self.has_idle_thread && self.watch.is_none() => {
+                pipeline::run_on_one_thread(recorder, run)
+            }
             clock => pipeline::run(clock, recorder, run),
         };
         let Recorded {

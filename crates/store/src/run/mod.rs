@@ -13,7 +13,7 @@ mod table_reader;
 pub mod tail;
 
 use crate::folder::{
-    ENVIRONMENT, EXPERIMENT, FINDINGS, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
+    ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
 };
 use crate::join;
 use crate::manifest;
@@ -290,7 +290,7 @@ impl Run {
     /// counts alone.
     fn check_counts(&self) {
         let is_ours = !self.environment["imported"].is_object();
-        let is_known = self.environment["run"]["format"].as_u64() >= Some(FORMAT);
+        let is_known = self.environment["run"]["format"].as_u64() >= Some(FIRST_TAKEN_UP);
         if self.state == State::Partial || !is_ours || !is_known || self.damage().is_some() {
             return;
         }

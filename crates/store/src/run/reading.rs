@@ -330,7 +330,7 @@ impl Run {
         }
     }
 
-    /// The row groups and journals that may have rows of this trial, in the order of the trials. A file is opened when
+    /// The row groups, short tables and journals that may have rows of this trial, in the order of the trials. A file is opened when
     /// its turn comes: a run under way may have more of them than a process may hold open. What is wrong with one is noted.
     pub(super) fn steps<R: Row>(
         &self,
@@ -372,7 +372,7 @@ impl Run {
         known: &SchemaRef,
         trial: Option<u32>,
     ) -> Result<Vec<Step>, Unread> {
-        let opened = match file {
+        match file {
             TableFile::Joined => {
                 let path = self.folder.table(R::TABLE);
                 let open = || ParquetSource::open(&path, known);
@@ -380,8 +380,11 @@ impl Run {
                     Some(recent) => recent.source(&path, open),
                     None => open().map(Arc::new),
                 };
-                let steps = opened.map(|source| Step::row_groups(&path, &source, trial));
-                steps.map_err(|error| unread(path, error.to_string()))
+                match opened {
+                    Ok(source) => Ok(Step::row_groups(&path, &source, trial)),
+                    Err(_) if R::IS_OPTIONAL && !regular::exists(&path) => Ok(Vec::new()),
+                    Err(error) => Err(unread(path, error.to_string())),
+                }
             }
             TableFile::OfTrial(of) => {
                 let recorded = self.recorded(*of)?;
@@ -397,10 +400,6 @@ impl Run {
                     },
                 }
             }
-        };
-        match opened {
-            Err(unread) if R::IS_OPTIONAL && !regular::exists(&unread.path) => Ok(Vec::new()),
-            opened => opened,
         }
     }
 
