@@ -69,10 +69,15 @@ pub fn write(runs: &Path, records: &[Record]) -> PathBuf {
 
 /// Writes a finished run of these trials.
 pub fn write_trials(runs: &Path, trials: &[&[Record]]) -> PathBuf {
+    write_begun(runs, Some(SystemTime::UNIX_EPOCH), trials)
+}
+
+/// The same of one that began then.
+pub fn write_begun(runs: &Path, started: Option<SystemTime>, trials: &[&[Record]]) -> PathBuf {
     let new = NewRun {
         name: "broken",
         world: "live",
-        started: Some(SystemTime::UNIX_EPOCH),
+        started,
         experiment: "name = \"broken\"\n",
         environment: &serde_json::json!({}),
     };

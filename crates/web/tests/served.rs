@@ -1,6 +1,6 @@
 //! How answers of the server come: compressed for who takes that, once for who has them already, and events at once.
 
-use crate::explain::{packets, write, write_trials};
+use crate::explain::{packets, write, write_begun, write_trials};
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::{MILLISECOND, Nanos};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 const GZIP: &str = "Accept-Encoding: gzip, deflate, br\r\n";
 
@@ -174,6 +174,26 @@ fn what_may_change_is_always_sent() {
         );
     }
     drop(going);
+}
+
+/// What another tool measured often says nothing of when it began.
+#[test]
+fn two_runs_whose_dates_do_not_tell_are_compared_from_the_first_to_the_second() {
+    for started in [None, Some(SystemTime::UNIX_EPOCH)] {
+        let runs = tempfile::tempdir().unwrap();
+        let write = || write_begun(runs.path(), started, &[&packets()]);
+        let [first, second] = [write(), write()];
+        let [first, second] = [&first, &second].map(|folder| name(folder));
+        let address = serve(runs.path());
+        for [one, other] in [[first, second], [second, first]] {
+            let ask = format!("GET /compare?run={one}&run={other}");
+            let page = String::from_utf8(answer(address, &ask, "").1).unwrap();
+            for (letter, run) in [("A", first), ("B", second)] {
+                let says = format!(">{letter}: <a href=\"/run/{run}\"");
+                assert!(page.contains(&says), "{says} in {page}");
+            }
+        }
+    }
 }
 
 /// Packets so far apart, each answered but this one.

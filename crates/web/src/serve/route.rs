@@ -416,8 +416,9 @@ fn compare(shared: &Shared, query: &Query) -> Result<String, Trouble> {
         return Err(Trouble::Bad("Choose two runs to compare them.".to_owned()));
     };
     let mut opened = [open(shared, first)?, open(shared, second)?];
-    // A is before, and B after.
-    opened.sort_by(|a, b| a.run.started_utc().cmp(&b.run.started_utc()));
+    // A is before, and B after. The list knows the order of those that say nothing of when they began, too.
+    let entries = list(shared)?;
+    opened.sort_by_key(|opened| entries.iter().position(|entry| entry.folder == opened.name));
     let two = TwoRuns::new(opened.each_ref().map(|opened| &opened.run));
     let names = opened.each_ref().map(|opened| opened.name.clone());
     let addresses = names
