@@ -249,7 +249,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "DIR", default_value = RUNS)]
     pub runs: PathBuf,
 
-    /// Write the page here instead of into the run; with --figure or --table, that; `-` is standard output
+    /// Write the page here instead of into the run, and tables of a device benchmark beside it (FILE.benchmark.md); with --figure or --table, that; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 

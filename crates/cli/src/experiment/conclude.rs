@@ -185,7 +185,8 @@ pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
 /// # Errors
 /// It cannot be written there, and how it is written elsewhere.
 pub fn put_in_run(data: &RunData, folder: &Path) -> Result<String, Failed> {
-    let written = write_all(data, &folder.join("report.html"), replace);
+    let page = folder.join("report.html");
+    let written = write_all(data, &page, &folder.join(BENCHMARK), replace);
     written.map_err(|Failed { exit, message }| {
         let run = quoted(&data.head.folder);
         let elsewhere =
@@ -194,17 +195,25 @@ pub fn put_in_run(data: &RunData, folder: &Path) -> Result<String, Failed> {
     })
 }
 
-/// The same where the user wants them: the page here, the other in the same directory. A report can be made again at any
-/// time: an older one gives way.
+/// The same where the user wants them: the page here, the other beside it under its name, as there may be those of other runs.
+/// A report can be made again at any time: an older one gives way.
 pub fn put_elsewhere(data: &RunData, page: &Path) -> Result<String, Failed> {
-    write_all(data, page, output::write)
+    let name = page.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(".html").unwrap_or(&name);
+    let benchmark = page.with_file_name(format!("{name}.{BENCHMARK}"));
+    write_all(data, page, &benchmark, output::write)
 }
 
 /// How a file is written.
 type Write = fn(&Path, &[u8]) -> Result<(), Failed>;
 
-fn write_all(data: &RunData, page: &Path, write: Write) -> Result<String, Failed> {
-    write_benchmark(data, &page.with_file_name(BENCHMARK), write)?;
+fn write_all(
+    data: &RunData,
+    page: &Path,
+    benchmark: &Path,
+    write: Write,
+) -> Result<String, Failed> {
+    write_benchmark(data, benchmark, write)?;
     write(page, html::page(data).as_bytes())?;
     Ok(page.display().to_string())
 }
@@ -224,6 +233,38 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_procedure::Report;
+
+    #[test]
+    fn what_two_benchmarks_found_stands_beside_their_pages() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+        std::fs::write(path(BENCHMARK), "another's").unwrap();
+        for name in ["a.html", "b-1.2", "b-1.3"] {
+            let data = RunData {
+                benchmark: Some(Report {
+                    procedure: "throughput".to_owned(),
+                    title: format!("Throughput {name}"),
+                    sections: Vec::new(),
+                    tables: Vec::new(),
+                    figures: Vec::new(),
+                    conformance: Vec::new(),
+                    notes: Vec::new(),
+                }),
+                ..RunData::default()
+            };
+            put_elsewhere(&data, &path(name)).unwrap();
+        }
+        assert_eq!(read(BENCHMARK), "another's");
+        for (page, stem) in [("a.html", "a"), ("b-1.2", "b-1.2"), ("b-1.3", "b-1.3")] {
+            let found = read(&format!("{stem}.{BENCHMARK}"));
+            assert!(
+                found.starts_with(&format!("# Throughput {page}")),
+                "{found}"
+            );
+        }
+    }
 
     #[test]
     fn the_command_that_merges_shards_can_be_pasted() {
