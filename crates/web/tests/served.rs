@@ -4,8 +4,9 @@ use crate::explain::{packets, write, write_begun, write_trials};
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::{MILLISECOND, Nanos};
+use delaylab_store::run::Run;
 use delaylab_store::writer::{NewRun, RunWriter};
-use delaylab_view::run::stored;
+use delaylab_view::run::{RunData, stored};
 use delaylab_web::serve::Server;
 use flate2::read::GzDecoder;
 use serde_json::Value;
@@ -17,8 +18,11 @@ use std::time::{Duration, SystemTime};
 const GZIP: &str = "Accept-Encoding: gzip, deflate, br\r\n";
 
 fn serve(runs: &Path) -> SocketAddr {
+    serve_as(runs, |run| stored::in_full(run, None, "run"))
+}
+
+fn serve_as(runs: &Path, read: impl Fn(&Run) -> RunData + Send + Sync + 'static) -> SocketAddr {
     let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let read = |run: &_| stored::in_full(run, None, "run");
     let server = Server::bind(here, None, runs.to_owned(), read).unwrap();
     let address = server.address();
     std::thread::spawn(move || server.run());
@@ -232,6 +236,34 @@ fn each_packet_stands_in_its_own_cell_whatever_the_rates_of_trials() {
     // The last packet of the slow trial's first 64.
     assert!((t - (2.559 + 6.3)).abs() < 66.5 / 20.0 / 2.0, "{t}");
     assert_eq!(numbers("t_s").len(), 20);
+}
+
+#[test]
+fn a_page_is_made_anew_where_the_run_that_it_shows_beside_has_changed() {
+    let runs = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let measured = write(elsewhere.path(), &packets());
+    let folder = write(runs.path(), &packets());
+    let beside = measured.clone();
+    let address = serve_as(runs.path(), move |run| {
+        let mut data = stored::in_full(run, None, "run");
+        data.measured_in = Some(beside.clone());
+        if !beside.exists() {
+            data.problems.push("measured elsewhere".to_owned());
+        }
+        data
+    });
+    let page = format!("GET /run/{}", name(&folder));
+    let lacks = || {
+        let page = String::from_utf8(answer(address, &page, "").1).unwrap();
+        page.contains("measured elsewhere")
+    };
+    assert!(!lacks());
+    let away = elsewhere.path().join("away");
+    std::fs::rename(&measured, &away).unwrap();
+    assert!(lacks());
+    std::fs::rename(&away, &measured).unwrap();
+    assert!(!lacks());
 }
 
 /// Its bytes are others for a moment, as with a network's file system that fails.

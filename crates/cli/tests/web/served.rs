@@ -405,6 +405,27 @@ fn tables_and_windows_hold_every_record() {
     assert_eq!(packets, 2400);
 }
 
+/// Where Landlock holds, it is said why it is not shown.
+#[test]
+fn a_measured_part_outside_of_the_directory_is_shown_or_said_to_be_outside() {
+    let scratch = Scratch::new();
+    let table = "\n[[figure]]\nid = \"medians\"\ntitle = \"Medians\"\ndraw = \"table\"\nrows = \"size\"\n\
+                 values = [\"p50(round_trip)\"]\nmeasured = \"\"\n";
+    scratch.file("small.toml", &format!("{SMALL}{table}"));
+    for words in ["-o measured", "-o runs --measured measured/latest"] {
+        let words = format!("run small.toml -q --no-report {words}");
+        let output = scratch.delaylab(&Vec::from_iter(words.split(' ')));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+    }
+    let name = std::fs::read_link(scratch.path("runs/latest")).unwrap();
+    let server = Server::start(&scratch.path(""), &["runs"]);
+    let page = server.get(&format!("/run/{}", name.display()));
+    let is_shown = page.contains("measured (sim)");
+    let is_told = page.contains("`delaylab serve` reads nothing outside of the directory");
+    assert!(is_shown != is_told, "{page:.2000}");
+}
+
 #[test]
 fn only_who_may_is_answered() {
     let scratch = Scratch::new();

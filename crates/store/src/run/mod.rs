@@ -114,6 +114,17 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// May this process not read it? Then it is not known whether it is what was recorded.
+    pub fn is_denied(&self) -> bool {
+        match self {
+            Self::Folder { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
+            Self::NotARun { .. } => false,
+            Self::Changed { mismatch, .. } => mismatch.is_denied(),
+        }
+    }
+}
+
 fn remedy(run: &Path, mismatch: &Mismatch) -> String {
     if mismatch.is_denied() {
         return READ_AS_OWNER.to_owned();

@@ -87,6 +87,7 @@ use delaylab_stats::excursion;
 use delaylab_stats::summary::Summary;
 use delaylab_stats::variation::Ipdv;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Everything that is known of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -133,6 +134,8 @@ pub struct RunData {
     pub noise: Vec<NoiseTotal>,
     /// What clock reads cost, over the whole run.
     pub clock_reads: Vec<ClockReads>,
+    /// The folder of another run that is shown beside this one, or would be if it could be read.
+    pub measured_in: Option<PathBuf>,
     /// Sentences to read before trusting the figures: damage, missing files, warnings of trials.
     pub problems: Vec<String>,
     /// Sentences that are worth knowing, and no reason to doubt a figure.

@@ -32,7 +32,7 @@ use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 /// Everything that its page shows: what [`data`] has, figures of its parts, and why packets were late. That reads the
@@ -71,8 +71,14 @@ fn add_measured(data: &mut RunData, folder: &str) {
     if asked.is_empty() {
         return;
     }
+    data.measured_in = Some(PathBuf::from(folder));
     match Run::open(Path::new(folder)) {
         Ok(run) => measured::add(data, read(&run, None, folder, &asked)),
+        // Who writes a report is told by an error before.
+        Err(error) if error.is_denied() => data.problems.push(format!(
+            "the measured part in {folder} may not be read here: `delaylab serve` reads nothing outside of the directory that \
+             it serves, and `delaylab report` does"
+        )),
         Err(error) => {
             let problem = format!("the measured part cannot be read: {error}");
             data.problems.push(problem);
