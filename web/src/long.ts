@@ -19,6 +19,9 @@ interface Answer {
   clock: Wall | null;
 }
 
+// What the server says in the place of an answer.
+class Refusal extends Error {}
+
 const wallOf = ({ clock }: Answer): Wall => clock ?? undefined;
 
 const KINDS: [Mark["kind"], string, string][] = [
@@ -90,7 +93,7 @@ export class LongSeries {
     const turn = ++this.asked;
     this.load(range, turn).catch((error: unknown) => {
       if (turn === this.asked) {
-        this.status.textContent = `The server does not answer: ${String(error)}`;
+        this.status.textContent = error instanceof Refusal ? error.message : `The server does not answer: ${String(error)}`;
       }
     });
   }
@@ -106,7 +109,7 @@ export class LongSeries {
     }
     const found = await fetch(`${this.figure.dataset.window}?${query.toString()}`);
     if (!found.ok) {
-      throw new Error(await found.text());
+      throw new Refusal(await found.text());
     }
     const answer = (await found.json()) as Answer;
     if (turn === this.asked) {

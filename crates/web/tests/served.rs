@@ -266,6 +266,55 @@ fn a_page_is_made_anew_where_the_run_that_it_shows_beside_has_changed() {
     assert!(!lacks());
 }
 
+/// What a program asks for, or the script of a page.
+#[test]
+fn what_is_the_matter_is_a_sentence_for_programs_and_a_page_for_people() {
+    let runs = tempfile::tempdir().unwrap();
+    let folder = write(runs.path(), &packets());
+    let run = format!("/run/{}", name(&folder));
+    let address = serve(runs.path());
+    let ask = |target: &str| answer(address, &format!("GET {target}"), "");
+    for (target, status, why) in [
+        (
+            format!("{run}/window?probe=none"),
+            404,
+            "The run has no probe none; it has echo.\n",
+        ),
+        (
+            format!("{run}/window?from=never"),
+            400,
+            "from is a number.\n",
+        ),
+        (
+            format!("{run}/none.csv"),
+            404,
+            "The run has no table none.csv.\n",
+        ),
+        (
+            "/run/none/records.parquet".to_owned(),
+            404,
+            "There is no run none.\n",
+        ),
+        (
+            "/run/none/progress".to_owned(),
+            404,
+            "There is no run none.\n",
+        ),
+    ] {
+        let (head, body) = ask(&target);
+        let expected = format!("HTTP/1.0 {status} ");
+        assert!(head.starts_with(&expected), "{target}: {head}");
+        let plain = Some("text/plain; charset=utf-8");
+        assert_eq!(header(&head, "Content-Type"), plain, "{target}");
+        assert_eq!(String::from_utf8_lossy(&body), why, "{target}");
+    }
+    for target in ["/run/none", "/none", "/compare?run=none"] {
+        let (head, _) = ask(target);
+        let page = Some("text/html; charset=utf-8");
+        assert_eq!(header(&head, "Content-Type"), page, "{target}");
+    }
+}
+
 /// Its bytes are others for a moment, as with a network's file system that fails.
 #[test]
 fn what_could_not_be_read_once_is_read_again() {

@@ -85,7 +85,7 @@ const PIECE: usize = 1 << 16;
 /// ... and how many such pieces wait for their reader.
 const PIECES: usize = 4;
 
-/// What is the matter with a request that is understood.
+/// What is the matter with a request that is understood: a page for who asks for one, a sentence for all others.
 enum Trouble {
     /// There is no such thing.
     NotFound(String),
@@ -95,14 +95,28 @@ enum Trouble {
     Failed(String),
 }
 
-impl IntoResponse for Trouble {
-    fn into_response(self) -> Response {
-        let (status, heading, why) = match &self {
-            Self::NotFound(why) => (StatusCode::NOT_FOUND, "Not found", why),
-            Self::Bad(why) => (StatusCode::BAD_REQUEST, "That cannot be", why),
-            Self::Failed(why) => (StatusCode::INTERNAL_SERVER_ERROR, "That failed", why),
+impl Trouble {
+    fn into_page(self) -> Response {
+        let (status, why) = self.told();
+        let heading = match status {
+            StatusCode::NOT_FOUND => "Not found",
+            StatusCode::BAD_REQUEST => "That cannot be",
+            _ => "That failed",
         };
-        (status, page(pages::sorry(heading, why))).into_response()
+        (status, page(pages::sorry(heading, &why))).into_response()
+    }
+
+    fn into_sentence(self) -> Response {
+        let (status, why) = self.told();
+        (status, format!("{why}\n")).into_response()
+    }
+
+    fn told(self) -> (StatusCode, String) {
+        match self {
+            Self::NotFound(why) => (StatusCode::NOT_FOUND, why),
+            Self::Bad(why) => (StatusCode::BAD_REQUEST, why),
+            Self::Failed(why) => (StatusCode::INTERNAL_SERVER_ERROR, why),
+        }
     }
 }
 
@@ -128,7 +142,9 @@ pub(super) fn router() -> Router {
         .route("/run/{name}/window", get(round_trips))
         .route("/run/{name}/progress", get(progress))
         .route("/run/{name}/{table}", get(table))
-        .fallback(async || Trouble::NotFound("There is nothing at this address.".to_owned()))
+        .fallback(async || {
+            Trouble::NotFound("There is nothing at this address.".to_owned()).into_page()
+        })
         .layer(from_fn(unless_known))
         .layer(compression)
         .layer(from_fn(guarded))
@@ -252,14 +268,31 @@ fn without_token(request: &Parts, query: &Query) -> String {
     }
 }
 
-/// Answers with what is made of runs.
+/// Answers a person with a page that is made of runs.
+async fn answer_page<T: IntoResponse + Send + 'static>(
+    peer: &Peer,
+    make: impl FnOnce(&Shared) -> Result<T, Trouble> + Send + 'static,
+) -> Response {
+    made(peer, make).await.unwrap_or_else(Trouble::into_page)
+}
+
+/// Answers a program, or the script of a page.
 async fn answer<T: IntoResponse + Send + 'static>(
     peer: &Peer,
     make: impl FnOnce(&Shared) -> Result<T, Trouble> + Send + 'static,
 ) -> Response {
+    made(peer, make)
+        .await
+        .unwrap_or_else(Trouble::into_sentence)
+}
+
+async fn made<T: IntoResponse + Send + 'static>(
+    peer: &Peer,
+    make: impl FnOnce(&Shared) -> Result<T, Trouble> + Send + 'static,
+) -> Result<Response, Trouble> {
     let made = peer.blocking(make).await;
-    let failed = || Err(Trouble::Failed("This page cannot be made.".to_owned()));
-    made.unwrap_or_else(failed).into_response()
+    let failed = || Err(Trouble::Failed("This answer cannot be made.".to_owned()));
+    made.unwrap_or_else(failed).map(T::into_response)
 }
 
 /// Its policy: the browser runs our script and no other, and asks nobody but us.
@@ -282,7 +315,7 @@ async fn runs(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Re
         let search = query.first("search").unwrap_or("");
         Ok(page(pages::runs(&list(shared)?, search)))
     };
-    answer(&peer, make).await
+    answer_page(&peer, make).await
 }
 
 async fn changes(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Response {
@@ -303,11 +336,11 @@ async fn runs_as_json(Extension(peer): Extension<Peer>) -> Response {
 
 async fn two_runs(Extension(peer): Extension<Peer>, RawQuery(query): RawQuery) -> Response {
     let query = Query::new(&query.unwrap_or_default());
-    answer(&peer, move |shared| compare(shared, &query).map(page)).await
+    answer_page(&peer, move |shared| compare(shared, &query).map(page)).await
 }
 
 async fn one_run(Extension(peer): Extension<Peer>, Path(name): Path<String>) -> Response {
-    answer(&peer, move |shared| run(shared, &name)).await
+    answer_page(&peer, move |shared| run(shared, &name)).await
 }
 
 async fn round_trips(
@@ -329,11 +362,11 @@ async fn progress(Extension(peer): Extension<Peer>, Path(name): Path<String>) ->
         let finished = name.strip_suffix(".partial").unwrap_or(&name);
         // It may have ended while the page was not connected, and has its own name then.
         let has_ended = !has(shared, &name)? && has(shared, finished)?;
-        if !has_ended && name.ends_with(".partial") && !has(shared, &name)? {
-            return Ok(events::removed(follow));
-        }
-        if !has_ended {
-            open(shared, &name)?;
+        if !has_ended && !has(shared, &name)? {
+            return match name.ends_with(".partial") {
+                true => Ok(events::removed(follow)),
+                false => Err(no_such_run(&name)),
+            };
         }
         let of = InProgress::new(&shared.runs, &name, finished);
         Ok(events::progress(follow, of))
@@ -374,9 +407,13 @@ fn has(shared: &Shared, name: &str) -> Result<bool, Trouble> {
     Ok(list(shared)?.iter().any(|entry| entry.folder == name))
 }
 
+fn no_such_run(name: &str) -> Trouble {
+    Trouble::NotFound(format!("There is no run {name}."))
+}
+
 fn open(shared: &Shared, name: &str) -> Result<Arc<Opened>, Trouble> {
     if !has(shared, name)? {
-        return Err(Trouble::NotFound(format!("There is no run {name}.")));
+        return Err(no_such_run(name));
     }
     shared
         .cache
