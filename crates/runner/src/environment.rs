@@ -26,6 +26,9 @@ struct Environment<'a> {
     /// Which share of the run's trials it carries out.
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<Shard>,
+    /// How many trials that share has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard_trials: Option<usize>,
     /// The runs that it was made of.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     merged: &'a [MergedPart],
@@ -55,17 +58,18 @@ pub fn of_parts(supplied: Vec<String>, merged: &[MergedPart]) -> Value {
         live: None,
         host: HostInfo::read(),
         shard: None,
+        shard_trials: None,
         merged,
         conditions: BTreeMap::new(),
     })
 }
 
-/// Of a run that was asked for in these words and puts this host into these conditions.
+/// Of a run that was asked for in these words and puts this host into these conditions; of a shard with how many trials it has.
 pub fn document(
     supplied: Vec<String>,
     target: Option<&str>,
     live: Option<&LiveOptions>,
-    shard: Option<Shard>,
+    shard: Option<(Shard, usize)>,
     conditions: &[HostCondition],
 ) -> Value {
     written(&Environment {
@@ -74,7 +78,8 @@ pub fn document(
         target,
         live,
         host: HostInfo::read(),
-        shard,
+        shard: shard.map(|(shard, _)| shard),
+        shard_trials: shard.map(|(_, trials)| trials),
         merged: &[],
         conditions: conditions
             .iter()

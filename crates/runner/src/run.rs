@@ -218,7 +218,7 @@ impl Started<Nowhere> {
                 supplied.clone(),
                 world.target_name(),
                 live.as_ref(),
-                shard,
+                shard.map(|shard| (shard, planned.len())),
                 &conditions,
             ),
         };

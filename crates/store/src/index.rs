@@ -19,7 +19,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What the index is called, in the folder of the runs.
 const FILE: &str = ".index.sqlite";
 /// Changes with the table below, and with what an overview says.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
+/// Files of the same time may have come one after the other: file systems tell times to two seconds, or better.
+const RESOLUTION: Duration = Duration::from_secs(2);
+/// When a run had changed of which more may come at that same time.
+const UNSETTLED: i64 = i64::MIN;
 /// A row a run.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS runs (
     folder TEXT PRIMARY KEY, name TEXT, world TEXT, started_utc TEXT, partial TEXT,
@@ -44,7 +48,7 @@ pub struct Entry {
     pub partial: Option<Partial>,
     /// How many trials are recorded.
     pub trials: u64,
-    /// How many records they have.
+    /// How many records they have: without those of trials that are under way, or were interrupted.
     pub records: u64,
     /// Which file is not what was recorded, and how, where that was seen: tables are not read for this.
     pub damage: Option<String>,
@@ -59,7 +63,7 @@ pub enum Partial {
     InProgress,
     /// No process writes it any more: `delaylab resume` continues it.
     Interrupted,
-    /// A share of a run's trials that no process writes any more: `delaylab merge` takes it.
+    /// A share of a run's trials, all of them recorded: `delaylab merge` takes it.
     Shard,
 }
 
@@ -83,7 +87,7 @@ impl Partial {
         match run.state() {
             State::Complete => None,
             State::Partial if !Lock::is_free(run.folder()) => Some(Self::InProgress),
-            State::Partial if !run.environment()["shard"].is_null() => Some(Self::Shard),
+            State::Partial if run.is_whole_shard() => Some(Self::Shard),
             State::Partial => Some(Self::Interrupted),
         }
     }
@@ -186,10 +190,14 @@ impl Index {
         })?;
         let known = self.known()?;
         let mut news = Vec::new();
-        for (folder, changed) in &found {
-            // A run that is being written changes without its folder.
-            if folder.ends_with(PARTIAL) || known.get(folder) != Some(changed) {
-                let entry = look_at(&self.runs, folder).map(|entry| (entry, *changed));
+        for (folder, &changed) in &found {
+            let known = known.get(folder);
+            if !known.is_some_and(|known| known.is_as(&self.runs.join(folder), changed)) {
+                let looked_at = match folder.ends_with(PARTIAL) {
+                    true => settled(changed, SystemTime::now()),
+                    false => changed,
+                };
+                let entry = look_at(&self.runs, folder).map(|entry| (entry, looked_at));
                 // To write what is known would keep the disk of its journals busy.
                 if self.entry(folder)? != entry {
                     news.push((folder, entry));
@@ -214,11 +222,45 @@ impl Index {
         self.database.query_row(&query, [folder], row).optional()
     }
 
-    /// When each run had changed last when it was looked at.
-    fn known(&self) -> Result<BTreeMap<String, i64>, rusqlite::Error> {
-        let mut query = self.database.prepare("SELECT folder, changed FROM runs")?;
-        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    /// How each run was when it was looked at.
+    fn known(&self) -> Result<BTreeMap<String, Known>, rusqlite::Error> {
+        let query = "SELECT folder, changed, partial FROM runs";
+        let mut query = self.database.prepare(query)?;
+        let rows = query.query_map([], |row| {
+            let partial: Option<String> = row.get(2)?;
+            let known = Known {
+                changed: row.get(1)?,
+                partial: partial.as_deref().and_then(Partial::from_name),
+            };
+            Ok((row.get(0)?, known))
+        })?;
         rows.collect()
+    }
+}
+
+/// How a run was when it was looked at.
+struct Known {
+    /// When it had changed last.
+    changed: i64,
+    partial: Option<Partial>,
+}
+
+impl Known {
+    /// Is the run in this folder, which has changed then, the same still? What its trials under way have so far is no part
+    /// of its entry, and reading it would disturb those that measure on this host. That a process takes it up, or ends,
+    /// changes no file.
+    fn is_as(&self, folder: &Path, changed: i64) -> bool {
+        let is_partial = folder.to_string_lossy().ends_with(PARTIAL);
+        let was_written = self.partial == Some(Partial::InProgress);
+        self.changed == changed && (!is_partial || was_written != Lock::is_free(folder))
+    }
+}
+
+/// When a run had changed last that is looked at `now`; [`UNSETTLED`] where a change that comes later may have the same time.
+fn settled(changed: i64, now: SystemTime) -> i64 {
+    match changed < nanos(now - RESOLUTION) {
+        true => changed,
+        false => UNSETTLED,
     }
 }
 
@@ -374,7 +416,7 @@ fn damage_at_a_glance(folder: &Folder, listed: &Manifest) -> Option<String> {
 
 /// The same of a run without a manifest, or in progress.
 fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
-    let run = Run::open_as_it_is(&folder.0).ok()?;
+    let run = Run::open_for_list(&folder.0).ok()?;
     let said = |text: Option<&str>| text.map(str::to_owned);
     Some(Entry {
         name: said(run.name()),
@@ -382,7 +424,7 @@ fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
         started_utc: said(run.started_utc()),
         partial: Partial::of_run(&run),
         trials: run.trial_count() as u64,
-        records: run.record_count(),
+        records: run.recorded_count(),
         damage: run.damage().filter(|_| run.state() == State::Complete),
         overview: Overview::new(&run),
         ..entry

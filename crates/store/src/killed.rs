@@ -1,8 +1,9 @@
 //! What processes that were killed left among runs.
 
-use crate::folder::{ENVIRONMENT, PARTIAL, UNDATED, in_order};
+use crate::folder::{ENVIRONMENT, Folder, PARTIAL, UNDATED, in_order};
 use crate::lock::Lock;
 use crate::regular;
+use crate::shard;
 use serde_json::Value;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,8 @@ const DIGITS: usize = 16;
 /// What processes that were killed left among runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Killed {
-    /// Runs that can be resumed, the one that began last at the end. Shards wait to be merged, and are none of them.
+    /// Runs that can be resumed, the one that began last at the end. Shards whose trials are all recorded wait to be merged,
+    /// and are none of them.
     pub interrupted: Vec<PathBuf>,
     /// Hidden folders of runs that were killed before they had a name: nothing is recorded in them.
     pub nameless: Vec<PathBuf>,
@@ -36,7 +38,7 @@ impl Killed {
                 true if is_temporary(&name) && is_old(&entry) => &mut found.nameless,
                 false if name.ends_with(PARTIAL) => {
                     let environment = environment(&path);
-                    if !environment["shard"].is_null() {
+                    if shard::is_whole(&Folder(path.clone()), &environment).unwrap_or(false) {
                         continue; // It waits to be merged.
                     }
                     match environment["imported"].is_object() {
@@ -104,10 +106,13 @@ mod tests {
         let second = make("b-20260102T000000Z-2.partial", "{}");
         let first = make("b-20260102T000000Z.partial", "{}");
         make("b-20260101T000000Z", "{}");
-        make(
-            "s-shard-1-of-2-20260104T000000Z.partial",
-            "{\"shard\": \"1/2\"}",
-        );
+        let shard = |number: u32, environment: &str| {
+            let name = format!("s-shard-{number}-of-3-20260104T000000Z.partial");
+            make(&name, environment)
+        };
+        shard(1, "{\"shard\": \"1/3\"}");
+        shard(2, "{\"shard\": \"2/3\", \"shard_trials\": 0}");
+        let killed_shard = shard(3, "{\"shard\": \"3/3\", \"shard_trials\": 1}");
         let undated = make("p-undated.partial", "{}");
         let import = make("i-undated.partial", "{\"imported\": {}}");
         let busy = make("c-20260105T000000Z.partial", "{}");
@@ -119,7 +124,8 @@ mod tests {
         let other = make(".cache", "{}");
         File::open(&other).unwrap().set_modified(long_ago).unwrap();
         let found = Killed::among(runs.path());
-        assert_eq!(found.interrupted, [undated, first, second, late]);
+        let interrupted = [undated, first, second, late, killed_shard];
+        assert_eq!(found.interrupted, interrupted);
         assert_eq!(found.imports, [import]);
         assert_eq!(found.nameless, [old]);
         assert_eq!(Killed::among(&runs.path().join("none")), Killed::default());

@@ -1,11 +1,14 @@
 //! The index of runs, and which run a word means.
 
 use crate::harness::*;
+use delaylab_model::SECOND;
 use delaylab_store::index::{Entry, Index, Partial};
 use delaylab_store::overview::Overview;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::Run;
+use delaylab_store::writer::{NewRun, RunWriter};
 use rusqlite::Connection;
+use serde_json::json;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
@@ -156,6 +159,81 @@ fn of_a_run_in_progress_only_what_is_new_is_written() {
     let index = index.again().unwrap();
     assert_eq!(index.list().unwrap()[0].records, 12);
     assert!(written() > long_ago);
+}
+
+/// A journal may be as long as a disk, and who measures on this host is not to be disturbed by its list.
+#[test]
+fn of_trials_under_way_nothing_is_read() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 3);
+    let mut trial = begin(&writer, 1, 50);
+    for now in [SECOND, 3 * SECOND] {
+        trial.sync_if_due(now).unwrap();
+    }
+    let run = Run::open(writer.folder()).unwrap();
+    assert_eq!(run.record_count(), 6 + 100);
+    assert_eq!(list(runs.path())[0].records, 6);
+}
+
+#[test]
+fn a_run_in_progress_that_has_not_changed_is_not_looked_at_again() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 3);
+    let folder = writer.folder().to_owned();
+    let environment = folder.join("environment.json");
+    let text = fs::read_to_string(&environment).unwrap();
+    // Its folder says nothing of this change, which shows whether the file is read.
+    let call = |name: &str| {
+        let other = text.replace("\"sample\"", &format!("\"{name}\""));
+        assert_ne!(other, text);
+        fs::write(&environment, other).unwrap();
+    };
+    let said = |index: &Index| {
+        let entry = index.list().unwrap().remove(0);
+        (entry.name.unwrap_or_default(), entry.partial)
+    };
+    let expected = |name: &str, partial| (name.to_owned(), Some(partial));
+    let index = Index::open(runs.path()).unwrap();
+    // Another trial may end at the time that is that of the last one as far as the file system tells.
+    call("second");
+    let index = index.again().unwrap();
+    assert_eq!(said(&index), expected("second", Partial::InProgress));
+    for folder in [folder.join("parts"), folder.clone()] {
+        let folder = fs::File::open(folder).unwrap();
+        folder.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+    let index = index.again().unwrap();
+    call("third");
+    let index = index.again().unwrap();
+    assert_eq!(said(&index), expected("second", Partial::InProgress));
+    // Its process ends, and no file says so.
+    drop(writer);
+    let index = index.again().unwrap();
+    assert_eq!(said(&index), expected("third", Partial::Interrupted));
+    call("fourth");
+    let index = index.again().unwrap();
+    assert_eq!(said(&index), expected("third", Partial::Interrupted));
+}
+
+#[test]
+fn a_shard_that_was_killed_is_interrupted() {
+    let runs = tempfile::tempdir().unwrap();
+    let new = NewRun {
+        name: "sample-shard-1-of-2",
+        world: "sim",
+        started: Some(started()),
+        experiment: EXPERIMENT,
+        environment: &json!({ "shard": "1/2", "shard_trials": 2 }),
+    };
+    for (trials, partial) in [(1, Partial::Interrupted), (2, Partial::Shard)] {
+        let writer = RunWriter::create(runs.path(), &new).unwrap();
+        (0..trials).for_each(|trial| write_trial(&writer, trial, 3));
+        drop(writer);
+        let entry = list(runs.path()).pop().unwrap();
+        assert_eq!(entry.partial, Some(partial), "{trials} trials of 2");
+    }
 }
 
 /// A run with a file that is not what was recorded has no verdicts, losses and delays in the list.

@@ -21,6 +21,9 @@ pub fn partial(folder: &str) -> String {
     )
 }
 
+/// What to know of a shard whose trials are all recorded.
+pub const WHOLE_SHARD: &str = "this is a shard: all of its trials are recorded, and `delaylab merge` makes one run of it and the others";
+
 /// A share of 1 in per cent, in four columns at most: `0%`, `<1%`, `4%`, `>99%`, `100%`.
 pub fn short_percent(share: f64) -> String {
     let percent = share * 100.0;

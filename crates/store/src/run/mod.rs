@@ -20,6 +20,7 @@ use crate::manifest;
 use crate::mismatch::Mismatch;
 pub use crate::regular::READ_AS_OWNER;
 use crate::regular::{self, MAY_NOT_READ};
+use crate::shard;
 use crate::table::{Row, every_table};
 use crate::trial_row::TrialRow;
 pub use batches::Batches;
@@ -158,6 +159,16 @@ impl Run {
     pub fn open_as_it_is(folder: &Path) -> Result<Self, OpenError> {
         let mut run = Self::find(folder)?;
         run.read();
+        Ok(run)
+    }
+
+    /// The same with no look at the tables of a run that is not complete: it may have thousands of parts.
+    pub(crate) fn open_for_list(folder: &Path) -> Result<Self, OpenError> {
+        let mut run = Self::find(folder)?;
+        match run.state {
+            State::Complete => run.read(),
+            State::Partial => run.read_small_files(),
+        }
         Ok(run)
     }
 
@@ -343,6 +354,12 @@ impl Run {
     /// Did it come to its end?
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// Is it a shard whose trials are all recorded? It waits to be merged.
+    pub fn is_whole_shard(&self) -> bool {
+        self.state == State::Partial
+            && shard::is_whole(&self.folder, &self.environment).unwrap_or(false)
     }
 
     /// The experiment's name.

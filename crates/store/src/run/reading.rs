@@ -145,6 +145,17 @@ impl Run {
         self.steps::<Record>(None).map(|step| step.rows()).sum()
     }
 
+    /// How many its recorded trials hold: without those of trials that are being recorded, which would have to be read.
+    pub(crate) fn recorded_count(&self) -> u64 {
+        self.recorded_steps().map(|step| step.rows()).sum()
+    }
+
+    /// Those of packets, without trials that are being recorded.
+    fn recorded_steps(&self) -> impl Iterator<Item = Step> + Send + '_ {
+        let steps = self.steps::<Record>(None);
+        steps.filter(|step| !matches!(step, Step::Journal(..)))
+    }
+
     /// Records of one trial, or of all in their order, with these columns (none named: all), as Arrow
     /// batches. A pass over all trials is faster than one for each. The column `trial` is always
     /// there if a trial is asked for.
@@ -173,9 +184,7 @@ impl Run {
         columns: &[&str],
         mut take: impl FnMut(&Record),
     ) {
-        let recorded = self.steps::<Record>(None);
-        let recorded = recorded.filter(|step| !matches!(step, Step::Journal(..)));
-        let steps = recorded.scan(0, move |first, step| {
+        let steps = self.recorded_steps().scan(0, move |first, step| {
             let count = step.rows();
             let from = rows.start.max(*first);
             let to = rows.end.min(*first + count);

@@ -10,7 +10,7 @@ use super::resumed;
 use super::series::Everything;
 use super::split::splits;
 use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
-use crate::words::{partial, plural, to_the_second};
+use crate::words::{WHOLE_SHARD, partial, plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation, blackouts, losses};
 use delaylab_explain::steps::{Gatherer, Member, Way};
@@ -335,7 +335,10 @@ fn problems(
         ));
     }
     if run.state() == State::Partial {
-        problems.push(partial(folder));
+        problems.push(match run.is_whole_shard() {
+            true => WHOLE_SHARD.to_owned(),
+            false => partial(folder),
+        });
         if unfinished > 0 {
             let records = plural(unfinished, "record");
             problems.push(format!(
