@@ -16,18 +16,30 @@ export function serve(page: Document): void {
   }
 }
 
-// Takes the list of runs from the server again whenever it says that it is another than that of this page.
+// Takes the list of runs from the server again whenever it says that it is another than that of this page. One answer after
+// the other: where lists change sooner than they come, each that comes is shown.
 function follow(runs: HTMLElement): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let latest = 0;
+  let isOutdated = false;
+  let isUnderWay = false;
   const changed = () => {
     clearTimeout(timer);
-    // An older answer may come after a newer one.
-    const number = ++latest;
-    refresh(runs, () => number === latest).catch((error: unknown) => {
-      runs.ownerDocument.querySelector("#count")?.replaceChildren(`${String(error)}; trying again.`);
-      timer = setTimeout(changed, AGAIN_MS);
-    });
+    isOutdated = true;
+    if (!isUnderWay) {
+      void renew();
+    }
+  };
+  const renew = async () => {
+    isUnderWay = true;
+    while (isOutdated) {
+      isOutdated = false;
+      await refresh(runs).catch((error: unknown) => {
+        runs.ownerDocument.querySelector("#count")?.replaceChildren(`${String(error)}; trying again.`);
+        clearTimeout(timer);
+        timer = setTimeout(changed, AGAIN_MS);
+      });
+    }
+    isUnderWay = false;
   };
   listen(() => runs.dataset.changes ?? "", { events: { changed } });
 }
@@ -38,31 +50,57 @@ function key(element: Element | null): string | undefined {
   return inside?.getAttribute("href") ?? inside?.getAttribute("value") ?? undefined;
 }
 
-async function refresh(runs: HTMLElement, isLatest: () => boolean): Promise<void> {
+async function refresh(runs: HTMLElement): Promise<void> {
   const answer = await fetch(location.href);
   if (!answer.ok) {
     throw new Error(`the server says ${answer.status} instead of the list`);
   }
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (!isLatest()) {
+  const list = fresh.querySelector<HTMLElement>("[data-changes]");
+  const body = runs.querySelector("tbody");
+  const news = list?.querySelector("tbody");
+  if (!body || !news) {
+    location.reload();
     return;
   }
-  const list = fresh.querySelector<HTMLElement>("[data-changes]");
-  const body = list?.querySelector("tbody");
-  const count = fresh.querySelector("#count");
-  const chosen = new Set([...runs.querySelectorAll<HTMLInputElement>("input:checked")].map((box) => box.value));
-  for (const box of body?.querySelectorAll<HTMLInputElement>("input") ?? []) {
-    box.checked = chosen.has(box.value);
-  }
-  if (body) {
-    const focused = key(runs.ownerDocument.activeElement);
-    runs.querySelector("tbody")?.replaceWith(body);
-    runs.dataset.changes = list?.dataset.changes;
-    runs.querySelector("table")?.dispatchEvent(new Event("renewed"));
-    const same = [...body.querySelectorAll<HTMLElement>("a, input")].find((element) => key(element) === focused);
+  const page = runs.ownerDocument;
+  const focused = key(page.activeElement);
+  renew(body, news);
+  runs.dataset.changes = list?.dataset.changes;
+  runs.querySelector("table")?.dispatchEvent(new Event("renewed"));
+  const same = [...body.querySelectorAll<HTMLElement>("a, input")].find((element) => key(element) === focused);
+  if (same !== page.activeElement) {
     same?.focus();
-    runs.ownerDocument.querySelector("#count")?.replaceChildren(...(count?.childNodes ?? []));
-  } else {
-    location.reload();
   }
+  page.querySelector("#count")?.replaceChildren(...(fresh.querySelector("#count")?.childNodes ?? []));
+}
+
+const boxOf = (row: HTMLTableRowElement): HTMLInputElement | null => row.querySelector("input");
+
+// Makes the list what it is now. Rows that say the same stay: a click that began on one before ends on it, and what is
+// selected in it is still.
+function renew(body: HTMLTableSectionElement, fresh: HTMLTableSectionElement): void {
+  const known = new Map([...body.rows].map((row) => [boxOf(row)?.value, row]));
+  let last: HTMLTableRowElement | undefined;
+  for (const row of [...fresh.rows]) {
+    const box = boxOf(row);
+    const old = known.get(box?.value);
+    known.delete(box?.value);
+    if (old?.isEqualNode(row)) {
+      last = old;
+      continue;
+    }
+    if (old && box) {
+      box.checked = boxOf(old)?.checked ?? false;
+    }
+    if (old) {
+      old.replaceWith(row);
+    } else if (last) {
+      last.after(row);
+    } else {
+      body.prepend(row);
+    }
+    last = row;
+  }
+  known.forEach((row) => row.remove());
 }

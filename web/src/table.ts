@@ -102,7 +102,15 @@ export class SortableTable {
       // Dates of one year begin with the same number.
       return sign * (a.size - b.size || compare(a.text, b.text));
     });
-    this.table.tBodies[0]?.replaceChildren(...rows.map(({ row }) => row));
+    // What stands where it belongs is not touched, so that it can be clicked while a list is made anew.
+    let next = this.table.tBodies[0]?.firstElementChild ?? null;
+    for (const { row } of rows) {
+      if (row === next) {
+        next = row.nextElementSibling;
+      } else {
+        this.table.tBodies[0]?.insertBefore(row, next);
+      }
+    }
   }
 }
 

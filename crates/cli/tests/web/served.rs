@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 /// A server that ends with its test.
 struct Server {
@@ -186,6 +187,60 @@ fn runs_are_listed_found_opened_and_compared() {
     assert_eq!(page.complaints(), Vec::<String>::new());
 }
 
+/// While a run is in progress the list changes all the time.
+#[test]
+fn a_list_that_changes_keeps_the_rows_that_do_not_and_shows_answers_that_come_late() {
+    let Some(browser) = Chromium::start() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let [first, second] = two_runs_of(&scratch, &fewer());
+    let server = Server::start(&scratch.path(""), &[]);
+    let page = browser.open(&format!("http://{}/", server.address));
+    let link = |name: &str| format!("document.querySelector(\"a[href='/run/{name}']\")");
+    let row = format!("{}.closest('tr')", link(&first));
+    page.eval(&format!(
+        "({row}.isKnown = true, {row}.querySelector('input').click())"
+    ));
+    let rename = |from: &str, to: &str| {
+        let [from, to] = [from, to].map(|name| scratch.path("runs").join(name));
+        std::fs::rename(from, to).unwrap();
+    };
+    let is_listed = |name: &str| page.wait(&format!("{} !== null", link(name)));
+    let kept = format!("[{row}.isKnown, {row}.querySelector('input').checked]");
+    rename(&second, "second");
+    is_listed("second");
+    assert_eq!(page.eval(&kept), json!([true, true]));
+    page.click("thead th:nth-child(2) button");
+    rename("second", "a-third");
+    is_listed("a-third");
+    assert_eq!(page.eval(&kept), json!([true, true]));
+    assert_eq!(page.count("tbody tr"), 2);
+    assert_eq!(
+        page.eval("document.querySelectorAll('tbody a')[0].textContent"),
+        json!("a-third"),
+        "it is still sorted"
+    );
+
+    page.eval(
+        "(() => { const real = window.fetch; window.held = []; window.fetch = (...asked) => \
+         new Promise((go) => held.push(go)).then(() => real(...asked)); })()",
+    );
+    rename("a-third", "fourth");
+    page.wait("held.length === 1");
+    rename("fourth", "fifth");
+    // The page hears of it meanwhile.
+    std::thread::sleep(Duration::from_secs(2));
+    page.eval("held[0]()");
+    is_listed("fifth");
+}
+
+/// Pages of few combinations are made sooner.
+fn fewer() -> String {
+    let without_rate = SMALL.replace("\"25.6Mbit/s\", ", "");
+    without_rate.replace("\"512B\", ", "")
+}
+
 #[test]
 fn a_run_in_progress_is_seen_to_grow_and_to_end() {
     let Some(browser) = Chromium::start() else {
@@ -315,11 +370,7 @@ fn whatever_a_folder_is_called_it_is_text() {
         return;
     };
     let scratch = Scratch::new();
-    // Pages of few combinations are made sooner.
-    let fewer = SMALL
-        .replace("\"25.6Mbit/s\", ", "")
-        .replace("\"512B\", ", "");
-    let [first, second] = two_runs_of(&scratch, &fewer);
+    let [first, second] = two_runs_of(&scratch, &fewer());
     let markup = "<img src=x onerror=window.hit=1>'\"&%2F";
     let long = "long-".repeat(40);
     for (old, new) in [(&first, markup), (&second, long.as_str())] {

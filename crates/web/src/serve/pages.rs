@@ -190,6 +190,25 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_another_one_where_it_shows_something_else() {
+        let name = |change: fn(&mut Entry)| {
+            let mut entry = entry();
+            change(&mut entry);
+            list_name(&[entry])
+        };
+        let before = name(|_| {});
+        let unseen: [fn(&mut Entry); 2] = [|entry| entry.records += 1, |entry| entry.trials += 1];
+        assert!(unseen.into_iter().all(|change| name(change) == before));
+        let seen: [fn(&mut Entry); 3] = [
+            |entry| entry.overview.sent += 1,
+            |entry| entry.partial = None,
+            |entry| entry.folder.push('2'),
+        ];
+        assert!(seen.into_iter().all(|change| name(change) != before));
+        assert_ne!(list_name(&[entry(), entry()]), before);
+    }
+
+    #[test]
     fn a_run_has_no_findings_once_it_is_complete() {
         let says = |partial, damage: Option<&str>| {
             verdicts(&Entry {
