@@ -100,7 +100,7 @@ pub fn served_page(run: &RunData, served: &Served) -> String {
     };
     let body = html! {
         (navigation())
-        (sections(run, served::live(served), after_figures))
+        (sections(run, served::live(run, served), after_figures))
     };
     served_frame(title(run), body)
 }

@@ -22,7 +22,14 @@ pub(crate) fn navigation() -> Markup {
 }
 
 /// A run in progress, as it goes.
-pub(super) fn live(served: &Served) -> Markup {
+pub(super) fn live(run: &RunData, served: &Served) -> Markup {
+    // What its first trial sends is not known before that is complete.
+    let ways = match run.trials.is_empty() {
+        true => Ways::Both,
+        false => run.ways(),
+    };
+    let about = "Round trips of the trial under way, of its first probe: smallest, mean and largest of each tenth of a second of \
+                 the last minute.";
     html! {
         @if served.in_progress {
             section id="live" data-progress={ (served.address) "/progress" } {
@@ -31,20 +38,24 @@ pub(super) fn live(served: &Served) -> Markup {
                 p class="status counts" {}
                 div class="plot" {}
                 p {
-                    "Round trips of the trial under way, of its first probe: smallest, mean and largest of each tenth of a \
-                     second of the last minute. What follows is of the trials that were complete when this page was opened."
+                    (ways.words(about)) (ways.note())
+                    " What follows is of the trials that were complete when this page was opened."
                 }
             }
         }
     }
 }
 
-/// Round trips over time. The server answers with what fits the window.
+/// Round trips over time, of frames the delays of their one way. The server answers with what fits the window.
 pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
     let probes = run.probes();
-    if run.ways() == Ways::OneWay || probes.is_empty() || !served.tables.contains(&"records") {
+    if probes.is_empty() || !served.tables.contains(&"records") {
         return html! {};
     }
+    let ways = run.ways();
+    let label = ways.words("Round trips over time. Plus, minus and arrow keys zoom; 0 shows all.");
+    let caption = "All trials end to end, in the order of their numbers: the smallest, mean and largest round trip of each \
+                   stretch of time, and marks above where packets were not answered.";
     let body = html! {
         figure data-window={ (served.address) "/window" } {
             p {
@@ -53,18 +64,17 @@ pub(super) fn over_time(run: &RunData, served: &Served) -> Markup {
                     select { @for name in &probes { option value=(name) { (name) } } }
                 }
             }
-            div class="plot" role="group"
-                aria-label="Round trips over time. Plus, minus and arrow keys zoom; 0 shows all." {}
+            div class="plot" role="group" aria-label=(label) {}
             p class="status" role="status" { "This view needs JavaScript." }
             ul class="marks" {}
             figcaption {
-                "All trials end to end, in the order of their numbers: the smallest, mean and largest round trip of each \
-                 stretch of time, and marks above where packets were not answered. Strokes below: gaps of the CPU \
-                 sentinel, and what happened to the clocks. Drag to zoom: close up, every packet is drawn."
+                (ways.words(caption)) (ways.note())
+                " Strokes below: gaps of the CPU sentinel, and what happened to the clocks. Drag to zoom: close up, every \
+                 packet is drawn."
             }
         }
     };
-    section("over-time", "Every round trip over time", body)
+    section("over-time", &ways.words("Every round trip over time"), body)
 }
 
 /// Links to take its tables away.
