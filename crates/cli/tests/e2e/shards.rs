@@ -168,12 +168,27 @@ fn a_shard_that_was_killed_is_resumed_or_repeated() {
         };
         process.signal(Signal::SIGKILL);
         process.child.wait().unwrap();
+        let [_, whole] = <[PathBuf; 2]>::try_from(shards(&scratch)).unwrap();
+        let shown = ok(
+            &scratch,
+            &format!("report {} -o page.html", whole.display()),
+        );
+        let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        let waits = "`delaylab merge` makes one run of it and the others";
+        assert!(words.contains(waits), "{shown}");
         if repeated {
             ok(&scratch, "run ten.toml -q --shard 1/2");
         } else {
             ok(&scratch, &format!("resume {} -q", first.display()));
         }
         ok(&scratch, &merge(&shards(&scratch)));
+        // What is left of the one that was killed can be resumed; the others were merged.
+        let said = refused(&scratch, "resume latest");
+        assert_eq!(
+            said.contains("was interrupted. Continue it"),
+            repeated,
+            "{said}"
+        );
         assert!(
             tables(&scratch.path("runs/latest")) == undivided,
             "repeated: {repeated}"
