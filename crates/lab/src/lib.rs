@@ -5,7 +5,7 @@
 //! | [`experiment`] | reads and checks the experiment file, and resolves it to a plan of trials |
 //! | [`run`] | runs any plan on any world and records it |
 //! | [`stored`] | reads the measurements of a run on disk, for findings |
-//! | [`pipeline`] | takes records off the measuring thread |
+//! | [`pipeline`] | takes records off the measuring thread, where there is one |
 //! | [`procedure`] | runs a device benchmark as the plan of a run |
 //! | `exact_limit` | how many delays of a probe are kept exactly |
 //! | `suggest` | what a name that is not known may have meant |

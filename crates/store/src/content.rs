@@ -1,6 +1,6 @@
 //! What a Parquet file holds, in as few calls of the system as can be.
 //!
-//! A table of one trial has a few rows in hundreds of columns, and the library asks for each of them twice: a small file is
+//! A table of trials has a few rows in hundreds of columns, and the library asks for each of them twice: a small file is
 //! read as a whole. Of a large one each piece is read from where it is, without a handle of its own.
 
 use bytes::{Buf, Bytes};

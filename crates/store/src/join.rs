@@ -266,6 +266,7 @@ mod tests {
             for (trial, rows) in (0..).zip(&parts) {
                 let mut new = NewTrial::new(&disk, &folder, trial, 2);
                 new.add(Record::TABLE, rows).unwrap();
+                new.add(TRIALS, &rows.slice(0, 1)).unwrap();
                 new.put_in_place().unwrap();
                 recorded.push(RecordedTrial::open_checked(&folder, trial).unwrap());
             }

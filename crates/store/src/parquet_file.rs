@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const ROW_GROUP: usize = 1 << 20;
 /// Rows from which on a row group ends with its trial, so that one trial is read without the others, and so that a part which
 /// is encoded as the table is becomes row groups of it as it is.
-pub(crate) const TRIAL_ROW_GROUP: usize = 1 << 14;
+pub(crate) const TRIAL_ROW_GROUP: usize = (1 << 13) + 1;
 
 /// Bytes of a column's dictionary in a row group at most.
 const DICTIONARY: usize = 1 << 19;
@@ -202,7 +202,7 @@ mod tests {
         let open = |path: &Path| ParquetFile::create(&disk, path, &schema).unwrap();
         let [mut one, mut other] = [open(&taken_over), open(&encoded)];
         let mut were_taken = Vec::new();
-        for (trial, count) in (0..).zip([17_000, 12, 20_000, 16_384, 3]) {
+        for (trial, count) in (0..).zip([9_000, 12, 20_000, 8_193, 3]) {
             let rows = rows(trial, count);
             open(&part).write_all(&rows).unwrap();
             let source = ParquetSource::open(&part, &schema).unwrap();

@@ -1,4 +1,4 @@
-//! What one trial adds to the tables: its journals, sorted, as Parquet.
+//! What one trial adds to the tables: its journals, sorted.
 
 use crate::digest::FileFacts;
 use crate::disk::SharedDisk;

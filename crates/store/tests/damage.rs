@@ -483,7 +483,7 @@ fn a_later_format_is_read_with_a_warning() {
     let folder = write_run(runs.path(), &[0], 10).folder;
     let path = folder.join("environment.json");
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace("\"format\": 2", "\"format\": 3")).unwrap();
+    fs::write(&path, text.replace("\"format\": 3", "\"format\": 4")).unwrap();
     fs::remove_file(folder.join("manifest.json")).unwrap();
     let run = Run::open(&folder).unwrap();
     assert_eq!(read(&run, None), records(0, 10));

@@ -231,9 +231,9 @@ fn a_run_of_another_format_is_not_resumed() {
     drop(writer);
     let path = folder.join("environment.json");
     let text = fs::read_to_string(&path).unwrap();
-    for format in [1, 3] {
+    for format in [1, 4] {
         let other = format!("\"format\": {format}");
-        fs::write(&path, text.replace("\"format\": 2", &other)).unwrap();
+        fs::write(&path, text.replace("\"format\": 3", &other)).unwrap();
         let refused = RunWriter::resume(&folder).map(drop).unwrap_err();
         let said = refused.to_string();
         assert!(said.contains(&format!("is in format {format}")), "{said}");

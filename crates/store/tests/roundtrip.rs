@@ -114,9 +114,12 @@ fn a_run_that_an_older_version_began_is_read_and_resumed() {
     assert_eq!(verify(&partial).wrong[0].file, "parts/hops-2.parquet");
     let (writer, resumed) = RunWriter::resume(&partial).unwrap();
     assert_eq!((resumed.done.len(), resumed.damaged.len()), (1, 7));
+    // Which that version would not know as recorded.
+    writer.note_resumed(started(), 1, json!({})).unwrap();
     write_trial(&writer, 2, 10);
     let folder = writer.finish(&findings()).unwrap().folder;
     let run = Run::open(&folder).unwrap();
+    assert_eq!(run.environment()["run"]["format"], 3);
     assert_eq!(read(&run, None).len(), 20 + 2 * 10);
     let first = series.into_iter().filter(|point| point.trial == 0);
     assert_eq!(run.series(Some(0)), first.collect::<Vec<_>>());

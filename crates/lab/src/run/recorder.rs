@@ -1,4 +1,4 @@
-//! Writes a trial's records to disk and summarises them, off the measuring thread.
+//! Writes a trial's records to disk and summarises them, beside what measures them.
 
 use super::Watch;
 use crate::exact_limit::EXACT_LIMIT;
