@@ -255,14 +255,14 @@ impl RecordedTrial {
 
     /// Did the same come of it?
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let files = |recorded: &Self| recorded.manifest.clone().map(|manifest| manifest.files);
-        files(self) == files(other)
+        let [own, others] = [self, other].map(|trial| trial.manifest().map(|it| &it.files));
+        own == others
     }
 
     /// Where one of its tables is.
     pub(crate) fn path(&self, table: &str) -> PathBuf {
-        match self.within(table) {
-            Some(_) => self.folder.trial_file(self.trial),
+        match self.short(table) {
+            Some(short) => short.path,
             None => self.folder.part(table, self.trial),
         }
     }
@@ -273,15 +273,24 @@ impl RecordedTrial {
         table: &str,
         known: &SchemaRef,
     ) -> Result<Option<TrialTable>, StoreError> {
-        if let Some(short) = self.short(table) {
-            return Ok(Some(TrialTable::Short(short.read()?)));
+        match self.short(table) {
+            Some(short) => Ok(Some(TrialTable::Short(short.read()?))),
+            None => Ok(self.own_file(table, known)?.map(TrialTable::Long)),
         }
-        let path = self.path(table);
+    }
+
+    /// One of its tables that is not a short one; `None` where it has no rows.
+    pub(crate) fn own_file(
+        &self,
+        table: &str,
+        known: &SchemaRef,
+    ) -> Result<Option<ParquetSource>, StoreError> {
         if !self.has(table) {
             return Ok(None);
         }
-        let source = ParquetSource::open(&path, known).map_err(StoreError::parquet(&path))?;
-        Ok(Some(TrialTable::Long(source)))
+        let path = self.folder.part(table, self.trial);
+        let source = ParquetSource::open(&path, known);
+        source.map(Some).map_err(StoreError::parquet(&path))
     }
 
     /// Does it have rows of this table?
@@ -297,34 +306,25 @@ impl RecordedTrial {
     pub(crate) fn long(&self, table: &str) -> Option<&FileFacts> {
         let name = file_name(table, self.trial);
         let facts = self.manifest.as_ref()?.files.get(&name)?;
-        (facts.rows? > SHORT && self.within(table).is_none()).then_some(facts)
+        (facts.rows? > SHORT && self.short(table).is_none()).then_some(facts)
     }
 
     /// One of its short tables, which is not read yet.
     pub(crate) fn short(&self, table: &str) -> Option<ShortTable> {
-        let place = self.within(table)?;
         let name = file_name(table, self.trial);
-        let facts = self.manifest.as_ref()?.files.get(&name)?;
+        let manifest = self.manifest.as_ref()?;
+        let (_, place) = places(manifest).find(|(found, _)| **found == name)?;
         Some(ShortTable {
             path: self.folder.trial_file(self.trial),
             place,
-            rows: facts.rows.unwrap_or(0),
+            rows: manifest.files.get(&name)?.rows.unwrap_or(0),
         })
-    }
-
-    /// Where in the trial's file a table is.
-    fn within(&self, table: &str) -> Option<Range<u64>> {
-        let name = file_name(table, self.trial);
-        let manifest = self.manifest.as_ref()?;
-        places(manifest)
-            .find(|(found, _)| **found == name)
-            .map(|(_, place)| place)
     }
 
     /// Every file of it in the order in which they are to be put in place, by names of ours: a manifest may be anybody's.
     pub(crate) fn files(&self, tables: &[&str]) -> Vec<PathBuf> {
-        let own = tables.iter().filter(|table| self.within(table).is_none());
-        let own = own.filter(|table| self.has(table));
+        let own = tables.iter().filter(|table| self.has(table));
+        let own = own.filter(|table| self.short(table).is_none());
         let mut files: Vec<PathBuf> = own
             .map(|table| self.folder.part(table, self.trial))
             .collect();

@@ -7,7 +7,7 @@ use crate::parquet_source::ParquetSource;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
 use crate::regular;
 use crate::table::{self, Row};
-use crate::trial_file::{RecordedTrial, TrialTable};
+use crate::trial_file::RecordedTrial;
 use crate::trial_row::TrialRow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -385,11 +385,8 @@ impl Run {
             TableFile::Joined => {
                 let path = self.folder.table(R::TABLE);
                 let open = || ParquetSource::open(&path, known);
-                let opened = match self.recent() {
-                    Some(recent) => recent.source(&path, open),
-                    None => open().map(Arc::new),
-                };
-                match opened {
+                // It changes no more: it is opened once.
+                match self.recent.source(&path, open) {
                     Ok(source) => Ok(Step::row_groups(&path, &source, trial)),
                     Err(_) if R::IS_OPTIONAL && !regular::exists(&path) => Ok(Vec::new()),
                     Err(error) => Err(unread(path, error.to_string())),
@@ -397,16 +394,14 @@ impl Run {
             }
             TableFile::OfTrial(of) => {
                 let recorded = self.recorded(*of)?;
+                if let Some(short) = recorded.short(R::TABLE) {
+                    return Ok(vec![Step::Short(0..short.rows, short)]);
+                }
                 let path = recorded.path(R::TABLE);
-                match recorded.short(R::TABLE) {
-                    Some(short) => Ok(vec![Step::Short(0..short.rows, short)]),
-                    None => match recorded.source(R::TABLE, known) {
-                        Ok(Some(TrialTable::Long(source))) => {
-                            Ok(Step::row_groups(&path, &Arc::new(source), trial))
-                        }
-                        Ok(_) => Ok(Vec::new()),
-                        Err(error) => Err(unread(path, reason(error))),
-                    },
+                match recorded.own_file(R::TABLE, known) {
+                    Ok(Some(source)) => Ok(Step::row_groups(&path, &Arc::new(source), trial)),
+                    Ok(None) => Ok(Vec::new()),
+                    Err(error) => Err(unread(path, reason(error))),
                 }
             }
         }
