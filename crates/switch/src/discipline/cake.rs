@@ -9,8 +9,9 @@
 //! | queue | COBALT, target 5 ms or 1.5 times what the largest packet takes at the tin's rate |
 //!
 //! When more is held than the limit, the longest queue loses its first item. What the kernel's has beyond this is not here: the ACK
-//! filter, washing DSCP, ingress mode, automatic rates, tins by 3, 5 and 8 precedences, NAT. A queue that was left keeps its drop count, which
-//! goes down when it is used again; the kernel serves such queues beside the others until it has.
+//! filter, washing DSCP, ingress mode, automatic rates, tins by 3, 5 and 8 precedences, NAT. The drop count and BLUE's probability of a
+//! queue that rests go down with time; in the kernel with what leaves other queues, and no other flow has the queue until then. Here
+//! another flow begins afresh.
 //!
 //! References: T. Høiland-Jørgensen, D. Täht and J. Morton, "Piece of CAKE: a comprehensive queue management solution for home gateways",
 //! IEEE LANMAN 2018; tc-cake(8); RFC 8290 section 4; COBALT: J. Palmei

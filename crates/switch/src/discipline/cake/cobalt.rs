@@ -54,6 +54,18 @@ impl Cobalt {
         self.forget(now, parameters);
     }
 
+    /// An item comes to a queue that has rested since it was found empty: BLUE's probability has gone down in the meantime. (In
+    /// Linux it goes down as other queues are served.)
+    pub(super) fn rested(&mut self, now: Picos, parameters: Parameters) {
+        let times = now.saturating_sub(self.blue_moved) / parameters.target.max(1);
+        let down = u32::try_from(times).unwrap_or(u32::MAX);
+        self.blue = self.blue.saturating_sub(DOWN.saturating_mul(down));
+        if times > 0 {
+            self.blue_moved = now;
+        }
+        self.forget(now, parameters);
+    }
+
     /// Steps that were due below the target.
     fn forget(&mut self, now: Picos, parameters: Parameters) {
         while self.count > 0 && now >= self.drop_next {
@@ -73,6 +85,8 @@ impl Cobalt {
     ) -> bool {
         let sojourn = now.saturating_sub(arrived);
         let over = sojourn > parameters.target && sojourn > 4 * parameters.largest;
+        // Of the last time above the target, if there was one: an item that comes back above it is not waited for again.
+        let due = self.count > 0 && now >= self.drop_next;
         if over && !self.dropping {
             self.dropping = true;
             self.count = self.count.max(1);
@@ -80,7 +94,7 @@ impl Cobalt {
         }
         self.dropping &= over;
         let mut drop = false;
-        if self.dropping && now >= self.drop_next {
+        if self.dropping && due {
             drop = !(item.ecn_capable() && item.mark());
             self.count += 1;
             self.drop_next = next_drop(self.drop_next, parameters.interval, self.count);
@@ -171,5 +185,36 @@ mod tests {
         cobalt.empty(3_000 * MS, PARAMETERS);
         cobalt.empty(3_001 * MS, PARAMETERS);
         assert_eq!(cobalt.blue, 107 * UP - DOWN);
+    }
+    #[test]
+    fn blues_probability_goes_down_while_a_queue_rests() {
+        let mut cobalt = Cobalt::default();
+        for ms in 1..=640 {
+            cobalt.full(1_000 * MS + ms * MS, PARAMETERS);
+        }
+        let moved = cobalt.blue_moved;
+        cobalt.rested(moved + 4 * MS, PARAMETERS);
+        assert_eq!(cobalt.blue, 107 * UP);
+        cobalt.rested(moved + 1_000 * MS, PARAMETERS);
+        assert_eq!(cobalt.blue, 107 * UP - 200 * DOWN);
+        cobalt.rested(moved + 11_000 * MS, PARAMETERS);
+        assert_eq!((cobalt.blue, cobalt.count), (0, 0));
+    }
+
+    #[test]
+    fn a_drop_that_is_due_is_not_waited_for_again_when_it_is_above_the_target_once_more() {
+        let mut cobalt = Cobalt::default();
+        let start = 1_000 * MS;
+        run(&mut cobalt, start, start + 400 * MS, 20 * MS);
+        let (count, due) = (cobalt.count, cobalt.drop_next);
+        assert!(count > 3);
+        let mut random = SplitMix::new(1);
+        let mut drops = |now: Picos, wait: Picos| {
+            let mut item = Thing::cell(0);
+            cobalt.drops(now, now - wait, &mut item, PARAMETERS, &mut random)
+        };
+        assert!(!drops(due - MS, MS));
+        assert!(drops(due + MS, 20 * MS));
+        assert_eq!(cobalt.count, count + 1);
     }
 }

@@ -240,3 +240,22 @@ fn the_quantum_of_a_tin_follows_its_rate() {
     // What is given wins.
     assert_eq!(quanta(Some(1_000_000), Some(900)), [900; 4]);
 }
+
+#[test]
+fn another_flow_does_not_inherit_what_a_queue_learned() {
+    let mut queue = Cake::new(PARAMETERS, Bound::bytes(20_000), 3);
+    let mut dropped = Vec::new();
+    for ms in 0..2_000 {
+        queue.enqueue(ms * MS, Thing::cell(0).bytes(10_000), &mut dropped);
+    }
+    let rest = 2_001 * MS;
+    while queue.dequeue(rest, &mut dropped).is_some() {}
+    assert!(dropped.len() > 1_900);
+    dropped.clear();
+    // Several flows for each of the queues.
+    for flow in 1..5_000 {
+        (0..3).for_each(|_| queue.enqueue(rest, Thing::cell(flow), &mut dropped));
+        while queue.dequeue(rest, &mut dropped).is_some() {}
+    }
+    assert_eq!(dropped.len(), 0);
+}

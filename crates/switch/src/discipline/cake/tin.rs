@@ -120,9 +120,15 @@ impl Tin {
         let flow = &mut self.flows[queue];
         flow.held.add(item.bytes());
         self.longest.note(queue, flow.held.bytes);
+        let is_another = flow.number != item.flow();
         flow.number = item.flow();
         match flow.set {
             Set::None => {
+                if is_another {
+                    flow.cobalt = Cobalt::default();
+                } else {
+                    flow.cobalt.rested(now, self.cobalt);
+                }
                 flow.set = Set::Sparse;
                 let share = self.share(queue, isolation, hosts);
                 self.flows[queue].deficit = share;
