@@ -4,6 +4,7 @@ use crate::all_columns::AllColumns;
 use crate::digest::{FileFacts, Hashing};
 use crate::disk::{DiskFile, SharedDisk};
 use crate::durable;
+use crate::each::each;
 use crate::error::{StoreError, arrow};
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
 use crate::in_order::in_order;
@@ -15,6 +16,7 @@ use crate::parquet_file::ParquetFile;
 use crate::parquet_source::ParquetSource;
 use crate::part;
 use crate::regular;
+use crate::row_groups::MOST_THREADS;
 use crate::table::{self, Row, every_table};
 use crate::trial_file::{RecordedTrial, TrialTable};
 use crate::trial_row::{self, TrialRow};
@@ -23,7 +25,9 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::SchemaRef;
 use serde_json::Value;
 use std::io::{BufWriter, Write};
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::thread::available_parallelism;
 
 /// Joins the parts, writes the manifest and the findings, removes the parts. It can be stopped anywhere and done again.
 pub(crate) fn join(disk: &SharedDisk, folder: &Folder, findings: &Value) -> Result<(), StoreError> {
@@ -63,6 +67,9 @@ fn add_unlisted(folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Makes one of the tables: see [`table`].
+type Join = fn(&SharedDisk, &Folder, &[RecordedTrial]) -> Result<Option<FileFacts>, StoreError>;
+
 fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), StoreError> {
     interrupted::settle(&**disk, folder)?;
     // What is no longer what was recorded must not become one of the tables.
@@ -78,34 +85,40 @@ fn tables(disk: &SharedDisk, folder: &Folder, all: &mut Manifest) -> Result<(), 
         Ok::<(), Mismatch>(())
     })
     .map_err(StoreError::changed(&folder.0))?;
-    every_table!(R => table::<R>(disk, folder, &part::schema::<R>(), &recorded, all)?);
+    // Rows are added to a file one after the other: files are written beside each other.
+    let joins = every_table!(R => (R::TABLE, table::<R> as Join)).into_iter();
+    let cpus = available_parallelism().map_or(1, NonZeroUsize::get);
+    let join = |(name, join): (_, Join)| join(disk, folder, &recorded).map(|facts| (name, facts));
+    for (name, facts) in each(cpus.min(MOST_THREADS), joins, join)? {
+        if let Some(facts) = facts {
+            all.add(&folder.table(name), facts);
+        }
+    }
     write_trials(disk, folder, &recorded, all)?;
     every_table!(R => interrupted_rows::<R>(disk, folder, all)?);
     all.trials = Some(recorded.len() as u64);
     Ok(())
 }
 
-/// Copies what trials left of a table into one file, in their order.
+/// Copies what trials left of a table into one file, in their order. `None`: none has any of it.
 fn table<R: Row>(
     disk: &SharedDisk,
     folder: &Folder,
-    schema: &SchemaRef,
     recorded: &[RecordedTrial],
-    manifest: &mut Manifest,
-) -> Result<(), StoreError> {
+) -> Result<Option<FileFacts>, StoreError> {
     let parts = recorded.iter().filter(|trial| trial.has(R::TABLE));
     let parts: Vec<&RecordedTrial> = parts.collect();
     if R::IS_OPTIONAL && parts.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let all = folder.table(R::TABLE);
     if let [only] = parts[..]
         && let Some(facts) = only.long(R::TABLE)
         && durable::link(&**disk, &only.path(R::TABLE), &all)?
     {
-        manifest.add(&all, facts.clone());
-        return Ok(());
+        return Ok(Some(facts.clone()));
     }
+    let schema = &part::schema::<R>();
     let mut file = ParquetFile::create(disk, &all, schema)?;
     in_order(
         &parts,
@@ -124,8 +137,7 @@ fn table<R: Row>(
             file.end_trial()
         },
     )?;
-    manifest.add(&all, file.finish()?);
-    Ok(())
+    file.finish().map(Some)
 }
 
 /// The batches of a part, with every column that the table has by now: a version that wrote fewer may have begun the run.
@@ -270,8 +282,7 @@ mod tests {
                 new.put_in_place().unwrap();
                 recorded.push(RecordedTrial::open_checked(&folder, trial).unwrap());
             }
-            let mut listed = Manifest::new();
-            table::<Record>(&disk, &folder, &schema, &recorded, &mut listed).unwrap();
+            table::<Record>(&disk, &folder, &recorded).unwrap();
             let all = folder.table(Record::TABLE);
             let source = ParquetSource::open(&all, &schema).unwrap();
             let mut joined = 0;

@@ -35,6 +35,7 @@ mod content;
 mod digest;
 pub mod disk;
 mod durable;
+mod each;
 pub mod error;
 mod folder;
 pub mod frame;

@@ -4,6 +4,7 @@
 //! the same byte for byte.
 
 use crate::content::Content;
+use crate::each::each;
 use arrow_array::RecordBatch;
 use arrow_schema::{FieldRef, Fields, SchemaRef};
 use parquet::arrow::ArrowWriter;
@@ -19,8 +20,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
 use std::io::Write;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
-use std::thread::{self, available_parallelism};
+use std::thread::available_parallelism;
 
 /// Rows that wait for their columns to be encoded at most.
 const WAITING: usize = 1 << 16;
@@ -127,7 +127,7 @@ impl<W: Write + Send> RowGroups<W> {
                     column.write(&leaf)?;
                 }
             }
-            Ok(())
+            Ok::<_, ParquetError>(())
         })?;
         Ok(())
     }
@@ -190,37 +190,6 @@ impl<W: Write + Send> RowGroups<W> {
     pub(crate) fn inner_mut(&mut self) -> &mut W {
         self.file.inner_mut()
     }
-}
-
-/// What this work gives for each item, in their order. A thread that is done takes the next item.
-fn each<I: Send, R: Send>(
-    threads: usize,
-    items: impl Iterator<Item = I> + Send,
-    work: impl Fn(I) -> Result<R> + Sync,
-) -> Result<Vec<R>> {
-    if threads == 1 {
-        return items.map(work).collect();
-    }
-    let left = Mutex::new(items.enumerate());
-    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let some = || -> Result<Vec<(usize, R)>> {
-        let mut done = Vec::new();
-        while let Some((at, item)) = next() {
-            done.push((at, work(item)?));
-        }
-        Ok(done)
-    };
-    let mut all = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(some)).collect();
-        let mut all = some()?;
-        for other in others {
-            let panicked = |_| ParquetError::General("a thread that encodes failed".to_owned());
-            all.extend(other.join().map_err(panicked)??);
-        }
-        Ok::<_, ParquetError>(all)
-    })?;
-    all.sort_by_key(|(at, _)| *at);
-    Ok(all.into_iter().map(|(_, result)| result).collect())
 }
 
 #[cfg(test)]
@@ -307,18 +276,5 @@ mod tests {
         assert!(groups.write(&rows.project(&[0]).unwrap()).is_err());
         assert!(groups.write(&rows.project(&[1, 0]).unwrap()).is_err());
         groups.write(&rows).unwrap();
-    }
-
-    #[test]
-    fn each_gives_results_in_order_and_the_first_error() {
-        for threads in [1, 2, 7] {
-            let squares = each(threads, (0..100).map(i64::from), |k| Ok(k * k)).unwrap();
-            assert!(squares.into_iter().eq((0..100).map(|k| k * k)), "{threads}");
-            let odd = |k| match k % 2 {
-                0 => Ok(k),
-                _ => Err(ParquetError::General("odd".to_owned())),
-            };
-            assert!(each(threads, 0..100, odd).is_err(), "{threads}");
-        }
     }
 }
