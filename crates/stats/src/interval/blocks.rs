@@ -29,15 +29,14 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     // Where several are at it, it falls when those below it become more.
     let below = AtOrBelow::new(series, quantile.saturating_sub(1));
     let ties = at_or_below.hits() - below.hits();
-    let down_by = if ties > 1 { &below } else { &at_or_below };
+    let down_by = (ties > 1).then_some(&below);
     let tail = q.min(1.0 - q);
     let needed = MIN_EFFECTIVE.max(MIN_BEYOND / tail);
-    let times = [&at_or_below, down_by].map(|flags| time_of(flags, series, ranked, q));
-    let [Some(up_time), Some(down_time)] = times else {
+    let own = std::iter::once(&at_or_below).chain(down_by);
+    let Some(time) = time_of(own, series, ranked, q) else {
         // Five times τ is more than a quarter of the series.
         return Interval::refused(too_correlated(count, "fewer than", 20.0, needed));
     };
-    let time = up_time.max(down_time);
     let effective = count as f64 / far_quantile::at_most(time, count as f64);
     let beyond = Beyond::new(tail, count as f64, time);
     if effective < MIN_EFFECTIVE {
@@ -48,8 +47,10 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     }
     let length = block_length(count as f64, time);
     let factor = stretch(count as f64, length as f64, time, beyond.degrees);
-    let (down, _) = down_by.bootstrap(length, factor);
-    let (_, up) = at_or_below.bootstrap(length, factor);
+    let (mut down, up) = at_or_below.bootstrap(length, factor);
+    if let Some(down_by) = down_by {
+        (down, _) = down_by.bootstrap(length, factor);
+    }
     let first = ((q + down).max(0.0) * count as f64).ceil() as usize;
     let last = ((q + up) * count as f64).floor() as usize;
     match (ranked.at(first.saturating_sub(1)).copied(), ranked.at(last)) {
@@ -61,10 +62,17 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     }
 }
 
-/// The autocorrelation time of the share at or below a quantile: what its own flags say, and at least what
-/// the values at the median tell of it ([`JointTail`]).
-fn time_of(below: &AtOrBelow, series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Option<f64> {
-    let own = below.autocorrelation_time(|correlation| correlation)?;
+/// The autocorrelation time of the share at or below a quantile: what its own flags say (the most of these), and at least
+/// what the values at the median tell of it ([`JointTail`]).
+fn time_of<'a>(
+    mut own: impl Iterator<Item = &'a AtOrBelow>,
+    series: &[Nanos],
+    ranked: &mut Ranked<Nanos>,
+    q: f64,
+) -> Option<f64> {
+    let own = own.try_fold(0.0, |most: f64, flags| {
+        Some(most.max(flags.autocorrelation_time(|correlation| correlation)?))
+    })?;
     let (Some(far), Some(&median)) = (JointTail::beyond(q), ranked.quantile(0.5)) else {
         return Some(own);
     };
