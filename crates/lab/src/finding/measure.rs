@@ -112,175 +112,66 @@ const VARIATIONS: [(Measure, &str, &str); 32] = variations! {
     "transfer" DelayOf::Stage(Stage::Transfer),
 };
 
+/// Rows of `TABLE`, a line each.
+macro_rules! measures {
+    ($($measure:expr, $name:literal, $about:literal;)*) => {
+        &[$(($measure, $name, $about)),*]
+    };
+}
+
 /// All other measures: measure, name, description.
-const TABLE: [(Measure, &str, &str); 50] = [
-    (
-        Response,
-        "response",
-        "t_recv − t_intended: what the user waits",
-    ),
-    (RoundTrip, "round_trip", "t_recv − t_send: what ping prints"),
-    (Network, "network", "t_rx − t_tx − residence"),
-    (Host, "host", "response − network, at both ends"),
-    (
-        Delay,
-        "delay",
-        "one-way delay there, r_rx − t_tx; of frames t_rx − t_send",
-    ),
-    (
-        Ipdv,
-        "ipdv",
-        "of the round trip: D(i) − D(i−1), undefined across a loss",
-    ),
-    (
-        Pdv,
-        "pdv",
-        "of the round trip: D(i) − the least D of the trial",
-    ),
-    (
-        Stage(Stage::ScheduleSlip),
-        "schedule_slip",
-        "t_send − t_intended",
-    ),
-    (Stage(Stage::SendStack), "send_stack", "t_sched − t_send"),
-    (Stage(Stage::LocalQueue), "local_queue", "t_tx − t_sched"),
-    (Stage(Stage::ForwardPath), "forward_path", "r_rx − t_tx"),
-    (Stage(Stage::Reflector), "reflector", "the residence"),
-    (Stage(Stage::ReturnPath), "return_path", "t_rx − r_tx"),
-    (
-        Stage(Stage::ReceiveWakeup),
-        "receive_wakeup",
-        "t_recv − t_rx",
-    ),
-    (
-        Stage(Stage::Resolve),
-        "resolve",
-        "servers: the name is looked up",
-    ),
-    (
-        Stage(Stage::Connect),
-        "connect",
-        "servers: the TCP handshake",
-    ),
-    (Stage(Stage::Tls), "tls", "servers: the TLS handshake"),
-    (
-        Stage(Stage::Server),
-        "server",
-        "servers: t_first − t_ack, where the stamps tell",
-    ),
-    (
-        Stage(Stage::Transfer),
-        "transfer",
-        "servers: t_rx − t_first",
-    ),
-    (
-        Lost,
-        "lost",
-        "1 for a packet that was sent and never answered, else 0",
-    ),
-    (Copies, "copies", "copies of the reply beyond the first"),
-    (
-        ReorderExtent,
-        "reorder_extent",
-        "how many packets too late a reply came (RFC 4737)",
-    ),
-    (
-        Retransmits,
-        "retransmits",
-        "TCP segments sent again in the interval",
-    ),
-    (IpSize, "ip_size", "bytes of the IP packet"),
-    (Dscp, "dscp", "DSCP as sent"),
-    (RDscp, "r_dscp", "DSCP as the reflector saw it"),
-    (ReplyDscp, "reply_dscp", "DSCP of the reply"),
-    (ReplyEcn, "reply_ecn", "ECN bits of the reply"),
-    (ReplyTtl, "reply_ttl", "TTL or hop limit of the reply"),
-    (Cpu, "cpu", "where the prober ran"),
-    (
-        PeriodicCause,
-        "periodic_cause",
-        "1 for an excursion that a periodic process caused, 0 for any other",
-    ),
-    (ClockReads, "clock_reads", "the cost of a clock read"),
-    (Backlog, "backlog", "what waits in the queue, over time"),
-    (
-        PeakBacklog,
-        "peak_backlog",
-        "the most that waits in a queue at any time of a trial, a number each trial",
-    ),
-    (Acr, "acr", "allowed cell rate, over time"),
-    (Cwnd, "cwnd", "congestion window, over time"),
-    (
-        Srtt,
-        "srtt",
-        "round-trip time of a tcp load, as its TCP smooths it, over time",
-    ),
-    (
-        Goodput,
-        "goodput",
-        "payload of a tcp load that got through, over time",
-    ),
-    (
-        LoadGoodput,
-        "load_goodput",
-        "payload of all streams of a load over TCP that got through, over time",
-    ),
-    (
-        Fct,
-        "fct",
-        "flow completion time: from what an application has to send to its last byte read, of each transfer",
-    ),
-    (
-        Offered,
-        "offered",
-        "IP packets that a udp load sent, over time",
-    ),
-    (
-        LoadRetransmits,
-        "load_retransmits",
-        "segments that a tcp load sent again, over time",
-    ),
-    (
-        Utilisation,
-        "utilisation",
-        "share of the link in use, over time",
-    ),
-    (
-        Fairness,
-        "fairness",
-        "Jain's index of what the streams of a load received, over time",
-    ),
-    (
-        Paused,
-        "paused",
-        "1 while flow control stops a port, or a priority of it, over time",
-    ),
-    (
-        Marks,
-        "marks",
-        "how many cells or packets left a queue marked by it, a number each trial",
-    ),
-    (
-        Drops,
-        "drops",
-        "how many cells or packets a queue dropped, a number each trial",
-    ),
-    (
-        LostLoad,
-        "lost_load",
-        "cells or packets that the load lost, a number each trial",
-    ),
-    (
-        BackToBack,
-        "back_to_back",
-        "frames of all ports up to the first that was lost, a number each trial",
-    ),
-    (
-        Valid,
-        "valid",
-        "1 for a trial that is what its experiment meant, else 0",
-    ),
-];
+const TABLE: &[(Measure, &str, &str)] = measures! {
+    Response, "response", "t_recv − t_intended: what the user waits";
+    RoundTrip, "round_trip", "t_recv − t_send: what ping prints";
+    Network, "network", "t_rx − t_tx − residence";
+    Host, "host", "response − network, at both ends";
+    Delay, "delay", "one-way delay there, r_rx − t_tx; of frames t_rx − t_send";
+    Ipdv, "ipdv", "of the round trip: D(i) − D(i−1), undefined across a loss";
+    Pdv, "pdv", "of the round trip: D(i) − the least D of the trial";
+    Stage(Stage::ScheduleSlip), "schedule_slip", "t_send − t_intended";
+    Stage(Stage::SendStack), "send_stack", "t_sched − t_send";
+    Stage(Stage::LocalQueue), "local_queue", "t_tx − t_sched";
+    Stage(Stage::ForwardPath), "forward_path", "r_rx − t_tx";
+    Stage(Stage::Reflector), "reflector", "the residence";
+    Stage(Stage::ReturnPath), "return_path", "t_rx − r_tx";
+    Stage(Stage::ReceiveWakeup), "receive_wakeup", "t_recv − t_rx";
+    Stage(Stage::Resolve), "resolve", "servers: the name is looked up";
+    Stage(Stage::Connect), "connect", "servers: the TCP handshake";
+    Stage(Stage::Tls), "tls", "servers: the TLS handshake";
+    Stage(Stage::Server), "server", "servers: t_first − t_ack, where the stamps tell";
+    Stage(Stage::Transfer), "transfer", "servers: t_rx − t_first";
+    Lost, "lost", "1 for a packet that was sent and never answered, else 0";
+    Copies, "copies", "copies of the reply beyond the first";
+    ReorderExtent, "reorder_extent", "how many packets too late a reply came (RFC 4737)";
+    Retransmits, "retransmits", "TCP segments sent again in the interval";
+    IpSize, "ip_size", "bytes of the IP packet";
+    Dscp, "dscp", "DSCP as sent";
+    RDscp, "r_dscp", "DSCP as the reflector saw it";
+    ReplyDscp, "reply_dscp", "DSCP of the reply";
+    ReplyEcn, "reply_ecn", "ECN bits of the reply";
+    ReplyTtl, "reply_ttl", "TTL or hop limit of the reply";
+    Cpu, "cpu", "where the prober ran";
+    PeriodicCause, "periodic_cause", "1 for an excursion that a periodic process caused, 0 for any other";
+    ClockReads, "clock_reads", "the cost of a clock read";
+    Backlog, "backlog", "what waits in the queue, over time";
+    PeakBacklog, "peak_backlog", "the most that waits in a queue at any time of a trial, a number each trial";
+    Acr, "acr", "allowed cell rate, over time";
+    Cwnd, "cwnd", "congestion window, over time";
+    Srtt, "srtt", "round-trip time of a tcp load, as its TCP smooths it, over time";
+    Goodput, "goodput", "payload of a tcp load that got through, over time";
+    LoadGoodput, "load_goodput", "payload of all streams of a load over TCP that got through, over time";
+    Fct, "fct", "flow completion time: from what an application has to send to its last byte read, of each transfer";
+    Offered, "offered", "IP packets that a udp load sent, over time";
+    LoadRetransmits, "load_retransmits", "segments that a tcp load sent again, over time";
+    Utilisation, "utilisation", "share of the link in use, over time";
+    Fairness, "fairness", "Jain's index of what the streams of a load received, over time";
+    Paused, "paused", "1 while flow control stops a port, or a priority of it, over time";
+    Marks, "marks", "how many cells or packets left a queue marked by it, a number each trial";
+    Drops, "drops", "how many cells or packets a queue dropped, a number each trial";
+    LostLoad, "lost_load", "cells or packets that the load lost, a number each trial";
+    BackToBack, "back_to_back", "frames of all ports up to the first that was lost, a number each trial";
+    Valid, "valid", "1 for a trial that is what its experiment meant, else 0";
+};
 
 /// Alternative names of measures.
 const ALIASES: [(&str, Measure); 4] = [
@@ -749,7 +640,7 @@ mod tests {
         }
         assert_eq!(Ipdv.variation_of(RoundTrip), Some(Ipdv));
         assert_eq!(Ipdv.variation_of(Lost), None);
-        for (measure, ..) in TABLE {
+        for measure in Measure::all() {
             let variation = Pdv.variation_of(measure).filter(|found| *found != Pdv);
             assert_eq!(
                 variation.map(Measure::name),

@@ -66,107 +66,28 @@ enum Meaning {
     Is(Role),
 }
 
-const NAMES: &[(Meaning, &[&str])] = &[
-    (
-        Meaning::Delay(Method::Icmp),
-        &[
-            "rtt",
-            "round_trip",
-            "roundtrip",
-            "round_trip_time",
-            "latency",
-            "delay",
-            "ping",
-            "response_time",
-            "response",
-            "ping_time",
-            "rtt_val",
-            "lat",
-        ],
-    ),
-    (
-        Meaning::Delay(Method::Frame),
-        &["owd", "one_way_delay", "oneway", "one_way"],
-    ),
-    (
-        Meaning::Sent,
-        &[
-            "time",
-            "timestamp",
-            "t",
-            "ts",
-            "date",
-            "datetime",
-            "epoch",
-            "unix",
-            "unixtime",
-            "unix_time",
-            "sent",
-            "sent_at",
-            "send_time",
-            "t_send",
-            "start",
-            "when",
-        ],
-    ),
-    (
-        Meaning::Read,
-        &[
-            "received",
-            "received_at",
-            "recv",
-            "recv_time",
-            "t_recv",
-            "rx_time",
-        ],
-    ),
-    (
-        Meaning::Is(Role::Seq),
-        &[
-            "seq", "sequence", "n", "icmp_seq", "packet", "index", "number", "no", "i", "seqno",
-        ],
-    ),
-    (
-        Meaning::Is(Role::Stream),
-        &[
-            "host",
-            "target",
-            "dst",
-            "destination",
-            "address",
-            "addr",
-            "stream",
-            "server",
-            "ip",
-            "name",
-        ],
-    ),
-    (
-        Meaning::Is(Role::Outcome(About::Answered)),
-        &["ok", "success", "answered", "alive"],
-    ),
-    (
-        Meaning::Is(Role::Outcome(About::Status)),
-        &["status", "outcome", "result"],
-    ),
-    (
-        Meaning::Is(Role::Outcome(About::Lost)),
-        &["lost", "loss", "error"],
-    ),
-    (Meaning::Is(Role::Outcome(About::Timeout)), &["timeout"]),
-    (Meaning::Is(Role::Ttl), &["ttl", "hop_limit", "hlim"]),
-    (
-        Meaning::Is(Role::Size),
-        &[
-            "size",
-            "ip_size",
-            "packet_size",
-            "size_b",
-            "size_bytes",
-            "ip_bytes",
-        ],
-    ),
-];
+/// Rows of [`NAMES`], a line each.
+macro_rules! names {
+    ($($meaning:expr, $names:literal;)*) => {
+        [$(($meaning, $names)),*]
+    };
+}
+
+/// What columns are called, each name in lower case.
+const NAMES: [(Meaning, &str); 12] = names! {
+    Meaning::Delay(Method::Icmp), "rtt round_trip roundtrip round_trip_time latency delay ping response_time response ping_time rtt_val lat";
+    Meaning::Delay(Method::Frame), "owd one_way_delay oneway one_way";
+    Meaning::Sent, "time timestamp t ts date datetime epoch unix unixtime unix_time sent sent_at send_time t_send start when";
+    Meaning::Read, "received received_at recv recv_time t_recv rx_time";
+    Meaning::Is(Role::Seq), "seq sequence n icmp_seq packet index number no i seqno";
+    Meaning::Is(Role::Stream), "host target dst destination address addr stream server ip name";
+    Meaning::Is(Role::Outcome(About::Answered)), "ok success answered alive";
+    Meaning::Is(Role::Outcome(About::Status)), "status outcome result";
+    Meaning::Is(Role::Outcome(About::Lost)), "lost loss error";
+    Meaning::Is(Role::Outcome(About::Timeout)), "timeout";
+    Meaning::Is(Role::Ttl), "ttl hop_limit hlim";
+    Meaning::Is(Role::Size), "size ip_size packet_size size_b size_bytes ip_bytes";
+};
 
 /// A name as its meaning and its unit: `RTT (ms)`, `rtt_ms`, `latency-us`.
 fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
@@ -177,7 +98,8 @@ fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
         .collect();
     let plain = plain.trim_matches('_');
     let known = |name: &str| {
-        let of = NAMES.iter().find(|(_, names)| names.contains(&name));
+        let is_one = |(_, names): &&(_, &str)| names.split(' ').any(|known| known == name);
+        let of = NAMES.iter().find(is_one);
         of.map(|(meaning, _)| *meaning)
     };
     if let Some(meaning) = known(plain) {
