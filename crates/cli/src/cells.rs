@@ -8,11 +8,12 @@ use crate::experiment::run::{options, record};
 use crate::{key, terminal};
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
+use delaylab_model::family::Family;
 use delaylab_model::method::Method;
 use delaylab_model::units::write_duration;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve::drawn_seed;
-use delaylab_runner::target::{self, AddressFamily};
+use delaylab_runner::target;
 use delaylab_stats::steps::{CELL_PAYLOAD, LEAST_SIZES};
 use delaylab_view::cells::{Cells, Document};
 use std::io;
@@ -40,7 +41,7 @@ const LARGEST: u32 = 9188;
 pub fn run(args: &CellsArgs) -> Result<(), Failed> {
     let key = key::read(args.key_file.as_deref())?;
     let key = key.filter(|_| args.method == Method::Udp || args.key_file.is_some());
-    let v6 = target::resolve(&args.target, 0, AddressFamily::Any)?.is_ipv6();
+    let v6 = target::resolve(&args.target, 0, Family::Any)?.is_ipv6();
     let sizes = sizes(args, v6, key.is_some())?;
     let text = experiment(args, &sizes);
     if args.show_experiment {

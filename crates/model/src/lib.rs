@@ -44,7 +44,7 @@ pub mod bench;
 pub mod distinct;
 pub mod dscp;
 pub mod experiment;
-mod family;
+pub mod family;
 pub mod frames;
 pub mod hop;
 pub mod host;

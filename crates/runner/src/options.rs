@@ -2,9 +2,10 @@
 
 use crate::error::RunnerError;
 use crate::share::Share;
-use crate::target::{self, AddressFamily, LoadChoice};
+use crate::target::{self, LoadChoice};
 use delaylab_lab::run::StopMeans;
 use delaylab_live::condition::Measure;
+use delaylab_model::family::Family;
 use delaylab_model::stop::Stop;
 use delaylab_model::trial::Target;
 use delaylab_wire::auth::Key;
@@ -24,7 +25,7 @@ pub struct RunOptions {
     /// live: port of the target's reflector.
     pub port: Option<u16>,
     /// live: which of its addresses.
-    pub family: AddressFamily,
+    pub family: Family,
     /// live: key shared with it.
     pub key: Option<Key>,
     /// live: the user said that load on another host is wanted.
@@ -65,7 +66,7 @@ pub struct LiveOptions {
     has_key: bool,
     /// Which of its addresses.
     #[serde(default)]
-    family: AddressFamily,
+    family: Family,
     /// What its names stood for.
     #[serde(default)]
     addresses: Addresses,
@@ -133,7 +134,7 @@ impl RunOptions {
         // One that is set for other runs: a part with it would be measured in another way.
         self.key = self.key.filter(|_| begun.has_key);
         self.port = self.port.or(begun.port);
-        if self.family == AddressFamily::Any {
+        if self.family == Family::Any {
             self.family = begun.family;
         }
         self.began_at.target = begun.addresses.target;
@@ -172,7 +173,7 @@ mod tests {
             port: Some(9000),
             allow_load: true,
             load: to("a.test"),
-            family: AddressFamily::V4,
+            family: Family::V4,
             ..RunOptions::default()
         };
         let at = |address: &str| address.parse().unwrap();
@@ -194,7 +195,7 @@ mod tests {
             options.as_begun(&environment).unwrap()
         };
         let same = resumed(LoadChoice::default(), None);
-        assert_eq!(same.family, AddressFamily::V4);
+        assert_eq!(same.family, Family::V4);
         assert_eq!(
             (same.port, same.load, same.allow_load),
             (Some(9000), to("a.test"), true)

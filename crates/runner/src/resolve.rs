@@ -2,11 +2,12 @@
 
 use crate::error::RunnerError;
 use crate::options::LiveOptions;
-use crate::target::{AddressFamily, is_v6};
+use crate::target::is_v6;
 use crate::{run_folder, worlds};
 use delaylab_lab::experiment::catalogue::{Entry, catalogue};
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source, closest};
 use delaylab_model::experiment::WorldName;
+use delaylab_model::family::Family;
 use delaylab_model::plan::Level;
 use delaylab_model::shell::quoted;
 use delaylab_store::resolve::resolve_run;
@@ -70,7 +71,7 @@ pub fn resolve(
     }
     let mut choices = choices.clone();
     let resolved = by_family(experiment, &mut choices, |target| {
-        is_v6(target, AddressFamily::Any)
+        is_v6(target, Family::Any)
     })?;
     experiment.unknown_series(&resolved, &worlds::kept_series)?;
     match &resolved.measured {

@@ -4,38 +4,26 @@ use crate::error::RunnerError;
 use crate::options::RunOptions;
 use delaylab_kernel::interfaces;
 use delaylab_live::reflect::LOAD_PORT;
+use delaylab_model::family::Family;
 use delaylab_model::trial::{LoadTarget, Server};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-
-/// Which of a name's addresses are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AddressFamily {
-    /// The first, whichever it is.
-    #[default]
-    Any,
-    /// IPv4 alone.
-    V4,
-    /// IPv6 alone.
-    V6,
-}
 
 /// Resolves a name or address, of this family.
 ///
 /// # Errors
 /// The name has no address, or one of a group.
-pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAddr, RunnerError> {
+pub fn resolve(name: &str, port: u16, family: Family) -> Result<SocketAddr, RunnerError> {
     let mut addresses = addresses(name, port)?;
     let wanted = |address: &SocketAddr| match family {
-        AddressFamily::Any => true,
-        AddressFamily::V4 => address.is_ipv4(),
-        AddressFamily::V6 => address.is_ipv6(),
+        Family::Any => true,
+        Family::V4 => address.is_ipv4(),
+        Family::V6 => address.is_ipv6(),
     };
     let found = addresses.find(wanted).ok_or_else(|| {
         let (family, other) = match family {
-            AddressFamily::V6 => ("IPv6", "-6"),
-            AddressFamily::Any | AddressFamily::V4 => ("IPv4", "-4"),
+            Family::V6 => ("IPv6", "-6"),
+            Family::Any | Family::V4 => ("IPv4", "-4"),
         };
         RunnerError::unreachable(format!(
             "`{name}` has no {family} address: leave {other} out"
@@ -51,7 +39,7 @@ pub fn resolve(name: &str, port: u16, family: AddressFamily) -> Result<SocketAdd
 }
 
 /// Do probes to this target go over IPv6? A name that does not resolve is said later.
-pub fn is_v6(target: &str, family: AddressFamily) -> bool {
+pub fn is_v6(target: &str, family: Family) -> bool {
     resolve(target, 0, family).is_ok_and(|address| address.is_ipv6())
 }
 
@@ -184,15 +172,15 @@ mod tests {
     #[test]
     fn addresses_resolve_to_themselves() {
         assert_eq!(
-            resolve("127.0.0.1", 5, AddressFamily::Any).unwrap(),
+            resolve("127.0.0.1", 5, Family::Any).unwrap(),
             "127.0.0.1:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("[::1]", 5, AddressFamily::V6).unwrap(),
+            resolve("[::1]", 5, Family::V6).unwrap(),
             "[::1]:5".parse().unwrap()
         );
         assert_eq!(
-            resolve("127.0.0.1", 5, AddressFamily::V6).unwrap_err().kind,
+            resolve("127.0.0.1", 5, Family::V6).unwrap_err().kind,
             FailureKind::Unreachable
         );
         for group in [
@@ -201,11 +189,11 @@ mod tests {
             "[::ffff:255.255.255.255]",
             "ff02::1",
         ] {
-            let refused = resolve(group, 5, AddressFamily::Any).unwrap_err();
+            let refused = resolve(group, 5, Family::Any).unwrap_err();
             assert_eq!(refused.kind, FailureKind::Usage, "{group}");
         }
         assert_eq!(
-            resolve("::ffff:127.0.0.1", 5, AddressFamily::V4).unwrap(),
+            resolve("::ffff:127.0.0.1", 5, Family::V4).unwrap(),
             "127.0.0.1:5".parse().unwrap()
         );
     }
@@ -235,7 +223,7 @@ mod tests {
             ("no-such-host.invalid", "Check the name"),
             ("::1::2", "Check the name"),
         ] {
-            let error = resolve(name, 5, AddressFamily::Any).unwrap_err();
+            let error = resolve(name, 5, Family::Any).unwrap_err();
             assert!(error.message.contains(remedy), "{}", error.message);
         }
     }

@@ -9,10 +9,10 @@ use clap::{ArgAction, Args};
 use delaylab_lab::finding::Limit;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::family::Family;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
 use delaylab_model::units::parse_duration;
-use delaylab_runner::target::AddressFamily;
 use std::path::{Path, PathBuf};
 
 /// Probe a target and show where the time goes, in the hosts and in the network
@@ -235,7 +235,7 @@ impl PingArgs {
     }
 
     /// Which of its addresses are wanted.
-    pub const fn family(&self) -> AddressFamily {
+    pub const fn family(&self) -> Family {
         values::family(self.v4, self.v6)
     }
 

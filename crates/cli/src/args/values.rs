@@ -4,19 +4,19 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::experiment::WorldName;
+use delaylab_model::family::Family;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
 use delaylab_model::request::{Close, DnsTransport, HttpVersion};
 use delaylab_model::units;
-use delaylab_runner::target::AddressFamily;
 use delaylab_view::trace::ecn_name;
 
 /// The family that `-4` and `-6` ask for.
-pub const fn family(v4: bool, v6: bool) -> AddressFamily {
+pub const fn family(v4: bool, v6: bool) -> Family {
     match (v4, v6) {
-        (true, _) => AddressFamily::V4,
-        (_, true) => AddressFamily::V6,
-        _ => AddressFamily::Any,
+        (true, _) => Family::V4,
+        (_, true) => Family::V6,
+        _ => Family::Any,
     }
 }
 
