@@ -70,6 +70,7 @@ pub fn become_root_of_own() -> Result<(), OwnRootError> {
     let step = |what| move |source| OwnRootError { what, source };
     // SAFETY: these take no arguments and only read.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    own_proc_files().map_err(step("have its files in /proc"))?;
     let kinds = libc::CLONE_NEWUSER | libc::CLONE_NEWNET | libc::CLONE_NEWNS;
     // SAFETY: takes flags. It changes what this process belongs to and no memory.
     check(unsafe { libc::unshare(kinds) }).map_err(step("make a user namespace"))?;
@@ -84,6 +85,14 @@ pub fn become_root_of_own() -> Result<(), OwnRootError> {
     check(unsafe { libc::mount(kind, place, kind, 0, std::ptr::null()) })
         .map(drop)
         .map_err(step("have a /run of its own"))
+}
+
+/// Of a program with file capabilities the kernel gives `/proc/self` to root (`PR_SET_DUMPABLE` in prctl(2)): this user could
+/// neither write the maps nor enter the namespaces later. Other processes of the user gain nothing by it: tracing asks for
+/// the capabilities of the traced one as well.
+fn own_proc_files() -> io::Result<()> {
+    // SAFETY: this option takes only integers.
+    check(unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) }).map(drop)
 }
 
 /// Is this process root of a user namespace with one user? No process can become another user there.

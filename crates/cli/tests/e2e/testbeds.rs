@@ -9,6 +9,7 @@ use crate::{or_skip, skip};
 use nix::sys::signal::Signal;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Root, who may make namespaces.
@@ -154,7 +155,7 @@ software = "nginx"
 fn servers_answer_in_a_testbed() {
     for server in ["nginx", "apache2", "haproxy", "unbound"] {
         let there = ["/usr/sbin", "/usr/bin"].map(|folder| format!("{folder}/{server}"));
-        if !there.iter().any(|file| std::path::Path::new(file).exists()) {
+        if !there.iter().any(|file| Path::new(file).exists()) {
             skip!("{server} is not installed (scripts/install.sh test)");
         }
     }
@@ -965,22 +966,15 @@ mod alone {
         let scratch = Scratch::new();
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         std::fs::set_permissions(scratch.path(""), open).unwrap();
-        let setpriv = || {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid", "12345", "--regid", "12345", "--clear-groups"]);
-            command
-        };
         let as_user = |words: &str| {
-            let mut command = setpriv();
+            let mut command = user();
             command
                 .arg(DELAYLAB)
                 .args(words.split(' '))
                 .current_dir(scratch.path(""));
             command
         };
-        if Ran::to_end(setpriv().args(["unshare", "--user", "true"])).code != 0 {
-            skip!("this kernel lets no user make namespaces");
-        }
+        or_skip!(users_make_namespaces());
         scratch.file("bed.toml", QUEUES);
         let ended = Ran::to_end(&mut as_user("run bed.toml --json --no-report -o runs"));
         assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
@@ -1018,17 +1012,51 @@ mod alone {
             let said = "it cannot run here: path.switch.discipline: this kernel has no netem";
             assert!(checked.stdout.contains(said), "{}", checked.stdout);
         }
-        // By hand: in another terminal, the words that it prints.
-        let mut command = as_user("testbed up two-hosts");
-        let mut process = Process::start(command.stdout(Stdio::piped()));
+        is_entered_by_hand(Path::new(DELAYLAB));
+    }
+
+    /// The kernel gives what is in /proc of such a program to root.
+    #[test]
+    fn a_user_whose_program_has_capabilities_has_testbeds_too() {
+        or_skip!(root());
+        or_skip!(users_make_namespaces());
+        let scratch = Scratch::new();
+        let program = scratch.path("delaylab");
+        std::fs::copy(DELAYLAB, &program).unwrap();
+        let mut setcap = Command::new("setcap");
+        let given = Ran::to_end(setcap.arg("cap_net_raw,cap_sys_nice+p").arg(&program));
+        if given.code != 0 {
+            skip!("no capabilities for files here: {}", given.stderr.trim());
+        }
+        is_entered_by_hand(&program);
+    }
+
+    /// One of whom this machine's services have no files.
+    fn user() -> Command {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", "12345", "--regid", "12345", "--clear-groups"]);
+        command
+    }
+
+    fn users_make_namespaces() -> Result<(), String> {
+        match Ran::to_end(user().args(["unshare", "--user", "true"])).code {
+            0 => Ok(()),
+            _ => Err("this kernel lets no user make namespaces".to_owned()),
+        }
+    }
+
+    /// A user's testbed is entered from another terminal with the words that it prints.
+    fn is_entered_by_hand(program: &Path) {
+        let mut up = user();
+        up.arg(program).args(["testbed", "up", "two-hosts"]);
+        let mut process = Process::start(up.current_dir("/").stdout(Stdio::piped()));
         let stdout = BufReader::new(process.child.stdout.take().unwrap());
         let mut lines = stdout.lines().map(Result::unwrap);
         let way_in = lines.find_map(|line| Some(line.split_once("Meanwhile: ")?.1.to_owned()));
         let way_in = way_in.unwrap() + " -c 2 -i 10ms";
-        let folder = std::path::Path::new(DELAYLAB).parent().unwrap();
+        let folder = program.parent().unwrap();
         let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-        let mut shell = setpriv();
-        let asked = Ran::to_end(shell.args(["sh", "-c", &way_in]).env("PATH", path));
+        let asked = Ran::to_end(user().args(["sh", "-c", &way_in]).env("PATH", path));
         assert_eq!(asked.code, 0, "{way_in}: {}{}", asked.stdout, asked.stderr);
         assert!(asked.stdout.contains("2 received"), "{}", asked.stdout);
         process.signal(Signal::SIGINT);
