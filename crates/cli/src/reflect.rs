@@ -10,11 +10,10 @@ use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::Bound;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve_with_keys};
 use delaylab_model::units::write_duration;
-use delaylab_runner::target::is_this_host;
 use delaylab_traffic::reflector::{Access, Keys, Policy, Status};
 use delaylab_wire::stamp;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Runs the command.
 pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
@@ -110,19 +109,18 @@ fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed>
 
 /// A default that a host with one family alone can serve too.
 fn of_this_host(v4: Ipv4Addr, v6: Ipv6Addr) -> Vec<IpAddr> {
-    let families: [(IpAddr, IpAddr); 2] = [
-        (Ipv4Addr::LOCALHOST.into(), v4.into()),
-        (Ipv6Addr::LOCALHOST.into(), v6.into()),
-    ];
-    let there = families
-        .into_iter()
-        .filter(|(local, _)| is_this_host(*local));
-    let addresses: Vec<IpAddr> = there.map(|(_, address)| address).collect();
+    let families = [IpAddr::from(v4), IpAddr::from(v6)].into_iter();
+    let addresses: Vec<_> = families.filter(|&ip| can_be_bound(ip)).collect();
     match addresses.is_empty() {
         // The error says what lacks.
         true => vec![v4.into()],
         false => addresses,
     }
+}
+
+/// Loopback itself lacks an address where a family is switched off.
+fn can_be_bound(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 fn policy(args: &ReflectArgs, access: Access) -> Policy {

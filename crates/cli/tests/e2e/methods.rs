@@ -2,8 +2,8 @@
 
 use crate::harness::KEY;
 use crate::harness::forwarder::{Fate, Forwarder, Way, for_udp_seq};
-use crate::harness::netns::{B4, B6, Pair};
-use crate::harness::process::{Ran, Reflector, Stream, allowed, measure, ping};
+use crate::harness::netns::{B4, B6, Namespace, Pair};
+use crate::harness::process::{Ran, Reflector, Stream, allowed, delaylab, measure, ping};
 use crate::harness::run::{Record, Run};
 use crate::harness::scratch::Scratch;
 use crate::harness::stages::stages;
@@ -40,6 +40,20 @@ fn every_method_over_veth() {
             let words = format!("{target} --method {method} -i 4ms -c 60");
             assert_sound(&measure(Some(&pair.a), &words), method, 60);
         }
+    }
+}
+
+#[test]
+fn a_host_without_ipv6_has_a_reflector() {
+    let host = or_skip!(Namespace::new('h'));
+    or_skip!(host.ip("link set lo up"));
+    let mut off = host.command("sysctl");
+    let off = Ran::to_end(off.args(["-qw", "net.ipv6.conf.all.disable_ipv6=1"]));
+    assert_eq!(off.code, 0, "{}", off.stderr);
+    let _reflector = Reflector::start(delaylab(Some(&host)).arg("reflect"));
+    for method in ["udp", "tcp", "stamp"] {
+        let words = format!("127.0.0.1 --method {method} -i 4ms -c 5");
+        measure(Some(&host), &words).assert_all_received(5);
     }
 }
 
