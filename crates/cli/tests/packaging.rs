@@ -78,8 +78,30 @@ fn the_reflector_has_what_its_service_hands_on() {
         .lines()
         .find(|line| line.trim().starts_with("setcap "));
     let unit = text("delaylab-reflect.service");
-    for name in setting(&unit, "AmbientCapabilities") {
-        assert!(given.unwrap().contains(&name.to_lowercase()), "{name}");
+    // STAMP's port is all that the reflector needs a capability for.
+    for set in ["AmbientCapabilities", "CapabilityBoundingSet"] {
+        assert_eq!(setting(&unit, set), ["CAP_NET_BIND_SERVICE"], "{set}");
+    }
+    assert!(given.unwrap().contains("cap_net_bind_service"));
+}
+
+/// An address may come seconds after the network is up: systemd gives up on five starts in ten seconds.
+#[test]
+fn services_wait_for_the_address_that_they_are_to_have() {
+    for name in ["delaylab-reflect.service", "delaylab-serve.service"] {
+        let unit = text(name);
+        for order in ["After", "Wants"] {
+            assert_eq!(
+                setting(&unit, order),
+                ["network-online.target"],
+                "{name}: {order}"
+            );
+        }
+        assert_eq!(setting(&unit, "Restart"), ["on-failure"], "{name}");
+        let pause: u32 = setting(&unit, "RestartSec").concat().parse().unwrap();
+        assert!(5 * pause > 10, "{name}: RestartSec={pause}");
+        // Of options that are wrong.
+        assert_eq!(setting(&unit, "RestartPreventExitStatus"), ["2"], "{name}");
     }
 }
 
