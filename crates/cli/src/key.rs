@@ -5,14 +5,20 @@ use crate::exit::Failed;
 use crate::secret_file;
 use delaylab_runner::own_reflector::KEY_VARIABLE;
 use delaylab_wire::auth::Key;
+use std::env::VarError;
 use std::path::Path;
 
 /// Reads the key, if there is one. A file named on the command line comes first.
 pub fn read(file: Option<&Path>) -> Result<Option<Key>, Failed> {
-    match (file, std::env::var(KEY_VARIABLE)) {
-        (Some(path), _) => from_file(path).map(Some),
-        (None, Ok(text)) => from_text(&text, KEY_VARIABLE).map(Some),
-        (None, Err(_)) => Ok(None),
+    if let Some(path) = file {
+        return from_file(path).map(Some);
+    }
+    match std::env::var(KEY_VARIABLE) {
+        Ok(text) => from_text(&text, KEY_VARIABLE).map(Some),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => {
+            Err(secret_file::is_no_text(&format!("key in {KEY_VARIABLE}")))
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use delaylab_kernel::signals;
 use delaylab_live::reflect::bind::Bound;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT, serve_with_keys};
 use delaylab_model::units::write_duration;
+use delaylab_runner::own_reflector::KEY_VARIABLE;
 use delaylab_traffic::reflector::{Access, Keys, Policy, Status};
 use delaylab_wire::stamp;
 use std::io;
@@ -19,11 +20,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     let access = access(args)?;
     let keyed = matches!(access, Access::Keyed(_));
-    if keyed && args.plain_echo {
-        return Err(Failed::usage(
-            "--plain-echo answers anybody, and a key is set: unset DELAYLAB_KEY, or leave --plain-echo out",
-        ));
-    }
     // Before ports are bound, which its process would hold too.
     let mut key_files = if args.key_file.is_empty() {
         // Without a terminal that may be closed it is a service, whose SIGHUP asks it to read its files again: there are
@@ -84,13 +80,25 @@ fn end_with_input() {
 }
 
 fn access(args: &ReflectArgs) -> Result<Access, Failed> {
-    if args.open {
-        return Ok(Access::Open {
-            allow: args.allow.clone(),
-        });
+    // A key in a file is refused by clap.
+    if args.open && std::env::var_os(KEY_VARIABLE).is_some() {
+        return Err(Failed::usage(format!(
+            "--open answers without a key, and a key is set: unset {KEY_VARIABLE}, or leave --open out"
+        )));
     }
-    let keys = reflect_keys::read(&args.key_file)?;
-    Ok(keys.map_or(Access::Open { allow: Vec::new() }, Access::Keyed))
+    let keys = match args.open {
+        true => None,
+        false => reflect_keys::read(&args.key_file)?,
+    };
+    match keys {
+        Some(_) if args.plain_echo => Err(Failed::usage(format!(
+            "--plain-echo answers without a key, and a key is set: unset {KEY_VARIABLE}, or leave --plain-echo out"
+        ))),
+        Some(keys) => Ok(Access::Keyed(keys)),
+        None => Ok(Access::Open {
+            allow: args.allow.clone(),
+        }),
+    }
 }
 
 fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed> {

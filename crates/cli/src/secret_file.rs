@@ -2,7 +2,7 @@
 
 use crate::exit::Failed;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -17,10 +17,11 @@ const OTHERS_READ: u32 = 0o004;
 /// The text of a file that holds a secret, `what` names it. Not if other users can change it.
 pub fn read(path: &Path, what: &str) -> Result<String, Failed> {
     let shown = path.display();
-    let failed = |error| {
-        Failed::environment(format!(
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidData => is_no_text(&format!("{what} file {shown}")),
+        _ => Failed::environment(format!(
             "cannot read the {what} file {shown}: {error}. Is its name right, and may this user read it?"
-        ))
+        )),
     };
     let file = File::open(path).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();
@@ -35,6 +36,13 @@ pub fn read(path: &Path, what: &str) -> Result<String, Failed> {
         .read_to_string(&mut text)
         .map_err(failed)?;
     Ok(text)
+}
+
+/// Random bytes in place of their digits, say.
+pub fn is_no_text(secret: &str) -> Failed {
+    Failed::usage(format!(
+        "the {secret} is no text: make one with `openssl rand -hex 32`"
+    ))
 }
 
 /// Says so where other users of this host can read the secret.

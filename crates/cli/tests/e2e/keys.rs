@@ -3,13 +3,17 @@
 use crate::harness::process::{Ran, Reflector, delaylab, ping};
 use crate::harness::scratch::Scratch;
 use nix::sys::signal::Signal;
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 const OLD: &str = "the key of this month";
 const NEW: &str = "the key of the next one";
+/// No UTF-8, as random bytes are none.
+const NO_TEXT: [u8; 32] = [0xff; 32];
 
 fn answers(reflector: &Reflector, key: &Path) -> bool {
     ["udp", "tcp"].into_iter().all(|method| {
@@ -69,9 +73,16 @@ fn keys_that_are_no_secret_are_refused() {
     let writable = scratch.file("writable", OLD);
     fs::set_permissions(&writable, Permissions::from_mode(0o666)).unwrap();
     let letter = scratch.file("letter", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+    let bytes = scratch.path("bytes");
+    fs::write(&bytes, NO_TEXT).unwrap();
     for (file, code, said) in [
         (writable, 3, "other users can change the key file"),
         (letter, 2, "1 different bytes"),
+        (
+            bytes,
+            2,
+            "bytes is no text: make one with `openssl rand -hex 32`",
+        ),
     ] {
         for words in [
             "reflect -p 0 --stamp-port 0 --key-file",
@@ -81,5 +92,43 @@ fn keys_that_are_no_secret_are_refused() {
             assert_eq!(ran.code, code, "{}", ran.stderr);
             assert!(ran.stderr.contains(said), "{}", ran.stderr);
         }
+    }
+}
+
+#[test]
+fn a_key_in_the_environment_is_not_passed_over() {
+    const OPEN: &str = "reflect -p 0 --stamp-port 0 --bind 127.0.0.1 --open --allow 127.0.0.1";
+    const ECHO: &str = "reflect -p 0 --stamp-port 0 --bind 127.0.0.1 --plain-echo";
+    let no_text = OsStr::from_bytes(&NO_TEXT);
+    for (words, key, said) in [
+        (OPEN, OsStr::new(OLD), "--open answers without a key"),
+        (OPEN, no_text, "--open answers without a key"),
+        (ECHO, OsStr::new(OLD), "--plain-echo answers without a key"),
+        (
+            "reflect -p 0 --stamp-port 0",
+            no_text,
+            "DELAYLAB_KEY is no text",
+        ),
+        (
+            "ping 127.0.0.1 --method udp -c 1",
+            no_text,
+            "DELAYLAB_KEY is no text",
+        ),
+        (
+            "run wait-time-jitter --quick",
+            no_text,
+            "DELAYLAB_KEY is no text",
+        ),
+    ] {
+        let ran = Ran::to_end(
+            delaylab(None)
+                .args(words.split(' '))
+                .env("DELAYLAB_KEY", key),
+        );
+        assert!(
+            ran.code == 2 && ran.stderr.contains(said),
+            "{words}: {}",
+            ran.stderr
+        );
     }
 }
