@@ -20,6 +20,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
     let access = access(args)?;
     let keyed = matches!(access, Access::Keyed(_));
+    check_ports(args)?;
     // Before ports are bound, which its process would hold too.
     let mut key_files = if args.key_file.is_empty() {
         // Without a terminal that may be closed it is a service, whose SIGHUP asks it to read its files again: there are
@@ -29,7 +30,7 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         }
         None
     } else {
-        Some(KeyFiles::watch(args.key_file.clone())?)
+        Some(KeyFiles::watch(args.key_file.clone(), args.quiet)?)
     };
     let addresses = addresses(args, &access)?;
     let policy = policy(args, access);
@@ -39,9 +40,8 @@ pub fn run(args: &ReflectArgs) -> Result<(), Failed> {
         .map_err(Failed::environment)?;
     let stamp = open_stamp(args, &mut bound, &addresses)?;
     let load = if args.accept_load.is_some() {
-        let port = args.load_port.unwrap_or(LOAD_PORT);
         bound
-            .open_load(&addresses, port)
+            .open_load(&addresses, load_port(args))
             .map_err(Failed::environment)?
     } else {
         Vec::new()
@@ -95,10 +95,47 @@ fn access(args: &ReflectArgs) -> Result<Access, Failed> {
             "--plain-echo answers without a key, and a key is set: unset {KEY_VARIABLE}, or leave --plain-echo out"
         ))),
         Some(keys) => Ok(Access::Keyed(keys)),
+        None if args.stamp_any_clock => Err(Failed::usage(
+            "--stamp-any-clock is for a reflector with a key: without one, STAMP senders are answered whatever their \
+             clocks say",
+        )),
         None => Ok(Access::Open {
             allow: args.allow.clone(),
         }),
     }
+}
+
+fn stamp_port(args: &ReflectArgs) -> u16 {
+    args.stamp_port.unwrap_or(stamp::PORT)
+}
+
+fn load_port(args: &ReflectArgs) -> u16 {
+    args.load_port.unwrap_or(LOAD_PORT)
+}
+
+/// No two services have the same port: the second could not be bound, as if another process had it.
+fn check_ports(args: &ReflectArgs) -> Result<(), Failed> {
+    let one = |port: u16| port..=port;
+    let stamp = (!args.no_stamp).then(|| ("--stamp-port", one(stamp_port(args))));
+    let load = args
+        .accept_load
+        .map(|_| ("--load-port", one(load_port(args))));
+    let mut taken = vec![("--port", args.port.clone())];
+    for (flag, ports) in stamp.into_iter().chain(load) {
+        for (other, theirs) in &taken {
+            // 0 is any that is free.
+            if let Some(port) = ports
+                .clone()
+                .find(|port| *port != 0 && theirs.contains(port))
+            {
+                return Err(Failed::usage(format!(
+                    "{other} and {flag} both have port {port}: choose another with {flag}"
+                )));
+            }
+        }
+        taken.push((flag, ports));
+    }
+    Ok(())
 }
 
 fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed> {
@@ -109,10 +146,26 @@ fn addresses(args: &ReflectArgs, access: &Access) -> Result<Vec<IpAddr>, Failed>
             "{address} can be reached by others, and without a key anybody could use this host to \
              send packets. Give it a key (--key-file FILE), or say to whom it is open (--open --allow 192.0.2.0/24)"
         ))),
-        _ if !args.bind.is_empty() => Ok(args.bind.clone()),
+        _ if !args.bind.is_empty() => Ok(without_others_addresses(&args.bind)),
         (true, None) => Ok(of_this_host(Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST)),
         (false, _) => Ok(of_this_host(Ipv4Addr::UNSPECIFIED, Ipv6Addr::UNSPECIFIED)),
     }
+}
+
+/// Each address once, and none of a family of which every address is served: a port is bound once.
+fn without_others_addresses(given: &[IpAddr]) -> Vec<IpAddr> {
+    let is_every = |other: &IpAddr, address: &IpAddr| {
+        other.is_unspecified() && other.is_ipv4() == address.is_ipv4()
+    };
+    let mut addresses = Vec::new();
+    for address in given {
+        let is_served =
+            given.iter().any(|other| is_every(other, address)) && !address.is_unspecified();
+        if !is_served && !addresses.contains(address) {
+            addresses.push(*address);
+        }
+    }
+    addresses
 }
 
 /// A default that a host with one family alone can serve too.
@@ -133,7 +186,7 @@ fn can_be_bound(address: IpAddr) -> bool {
 
 fn policy(args: &ReflectArgs, access: Access) -> Policy {
     let mut policy = Policy::new(access);
-    let bytes = args.max_bandwidth / 8;
+    let bytes = args.max_bandwidth.div_ceil(8);
     policy.limits.each.packets = args.max_rate;
     policy.limits.each.bytes = bytes;
     policy.limits.total.packets = args.max_total_rate;
@@ -156,7 +209,7 @@ fn open_stamp(
     if args.no_stamp {
         return Ok(Vec::new());
     }
-    match bound.open_stamp(addresses, args.stamp_port.unwrap_or(stamp::PORT)) {
+    match bound.open_stamp(addresses, stamp_port(args)) {
         Ok(opened) => Ok(opened),
         Err(error) if args.stamp_port.is_none() && error.is_privilege() => {
             terminal::say(format!("delaylab: stamp is not served: {error}"));
@@ -256,5 +309,23 @@ fn print_status(status: &Status) {
         .collect();
     if !dropped.is_empty() {
         terminal::say(format!("not answered  {}", dropped.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_another_one_covers_is_not_bound_again() {
+        let v4 = IpAddr::from(Ipv4Addr::LOCALHOST);
+        let v6 = IpAddr::from(Ipv6Addr::LOCALHOST);
+        let every_v4 = IpAddr::from(Ipv4Addr::UNSPECIFIED);
+        for (given, bound) in [
+            (&[v6, v4, v6][..], &[v6, v4][..]),
+            (&[v4, every_v4, v6, every_v4], &[every_v4, v6]),
+        ] {
+            assert_eq!(without_others_addresses(given), bound);
+        }
     }
 }

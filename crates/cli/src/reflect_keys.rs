@@ -19,6 +19,7 @@ pub struct KeyFiles {
     attendant: Attendant,
     hangups: u32,
     had_terminal: bool,
+    quiet: bool,
 }
 
 /// The terminal that the reflector was started from is closed.
@@ -75,8 +76,9 @@ fn from_texts(files: &[NamedFile], texts: &[String]) -> Result<Option<Keys>, Fai
 }
 
 impl KeyFiles {
-    /// Starts the process that reads them again. To be called before ports are bound.
-    pub fn watch(files: Vec<NamedFile>) -> Result<Self, Failed> {
+    /// Starts the process that reads them again; a quiet one says only what went wrong. To be called before ports are
+    /// bound.
+    pub fn watch(files: Vec<NamedFile>, quiet: bool) -> Result<Self, Failed> {
         let theirs = files.clone();
         let attendant = Attendant::start(move || {
             let said: Said = texts(&theirs).map_err(|error| error.message);
@@ -89,6 +91,7 @@ impl KeyFiles {
             attendant,
             hangups: 0,
             had_terminal: has_terminal(),
+            quiet,
         })
     }
 
@@ -105,8 +108,10 @@ impl KeyFiles {
         }
         match self.read_again() {
             Ok(keys) => {
-                let names: Vec<_> = keys.names().collect();
-                terminal::say(format!("keys          {}: read again", names.join(", ")));
+                if !self.quiet {
+                    let names: Vec<_> = keys.names().collect();
+                    terminal::say(format!("keys          {}: read again", names.join(", ")));
+                }
                 Some(keys)
             }
             Err(why) => {

@@ -1,10 +1,10 @@
 //! `delaylab reflect`.
 
 use super::values;
-use clap::{Args, ValueEnum};
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum, value_parser};
 use delaylab_model::Nanos;
 use delaylab_model::probe::WaitMode;
-use delaylab_model::units::parse_rate;
 use delaylab_traffic::reflector::Prefix;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -62,7 +62,7 @@ pub struct ReflectArgs {
     pub key_file: Vec<NamedFile>,
 
     /// With a key: answer STAMP senders whatever their clocks say
-    #[arg(long)]
+    #[arg(long, conflicts_with = "no_stamp")]
     pub stamp_any_clock: bool,
 
     /// Answer without a key, those that --allow names
@@ -82,6 +82,7 @@ pub struct ReflectArgs {
         long,
         value_name = "N",
         default_value_t = 100_000,
+        value_parser = value_parser!(u64).range(1..),
         help_heading = "Limits"
     )]
     pub max_rate: u64,
@@ -91,12 +92,13 @@ pub struct ReflectArgs {
         long,
         value_name = "N",
         default_value_t = 200_000,
+        value_parser = value_parser!(u64).range(1..),
         help_heading = "Limits"
     )]
     pub max_total_rate: u64,
 
     /// Limit of the rate of answers to one network; twice that in total
-    #[arg(long, value_name = "RATE", default_value = "1Gbit/s", value_parser = parse_rate, help_heading = "Limits")]
+    #[arg(long, value_name = "RATE", default_value = "1Gbit/s", value_parser = values::positive_rate, help_heading = "Limits")]
     pub max_bandwidth: u64,
 
     /// Number of sessions at once
@@ -104,6 +106,7 @@ pub struct ReflectArgs {
         long,
         value_name = "N",
         default_value_t = 1024,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..),
         help_heading = "Limits"
     )]
     pub max_sessions: usize,
@@ -113,7 +116,7 @@ pub struct ReflectArgs {
     pub max_duration: Nanos,
 
     /// Answer no larger payload
-    #[arg(long, value_name = "SIZE", default_value = "65535B", value_parser = values::size, help_heading = "Limits")]
+    #[arg(long, value_name = "SIZE", default_value = "65535B", value_parser = values::positive_size, help_heading = "Limits")]
     pub max_size: u32,
 
     /// How to wait for packets: block (sleep in the kernel) or spin (poll while packets come: uses a whole CPU, and adds no
@@ -163,7 +166,7 @@ const MOST_PORTS: u16 = 64;
 
 fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     let wrong =
-        || format!("`{text}` is neither a port nor a range of ports: write 8862 or 8862-8870");
+        || format!("`{text}` is neither a port nor a range of ports: write 8862 or 8870-8879");
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     let first: u16 = first.parse().map_err(|_| wrong())?;
     let last: u16 = last.parse().map_err(|_| wrong())?;

@@ -22,10 +22,23 @@ pub const fn family(v4: bool, v6: bool) -> Family {
 
 /// A duration that is not zero.
 pub fn positive_duration(text: &str) -> Result<Nanos, String> {
-    match units::parse_duration(text) {
-        Ok(0) => Err("must be more than 0".to_owned()),
-        Ok(ns) => Ok(ns),
-        Err(error) => Err(error.to_string()),
+    positive(units::parse_duration(text).map_err(|error| error.to_string())?)
+}
+
+/// A rate that is not zero.
+pub fn positive_rate(text: &str) -> Result<u64, String> {
+    positive(units::parse_rate(text).map_err(|error| error.to_string())?)
+}
+
+/// A size that is not zero.
+pub fn positive_size(text: &str) -> Result<u32, String> {
+    positive(size(text)?)
+}
+
+fn positive<T: Default + PartialEq>(value: T) -> Result<T, String> {
+    match value == T::default() {
+        true => Err("must be more than 0".to_owned()),
+        false => Ok(value),
     }
 }
 

@@ -61,6 +61,17 @@ fn what_cannot_be_meant() {
         "ping 192.0.2.1 -o DIR/results.txt",
         "reflect --bind 192.0.2.2",
         "reflect --open",
+        "reflect --accept-load --port 8862-8870",
+        "reflect --stamp-port 8862",
+        "reflect --accept-load --load-port 9000 --stamp-port 9000",
+        "reflect --port 8862-8",
+        "reflect --max-rate 0",
+        "reflect --max-total-rate 0",
+        "reflect --max-bandwidth 0bit/s",
+        "reflect --max-sessions 0",
+        "reflect --max-size 0B",
+        "reflect --stamp-any-clock",
+        "reflect --stamp-any-clock --no-stamp",
     ];
     insta::assert_snapshot!(session(None, &scratch, &lines));
 }

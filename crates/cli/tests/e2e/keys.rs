@@ -1,13 +1,16 @@
 //! Keys of a reflector: which are taken, how they are changed, and what is answered without one.
 
-use crate::harness::process::{Ran, Reflector, delaylab, ping};
+use crate::harness::netns::Namespace;
+use crate::harness::process::{Process, Ran, Reflector, delaylab, ping};
 use crate::harness::scratch::Scratch;
+use crate::or_skip;
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 const OLD: &str = "the key of this month";
@@ -131,4 +134,40 @@ fn a_key_in_the_environment_is_not_passed_over() {
             ran.stderr
         );
     }
+}
+
+/// As a service is, whose log is for what went wrong.
+#[test]
+fn a_quiet_reflector_reads_keys_again_without_a_word() {
+    let host = or_skip!(Namespace::new('h'));
+    or_skip!(host.ip("link set lo up"));
+    let scratch = Scratch::new();
+    let (key, new) = (scratch.file("key", OLD), scratch.file("new", NEW));
+    fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+    let mut command = delaylab(Some(&host));
+    command.args(["reflect", "-q", "--key-file"]).arg(&key);
+    let mut process = Process::start(command.stderr(Stdio::piped()));
+    let is_answered = |key: &Path| {
+        let words = format!(
+            "127.0.0.1 --method udp -c 1 -q --key-file {}",
+            key.display()
+        );
+        Ran::to_end(&mut ping(Some(&host), &words)).code == 0
+    };
+    let wait_for = |key: &Path| {
+        let until = Instant::now() + Duration::from_secs(30);
+        while !is_answered(key) {
+            assert!(Instant::now() < until, "{} is not taken", key.display());
+        }
+    };
+    wait_for(&key);
+    fs::write(&key, NEW).unwrap();
+    process.signal(Signal::SIGHUP);
+    wait_for(&new);
+    process.signal(Signal::SIGTERM);
+    let said = std::io::read_to_string(process.child.stderr.take().unwrap()).unwrap();
+    assert!(
+        process.child.wait().unwrap().success() && said.is_empty(),
+        "{said}"
+    );
 }
