@@ -109,14 +109,21 @@ wheel() {
     rm "python/$bill"
 }
 
+man_pages() { # program, command...: its page and those of its commands
+    local delaylab=$1 page name
+    shift
+    page=$(IFS=- && echo "delaylab${*:+-$*}")
+    "$delaylab" man "$@" | gzip -9n >"$packages/man/$page.1.gz"
+    for name in $("$delaylab" "$@" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
+        [ "$name" = help ] || man_pages "$delaylab" "$@" "$name"
+    done
+}
+
 documents() { # man pages, completions and the changelog, as Debian has them
-    local delaylab=target/dist/delaylab command
+    local delaylab=target/dist/delaylab
     rm -rf "$packages/man" "$packages/completions"
     mkdir -p "$packages/man" "$packages/completions"
-    "$delaylab" man | gzip -9n >"$packages/man/delaylab.1.gz"
-    for command in $("$delaylab" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | grep -v help); do
-        "$delaylab" man "$command" | gzip -9n >"$packages/man/delaylab-$command.1.gz"
-    done
+    man_pages "$delaylab"
     "$delaylab" completions bash >"$packages/completions/delaylab"
     "$delaylab" completions zsh >"$packages/completions/_delaylab"
     "$delaylab" completions fish >"$packages/completions/delaylab.fish"

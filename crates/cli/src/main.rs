@@ -86,7 +86,7 @@ fn main() -> ExitCode {
         Command::Cells(args) => cells::run(&args),
         Command::Testbed(args) => testbed::run(&args),
         Command::Completions { shell } => documents::completions(shell),
-        Command::Man { command } => documents::man(command.as_deref()),
+        Command::Man { command } => documents::man(&command),
         Command::Schema { document } => documents::schema(document),
     };
     let Failed { exit, message } = done.err().unwrap_or(Failed::new(Exit::Fine, ""));

@@ -1,5 +1,7 @@
-//! The Debian package: its services may do what the program does, and its scripts leave nothing running.
+//! The Debian package: its services may do what the program does, its scripts leave nothing running, and it has what it
+//! says that it has.
 
+use crate::harness::process::{DELAYLAB, Ran};
 use crate::harness::scratch::Scratch;
 use crate::skip;
 use std::collections::BTreeSet;
@@ -155,4 +157,48 @@ fn services_are_restarted_by_an_upgrade_and_end_with_the_package() {
     ] {
         assert_eq!(called(script, words), expected, "{script} {words:?}");
     }
+}
+
+/// A function of the script that makes packages, called with these words.
+fn made_by(function: &str, words: &str, scratch: &Scratch) -> Ran {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let script = fs::read_to_string(sources.join("scripts/release.sh")).unwrap();
+    let begin = script.find(&format!("\n{function}() {{")).unwrap();
+    let end = begin + script[begin..].find("\n}\n").unwrap() + 3;
+    let body = &script[begin..end];
+    let script = format!("set -euo pipefail\n{body}\n{function} {words}");
+    let here = scratch.path("");
+    let path = format!("{}:{}", here.display(), std::env::var("PATH").unwrap());
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &script]).env("packages", here);
+    Ran::to_end(bash.env("PATH", path).current_dir(sources))
+}
+
+/// Where a page names another one, as `delaylab-ping(1)`.
+fn pages_named(page: &str) -> BTreeSet<String> {
+    let words = page.split_whitespace().map(|word| word.replace('\\', ""));
+    let named = words.filter_map(|word| word.strip_suffix("(1)").map(str::to_owned));
+    named.collect()
+}
+
+#[test]
+fn every_man_page_that_another_one_names_is_there() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("man")).unwrap();
+    let made = made_by("man_pages", DELAYLAB, &scratch);
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let mut there = BTreeSet::from(["delaylab".to_owned()]);
+    let mut named = there.clone();
+    for file in fs::read_dir(scratch.path("man")).unwrap() {
+        let file = file.unwrap().path();
+        let page = Ran::to_end(Command::new("gzip").arg("-dc").arg(&file)).stdout;
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let name = name.strip_suffix(".1.gz").unwrap();
+        let head = format!(".TH {name} 1  \"delaylab {}\"", env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&head), "{name}: {page}");
+        there.insert(name.to_owned());
+        named.extend(pages_named(&page));
+    }
+    assert_eq!(named, there);
+    assert!(there.contains("delaylab-testbed-up"), "{there:?}");
 }

@@ -75,8 +75,8 @@ pub enum Command {
     },
     /// Print the man page (roff) of delaylab or of one of its commands
     Man {
-        /// Which command; none is delaylab itself.
-        command: Option<String>,
+        /// Which command, as `testbed up`; none is delaylab itself.
+        command: Vec<String>,
     },
     /// Print a JSON Schema of what delaylab writes
     Schema {

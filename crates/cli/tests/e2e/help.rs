@@ -52,11 +52,16 @@ fn flags(help: &str) -> Vec<String> {
 
 #[test]
 fn man_pages_have_every_flag() {
-    let root = printed("man");
-    for command in COMMANDS {
+    let inner = ["testbed up", "testbed exec", "bench list"];
+    for command in COMMANDS.into_iter().chain(inner) {
+        let above = match command.rsplit_once(' ') {
+            Some((above, _)) => printed(&format!("man {above}")),
+            None => printed("man"),
+        };
+        let name = command.replace(' ', "\\-");
         assert!(
-            root.contains(&format!("delaylab\\-{command}(1)")),
-            "{command}: {root}"
+            above.contains(&format!("delaylab\\-{name}(1)")),
+            "{command}: {above}"
         );
         let page = printed(&format!("man {command}"));
         let found = flags(&printed(&format!("{command} --help")));
@@ -65,6 +70,31 @@ fn man_pages_have_every_flag() {
             let in_roff = format!("\\-\\-{}", flag.replace('-', "\\-"));
             assert!(page.contains(&in_roff), "{command} --{flag}");
         }
+    }
+}
+
+#[test]
+fn a_man_page_that_there_is_not_is_refused() {
+    for (words, said) in [
+        (
+            "man nosuch",
+            "no command `delaylab nosuch`: it is one of ping, ",
+        ),
+        (
+            "man testbed nosuch",
+            "no command `delaylab testbed nosuch`: it is one of up, exec, clean\n",
+        ),
+        (
+            "man ping nosuch",
+            "no command `delaylab ping nosuch`: it has no commands\n",
+        ),
+    ] {
+        let ran = Ran::to_end(delaylab(None).args(words.split(' ')));
+        assert!(
+            ran.code == 2 && ran.stderr.contains(said),
+            "{words}: {}",
+            ran.stderr
+        );
     }
 }
 
