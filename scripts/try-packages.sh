@@ -105,6 +105,13 @@ try_deb() {
         delaylab ping 127.0.0.1 --method icmp -c 3 -i 20ms >&2 || fail "a user without privileges cannot ping by ICMP"
     inside "$root" getent passwd delaylab >&2 || fail "the services' user was not made"
     inside "$root" dpkg --verify delaylab >&2
+    # The page of the guide with which each help ends is there.
+    local command page
+    for command in $(inside "$root" delaylab --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\)  .*/\1/p'); do
+        [ "$command" != help ] || continue
+        page=$(inside "$root" delaylab "$command" --help | sed -n 's/^Guide: //p')
+        [ -f "$root/usr/share/doc/delaylab/$page" ] || fail "the guide of $command is not in the package: $page"
+    done
     # A file that the administrator changed outlasts an upgrade and a removal, and no purge.
     echo '# changed here' >>"$root/etc/default/delaylab-reflect"
     cp "${deb[0]}" "$root/srv/"
