@@ -132,8 +132,20 @@ documents() { # man pages, completions and the changelog, as Debian has them
         "$version" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" | gzip -9n >"$packages/changelog.Debian.gz"
 }
 
+# It would be installed where its dependencies are, and not start.
+check_glibc() { # program
+    local says needs
+    says=$(sed -n 's/^depends = "libc6 (>= \([0-9.]*\)).*/\1/p' crates/cli/Cargo.toml)
+    needs=$(objdump -T "$1" | grep -o 'GLIBC_[0-9][0-9.]*' | sort -uV | tail -1)
+    needs=${needs#GLIBC_}
+    [ "$(printf '%s\n' "$says" "$needs" | sort -V | tail -1)" = "$says" ] && return
+    echo "release: built here, the program needs glibc $needs, and the Debian package is for glibc $says and later: make it on Debian 12. The others can be made here: scripts/release.sh static wheel oci sbom" >&2
+    exit 3
+}
+
 deb() {
     program
+    check_glibc target/dist/delaylab
     say "a Debian package"
     documents
     cargo_tool cargo-deb 3.8.0

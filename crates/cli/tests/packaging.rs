@@ -202,3 +202,19 @@ fn every_man_page_that_another_one_names_is_there() {
     assert_eq!(named, there);
     assert!(there.contains("delaylab-testbed-up"), "{there:?}");
 }
+
+/// dpkg would install it where it does not start.
+#[test]
+fn a_program_that_needs_a_newer_glibc_is_not_packaged() {
+    let scratch = Scratch::new();
+    for (newest, code) in [("2.4", 0), ("2.36", 0), ("2.38", 3)] {
+        let symbols = "DF *UND* (GLIBC_2.2.5) free\nDF *UND* (GLIBC_NEWEST) strtol\n";
+        let symbols = symbols.replace("NEWEST", newest);
+        let stub = scratch.file("objdump", &format!("#!/bin/sh\nprintf '{symbols}'\n"));
+        fs::set_permissions(stub, Permissions::from_mode(0o755)).unwrap();
+        let made = made_by("check_glibc", "program", &scratch);
+        assert_eq!(made.code, code, "{newest}: {}", made.stderr);
+        let named = format!("needs glibc {newest},");
+        assert_eq!(made.stderr.contains(&named), code == 3, "{}", made.stderr);
+    }
+}
