@@ -1,13 +1,17 @@
 //! The index of runs: what `list` shows, without opening every run.
 //!
 //! It is worked out from the folders and kept in SQLite beside them. It is never the only copy of
-//! anything: it may be deleted at any time, and mends itself.
+//! anything: it may be deleted at any time, and mends itself. What was wrong with a run is looked at each time: to restore a
+//! file in its place changes no folder.
 
-use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, PARTIAL, TRIALS, in_order};
+use crate::folder::{
+    ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, PARTIAL, TRIALS, in_order, is_partial,
+};
 use crate::lock::Lock;
 use crate::manifest::{self, Manifest};
 use crate::overview::Overview;
-use crate::run::{Run, State};
+use crate::regular::MAY_NOT_READ;
+use crate::run::{OpenError, Run, State};
 use crate::table::Row as _;
 use delaylab_model::record::Record;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
@@ -100,6 +104,12 @@ impl Entry {
             None => State::Complete,
             Some(_) => State::Partial,
         }
+    }
+
+    /// May this user not read a file of it? Then it is not known whether it is what was recorded.
+    pub fn is_denied(&self) -> bool {
+        let damage = self.damage.as_deref();
+        damage.is_some_and(|damage| damage.ends_with(MAY_NOT_READ))
     }
 
     /// The least is the oldest.
@@ -224,13 +234,14 @@ impl Index {
 
     /// How each run was when it was looked at.
     fn known(&self) -> Result<BTreeMap<String, Known>, rusqlite::Error> {
-        let query = "SELECT folder, changed, partial FROM runs";
+        let query = "SELECT folder, changed, partial, damage IS NOT NULL FROM runs";
         let mut query = self.database.prepare(query)?;
         let rows = query.query_map([], |row| {
             let partial: Option<String> = row.get(2)?;
             let known = Known {
                 changed: row.get(1)?,
                 partial: partial.as_deref().and_then(Partial::from_name),
+                is_damaged: row.get(3)?,
             };
             Ok((row.get(0)?, known))
         })?;
@@ -243,16 +254,19 @@ struct Known {
     /// When it had changed last.
     changed: i64,
     partial: Option<Partial>,
+    is_damaged: bool,
 }
 
 impl Known {
     /// Is the run in this folder, which has changed then, the same still? What its trials under way have so far is no part
     /// of its entry, and reading it would disturb those that measure on this host. That a process takes it up, or ends,
-    /// changes no file.
+    /// changes no file. What could not be read once may be readable now.
     fn is_as(&self, folder: &Path, changed: i64) -> bool {
         let is_partial = folder.to_string_lossy().ends_with(PARTIAL);
         let was_written = self.partial == Some(Partial::InProgress);
-        self.changed == changed && (!is_partial || was_written != Lock::is_free(folder))
+        self.changed == changed
+            && !self.is_damaged
+            && (!is_partial || was_written != Lock::is_free(folder))
     }
 }
 
@@ -416,7 +430,10 @@ fn damage_at_a_glance(folder: &Folder, listed: &Manifest) -> Option<String> {
 
 /// The same of a run without a manifest, or in progress.
 fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
-    let run = Run::open_for_list(&folder.0).ok()?;
+    let run = match Run::open_for_list(&folder.0) {
+        Ok(run) => run,
+        Err(error) => return of_denied(folder, &error, entry),
+    };
     let said = |text: Option<&str>| text.map(str::to_owned);
     Some(Entry {
         name: said(run.name()),
@@ -427,6 +444,19 @@ fn of_run(folder: &Folder, entry: Entry) -> Option<Entry> {
         records: run.recorded_count(),
         damage: run.damage().filter(|_| run.state() == State::Complete),
         overview: Overview::new(&run),
+        ..entry
+    })
+}
+
+/// The same of a run in progress that this user may not look into.
+fn of_denied(folder: &Folder, error: &OpenError, entry: Entry) -> Option<Entry> {
+    let is_run = is_partial(&folder.0) && error.is_denied();
+    is_run.then(|| Entry {
+        partial: Some(match Lock::is_free(&folder.0) {
+            true => Partial::Interrupted,
+            false => Partial::InProgress,
+        }),
+        damage: Some(format!("{EXPERIMENT}: {MAY_NOT_READ}")),
         ..entry
     })
 }

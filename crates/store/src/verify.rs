@@ -5,8 +5,10 @@ use crate::folder::{EXPERIMENT, Folder, MANIFEST};
 use crate::manifest;
 pub use crate::manifest::SCHEMA;
 pub use crate::mismatch::Mismatch;
+use crate::regular::MAY_NOT_READ;
 use crate::run::{OpenError, Run, State};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What was found of one run.
@@ -41,6 +43,7 @@ pub fn verify(folder: &Path) -> Verified {
 
 fn nothing_of_one(error: &OpenError) -> Mismatch {
     let why = match error {
+        _ if error.is_denied() => MAY_NOT_READ.to_owned(),
         OpenError::Folder { source, .. } => source.to_string(),
         _ => "missing, and every table: nothing of a run is there".to_owned(),
     };
@@ -86,7 +89,7 @@ fn unreadable(run: &Run) -> Vec<Mismatch> {
 }
 
 /// The run in this folder, or every run in it, by name. Links to runs are left out: the run itself is there, too.
-pub fn runs_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub fn runs_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     if is_run(folder) {
         return Ok(vec![folder.to_owned()]);
     }
@@ -94,12 +97,19 @@ pub fn runs_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if entry.file_type()?.is_dir() && !is_hidden && is_run(&entry.path()) {
-            found.push(entry.path());
+        let path = entry.path();
+        if entry.file_type()?.is_dir() && !is_hidden && (is_run(&path) || is_closed(&path)) {
+            found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// May this user not look into it? Then it may be a run.
+fn is_closed(folder: &Path) -> bool {
+    let looked = fs::symlink_metadata(folder.join(MANIFEST));
+    looked.is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// Is there anything of a run in it?

@@ -263,7 +263,9 @@ fn a_changed_or_missing_file_is_said_of_its_run() {
         assert!(damage.starts_with(file), "{file}: {damage}");
         assert_eq!(listed[0].name.as_deref(), Some("sample"));
         assert_eq!(listed[0].overview, Overview::default());
+        // Restored in its place, which may change no folder.
         fs::write(&path, whole).unwrap();
+        assert_eq!(list(runs.path())[0].damage, None, "{file}");
     }
 }
 

@@ -48,6 +48,8 @@ pub struct Run {
     pub records: u64,
     /// Which file is not what was recorded, where that was seen without reading the tables.
     pub damage: Option<String>,
+    /// Which file this user may not read: whether it is what was recorded is not known.
+    pub unreadable: Option<String>,
 }
 
 /// What `delaylab bench list --json` prints.

@@ -1,14 +1,14 @@
 //! `delaylab verify`: one JSON document and its JSON Schema.
 
 use crate::json::Published;
-use delaylab_store::verify::Verified;
+use delaylab_store::verify::{Mismatch, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What `delaylab verify --json` prints.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Document<'a> {
-    /// Is no run damaged?
+    /// Is nothing wrong with any run?
     pub intact: bool,
     /// Each run that was looked at.
     pub runs: Vec<Looked<'a>>,
@@ -26,7 +26,7 @@ pub struct Looked<'a> {
     pub folder: &'a str,
     /// `complete`, or `partial`: in progress, or interrupted.
     pub state: &'static str,
-    /// `intact`: as recorded; `unlisted`: it has no manifest, and every row can be read; `damaged`.
+    /// `intact`: as recorded; `unlisted`: it has no manifest, and every row can be read; `damaged`; `unreadable`: this user may not read it.
     pub verdict: &'static str,
     /// How many files its manifest lists; null without one.
     pub files: Option<u64>,
@@ -72,6 +72,7 @@ fn looked<'a>(folder: &'a str, run: &'a Verified) -> Looked<'a> {
 
 fn verdict(run: &Verified) -> &'static str {
     match (run.wrong.is_empty(), run.files) {
+        (false, _) if run.wrong.iter().all(Mismatch::is_denied) => "unreadable",
         (false, _) => "damaged",
         (true, Some(_)) => "intact",
         (true, None) => "unlisted",
@@ -95,5 +96,9 @@ mod tests {
         assert_eq!(document["runs"][0]["verdict"], "intact");
         assert_eq!(document["runs"][1]["verdict"], "damaged");
         assert!(document["runs"][1]["bytes"].is_null());
+        let denied = [("manifest.json", "may not be read by this user")];
+        let found = [("c".to_owned(), run(None, &denied))];
+        let document = serde_json::to_value(Document::new(&found)).unwrap();
+        assert_eq!(document["runs"][0]["verdict"], "unreadable");
     }
 }

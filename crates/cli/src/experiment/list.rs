@@ -7,6 +7,7 @@ use delaylab_lab::experiment::Experiment;
 use delaylab_lab::experiment::catalogue::catalogue;
 use delaylab_model::shell::quoted;
 use delaylab_store::index::{Entry, Index};
+use delaylab_store::run::READ_AS_OWNER;
 use delaylab_terminal::style::Style;
 use delaylab_view::list::{self, Document, Run};
 use delaylab_view::words::plural;
@@ -15,6 +16,10 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 fn listed(entry: Entry) -> Run {
+    let (unreadable, damage) = match entry.is_denied() {
+        true => (entry.damage.clone(), None),
+        false => (None, entry.damage.clone()),
+    };
     Run {
         state: entry.state().name(),
         folder: entry.folder,
@@ -23,7 +28,8 @@ fn listed(entry: Entry) -> Run {
         started_utc: entry.started_utc,
         trials: entry.trials,
         records: entry.records,
-        damage: entry.damage,
+        damage,
+        unreadable,
     }
 }
 
@@ -47,15 +53,28 @@ pub fn run(args: &ListArgs) -> Result<(), Failed> {
         let style = terminal::style(&io::stdout(), false);
         terminal::print(for_people(&listed, &style))?;
     }
-    let damaged = listed.runs.iter().find_map(|run| {
-        let damage = run.damage.as_ref()?;
-        Some(format!("{}: {damage}", run.folder))
+    match wrong(&listed.runs, &args.output) {
+        None => Ok(()),
+        Some(sentence) => Err(Failed::environment(sentence)),
+    }
+}
+
+/// What is wrong with one of the runs, and what to do about it: damage before what this user may not read.
+fn wrong(runs: &[Run], directory: &Path) -> Option<String> {
+    let first = |what: fn(&Run) -> &Option<String>| {
+        let mut found = runs
+            .iter()
+            .filter_map(|run| Some((run, what(run).as_ref()?)));
+        let (run, what) = found.next()?;
+        Some(format!("{}: {what}", run.folder))
+    };
+    let damaged = first(|run| &run.damage).map(|damage| {
+        let directory = quoted(&directory.display().to_string());
+        format!("{damage}. `delaylab verify {directory}` looks at every file of every run")
     });
-    damaged.map_or(Ok(()), |damage| {
-        Err(Failed::environment(format!(
-            "{damage}. `delaylab verify {}` looks at every file of every run",
-            quoted(&args.output.display().to_string())
-        )))
+    damaged.or_else(|| {
+        let unreadable = first(|run| &run.unreadable)?;
+        Some(format!("{unreadable}. {READ_AS_OWNER}"))
     })
 }
 
@@ -100,17 +119,75 @@ fn for_people(listed: &Document, style: &Style) -> String {
         text += "\nRuns (delaylab report RUN)\n";
     }
     for run in &listed.runs {
-        if let Some(damage) = &run.damage {
-            text += &format!("  {:<44} damaged   {damage}\n", run.folder);
-            continue;
-        }
-        text += &format!(
-            "  {:<44} {:<9} {}, {}\n",
-            run.folder,
-            run.state,
-            plural(run.trials, "trial"),
-            plural(run.records, "record")
-        );
+        let (state, what) = match (&run.damage, &run.unreadable) {
+            (Some(damage), _) => ("damaged", damage.clone()),
+            (None, Some(unreadable)) => ("not read", unreadable.clone()),
+            (None, None) => {
+                let trials = plural(run.trials, "trial");
+                let records = plural(run.records, "record");
+                (run.state, format!("{trials}, {records}"))
+            }
+        };
+        text += &format!("  {:<44} {state:<9} {what}\n", run.folder);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_store::overview::Overview;
+
+    fn run(folder: &str, damage: Option<&str>) -> Run {
+        listed(Entry {
+            folder: folder.to_owned(),
+            name: None,
+            world: None,
+            started_utc: None,
+            partial: None,
+            trials: 1,
+            records: 10,
+            damage: damage.map(str::to_owned),
+            overview: Overview::default(),
+        })
+    }
+
+    #[test]
+    fn what_this_user_may_not_read_is_no_damage() {
+        let denied = run(
+            "theirs",
+            Some("manifest.json: may not be read by this user"),
+        );
+        let damaged = run("torn", Some("records.parquet: missing"));
+        assert_eq!((&denied.damage, &damaged.unreadable), (&None, &None));
+        let whole = run("whole", None);
+        let sentence = |runs: &[Run]| wrong(runs, Path::new("runs"));
+        assert_eq!(sentence(std::slice::from_ref(&whole)), None);
+        let runs = [whole, denied, damaged];
+        assert_eq!(
+            sentence(&runs).as_deref(),
+            Some(
+                "torn: records.parquet: missing. `delaylab verify runs` looks at every file of every run"
+            )
+        );
+        assert_eq!(
+            sentence(&runs[..2]).as_deref(),
+            Some(
+                "theirs: manifest.json: may not be read by this user. Read the run as the user that it belongs to, or let \
+                 this user read its files (chmod)"
+            )
+        );
+        let listed = Document {
+            experiments: Vec::new(),
+            runs: runs.into(),
+        };
+        let said = for_people(&listed, &Style::PLAIN);
+        let states = ["whole", "theirs", "torn"].map(|folder| {
+            let line = said
+                .lines()
+                .find(|line| line.trim_start().starts_with(folder));
+            line.and_then(|line| line.get(47..57)).unwrap_or_default()
+        });
+        assert_eq!(states, ["complete  ", "not read  ", "damaged   "]);
+    }
 }

@@ -1,9 +1,11 @@
 //! One bit of one file of a run is another: each command that reads runs says which file, or says what it said before.
 
-use crate::harness::process::{Ran, ran};
+use crate::harness::process::{DELAYLAB, Ran, ran};
 use crate::harness::scratch::Scratch;
+use crate::skip;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -300,6 +302,74 @@ fn whole_folders_are_verified_with_a_line_a_run() {
     for command in ["verify none", "report none"] {
         let told = ran(&scratch, command);
         assert_eq!(told.code, 2, "{command}: {}", told.stderr);
+    }
+}
+
+/// `delaylab WORDS` by a user who may read no file without its permission.
+fn by_stranger(scratch: &Scratch, words: &str) -> Ran {
+    let mut command = Command::new("setpriv");
+    if delaylab_kernel::privilege::is_root() {
+        command.args("--reuid 65534 --regid 65534 --clear-groups".split(' '));
+    }
+    command.arg(DELAYLAB).args(words.split(' '));
+    Ran::to_end(command.current_dir(scratch.path("")))
+}
+
+/// Whether it is what was recorded is not known.
+#[test]
+fn what_a_user_may_not_read_is_not_damaged() {
+    let (scratch, folder) = with_run();
+    let may_run = by_stranger(&scratch, "--version");
+    if may_run.code != 0 {
+        skip!(
+            "another user cannot run the binary: {}",
+            may_run.stderr.trim()
+        );
+    }
+    let partial = scratch.path("runs/begun-20260101T000000Z.partial");
+    fs::create_dir(&partial).unwrap();
+    for text in ["experiment.toml", "environment.json", "manifest.json"] {
+        fs::copy(folder.join(text), partial.join(text)).unwrap();
+    }
+    for (path, run, file) in [
+        (folder.join("manifest.json"), "small", "manifest.json"),
+        (folder.clone(), "small", "manifest.json"),
+        (
+            partial.clone(),
+            "begun-20260101T000000Z.partial",
+            "experiment.toml",
+        ),
+    ] {
+        let before = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
+        let told = by_stranger(&scratch, "list -o runs --json");
+        let verified = by_stranger(&scratch, "verify runs --json");
+        fs::set_permissions(&path, before).unwrap();
+        assert_eq!(told.code, 3, "{}", told.stdout);
+        let denied =
+            format!("{run}: {file}: may not be read by this user. Read the run as the user");
+        assert!(told.stderr.contains(&denied), "{denied}: {}", told.stderr);
+        let listed: Value = serde_json::from_str(&told.stdout).unwrap();
+        let listed = listed["runs"].as_array().unwrap();
+        assert!(
+            listed.iter().all(|run| run["damage"].is_null()),
+            "{listed:?}"
+        );
+        assert!(
+            verified.stderr.contains("not readable by this user"),
+            "{}",
+            verified.stderr
+        );
+        assert!(
+            verified.stdout.contains("\"unreadable\""),
+            "{}",
+            verified.stdout
+        );
+        assert_eq!(
+            by_stranger(&scratch, "list -o runs").code,
+            0,
+            "once it may be read"
+        );
     }
 }
 

@@ -235,11 +235,17 @@ impl Run {
 
     fn check_that_it_is_one(&self) -> Result<(), OpenError> {
         let files = [EXPERIMENT, ENVIRONMENT, "trials.parquet", "records.parquet"];
-        let any = (files.iter()).any(|name| regular::exists(&self.folder.file(name)));
-        let not = || OpenError::NotARun {
-            path: self.folder.0.clone(),
-        };
-        any.then_some(()).ok_or_else(not)
+        let path = self.folder.0.clone();
+        if (files.iter()).any(|name| regular::exists(&self.folder.file(name))) {
+            return Ok(());
+        }
+        match fs::symlink_metadata(self.folder.file(EXPERIMENT)) {
+            // What is in it is not known.
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                Err(OpenError::Folder { path, source })
+            }
+            _ => Err(OpenError::NotARun { path }),
+        }
     }
 
     fn read_small_files(&mut self) {

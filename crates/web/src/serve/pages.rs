@@ -96,6 +96,7 @@ fn verdicts(entry: &Entry) -> String {
 
 fn state(entry: &Entry) -> String {
     match (&entry.damage, entry.partial) {
+        (Some(denied), _) if entry.is_denied() => format!("not readable: {denied}"),
         (Some(damage), _) => format!("damaged: {damage}"),
         (None, None) => "complete".to_owned(),
         (None, Some(Partial::InProgress)) => "in progress".to_owned(),

@@ -391,10 +391,12 @@ fn list(shared: &Shared) -> Result<Vec<Entry>, Trouble> {
 }
 
 fn entry(entry: &Entry) -> Value {
+    let is_denied = entry.is_denied();
     json!({
         "folder": entry.folder, "name": entry.name, "world": entry.world, "started_utc": entry.started_utc,
         "state": entry.state().name(), "partial": entry.partial.map(Partial::name),
-        "damage": entry.damage, "trials": entry.trials, "records": entry.records,
+        "damage": entry.damage.as_ref().filter(|_| !is_denied),
+        "unreadable": entry.damage.as_ref().filter(|_| is_denied), "trials": entry.trials, "records": entry.records,
         "title": entry.overview.title, "target": entry.overview.target, "verdicts": entry.overview.verdicts,
         "sent": entry.overview.sent, "lost": entry.overview.lost,
         "most_lost_share": entry.overview.most_lost.map(|[lost, sent]| lost as f64 / sent as f64),
