@@ -6,7 +6,7 @@ use crate::terminal;
 use delaylab_runner::run_folder::shortest;
 use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::READ_AS_OWNER;
-use delaylab_store::verify::{Mismatch, Verified, runs_in, verify};
+use delaylab_store::verify::{Mismatch, Verified, runs_in, verify_found};
 use delaylab_terminal::verify::line;
 use delaylab_view::verify::Document;
 use std::io;
@@ -17,9 +17,13 @@ pub fn run(args: &VerifyArgs) -> Result<(), Failed> {
     let mut found = Vec::new();
     for named in &args.named {
         for folder in folders(named, &args.runs)? {
-            let verified = verify(&folder);
-            let name = shortest(&verified.folder);
-            found.push((name, verified));
+            match verify_found(&folder) {
+                Some(verified) => found.push((shortest(&verified.folder), verified)),
+                None => terminal::say(format!(
+                    "warning: {} is gone since it was found",
+                    shortest(&folder)
+                )),
+            }
         }
     }
     if args.json {

@@ -11,12 +11,12 @@ use crate::error::StoreError;
 use crate::folder::{ENVIRONMENT, EXPERIMENT, FINDINGS, Folder, MANIFEST, TRIALS};
 use crate::in_order::in_order;
 use crate::mismatch::Mismatch;
-use crate::regular;
+use crate::regular::{self, MAY_NOT_READ};
 use crate::run::State;
 use crate::table::{Row, every_table};
 use crate::trial_file::RecordedTrial;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
@@ -225,8 +225,34 @@ pub(crate) fn of_run(folder: &Folder) -> Result<Option<Manifest>, Mismatch> {
     Manifest::read(&folder.file(MANIFEST)).map_err(damaged)
 }
 
-/// What is wrong with the files of a run. Of a finished one without a manifest, nothing is known.
-pub(crate) fn wrong(folder: &Folder, state: State, listed: Option<&Manifest>) -> Vec<Mismatch> {
+/// The manifest of a run, and what is wrong with it and with the files of the run. Of a finished one without a manifest,
+/// nothing is known.
+pub(crate) fn checked(folder: &Folder, state: State) -> (Option<Manifest>, Vec<Mismatch>) {
+    let is_joined = || regular::exists(&folder.file(FINDINGS));
+    let was_joined = is_joined();
+    let found = checked_once(folder, state);
+    // The parts of a run that ends meanwhile go once its tables are there.
+    match found.1.is_empty() || was_joined || !is_joined() {
+        true => found,
+        false => checked_once(folder, state),
+    }
+}
+
+fn checked_once(folder: &Folder, state: State) -> (Option<Manifest>, Vec<Mismatch>) {
+    match of_run(folder) {
+        Ok(listed) => {
+            let wrong = wrong(folder, state, listed.as_ref());
+            (listed, wrong)
+        }
+        Err(mismatch) => {
+            let mut wrong = wrong(folder, state, None);
+            wrong.insert(0, mismatch);
+            (None, wrong)
+        }
+    }
+}
+
+fn wrong(folder: &Folder, state: State, listed: Option<&Manifest>) -> Vec<Mismatch> {
     match (state, listed) {
         (State::Complete, None) => Vec::new(),
         (State::Complete, Some(listed)) => of_complete(folder, listed),
@@ -249,6 +275,7 @@ pub(crate) fn of_partial(folder: &Folder, manifest: Option<&Manifest>) -> Vec<Mi
         names.filter_map(|name| manifest.mismatch(&folder.0, name))
     });
     let mut wrong: Vec<Mismatch> = listed.collect();
+    wrong.extend(recorded.unread.clone());
     let of_trial = |trial: &u32| RecordedTrial::open_checked(folder, *trial).err();
     let Ok(()) = in_order(&recorded.trials, of_trial, |_, of_trial| {
         wrong.extend(of_trial);
@@ -276,22 +303,40 @@ struct Recorded {
     is_joined: bool,
     /// The trials whose parts are there.
     trials: Vec<u32>,
+    /// Why they are not known.
+    unread: Option<Mismatch>,
 }
 
 impl Recorded {
     fn read(folder: &Folder) -> Self {
         let is_joined = regular::exists(&folder.file(FINDINGS));
-        let trials = folder.recorded_trials().unwrap_or_default();
-        let trials = trials.into_iter().filter(|_| !is_joined);
+        let trials = match is_joined {
+            true => Ok(BTreeSet::new()),
+            false => folder.recorded_trials(),
+        };
+        let (trials, unread) = match trials {
+            Ok(trials) => (trials, None),
+            Err(error) => (BTreeSet::new(), Some(unread_parts(&error))),
+        };
         Self {
             is_joined,
-            trials: trials.collect(),
+            trials: trials.into_iter().collect(),
+            unread,
         }
     }
 
     fn is_final(&self, name: &str) -> bool {
         self.is_joined || [EXPERIMENT, ENVIRONMENT].contains(&name)
     }
+}
+
+fn unread_parts(error: &io::Error) -> Mismatch {
+    let why = match error.kind() {
+        io::ErrorKind::PermissionDenied => MAY_NOT_READ.to_owned(),
+        _ => error.to_string(),
+    };
+    let file = "parts".to_owned();
+    Mismatch { file, why }
 }
 
 #[cfg(test)]

@@ -41,6 +41,17 @@ pub fn verify(folder: &Path) -> Verified {
     }
 }
 
+/// The same of one of [`runs_in`], which may have ended since, and have another name. `None`: it is gone.
+pub fn verify_found(folder: &Path) -> Option<Verified> {
+    let verified = verify(folder);
+    if verified.wrong.is_empty() || folder.exists() {
+        return Some(verified);
+    }
+    let ended = folder.with_extension("");
+    let has_ended = verified.state == State::Partial && ended.exists();
+    has_ended.then(|| verify(&ended))
+}
+
 fn nothing_of_one(error: &OpenError) -> Mismatch {
     let why = match error {
         _ if error.is_denied() => MAY_NOT_READ.to_owned(),
@@ -53,11 +64,7 @@ fn nothing_of_one(error: &OpenError) -> Mismatch {
 
 fn of_run(run: &Run) -> Verified {
     let at = Folder(run.folder().to_owned());
-    let (listed, mut wrong) = match manifest::of_run(&at) {
-        Ok(listed) => (listed, Vec::new()),
-        Err(mismatch) => (None, vec![mismatch]),
-    };
-    wrong.extend(manifest::wrong(&at, run.state(), listed.as_ref()));
+    let (listed, mut wrong) = manifest::checked(&at, run.state());
     if listed.is_none() && wrong.is_empty() {
         wrong = unreadable(run);
     }

@@ -4,7 +4,7 @@ use crate::harness::*;
 use delaylab_model::method::Method;
 use delaylab_model::record::Record;
 use delaylab_store::run::{OpenError, Run, State};
-use delaylab_store::verify::{Mismatch, runs_in, verify};
+use delaylab_store::verify::{Mismatch, runs_in, verify, verify_found};
 use delaylab_store::writer::{NewRun, RunWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,6 +105,27 @@ fn a_folder_without_anything_of_a_run_is_wrong_as_a_whole() {
         "experiment.toml: missing, and every table: nothing of a run is there"
     );
     assert_eq!(verify(&whole).wrong, []);
+}
+
+#[test]
+fn a_run_that_ends_while_others_are_verified_is_not_damaged() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    write_trial(&writer, 0, 20);
+    let begun = runs_in(runs.path()).unwrap().remove(0);
+    let whole = writer.finish(&findings()).unwrap().folder;
+    let verified = verify_found(&begun).unwrap();
+    assert_eq!((&verified.folder, &verified.wrong), (&whole, &vec![]));
+    let error = Run::open(&begun).unwrap_err().to_string();
+    assert!(
+        error.contains("a run that has ended has the name without `.partial`"),
+        "{error}"
+    );
+    fs::remove_dir_all(&whole).unwrap();
+    assert_eq!(
+        [begun, whole].map(|folder| verify_found(&folder)),
+        [None, None]
+    );
 }
 
 /// Whether it is what was recorded is not known.

@@ -13,7 +13,8 @@ mod table_reader;
 pub mod tail;
 
 use crate::folder::{
-    ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, TRIALS, is_partial,
+    ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS,
+    is_partial,
 };
 use crate::join;
 use crate::manifest;
@@ -105,6 +106,12 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
     },
+    /// It was not finished, and is not there any more.
+    #[error("there is no {}: a run that has ended has the name without `{PARTIAL}`", path.display())]
+    Ended {
+        /// The folder.
+        path: PathBuf,
+    },
     /// One of its files is not what was recorded.
     #[error("{}: {mismatch}. {}", path.display(), remedy(path, mismatch))]
     Changed {
@@ -120,7 +127,7 @@ impl OpenError {
     pub fn is_denied(&self) -> bool {
         match self {
             Self::Folder { source, .. } => source.kind() == io::ErrorKind::PermissionDenied,
-            Self::NotARun { .. } => false,
+            Self::NotARun { .. } | Self::Ended { .. } => false,
             Self::Changed { mismatch, .. } => mismatch.is_denied(),
         }
     }
@@ -144,8 +151,18 @@ impl Run {
     /// Opens a run's folder; a link to one is followed. Every file is read once and held against the manifest.
     ///
     /// # Errors
-    /// It cannot be looked into, is no run, or one of its files is not what was recorded.
+    /// It cannot be looked into, is no run, has ended meanwhile, or one of its files is not what was recorded.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        let opened = Self::open_checked(folder);
+        opened.map_err(|error| match is_partial(folder) && !folder.exists() {
+            true => OpenError::Ended {
+                path: folder.to_owned(),
+            },
+            false => error,
+        })
+    }
+
+    fn open_checked(folder: &Path) -> Result<Self, OpenError> {
         let mut run = Self::find(folder)?;
         run.is_checked = run.check_files()?;
         run.read();
@@ -208,8 +225,7 @@ impl Run {
             path: self.folder.0.clone(),
             mismatch,
         };
-        let listed = manifest::of_run(&self.folder).map_err(changed)?;
-        let wrong = manifest::wrong(&self.folder, self.state, listed.as_ref());
+        let (listed, wrong) = manifest::checked(&self.folder, self.state);
         match wrong.into_iter().next() {
             Some(mismatch) => Err(changed(mismatch)),
             None => Ok(listed.is_some()),
