@@ -28,6 +28,7 @@ pub(super) struct Measured {
 impl Measured {
     pub(super) fn read(of: &OfArgs) -> Result<Self, Failed> {
         let run = choose::run(&of.run, &of.runs)?;
+        choose::say_not_complete(&run);
         let name = shortest(run.folder());
         let Some(resolved) = resolve::of_run(&run) else {
             return Err(Failed::usage(format!(

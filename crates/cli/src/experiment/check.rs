@@ -47,6 +47,7 @@ fn earlier(resolved: &Resolved, args: &CheckArgs) -> Result<Earlier, Failed> {
         return Ok(Earlier::newest(resolved, &args.runs, opened));
     };
     let run = open(named)?;
+    choose::say_not_complete(&run);
     let expected = Expected::by(&run, resolved).ok_or_else(|| {
         Failed::usage(format!(
             "--from {named}: this run judged no finding of `{}`. Name a run of the same experiment (`delaylab list` shows \

@@ -8,6 +8,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_runner::resolve;
 use delaylab_runner::run_folder;
 use delaylab_store::run::Run;
+use delaylab_view::run::stored;
 use std::path::Path;
 
 /// What was typed, as the experiment takes it.
@@ -37,6 +38,7 @@ pub fn resolve(
     let measured = resolved.measured.as_ref();
     if let Some(Ok(measured)) = measured.map(|folder| run_folder::open(Path::new(folder))) {
         say_unchecked(&measured);
+        say_not_complete(&measured);
     }
     Ok(resolved)
 }
@@ -49,6 +51,14 @@ pub fn run(named: &str, runs: &Path) -> Result<Run, Failed> {
     let run = run_folder::named(named, runs)?;
     say_unchecked(&run);
     Ok(run)
+}
+
+/// Says that a run is not complete, where nothing that is shown of it does.
+pub fn say_not_complete(run: &Run) {
+    let folder = run_folder::shortest(run.folder());
+    if let Some(warning) = stored::not_complete(run, &folder) {
+        terminal::say(format!("warning: {folder}: {warning}"));
+    }
 }
 
 fn say_unchecked(run: &Run) {

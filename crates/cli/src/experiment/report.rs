@@ -22,6 +22,9 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
         [&run, &other].into_iter().try_for_each(whole)?;
         return both_runs(&first, &second);
     }
+    if args.figure.is_some() || args.table.is_some() {
+        choose::say_not_complete(&run);
+    }
     let data = conclude::data_for(&run, true)?;
     if let Some(name) = &args.figure {
         return export::figure(&data, name, args.output.as_deref());

@@ -197,6 +197,24 @@ fn a_shard_that_was_killed_is_resumed_or_repeated() {
 }
 
 #[test]
+fn a_table_a_figure_or_a_model_of_a_part_of_a_run_is_said_to_be_one() {
+    let scratch = scratch();
+    ok(&scratch, "run ten.toml -q --shard 1/2");
+    let shard = shards(&scratch).remove(0).display().to_string();
+    for words in [
+        format!("report {shard} --table summary"),
+        format!("report {shard} --table records"),
+        format!("report {shard} --figure cumulative"),
+        format!("calibrate {shard} -q"),
+    ] {
+        let told = ran(&scratch, &words);
+        let said = |text: &str| text.matches("this is a shard").count();
+        assert_eq!(said(&told.stderr), 1, "{words}: {}", told.stderr);
+        assert_eq!(said(&told.stdout), 0, "{words}: {}", told.stdout);
+    }
+}
+
+#[test]
 fn what_is_missing_or_does_not_belong_is_named_and_leaves_nothing() {
     let scratch = scratch();
     for number in [1, 3] {

@@ -1,7 +1,7 @@
 //! Two runs on disk, compared.
 
 use super::{Compared, Side};
-use crate::words::partial;
+use crate::run::stored::not_complete;
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
 use delaylab_explain::compare::limits::{LimitResult, held};
@@ -9,7 +9,7 @@ use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
 use delaylab_stats::remarks::{Remarked, Remarks};
-use delaylab_store::run::{Run, State};
+use delaylab_store::run::Run;
 
 /// Two runs and what was measured in them, read once.
 pub struct TwoRuns<'a> {
@@ -108,9 +108,7 @@ fn remarked(run: &Run) -> Option<Vec<Remarked>> {
 
 fn side(run: &Run, folder: String) -> Side {
     let mut problems = run.problems();
-    if run.state() == State::Partial {
-        problems.push(partial(&folder));
-    }
+    problems.extend(not_complete(run, &folder));
     let invalid = run.trials().iter().filter(|row| !row.valid).count();
     if invalid > 0 {
         let all = run.trials().len();

@@ -308,6 +308,14 @@ fn host(of: &Value) -> String {
     words.join(", ")
 }
 
+/// What to know of a run that is not complete; `None`: it is.
+pub fn not_complete(run: &Run, folder: &str) -> Option<String> {
+    (run.state() == State::Partial).then(|| match run.is_whole_shard() {
+        true => WHOLE_SHARD.to_owned(),
+        false => partial(folder),
+    })
+}
+
 /// `unfinished`: records of trials that are under way, or were interrupted.
 fn problems(
     run: &Run,
@@ -334,11 +342,8 @@ fn problems(
             originals.len()
         ));
     }
-    if run.state() == State::Partial {
-        problems.push(match run.is_whole_shard() {
-            true => WHOLE_SHARD.to_owned(),
-            false => partial(folder),
-        });
+    if let Some(warning) = not_complete(run, folder) {
+        problems.push(warning);
         if unfinished > 0 {
             let records = plural(unfinished, "record");
             problems.push(format!(
