@@ -146,6 +146,25 @@ fn a_file_that_may_not_be_read_is_not_called_damaged() {
 }
 
 #[test]
+fn what_is_advised_of_a_changed_trial_helps() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    (0..2).for_each(|trial| write_trial(&writer, trial, 20));
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    let path = folder.join("parts/trial-0.tables");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let said = Run::open(&folder).unwrap_err().to_string();
+    assert!(said.contains("`delaylab resume` sets aside"), "{said}");
+    assert!(!said.contains("manifest.json"), "{said}");
+    let (_, resumed) = RunWriter::resume(&folder).unwrap();
+    assert_eq!(resumed.damaged.len(), 1, "{:?}", resumed.damaged);
+    assert_eq!(Run::open(&folder).unwrap().trial_count(), 1);
+}
+
+#[test]
 fn recorded_trials_of_a_run_in_progress_are_verified() {
     let runs = tempfile::tempdir().unwrap();
     let run = create(runs.path());

@@ -137,14 +137,18 @@ fn remedy(run: &Path, mismatch: &Mismatch) -> String {
     if mismatch.is_denied() {
         return READ_AS_OWNER.to_owned();
     }
-    let remedy = if is_partial(run) {
-        "`delaylab resume` sets aside what has changed of a trial and repeats it"
-    } else {
-        "Restore the file from a copy, or measure again"
+    // What a trial holds is in its own file.
+    let of_trial = mismatch.file.starts_with("parts/");
+    let remedy = match is_partial(run) {
+        true if of_trial => {
+            "`delaylab resume` sets aside what has changed of a trial and repeats it".to_owned()
+        }
+        true => "Restore the file from a copy, or begin the run anew".to_owned(),
+        false => format!(
+            "Restore the file from a copy, or measure again. To read it as it is, move {MANIFEST} out of the run"
+        ),
     };
-    format!(
-        "{remedy}. To read it as it is, move {MANIFEST} out of the run; `delaylab verify` looks at every file"
-    )
+    format!("{remedy}; `delaylab verify` looks at every file")
 }
 
 impl Run {
