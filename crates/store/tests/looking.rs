@@ -196,6 +196,27 @@ fn the_parts_of_a_run_are_opened_one_after_the_other() {
     assert_eq!(some, last - 150);
 }
 
+/// Also of a table that is read without its run, some parts ahead: what is wrong with one is an error when its turn comes.
+#[test]
+fn the_parts_of_a_table_are_opened_one_after_the_other() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    // So many that they have a file of their own, of which only the first is opened at once.
+    (0..3).for_each(|trial| write_trial(&writer, trial, 9_000));
+    let run = Run::open(writer.folder()).unwrap();
+    fs::remove_file(writer.folder().join("parts/records-2.parquet")).unwrap();
+    let mut table = run.table("records", &[]).unwrap();
+    let mut rows = 0;
+    let why = loop {
+        match table.next().unwrap() {
+            Ok(batch) => rows += batch.num_rows(),
+            Err(why) => break why.to_string(),
+        }
+    };
+    assert_eq!(rows, 2 * 2 * 9_000);
+    assert!(why.contains("records-2.parquet: missing"), "{why}");
+}
+
 /// A run under way may end at any moment, and its folder has another name then.
 #[test]
 fn what_is_gone_since_a_run_was_opened_is_an_error_and_not_no_rows() {

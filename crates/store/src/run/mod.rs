@@ -35,7 +35,7 @@ use serde_json::Value;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 pub use table_reader::TableReader;
 
@@ -78,7 +78,7 @@ pub struct Run {
     /// Did a manifest say what was recorded?
     is_checked: bool,
     problems: Mutex<Vec<Problem>>,
-    recent: Recent,
+    recent: Arc<Recent>,
 }
 
 /// Something to know before trusting what is read.
@@ -217,7 +217,7 @@ impl Run {
             trials: Vec::new(),
             is_checked: false,
             problems: Mutex::default(),
-            recent: Recent::default(),
+            recent: Arc::default(),
         };
         run.check_that_it_is_one()?;
         Ok(run)
@@ -315,7 +315,7 @@ impl Run {
                 (path, read)
             }
             TableFile::OfTrial(trial) => {
-                let recorded = self.recorded(*trial)?;
+                let recorded = reading::recorded(&self.folder, *trial)?;
                 (recorded.path(TRIALS), join::trial_rows_of(&recorded))
             }
         };
@@ -369,7 +369,7 @@ impl Run {
 
     /// What was read last of tables that change no more.
     fn recent(&self) -> Option<&Recent> {
-        self.is_joined().then_some(&self.recent)
+        self.is_joined().then_some(&*self.recent)
     }
 
     /// Where the run is.

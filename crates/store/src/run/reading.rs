@@ -1,8 +1,10 @@
 //! What a run's tables hold: packets, noise, series and the like, of one trial or of all.
 
 use super::batches::{Batches, End, Step};
+use super::recent::Recent;
 use super::{Run, State};
 use crate::error::StoreError;
+use crate::folder::Folder;
 use crate::parquet_source::ParquetSource;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
 use crate::regular;
@@ -59,6 +61,49 @@ pub(super) fn unread(path: PathBuf, what: String) -> Unread {
         false => "missing".to_owned(),
     };
     Unread { path, what }
+}
+
+/// What a recorded trial left.
+pub(super) fn recorded(folder: &Folder, trial: u32) -> Result<RecordedTrial, Unread> {
+    RecordedTrial::open(folder, trial)
+        .map_err(|mismatch| unread(folder.file(&mismatch.file), mismatch.why))
+}
+
+/// The row groups of a run's table that may have rows of this trial.
+fn of_table<R: Row>(
+    folder: &Folder,
+    recent: &Recent,
+    known: &SchemaRef,
+    trial: Option<u32>,
+) -> Result<Vec<Step>, Unread> {
+    let path = folder.table(R::TABLE);
+    let open = || ParquetSource::open(&path, known);
+    // It changes no more: it is opened once.
+    match recent.source(&path, open) {
+        Ok(source) => Ok(Step::row_groups(&path, &source, trial)),
+        Err(_) if R::IS_OPTIONAL && !regular::exists(&path) => Ok(Vec::new()),
+        Err(error) => Err(unread(path, error.to_string())),
+    }
+}
+
+/// The same of what the trial `of` left of a table.
+fn of_part(
+    folder: &Folder,
+    of: u32,
+    table: &str,
+    known: &SchemaRef,
+    trial: Option<u32>,
+) -> Result<Vec<Step>, Unread> {
+    let recorded = recorded(folder, of)?;
+    if let Some(short) = recorded.short(table) {
+        return Ok(vec![Step::Short(0..short.rows, short)]);
+    }
+    let path = recorded.path(table);
+    match recorded.own_file(table, known) {
+        Ok(Some(source)) => Ok(Step::row_groups(&path, &Arc::new(source), trial)),
+        Ok(None) => Ok(Vec::new()),
+        Err(error) => Err(unread(path, reason(error))),
+    }
 }
 
 /// An error of a file without its name.
@@ -345,7 +390,8 @@ impl Run {
         &self,
         trial: Option<u32>,
     ) -> impl Iterator<Item = Step> + Send + use<'_, R> {
-        self.every_step::<R>(trial).filter_map(|step| match step {
+        let steps = self.every_step::<R>(trial);
+        steps.filter_map(|step| match step {
             Ok(step) => Some(step),
             Err(unread) => {
                 self.note(&unread.path, &unread.what);
@@ -354,63 +400,29 @@ impl Run {
         })
     }
 
-    /// The same with what cannot be read, in its place.
+    /// The same with what cannot be read, in its place. They need no run any more.
     pub(super) fn every_step<R: Row>(
         &self,
         trial: Option<u32>,
-    ) -> impl Iterator<Item = Result<Step, Unread>> + Send + use<'_, R> {
+    ) -> impl Iterator<Item = Result<Step, Unread>> + Send + use<R> {
         let known = part::schema::<R>();
+        let (folder, recent) = (self.folder.clone(), self.recent.clone());
         let files = self.files(trial);
         let journals = match self.is_joined() {
             true => Vec::new(),
             false => self.journal_steps::<R>(trial),
         };
         let row_groups = files.into_iter().flat_map(move |file| {
-            match file.and_then(|file| self.row_groups::<R>(&file, &known, trial)) {
+            let steps = file.and_then(|file| match file {
+                TableFile::Joined => of_table::<R>(&folder, &recent, &known, trial),
+                TableFile::OfTrial(of) => of_part(&folder, of, R::TABLE, &known, trial),
+            });
+            match steps {
                 Ok(steps) => steps.into_iter().map(Ok).collect(),
                 Err(unread) => vec![Err(unread)],
             }
         });
         row_groups.chain(journals.into_iter().map(Ok))
-    }
-
-    /// Those of one file.
-    fn row_groups<R: Row>(
-        &self,
-        file: &TableFile,
-        known: &SchemaRef,
-        trial: Option<u32>,
-    ) -> Result<Vec<Step>, Unread> {
-        match file {
-            TableFile::Joined => {
-                let path = self.folder.table(R::TABLE);
-                let open = || ParquetSource::open(&path, known);
-                // It changes no more: it is opened once.
-                match self.recent.source(&path, open) {
-                    Ok(source) => Ok(Step::row_groups(&path, &source, trial)),
-                    Err(_) if R::IS_OPTIONAL && !regular::exists(&path) => Ok(Vec::new()),
-                    Err(error) => Err(unread(path, error.to_string())),
-                }
-            }
-            TableFile::OfTrial(of) => {
-                let recorded = self.recorded(*of)?;
-                if let Some(short) = recorded.short(R::TABLE) {
-                    return Ok(vec![Step::Short(0..short.rows, short)]);
-                }
-                let path = recorded.path(R::TABLE);
-                match recorded.own_file(R::TABLE, known) {
-                    Ok(Some(source)) => Ok(Step::row_groups(&path, &Arc::new(source), trial)),
-                    Ok(None) => Ok(Vec::new()),
-                    Err(error) => Err(unread(path, reason(error))),
-                }
-            }
-        }
-    }
-
-    /// What a recorded trial left.
-    pub(super) fn recorded(&self, trial: u32) -> Result<RecordedTrial, Unread> {
-        RecordedTrial::open(&self.folder, trial)
-            .map_err(|mismatch| unread(self.folder.file(&mismatch.file), mismatch.why))
     }
 
     /// Trials that are being recorded.

@@ -1,8 +1,8 @@
 //! A table of a run as a stream of Arrow batches that stands on its own, for libraries of data frames.
 
 use super::Run;
-use super::ahead::Ahead;
-use super::batches::{Reader, Step};
+use super::ahead::{Ahead, Steps};
+use super::batches::Reader;
 use super::export_error::ExportError;
 use super::reading::Unread;
 use crate::all_columns::AllColumns;
@@ -15,7 +15,7 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::{iter, vec};
+use std::{iter, mem};
 
 /// Batches of a table, with stamps as times. What cannot be read is an error: code that computes with a table does not
 /// look at a run's problems.
@@ -28,7 +28,7 @@ pub struct TableReader {
     reader: Reader,
     path: PathBuf,
     /// What follows, until reading begins.
-    steps: vec::IntoIter<Step>,
+    steps: Steps,
     ahead: Option<Ahead>,
 }
 
@@ -43,8 +43,7 @@ impl Run {
             return TableReader::of_batch(batch, columns);
         }
         every_table!(R => if R::TABLE == table {
-            let steps: Result<Vec<Step>, Unread> = self.every_step::<R>(None).collect();
-            let steps = steps.map_err(|unread| ExportError::Read(unread.into()))?;
+            let steps = Box::new(self.every_step::<R>(None));
             return TableReader::of_steps(steps, part::schema::<R>(), columns);
         });
         Err(ExportError::NoTable(table.to_owned()))
@@ -64,16 +63,12 @@ impl TableReader {
             columns: None,
             reader: Box::new(iter::empty()),
             path: PathBuf::new(),
-            steps: Vec::new().into_iter(),
+            steps: Box::new(iter::empty()),
             ahead: None,
         })
     }
 
-    fn of_steps(
-        steps: Vec<Step>,
-        schema: SchemaRef,
-        columns: &[String],
-    ) -> Result<Self, ExportError> {
+    fn of_steps(steps: Steps, schema: SchemaRef, columns: &[String]) -> Result<Self, ExportError> {
         let schema = schema.project(&places(&schema, columns)?)?;
         let mut reader = Self {
             all: AllColumns::of(Arc::new(schema)),
@@ -81,7 +76,7 @@ impl TableReader {
             columns: (!columns.is_empty()).then(|| columns.to_vec()),
             reader: Box::new(iter::empty()),
             path: PathBuf::new(),
-            steps: steps.into_iter(),
+            steps,
             ahead: None,
         };
         // What is wrong with the first file is said at once.
@@ -89,6 +84,7 @@ impl TableReader {
             let Some(step) = reader.steps.next() else {
                 break;
             };
+            let step = step.map_err(|unread| ExportError::Read(unread.into()))?;
             reader.path = step.path().to_owned();
             let batches = step.large(reader.columns.as_deref());
             reader.reader = batches.map_err(|why| reader.failed(why))?;
@@ -112,7 +108,7 @@ impl TableReader {
     fn read_on(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
         if self.ahead.is_none() {
             // With the second batch: who looks at the first alone starts no thread.
-            let steps = self.steps.by_ref().collect();
+            let steps = mem::replace(&mut self.steps, Box::new(iter::empty()));
             self.ahead = Some(Ahead::start(steps, self.columns.as_deref()));
         }
         loop {
@@ -121,9 +117,9 @@ impl TableReader {
             }
             match self.ahead.as_mut()?.next()? {
                 Ok(batches) => self.reader = Box::new(batches.into_iter().map(Ok)),
-                Err((path, why)) => {
+                Err(Unread { path, what }) => {
                     self.path = path;
-                    return Some(Err(self.failed(why)));
+                    return Some(Err(self.failed(what)));
                 }
             }
         }
