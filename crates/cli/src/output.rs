@@ -1,9 +1,10 @@
 //! Files that `-o` and its like name.
 
 use crate::exit::Failed;
-use delaylab_store::whole_file;
+use delaylab_store::whole_file::{self, Out};
 use delaylab_terminal::visible::visible;
-use std::io;
+use std::error::Error;
+use std::fmt::Display;
 use std::path::Path;
 
 /// Does this name standard output?
@@ -19,6 +20,17 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     whole_file::write(path, bytes).map_err(|error| cannot_write(path, &error))
 }
 
+/// What can go wrong while a file is made.
+pub type Made = Result<(), Box<dyn Error>>;
+
+/// The same of what is made as it is written: it may be longer than the memory.
+///
+/// # Errors
+/// It cannot be made or written.
+pub fn write_with(path: &Path, make: impl FnOnce(Out<'_>) -> Made) -> Result<(), Failed> {
+    whole_file::write_with(path, make).map_err(|error| cannot_write(path, &error))
+}
+
 /// Writes text for people. Nothing in it reaches a terminal as a command, where the file is shown on one.
 ///
 /// # Errors
@@ -28,6 +40,6 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Failed> {
 }
 
 /// What to say of a file that cannot be written.
-pub fn cannot_write(path: &Path, error: &io::Error) -> Failed {
+pub fn cannot_write(path: &Path, error: &dyn Display) -> Failed {
     Failed::environment(format!("cannot write {}: {error}", path.display()))
 }

@@ -1,11 +1,13 @@
 //! What the terminal can show, and printing to it.
 
 use crate::exit::Failed;
+use crate::output::Made;
+use delaylab_store::whole_file::Out;
 use delaylab_terminal::style::Style;
 use delaylab_terminal::visible::visible;
 use delaylab_view::json::{Published, to_line};
 use std::fmt::Display;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Columns where nobody says.
@@ -18,12 +20,59 @@ pub fn print(text: impl AsRef<str>) -> Result<(), Failed> {
 
 /// Writes a document for programs to standard output, as it is.
 pub fn write(document: impl AsRef<[u8]>) -> Result<(), Failed> {
-    match io::stdout().write_all(document.as_ref()) {
+    written(io::stdout().write_all(document.as_ref()))
+}
+
+fn written(result: io::Result<()>) -> Result<(), Failed> {
+    match result {
         // Who stops reading has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failed::environment(
             format!("cannot write to standard output: {error}"),
         )),
         _ => Ok(()),
+    }
+}
+
+/// The same of what is made as it is written: it may be longer than the memory.
+///
+/// # Errors
+/// It cannot be made or written.
+pub fn write_with(make: impl FnOnce(Out<'_>) -> Made) -> Result<(), Failed> {
+    let mut out = BufWriter::new(Stdout::default());
+    let made = make(&mut out);
+    let _ = out.flush(); // which it notes, too
+    match out.into_parts().0.failed {
+        Some(error) => written(Err(error)),
+        None => made.map_err(Failed::environment),
+    }
+}
+
+/// Standard output, and why it takes no more.
+#[derive(Default)]
+struct Stdout {
+    failed: Option<io::Error>,
+}
+
+impl Stdout {
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                let kind = error.kind();
+                self.failed = Some(error);
+                Err(kind.into())
+            }
+            other => other,
+        }
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.noted(io::stdout().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.noted(io::stdout().flush())
     }
 }
 

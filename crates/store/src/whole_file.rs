@@ -2,26 +2,48 @@
 
 use crate::temporary;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What takes the bytes of a file.
+pub type Out<'a> = &'a mut (dyn Write + Send);
 
 /// Writes a file whole or not at all. An older one stays until then and gives way, and so does a link of this name.
 ///
 /// # Errors
 /// It cannot be written. What is there is what was there.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_file_name(temporary::name(".unfinished"));
-    let mut file = File::create_new(&beside)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| keep_permissions(path, &file))
-        // Some file systems find out only now that there is no room.
-        .and_then(|()| file.sync_data())
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside); // what is left of it holds nothing of worth
+    let mut unfinished = Unfinished::create(path)?;
+    unfinished.file.write_all(bytes)?;
+    unfinished.put(path)
+}
+
+/// A file beside the one that it is to be. Dropped, it goes.
+struct Unfinished {
+    path: PathBuf,
+    file: File,
+}
+
+impl Unfinished {
+    fn create(path: &Path) -> io::Result<Self> {
+        let path = path.with_file_name(temporary::name(".unfinished"));
+        let file = File::create_new(&path)?;
+        Ok(Self { path, file })
     }
-    written
+
+    /// Puts it in place of what has this name.
+    fn put(&self, path: &Path) -> io::Result<()> {
+        keep_permissions(path, &self.file)?;
+        // Some file systems find out only now that there is no room.
+        self.file.sync_data()?;
+        fs::rename(&self.path, path)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path); // what is left of it holds nothing of worth
+    }
 }
 
 /// Who may read an older file may read this one.
@@ -37,16 +59,46 @@ fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let replaced = match fs::canonicalize(path) {
-        Ok(real) if real.is_file() && !is_of_the_system(path) => replace(&real, bytes),
-        Err(_) if !path.is_symlink() => replace(path, bytes),
-        _ => return fs::write(path, bytes),
+    write_with(path, |out| out.write_all(bytes))
+}
+
+/// The same of what is made as it is written: it may be longer than the memory.
+///
+/// # Errors
+/// It cannot be made or written.
+pub fn write_with<E: From<io::Error>>(
+    path: &Path,
+    make: impl FnOnce(Out<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let place = match fs::canonicalize(path) {
+        Ok(real) if real.is_file() && !is_of_the_system(path) => real,
+        Err(_) if !path.is_symlink() => path.to_owned(),
+        _ => return buffered(File::create(path)?, make),
     };
-    match replaced {
-        // This user may write the file, but create none in its folder; or it is the one file of its folder that a container sees.
-        Err(error) if is_about_the_folder(&error) => fs::write(path, bytes),
-        other => other,
+    let unfinished = match Unfinished::create(&place) {
+        // This user may write the file, but create none in its folder.
+        Err(error) if is_about_the_folder(&error) => return buffered(File::create(path)?, make),
+        created => created?,
+    };
+    buffered(&unfinished.file, make)?;
+    match unfinished.put(&place) {
+        // It may be the one file of its folder that a container sees.
+        Err(error) if is_about_the_folder(&error) => {
+            let mut whole = File::open(&unfinished.path)?;
+            io::copy(&mut whole, &mut File::create(path)?)?;
+            Ok(())
+        }
+        put => Ok(put?),
     }
+}
+
+fn buffered<E: From<io::Error>>(
+    file: impl Write + Send,
+    make: impl FnOnce(Out<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut out = BufWriter::new(file);
+    make(&mut out)?;
+    Ok(out.flush()?)
 }
 
 /// Names such as `/dev/stdout`: others have the file open, and go on with it.
@@ -96,6 +148,26 @@ mod tests {
         assert!(replace(&path, b"page").is_err());
         assert_eq!(names(folder.path()), ["taken"]);
         assert_eq!(names(&path), ["kept"]);
+    }
+
+    #[test]
+    fn what_is_made_as_it_is_written_is_on_disk_before_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        write(&path, b"older").unwrap();
+        let row = [b'0'; 1_000];
+        let made = write_with(&path, |out| -> io::Result<()> {
+            (0..1_000).try_for_each(|_| out.write_all(&row))?;
+            let sizes = fs::read_dir(folder.path()).unwrap();
+            let sizes = sizes.map(|entry| entry.unwrap().metadata().unwrap().len());
+            assert!(sizes.sum::<u64>() > 900_000);
+            Err(io::ErrorKind::InvalidData.into())
+        });
+        assert_eq!(made.unwrap_err().kind(), io::ErrorKind::InvalidData);
+        assert_eq!(fs::read(&path).unwrap(), b"older");
+        assert_eq!(names(folder.path()), ["table.csv"]);
+        write_with(&path, |out| out.write_all(&row)).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), row);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! `delaylab report --figure` and `--table`: one figure or table in a file, in the format that its name asks for.
 
+use super::conclude;
 use crate::exit::{Exit, Failed};
-use crate::output;
+use crate::output::{self, Made};
+use crate::terminal;
 use delaylab_figure::svg;
 use delaylab_figure::{Drawing, every_drawing, named};
 use delaylab_store::run::Run;
+use delaylab_store::whole_file::Out;
 use delaylab_view::latex::{Align, booktabs, of_csv};
 use delaylab_view::run::RunData;
 use delaylab_view::run::digest::{Digest, DigestRow};
@@ -38,11 +41,18 @@ pub fn figure(data: &RunData, name: &str, output: Option<&Path>) -> Result<(), F
 }
 
 /// Writes this table of the run; without a file, as CSV on standard output.
-pub fn table(run: &Run, data: &RunData, name: &str, output: Option<&Path>) -> Result<(), Failed> {
-    let digest = (name == SUMMARY).then(|| data.digest(None));
+pub fn table(run: &Run, name: &str, output: Option<&Path>) -> Result<(), Failed> {
+    let data = match WORKED_OUT.contains(&name) {
+        true => Some(conclude::data_for(run, false)?),
+        false => None,
+    };
+    let data = data.as_ref();
+    let digest = data
+        .filter(|_| name == SUMMARY)
+        .map(|data| data.digest(None));
     let frame = match &digest {
         Some(digest) => Some(digest.frame()),
-        None => (name == FINDINGS).then(|| data.findings_frame()),
+        None => data.map(RunData::findings_frame),
     };
     let recorded = run.tables();
     if frame.is_none() && !recorded.contains(&name) {
@@ -143,23 +153,10 @@ fn converted(svg: &str, format: &str) -> Result<Vec<u8>, Failed> {
     Ok(output.stdout)
 }
 
-type Written = Result<(), Box<dyn std::error::Error>>;
-
 /// Writes to the file, or to standard output.
-fn put(
-    output: Option<&Path>,
-    write: impl FnOnce(&mut (dyn Write + Send)) -> Written,
-) -> Result<(), Failed> {
-    let Some(path) = output.filter(|path| !output::is_stdout(path)) else {
-        let mut text = Vec::new();
-        let written = write(&mut text);
-        written.map_err(Failed::environment)?;
-        return crate::terminal::write(&text);
-    };
-    let cannot = |error: &dyn std::fmt::Display| {
-        Failed::environment(format!("cannot write {}: {error}", path.display()))
-    };
-    let mut contents = Vec::new();
-    write(&mut contents).map_err(|error| cannot(&error))?;
-    output::write(path, &contents)
+fn put(output: Option<&Path>, make: impl FnOnce(Out<'_>) -> Made) -> Result<(), Failed> {
+    match output.filter(|path| !output::is_stdout(path)) {
+        Some(path) => output::write_with(path, make),
+        None => terminal::write_with(make),
+    }
 }

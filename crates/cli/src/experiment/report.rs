@@ -25,12 +25,12 @@ pub fn run(args: &ReportArgs) -> Result<(), Failed> {
     if args.figure.is_some() || args.table.is_some() {
         choose::say_not_complete(&run);
     }
+    if let Some(name) = &args.table {
+        return export::table(&run, name, args.output.as_deref());
+    }
     let data = conclude::data_for(&run, true)?;
     if let Some(name) = &args.figure {
         return export::figure(&data, name, args.output.as_deref());
-    }
-    if let Some(name) = &args.table {
-        return export::table(&run, &data, name, args.output.as_deref());
     }
     if let Some(directory) = &args.svg {
         write_figures(&data, directory)?;
