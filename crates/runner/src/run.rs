@@ -3,7 +3,7 @@
 use crate::environment;
 use crate::error::RunnerError;
 use crate::options::{LiveOptions, RunOptions};
-use crate::run_folder;
+use crate::run_folder::{self, PAGE};
 use crate::share::{self, Share};
 use crate::worlds::OpenWorld;
 use delaylab_lab::experiment::sequential::Figures;
@@ -22,6 +22,7 @@ use delaylab_store::run::Run;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -131,8 +132,8 @@ impl Started {
         Started::unrecorded(resolved, options)?.recorded_in(runs)
     }
 
-    /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment. For a testbed, see
-    /// [`Started::create`].
+    /// Takes up an interrupted run, of which these trials are recorded. `resolved` is its own experiment; `any_left` is of
+    /// [`any_left`]. For a testbed, see [`Started::create`].
     ///
     /// # Errors
     /// The world cannot be opened, may not send what the experiment asks for, or what is recorded cannot be read.
@@ -141,12 +142,12 @@ impl Started {
         options: &RunOptions,
         writer: RunWriter,
         done: &BTreeSet<u32>,
+        any_left: bool,
     ) -> Result<Self, RunnerError> {
         let started = Started::gathered(resolved, options, writer, done)?;
         let prepared = &started.prepared;
-        let is_left = |planned: &Planned| !done.contains(&planned.trial.id);
-        // Where all are recorded, nothing is measured any more that depends on this host.
-        if prepared.resolved.procedure.is_some() || prepared.planned.iter().any(is_left) {
+        // Where none is left, nothing is measured any more that depends on this host.
+        if any_left {
             let conditions = conditions(&prepared.resolved, &prepared.planned);
             let supplied = options.supplied.clone();
             let how = environment::document(supplied, None, None, None, &conditions);
@@ -293,6 +294,8 @@ impl Recorded {
         let mut judged = self.judged()?;
         judged.extend_from_slice(&self.resolved.unread);
         let finished = self.keep.finish(&json!(judged))?;
+        // One of before shows a part of it, and can be made again.
+        let _ = fs::remove_file(finished.folder.join(PAGE));
         Ok((finished, judged))
     }
 
@@ -315,6 +318,27 @@ impl Recorded {
     pub fn finish_unjudged(self) -> Result<Finished, RunnerError> {
         Ok(self.keep.finish(&json!([]))?)
     }
+}
+
+/// Is any trial of an interrupted run left, of which these are recorded? A stop rule may have been reached, or a procedure be
+/// at its end.
+///
+/// # Errors
+/// What is recorded cannot be read.
+pub fn any_left(
+    resolved: &Resolved,
+    options: &RunOptions,
+    done: &BTreeSet<u32>,
+    folder: &Path,
+) -> Result<bool, RunnerError> {
+    let planned = resolved.planned.clone();
+    let planned = match &options.share {
+        None => planned,
+        Some(share) => share.of(planned)?,
+    };
+    let recorded = recorded(resolved, done, folder)?;
+    let mut plan = plan(resolved, &planned, usize::MAX, done, recorded)?;
+    Ok(!plan.next_trials().is_empty())
 }
 
 /// What these trials recorded, where it decides which come next: else to read all of it would be in vain.

@@ -7,6 +7,9 @@ use delaylab_store::resolve::resolve_run;
 use delaylab_store::run::{OpenError, READ_AS_OWNER, Run, State};
 use std::path::Path;
 
+/// The page of a run, in its folder.
+pub const PAGE: &str = "report.html";
+
 /// The run in this folder.
 ///
 /// # Errors

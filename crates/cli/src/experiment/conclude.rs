@@ -12,7 +12,7 @@ use delaylab_model::shard::Shard;
 use delaylab_model::shell::quoted;
 use delaylab_runner::resolve;
 use delaylab_runner::run::Recorded;
-use delaylab_runner::run_folder::{self, shortest, whole};
+use delaylab_runner::run_folder::{self, PAGE, shortest, whole};
 use delaylab_store::run::Run;
 use delaylab_store::whole_file;
 use delaylab_store::writer::Finished;
@@ -185,7 +185,7 @@ pub fn data_for(run: &Run, with_page: bool) -> Result<RunData, Failed> {
 /// # Errors
 /// It cannot be written there, and how it is written elsewhere.
 pub fn put_in_run(data: &RunData, folder: &Path) -> Result<String, Failed> {
-    let page = folder.join("report.html");
+    let page = folder.join(PAGE);
     let written = write_all(data, &page, &folder.join(BENCHMARK), replace);
     written.map_err(|Failed { exit, message }| {
         let run = quoted(&data.head.folder);

@@ -10,10 +10,9 @@ use crate::terminal;
 use crate::tui;
 use delaylab_lab::experiment::Source;
 use delaylab_model::experiment::WorldName;
-use delaylab_model::plan::Planned;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
-use delaylab_runner::run::Started;
+use delaylab_runner::run::{self, Started};
 use delaylab_runner::shard;
 use delaylab_runner::share::Share;
 use delaylab_runner::target;
@@ -58,8 +57,7 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
     };
     let options = options.as_begun(&resumed.environment)?;
     let resolved = resolve::again(source, &resumed.environment)?;
-    let is_left = |planned: &Planned| !resumed.done.contains(&planned.trial.id);
-    let any_left = resolved.planned.iter().any(is_left);
+    let any_left = run::any_left(&resolved, &options, &resumed.done, &folder)?;
     if any_left {
         let load_host = options.load.server.as_ref().map(|server| &server.host);
         let names = [
@@ -77,6 +75,6 @@ pub fn run(args: &ResumeArgs) -> Result<(), Failed> {
         shard::same_version(&folder, &resumed.environment)?;
     }
     catch_stop()?;
-    let started = Started::resume(resolved, &options, writer, &resumed.done)?;
+    let started = Started::resume(resolved, &options, writer, &resumed.done, any_left)?;
     carry_out_and_show(started, args.tui, &args.shown)
 }

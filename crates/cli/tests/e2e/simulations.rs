@@ -474,6 +474,30 @@ fn repeats_end_when_the_statistic_is_known() {
         .filter(|line| line.contains("\"trial\":"));
     let count = trials.count();
     assert!((4..18).contains(&count), "{count} trials");
+
+    // As one that was killed just before it had its name, with a page that was made of it meanwhile; by a version whose
+    // simulations are others. Nothing of it is left to be simulated.
+    let run = fs::canonicalize(scratch.path("runs/latest")).unwrap();
+    let partial = format!("{}.partial", run.display());
+    fs::rename(&run, &partial).unwrap();
+    let environment = Path::new(&partial).join("environment.json");
+    let text = fs::read_to_string(&environment).unwrap();
+    let version = format!("\"delaylab\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    assert!(text.contains(&version), "{text}");
+    fs::write(
+        &environment,
+        text.replace(&version, "\"delaylab\": \"0.0.0\""),
+    )
+    .unwrap();
+    fs::remove_file(Path::new(&partial).join("manifest.json")).unwrap();
+    let shown = ran(&scratch, &format!("report {partial}"));
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    assert!(Path::new(&partial).join("report.html").exists());
+    let resumed = ran(&scratch, &format!("resume {partial} -q --no-report"));
+    assert_eq!(resumed.code, 0, "{}", resumed.stderr);
+    assert!(run.join("findings.json").exists() && !run.join("report.html").exists());
+    let text = fs::read_to_string(run.join("environment.json")).unwrap();
+    assert!(!text.contains("\"resumed\""), "{text}");
 }
 
 /// A second probe, in a class of its own.
