@@ -139,7 +139,8 @@ impl GatheredRun {
 /// Makes one run in `runs` of the shards in these folders, which stay as they are.
 ///
 /// # Errors
-/// Trials are missing, differ, or are of different experiments or versions; nothing is left in `runs` then.
+/// Trials are missing, differ, or are of different experiments or versions, or cannot be taken over; nothing is left in `runs`
+/// then. Once they are taken over the run stays, and can be resumed.
 pub fn merge(
     folders: &[PathBuf],
     options: &RunOptions,

@@ -217,7 +217,8 @@ pub struct ResumeArgs {
 #[command(mut_arg("output", |output| output.help("Directory in which the run is created, and shards are looked for by name")))]
 #[command(after_help = "\
 The run is the same, byte for byte in every table, as if one process had carried out all trials. The shards stay as \
-they are. A trial may be in more than one of them, as where a shard was killed and run again.
+they are. A trial may be in more than one of them, as where a shard was killed and run again. Where the tables cannot be \
+joined, as on a full disk, the run is left unfinished, and `delaylab resume` finishes it.
 
 Examples:
   delaylab merge runs/my-shard-*
