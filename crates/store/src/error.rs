@@ -35,6 +35,14 @@ pub enum StoreError {
         /// As the system says it.
         source: io::Error,
     },
+    /// The system cannot read a file of a recorded trial: whether it is what was recorded is not known.
+    #[error("cannot read {}: {source}. {}", path.display(), unread_remedy(source))]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// As the system says it.
+        source: io::Error,
+    },
     /// A table cannot be written or read back.
     #[error("{}: {reason}", path.display())]
     Table {
@@ -81,6 +89,15 @@ fn remedy(mismatch: &Mismatch) -> &'static str {
     } else {
         "A trial of which a part has changed is repeated by `delaylab resume`; a text or a table is to be restored from a \
          copy, or the run begun anew"
+    }
+}
+
+fn unread_remedy(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => READ_AS_OWNER,
+        _ => {
+            "Try again; if it stays so, move the file out of the run, and `delaylab resume` repeats its trial"
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -274,14 +275,14 @@ fn set_damaged_aside(
     by_those_before: bool,
 ) -> Result<Vec<PathBuf>, StoreError> {
     let mut aside = Vec::new();
-    let mut is_void = false;
-    let void = |trial: &u32| {
-        is_void = (is_void && by_those_before) || !is_readable(folder, *trial);
-        is_void
-    };
+    let mut void = Vec::new();
     let recorded = folder.recorded_trials();
-    let recorded = recorded.map_err(StoreError::at(&folder.parts()))?;
-    let void: Vec<u32> = recorded.into_iter().filter(void).collect();
+    for trial in recorded.map_err(StoreError::at(&folder.parts()))? {
+        let is_after_damage = by_those_before && !void.is_empty();
+        if is_after_damage || is_damaged(folder, trial)? {
+            void.push(trial);
+        }
+    }
     for trial in void.into_iter().rev() {
         // What makes it recorded last: while that is in place, the next resume comes back to this trial.
         for table in every_table!(R => R::TABLE) {
@@ -295,6 +296,37 @@ fn set_damaged_aside(
         durable::remove(disk, &folder.part_manifest(trial))?;
     }
     Ok(aside)
+}
+
+/// Is what a trial left not what was recorded? What the system cannot read for the moment, or not for this user, may be.
+fn is_damaged(folder: &Folder, trial: u32) -> Result<bool, StoreError> {
+    if is_readable(folder, trial) {
+        return Ok(false);
+    }
+    let mut files = Vec::from(every_table!(R => folder.part(R::TABLE, trial)));
+    files.extend([
+        folder.part(TRIALS, trial),
+        folder.part_manifest(trial),
+        folder.trial_file(trial),
+    ]);
+    for path in files {
+        let read = regular::open(&path).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+        match read {
+            Err(source) if !is_of_the_file(&source) => {
+                return Err(StoreError::Unread { path, source });
+            }
+            _ => {}
+        }
+    }
+    Ok(!is_readable(folder, trial))
+}
+
+/// Is it missing, or something that is no file of a run?
+fn is_of_the_file(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::InvalidInput
+    )
 }
 
 fn is_readable(folder: &Folder, trial: u32) -> bool {

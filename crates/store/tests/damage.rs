@@ -7,6 +7,7 @@ use delaylab_store::run::{OpenError, Run, State};
 use delaylab_store::verify::{Mismatch, runs_in, verify, verify_found};
 use delaylab_store::writer::{NewRun, RunWriter};
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 /// How many places of a file are tried.
@@ -162,6 +163,29 @@ fn what_is_advised_of_a_changed_trial_helps() {
     let (_, resumed) = RunWriter::resume(&folder).unwrap();
     assert_eq!(resumed.damaged.len(), 1, "{:?}", resumed.damaged);
     assert_eq!(Run::open(&folder).unwrap().trial_count(), 1);
+}
+
+/// Such as a disk that answers again a moment later: a live trial cannot be had a second time.
+#[test]
+fn a_trial_that_the_system_cannot_read_is_not_repeated() {
+    let runs = tempfile::tempdir().unwrap();
+    let writer = create(runs.path());
+    (0..2).for_each(|trial| write_trial(&writer, trial, 20));
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    let path = folder.join("parts/trial-0.tables");
+    let away = folder.join("away");
+    fs::rename(&path, &away).unwrap();
+    // That cannot be opened as a file can: ENXIO.
+    let socket = UnixListener::bind(&path).unwrap();
+    let before = files(&folder);
+    let said = RunWriter::resume(&folder).unwrap_err().to_string();
+    assert!(said.contains("trial-0.tables: No such device"), "{said}");
+    assert_eq!(files(&folder), before);
+    drop(socket);
+    fs::rename(&away, &path).unwrap();
+    let (_, resumed) = RunWriter::resume(&folder).unwrap();
+    assert_eq!((resumed.done.len(), resumed.damaged.len()), (2, 0));
 }
 
 #[test]
