@@ -43,7 +43,25 @@ def text(name: str, value: Any) -> str:
 
 
 def path(name: str, value: Any, expected: str = "a path") -> str:
-    """Text or a path."""
+    """Text or a path. `~` is the user's folder, as in a shell.
+
+    >>> path("output", "~/runs") == os.path.expanduser("~/runs"), path("output", "a~/runs")
+    (True, 'a~/runs')
+    """
+    return os.path.expanduser(_path(name, value, expected))
+
+
+def path_or_name(name: str, value: Any, expected: str) -> str:
+    """The same, or a name, which may begin with anything.
+
+    >>> path_or_name("run", "~/runs/a", "a run") == os.path.expanduser("~/runs/a"), path_or_name("run", "~", "a run")
+    (True, '~')
+    """
+    named = _path(name, value, expected)
+    return os.path.expanduser(named) if "/" in named else named
+
+
+def _path(name: str, value: Any, expected: str) -> str:
     named = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(named, str):
         raise wrong(name, value, expected)

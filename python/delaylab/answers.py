@@ -36,8 +36,8 @@ class Calibration(Answer):
     """A measured path as a model, and how far that is off."""
 
     def __init__(self, folder: str) -> None:
-        super().__init__(*_program.document_and_text("calibrate", "--quiet", "--", folder))
-        self._folder = folder
+        self._folder = _arguments.path_or_name("folder", folder, "a run, its folder or its name")
+        super().__init__(*_program.document_and_text("calibrate", "--quiet", "--", self._folder))
 
     def predict(self, changes: Mapping[str, Any]) -> Answer:
         """What a new run would show if the path were changed so, as in `{"path.rate": "20Mbit/s"}`.

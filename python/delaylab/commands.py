@@ -22,6 +22,7 @@ _SHORT = {"ipv4": "-4", "ipv6": "-6"}
 _OWN = ("help", "version", "json")
 _OWN_OF_PING = (*_OWN, "json_stream", "csv", "tui", "quiet", "verbose", "timestamps", "save")
 _ENDS = ("--count=", "--duration=", "--load=")
+_FILES_OF_PING = ("key_file", "cacert")
 
 
 def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any) -> Run:
@@ -36,6 +37,7 @@ def ping(target: str, *, output: str | os.PathLike[str] = "runs", **options: Any
     """
     _arguments.text("target", target)
     folder = _arguments.path("output", output)
+    options.update((name, _arguments.path(name, options[name])) for name in _FILES_OF_PING if options.get(name) is not None)
     short = [flag for name, flag in _SHORT.items() if options.pop(name, None)]
     words = flags(options, own=_OWN_OF_PING)
     if not any(word.startswith(_ENDS) for word in words):
@@ -64,9 +66,11 @@ def compare(
     for one in (first, second):
         if isinstance(one, Run) and options.get("runs") is None:
             options["runs"] = one.folder.parent
+    if options.get("runs") is not None:
+        options["runs"] = _arguments.path("runs", options["runs"])
     named = {"first": first, "second": second}
     folders = [
-        str(one.folder) if isinstance(one, Run) else _arguments.path(name, one, "a run, its folder or its name")
+        str(one.folder) if isinstance(one, Run) else _arguments.path_or_name(name, one, "a run, its folder or its name")
         for name, one in named.items()
     ]
     page = options.pop("output", None)

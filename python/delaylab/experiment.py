@@ -54,7 +54,7 @@ class Experiment:
     @classmethod
     def load(cls, named: str | os.PathLike[str]) -> Experiment:
         """An experiment of the catalogue, or a file. It is read and checked, once: what becomes of the file is nothing to it."""
-        name = _arguments.path("named", named, _EXPERIMENT)
+        name = _arguments.path_or_name("named", named, _EXPERIMENT)
         loaded = cls(name, text=_delaylab.file_text(name))
         loaded.resolve()
         return loaded
@@ -168,7 +168,7 @@ def chosen(experiment: str | os.PathLike[str] | Experiment) -> Experiment:
     """The experiment that an argument of this name is. It is not read yet."""
     if isinstance(experiment, Experiment):
         return experiment
-    return Experiment(_arguments.path("experiment", experiment, _EXPERIMENT))
+    return Experiment(_arguments.path_or_name("experiment", experiment, _EXPERIMENT))
 
 
 def run(

@@ -334,7 +334,7 @@ class Run:
         words = [f"--runs={self.folder.parent}"]
         if baseline is not None:
             against = baseline.folder if isinstance(baseline, Run) else baseline
-            words += [f"--baseline={_arguments.path('baseline', against, 'a run, its folder or its name, or text: idle')}"]
+            words += [f"--baseline={_arguments.path_or_name('baseline', against, 'a run, its folder or its name, or text: idle')}"]
         words += ["--", str(self.folder)]
         return Answer(*_program.document_and_text("explain", *words))
 
@@ -364,7 +364,7 @@ def open(run: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> 
 
     Raises `EnvironmentFault` where a file is not what was recorded.
     """
-    named = _arguments.path("run", run, "a folder, or the name of a run")
+    named = _arguments.path_or_name("run", run, "a folder, or the name of a run")
     return Run(_delaylab.Stored.open(named, _arguments.path("runs", runs)))
 
 

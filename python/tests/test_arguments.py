@@ -71,11 +71,12 @@ def test_a_path_is_a_value():
     assert _values.literal([pathlib.Path("a b")]) == '["a b"]'
 
 
-def test_a_name_is_looked_for_where_the_other_run_is(few, monkeypatch):
-    def call(*words, **how):
-        raise dl.UsageError(" ".join(words))
+def refused(*words, **how):
+    raise dl.UsageError(" ".join(words))
 
-    monkeypatch.setattr(_program, "call", call)
+
+def test_a_name_is_looked_for_where_the_other_run_is(few, monkeypatch):
+    monkeypatch.setattr(_program, "call", refused)
     with pytest.raises(dl.UsageError, match=f"--runs={few.folder.parent} --baseline=before -- {few.folder}"):
         few.explain(baseline="before")
     with pytest.raises(dl.UsageError, match=f"--runs={few.folder.parent} .* before {few.folder}"):
@@ -169,6 +170,20 @@ def test_what_begins_with_a_dash_is_no_option(said, tmp_path):
         os.chdir(here)
     assert words[-2:] == ["--", "-x.toml"]
     assert {"--set=title=-t", "--output=-out"} <= {*words}
+
+
+def test_a_path_may_begin_with_the_users_folder_and_a_name_with_anything(said, small, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    words = said(lambda: dl.ping("~", output="~/runs", key_file=pathlib.Path("~/key"), pattern="~"))
+    assert {f"--save={tmp_path}/runs", f"--key-file={tmp_path}/key", "--pattern=~"} <= {*words} and words[-1] == "~"
+    assert said(lambda: dl.Calibration("~/runs/a"))[-1] == f"{tmp_path}/runs/a"
+    (tmp_path / "mine.toml").write_text(SMALL)
+    assert dl.Experiment.load("~/mine.toml").title == small.title
+    assert dl.run("~/mine.toml", set={"design.repeats": 1}, output="~/runs").folder.parent == tmp_path / "runs"
+    assert dl.open("latest", "~/runs").name == "small"
+    monkeypatch.setattr(_program, "call", refused)
+    with pytest.raises(dl.UsageError, match=f"--runs={tmp_path}/runs .* ~ {tmp_path}/runs/a$"):
+        dl.compare("~", "~/runs/a", runs="~/runs")
 
 
 @pytest.mark.parametrize("name", ["help", "json_", "version", "json", "json_stream", "csv", "quiet", "tui", "save"])
