@@ -5,6 +5,7 @@ import importlib.metadata
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -116,10 +117,11 @@ def call(
     """Runs `delaylab WORDS`, to its end.
 
     `on_line` is handed each line that it prints as it comes. `failing`: exit code 1 is an answer and no error. Ctrl-C
-    reaches the program, which ends in good order; what it said then, such as where its records are, is said here, and
-    KeyboardInterrupt is raised.
+    reaches the program of the call that it interrupts, and no other one: that ends in good order; what it said then, such
+    as where its records are, is said here, and KeyboardInterrupt is raised.
     """
-    environment = dict(os.environ, NO_COLOR="1", COLUMNS="100")
+    # It ends with this process, however that ends.
+    environment = dict(os.environ, NO_COLOR="1", COLUMNS="100", DELAYLAB_PARENT=str(os.getpid()))
     path = program()
     try:
         process = subprocess.Popen(
@@ -130,6 +132,9 @@ def call(
             encoding="utf-8",
             errors="replace",
             env=environment,
+            # Notebooks and terminals send Ctrl-C to the whole process group of Python, while Python raises it in its main thread
+            # alone: other threads may wait for programs of their own.
+            start_new_session=True,
         )
     except OSError as cannot:
         raise EnvironmentFault(
@@ -142,9 +147,9 @@ def call(
     # One pipe is read here and the other there: neither fills up.
     stderr = process.stderr
     reader = threading.Thread(target=lambda: said.append(stderr.read()), daemon=True)
-    reader.start()
     with process:
         try:
+            reader.start()
             for line in process.stdout:
                 lines.append(line)
                 if on_line is not None:
@@ -167,9 +172,11 @@ def call(
 
 
 def _end(process: subprocess.Popen[str], raised: BaseException) -> None:
+    """Ctrl-C asks it once, which lets it wait for replies: a second request would end that."""
+    is_interrupt = isinstance(raised, KeyboardInterrupt)
+    process.send_signal(signal.SIGINT if is_interrupt else signal.SIGTERM)
     try:
-        # From a terminal it has got the signal, too, and a second one would end its wait for replies; from anywhere else not.
-        process.wait(_ENDS_WITHIN if isinstance(raised, KeyboardInterrupt) else 0)
+        process.wait(_ENDS_WITHIN if is_interrupt else None)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.terminate()
         process.wait()

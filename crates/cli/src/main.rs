@@ -20,7 +20,7 @@
 //! | [`key`], [`reflect_keys`], [`secret_file`] | keys, those of a reflector, and the files that hold them |
 //! | [`exit`] | exit codes |
 //! | [`output`] | files that the command line names, written whole |
-//! | [`stop`] | Ctrl-C |
+//! | [`stop`] | Ctrl-C, and the end of the process that waits for this one |
 //! | [`terminal`] | what the terminal can show, and printing |
 //! | [`tui`] | the live view, on a thread of its own |
 #![forbid(unsafe_code)]
@@ -63,6 +63,7 @@ fn main() -> ExitCode {
     if let Some(code) = delaylab_live::condition::run_helper_if_asked() {
         return code;
     }
+    stop::end_with_parent_if_asked();
     let cli = args::typed();
     let done = match cli.command {
         Command::Ping(args) => ping::run(*args),

@@ -60,8 +60,17 @@ pub fn own_descriptors() -> io::Result<()> {
 /// The caller compares [`parent`] with the parent that it expects afterwards: one that died before
 /// this call sends no signal. The request does not outlive an exec of a privileged file.
 pub fn die_with_parent() -> io::Result<()> {
+    signal_with_parent(libc::SIGKILL)
+}
+
+/// Asks this process to end (SIGTERM) when the *thread* that started it ends. What [`die_with_parent`] says holds here, too.
+pub fn end_with_parent() -> io::Result<()> {
+    signal_with_parent(libc::SIGTERM)
+}
+
+fn signal_with_parent(signal: libc::c_int) -> io::Result<()> {
     // SAFETY: takes a signal number and touches no memory.
-    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) }).map(drop)
+    check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_ulong) }).map(drop)
 }
 
 /// The process that started this one, or the one that took it over when that died.
