@@ -18,16 +18,26 @@ def told(progress: Progress | bool | None) -> contextlib.AbstractContextManager[
 
 
 def _bar() -> contextlib.AbstractContextManager[Progress]:
-    for name, bar in (("rich.progress", _by_rich), ("tqdm.auto", _by_tqdm)):
-        try:
-            return bar(importlib.import_module(name))
-        except ImportError:
-            continue
+    for bar in (_by_rich, _by_tqdm):
+        with contextlib.suppress(ImportError):
+            return bar()
     return _by_line()
 
 
+def _by_rich() -> contextlib.AbstractContextManager[Progress]:
+    progress = importlib.import_module("rich.progress")
+    if importlib.import_module("rich").get_console().is_jupyter:
+        # Without it, rich draws nothing in a notebook; tqdm writes text there.
+        importlib.import_module("ipywidgets")
+    return _bar_of_rich(progress)
+
+
+def _by_tqdm() -> contextlib.AbstractContextManager[Progress]:
+    return _bar_of_tqdm(importlib.import_module("tqdm.auto"))
+
+
 @contextlib.contextmanager
-def _by_rich(rich: Any) -> Iterator[Progress]:
+def _bar_of_rich(rich: Any) -> Iterator[Progress]:
     columns = [rich.BarColumn(), rich.MofNCompleteColumn(), rich.TextColumn("trials"), rich.TimeRemainingColumn()]
     with rich.Progress(*columns) as bar:
         task = bar.add_task("trials", total=None)
@@ -35,7 +45,7 @@ def _by_rich(rich: Any) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def _by_tqdm(tqdm: Any) -> Iterator[Progress]:
+def _bar_of_tqdm(tqdm: Any) -> Iterator[Progress]:
     with tqdm.tqdm(unit="trial") as bar:
 
         def update(done: int, of: int) -> None:

@@ -19,6 +19,7 @@ from conftest import SMALL
 
 import delaylab as dl
 from delaylab import _arguments, _kept
+from delaylab._progress import told
 from delaylab.experiment import _file
 
 
@@ -313,6 +314,37 @@ def test_a_line_or_a_bar_shows_progress(small, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=lambda unit: bar))
     dl.run(small, output=tmp_path, progress=True)
     assert (bar.n, bar.total) == (2, 2)
+
+
+def test_no_bar_is_drawn_where_a_notebook_would_not_show_it(capsys, monkeypatch):
+    class Bar(contextlib.nullcontext):
+        def __init__(self, *columns):
+            super().__init__(self)
+
+        def add_task(self, name, total):
+            return name
+
+        def update(self, task, completed, total):
+            print(task, completed, total)
+
+    columns = dict.fromkeys(["BarColumn", "MofNCompleteColumn", "TimeRemainingColumn", "TextColumn"], lambda *words: None)
+    console = types.SimpleNamespace(is_jupyter=True)
+    monkeypatch.setitem(sys.modules, "rich", types.SimpleNamespace(get_console=lambda: console))
+    monkeypatch.setitem(sys.modules, "rich.progress", types.SimpleNamespace(Progress=Bar, **columns))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+
+    def shown():
+        with told(True) as tell:
+            tell(1, 2)
+        return capsys.readouterr()
+
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    assert shown() == ("", "\r1 of 2 trials\n")
+    monkeypatch.setitem(sys.modules, "ipywidgets", types.SimpleNamespace())
+    assert shown() == ("trials 1 2\n", "")
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    console.is_jupyter = False
+    assert shown() == ("trials 1 2\n", "")
 
 
 def test_what_progress_raises_stops_the_run_and_leaves_what_was_recorded(small, tmp_path, capsys):
