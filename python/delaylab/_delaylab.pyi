@@ -16,7 +16,7 @@ def resolve(
     seed: int | None,
     target: str | None,
     measured: str | None,
-    runs: str,
+    runs: list[str],
 ) -> Resolved: ...
 def simulate(
     resolved: Resolved,

@@ -49,7 +49,7 @@ class Experiment:
     target: str | None = None
     """In world `live`: the host to probe."""
     measured: str | None = None
-    """The run whose results are shown beside those of this one."""
+    """The run whose results are shown beside those of this one: its folder, or its name in the folder of runs."""
 
     @classmethod
     def load(cls, named: str | os.PathLike[str]) -> Experiment:
@@ -93,8 +93,9 @@ class Experiment:
         changed.resolve()
         return changed
 
-    def resolve(self) -> _delaylab.Resolved:
-        """With all choices applied."""
+    def resolve(self, output: str | None = None) -> _delaylab.Resolved:
+        """With all choices applied. The run of a measured part is looked for only where a run is about to be carried out: in
+        `output`, where that goes, and in `runs`, as by the program."""
         seed = None if self.seed is None else _arguments.whole("seed", self.seed)
         if seed is not None and not 0 <= seed < 2**63:
             raise UsageError(f"the seed is {seed}: give a number from 0 to 2**63 - 1")
@@ -107,7 +108,7 @@ class Experiment:
             seed,
             self.target,
             self.measured,
-            "runs",
+            [] if output is None else [output, "runs"],
         )
 
     @property
@@ -179,6 +180,7 @@ def run(
     set: Mapping[str, Any] | None = None,
     seed: int | None = None,
     target: str | None = None,
+    measured: str | os.PathLike[str] | Run | None = None,
     port: int | None = None,
     key_file: str | os.PathLike[str] | None = None,
     load_server: str | None = None,
@@ -192,7 +194,8 @@ def run(
 
     World `sim` runs in this process, on `threads` threads (one for each CPU); other worlds are carried out by the
     program. `target` is the host to probe, `port` and `key_file` are those of its reflector, `load_port` is that of its
-    `delaylab reflect --accept-load`, and `load_server` another server to send load to.
+    `delaylab reflect --accept-load`, and `load_server` another server to send load to. `measured` is the run that is shown
+    beside this one, in figures that ask for one: a name is that of a run in `output` or in `runs`.
 
     `progress` is called after each trial, with how many are done, of how many; `True` shows a bar, by rich or tqdm where they
     are installed. What to know before trusting the run is a `RunWarning`, and in `run.problems`. A run in which nothing was
@@ -200,7 +203,7 @@ def run(
     run; what was recorded stays in a folder that ends in `.partial`, with which `delaylab resume` goes on, and which is named
     on standard error.
     """
-    changed = _changed(experiment, quick, world, set, seed, target)
+    changed = _changed(experiment, quick, world, set, seed, target, measured)
     folder = _arguments.path("output", output)
     workers = None if threads is None else _arguments.whole("threads", threads)
     if workers is not None and workers < 1:
@@ -213,7 +216,7 @@ def run(
     }
     _arguments.truth("allow_load", allow_load)
     _arguments.progress(progress)
-    resolved = changed.resolve()
+    resolved = changed.resolve(folder)
     if workers is not None:
         # A trial has one thread.
         workers = min(workers, resolved.trials)
@@ -238,6 +241,7 @@ def _changed(
     set: Mapping[str, Any] | None,
     seed: int | None,
     target: str | None,
+    measured: str | os.PathLike[str] | Run | None,
 ) -> Experiment:
     """The experiment with what the arguments of `run` change."""
     changed = chosen(experiment)
@@ -248,6 +252,9 @@ def _changed(
         changed = dataclasses.replace(changed, target=_arguments.text("target", target))
     if world is not None:
         changed = dataclasses.replace(changed, chosen_world=_arguments.text("world", world))
+    if measured is not None:
+        of = measured.folder if isinstance(measured, Run) else measured
+        changed = dataclasses.replace(changed, measured=_arguments.path_or_name("measured", of, "a run, its folder or its name"))
     if seed is not None:
         changed = dataclasses.replace(changed, seed=_arguments.whole("seed", seed))
     if set is not None:

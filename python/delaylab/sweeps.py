@@ -232,7 +232,7 @@ def sweep(
     folder = _arguments.path("output", output)
     _arguments.progress(progress)
     engine = _engine(cluster, int(retries))
-    resolved = chosen(experiment).resolve()
+    resolved = chosen(experiment).resolve(folder)
     # A cluster that cannot work is refused before anything is made.
     _workers(engine)
     left_at = place(None if shared is None else _arguments.path("shared", shared))

@@ -216,6 +216,7 @@ def calls(small, run):
         "path": lambda: dl.run(small, set={3: 3}),
         "progress": lambda: dl.run(small, progress=3),
         "output": lambda: dl.run(small, output=None),
+        "measured": lambda: dl.run(small, measured=3),
         "port": lambda: dl.run(small, port="9000"),
         "key_file": lambda: dl.run(small, key_file=3),
         "load_server": lambda: dl.run(small, load_server=3),

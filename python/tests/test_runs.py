@@ -7,9 +7,11 @@ import datetime
 import importlib
 import multiprocessing
 import pickle
+import re
 import sys
 import threading
 import types
+from pathlib import Path
 
 import duckdb
 import pandas
@@ -418,6 +420,43 @@ def test_an_experiment_is_what_was_loaded(small, tmp_path, monkeypatch):
     again = dl.Experiment.load(file)
     assert _file(again, tmp_path) == str(file)
     assert dl.Experiment.load("calibration").text is None
+
+
+BESIDE = """
+[[figure]]
+id = "medians"
+title = "Medians"
+draw = "table"
+rows = "streams"
+values = ["p50(round_trip | probe=echo)"]
+measured = ""
+
+[measured]
+run = "NAMED"
+"""
+
+
+@pytest.mark.parametrize("named", ["small", "latest"])
+def test_a_measured_part_is_the_run_that_the_program_would_take(small, tmp_path, monkeypatch, named):
+    monkeypatch.chdir(tmp_path)
+    one = small.set("design.repeats", 1)
+    there = dl.run(one, output="results")
+    # Loaded and changed before there is an output.
+    beside = dl.Experiment.from_toml(one.toml + BESIDE.replace("NAMED", named)).with_seed(7)
+
+    def shown(run):
+        return re.search('run = "(.*)"', run.experiment)[1]
+
+    assert shown(dl.run(beside, output="results")) == str(there.folder)
+    here = dl.run(one)
+    assert shown(dl.run(beside, output="elsewhere")) == str(here.folder)
+    assert shown(dl.run(beside)) == str(here.folder)
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        swept = dl.sweep(beside, threads, output="results")
+    assert Path(shown(swept)).parent == tmp_path / "results"
+    assert shown(dl.run(beside, measured=there)) == shown(dl.run(beside, measured=there.folder)) == str(there.folder)
+    with pytest.raises(dl.UsageError, match="measured.run: no run `nowhere`"):
+        dl.run(beside, measured="nowhere")
 
 
 def test_words_of_the_script_may_be_anything(monkeypatch):

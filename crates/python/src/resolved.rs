@@ -7,7 +7,7 @@ use delaylab_model::experiment::WorldName;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::resolve as find;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An experiment with all choices applied: it says which trials a run has.
 #[pyclass(frozen, module = "delaylab._delaylab")]
@@ -92,8 +92,8 @@ pub fn file_text(py: Python<'_>, named: &str) -> PyResult<Option<String>> {
     read.map_err(|error| exception(py, &error))
 }
 
-/// The experiment of this name or in this file, or this text of one that `named` calls, with these choices. Runs that it
-/// may name are looked for in `runs`.
+/// The experiment of this name or in this file, or this text of one that `named` calls, with these choices. The run of its measured
+/// part is looked for in the folders `runs`, where there are any.
 #[pyfunction]
 #[pyo3(signature = (named, text, world, quick, sets, seed, target, measured, runs))]
 #[allow(clippy::too_many_arguments)] // as in Python, where each has its name
@@ -107,7 +107,7 @@ pub fn resolve(
     seed: Option<u64>,
     target: Option<String>,
     measured: Option<String>,
-    runs: PathBuf,
+    runs: Vec<PathBuf>,
 ) -> PyResult<Resolved> {
     let known = |world: &str| {
         let named = WorldName::named(world);
@@ -134,7 +134,8 @@ pub fn resolve(
             measured,
             ..Choices::default()
         };
-        find::resolve(&experiment, &choices, &[&runs])
+        let runs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
+        find::resolve(&experiment, &choices, &runs)
     };
     // Traces of a replay are read for it, and all of a measured run.
     detached(py, resolved)?

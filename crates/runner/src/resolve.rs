@@ -57,7 +57,7 @@ pub fn drawn_seed() -> u64 {
 ///
 /// # Errors
 /// What is wrong with the experiment or the choices, or its measured part is not what was recorded. It is taken from the first
-/// of the folders `runs` that has it.
+/// of the folders `runs` that has it; without one it is not looked for yet.
 pub fn resolve(
     experiment: &Experiment,
     choices: &Choices,
@@ -75,8 +75,10 @@ pub fn resolve(
     })?;
     experiment.unknown_series(&resolved, &worlds::kept_series)?;
     match &resolved.measured {
-        None => Ok(resolved),
-        Some(named) => with_measured(experiment, &choices, &resolved, (named, runs)),
+        Some(named) if !runs.is_empty() => {
+            with_measured(experiment, &choices, &resolved, (named, runs))
+        }
+        _ => Ok(resolved),
     }
 }
 
