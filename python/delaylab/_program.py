@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, NamedTuple
 
 from . import _delaylab
+from ._warnings import warn
 from .errors import (
     DelaylabError,
     EnvironmentFault,
@@ -182,17 +183,13 @@ def _end(process: subprocess.Popen[str], raised: BaseException) -> None:
         process.wait()
 
 
-def document(*words: str) -> dict[str, Any]:
-    """The document that `delaylab WORDS --json` prints."""
-    command, *others = words
-    read: dict[str, Any] = json.loads(call(command, "--json", *others).printed)
-    return read
-
-
 def document_and_text(*words: str) -> tuple[dict[str, Any], str]:
-    """The document that `delaylab WORDS --json` prints, and what a terminal would show, of the same execution."""
+    """The document that `delaylab WORDS --json` prints, and what a terminal would show, of the same execution. What the program
+    warns of is a warning."""
     command, *others = words
     with tempfile.TemporaryDirectory() as scratch:
         text = Path(scratch) / "text"
-        read = document(command, f"--text-file={text}", *others)
+        ended = call(command, "--json", f"--text-file={text}", *others)
+        read: dict[str, Any] = json.loads(ended.printed)
+        warn(ended.warnings)
         return read, text.read_text(encoding="utf-8")

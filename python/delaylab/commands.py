@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _arguments, _program
 from ._values import flags
+from ._warnings import warn
 from .answers import Answer
 from .errors import ConditionError
 from .runs import Run, recorded
@@ -78,8 +79,10 @@ def compare(
     with tempfile.TemporaryDirectory() as scratch:
         # One execution prints the answer for people and writes it for programs.
         document = Path(scratch) / "answer.json"
-        printed = _program.call(*words, f"--output={document}", "--", *folders, failing=True).printed
-        answer = Answer(json.loads(document.read_text(encoding="utf-8")), printed.removesuffix(f"\n{document}\n"))
+        ended = _program.call(*words, f"--output={document}", "--", *folders, failing=True)
+        text = ended.printed.removesuffix(f"\n{document}\n")
+        answer = Answer(json.loads(document.read_text(encoding="utf-8")), text)
+    warn(ended.warnings)
     if page is not None:
         _program.call(*words, f"--output={_arguments.path('output', page)}", "--", *folders, failing=True)
     return answer

@@ -48,4 +48,5 @@ class ClusterError(DelaylabError):
 
 
 class RunWarning(UserWarning):
-    """What to know before trusting a run that was just recorded. `run.problems` has it, too."""
+    """What to know before trusting a run that was just recorded, was opened without being checked, or of which something was asked.
+    `run.problems` has it, too."""

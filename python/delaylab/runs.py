@@ -10,13 +10,13 @@ import io
 import json
 import os
 import shutil
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
 
 from . import _arguments, _delaylab, _program
+from ._warnings import warn
 from .answers import Answer, Calibration
-from .errors import EnvironmentFault, RunWarning, UsageError
+from .errors import EnvironmentFault, UsageError
 
 if TYPE_CHECKING:
     import altair
@@ -205,7 +205,8 @@ class Picture:
 
 
 class Run:
-    """A run on disk. Every file was checked against what was recorded when it was opened."""
+    """A run on disk. Every file was checked against what was recorded when it was opened; where nothing says what that was, since a
+    run of an older version has no `manifest.json` or it was moved away, `problems` says so."""
 
     def __init__(self, native: _delaylab.Stored) -> None:
         self._native = native
@@ -362,16 +363,17 @@ class Run:
 def open(run: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> Run:
     """Opens a run: a folder, the name of one in `runs`, or `"latest"`.
 
-    Raises `EnvironmentFault` where a file is not what was recorded.
+    Raises `EnvironmentFault` where a file is not what was recorded. A run that has nothing to say what that was is opened with a
+    `RunWarning`.
     """
     named = _arguments.path_or_name("run", run, "a folder, or the name of a run")
-    return Run(_delaylab.Stored.open(named, _arguments.path("runs", runs)))
+    opened = _delaylab.Stored.open(named, _arguments.path("runs", runs))
+    warn([opened.unchecked] if opened.unchecked else [])
+    return Run(opened)
 
 
 def recorded(folder: str | os.PathLike[str], said: Iterable[str]) -> Run:
     """Opens the run that a function which the user called has recorded, and warns of what to know before trusting it."""
     run = open(folder)
-    for warning in dict.fromkeys([*said, *run.problems]):
-        # The user's line: past this function and the one that was called.
-        warnings.warn(f"{run.folder.name}: {warning}", RunWarning, stacklevel=3)
+    warn(f"{run.folder.name}: {warning}" for warning in [*said, *run.problems])
     return run

@@ -501,3 +501,16 @@ def test_a_changed_file_is_refused(small, tmp_path):
     records.write_bytes(content)
     with pytest.raises(dl.EnvironmentFault, match="records.parquet: its content has changed"):
         dl.open(run.folder)
+
+
+def test_a_run_that_nothing_was_held_against_says_so(small, tmp_path):
+    run = dl.run(small.set("design.repeats", 1), output=tmp_path / "runs")
+    (run.folder / "manifest.json").rename(tmp_path / "manifest.json")
+    said = "has no manifest.json, .*: nothing says whether its files are what was recorded$"
+    with pytest.warns(dl.RunWarning, match=said) as warned:
+        bare = dl.open(run.folder)
+    assert [one for one in bare.problems if re.search(said, one)] == [str(one.message) for one in warned]
+    for question in (lambda: dl.compare(run, str(run.folder)), bare.explain, lambda: dl.compare("latest", run.folder, runs=tmp_path / "runs")):
+        with pytest.warns(dl.RunWarning, match=said) as asked:
+            question()
+        assert {one.filename for one in [*warned, *asked]} == {__file__}

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// A run on disk, whose files are what was recorded.
+/// A run on disk, whose files are what was recorded unless it says that it is `unchecked`.
 #[pyclass(frozen, module = "delaylab._delaylab")]
 pub struct Stored {
     run: Arc<Run>,
@@ -96,6 +96,12 @@ impl Stored {
     #[getter]
     fn findings(&self) -> Option<String> {
         self.run.findings().map(ToString::to_string)
+    }
+
+    /// What to know of a run that nothing can be held against; `None`: its files are what was recorded.
+    #[getter]
+    fn unchecked(&self) -> Option<String> {
+        stored::unchecked(&self.run, &self.shown_folder())
     }
 
     /// What to know before trusting what is shown of it.

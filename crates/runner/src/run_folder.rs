@@ -32,18 +32,6 @@ pub fn named(named: &str, runs: &Path) -> Result<Run, RunnerError> {
     Ok(run)
 }
 
-/// What a reader has to know of a run that nothing can be held against; `None`: its files are what was recorded.
-pub fn unchecked(run: &Run) -> Option<String> {
-    let unchecked = !run.is_checked() && run.state() == State::Complete;
-    unchecked.then(|| {
-        format!(
-            "{} has no manifest.json, which older versions did not write: nothing says whether its files are what was \
-             recorded",
-            shortest(run.folder())
-        )
-    })
-}
-
 /// The measured part of a run, if it is there, is whole, too.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_model::experiment::WorldName;
 use delaylab_runner::resolve;
-use delaylab_runner::run_folder;
+use delaylab_runner::run_folder::{self, shortest};
 use delaylab_store::run::Run;
 use delaylab_view::run::stored;
 use std::path::Path;
@@ -62,7 +62,7 @@ pub fn say_not_complete(run: &Run) {
 }
 
 fn say_unchecked(run: &Run) {
-    if let Some(warning) = run_folder::unchecked(run) {
+    if let Some(warning) = stored::unchecked(run, &shortest(run.folder())) {
         terminal::say(format!("warning: {warning}"));
     }
 }

@@ -1,7 +1,7 @@
 //! Two runs on disk, compared.
 
 use super::{Compared, Side};
-use crate::run::stored::not_complete;
+use crate::run::stored::{not_complete, unchecked};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
 use delaylab_explain::compare::limits::{LimitResult, held};
@@ -107,7 +107,8 @@ fn remarked(run: &Run) -> Option<Vec<Remarked>> {
 }
 
 fn side(run: &Run, folder: String) -> Side {
-    let mut problems = run.problems();
+    let mut problems: Vec<String> = unchecked(run, &folder).into_iter().collect();
+    problems.extend(run.problems());
     problems.extend(not_complete(run, &folder));
     let invalid = run.trials().iter().filter(|row| !row.valid).count();
     if invalid > 0 {

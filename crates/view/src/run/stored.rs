@@ -73,7 +73,10 @@ fn add_measured(data: &mut RunData, folder: &str) {
     }
     data.measured_in = Some(PathBuf::from(folder));
     match Run::open(Path::new(folder)) {
-        Ok(run) => measured::add(data, read(&run, None, folder, &asked)),
+        Ok(run) => {
+            data.problems.extend(unchecked(&run, folder));
+            measured::add(data, read(&run, None, folder, &asked));
+        }
         // Who writes a report is told by an error before.
         Err(error) if error.is_denied() => data.problems.push(format!(
             "the measured part in {folder} may not be read here: `delaylab serve` reads nothing outside of the directory that \
@@ -316,6 +319,17 @@ pub fn not_complete(run: &Run, folder: &str) -> Option<String> {
     })
 }
 
+/// What a reader has to know of a run that nothing can be held against; `None`: its files are what was recorded.
+pub fn unchecked(run: &Run, folder: &str) -> Option<String> {
+    let unchecked = !run.is_checked() && run.state() == State::Complete;
+    unchecked.then(|| {
+        format!(
+            "{folder} has no manifest.json, which older versions did not write: nothing says whether its files are what was \
+             recorded"
+        )
+    })
+}
+
 /// `unfinished`: records of trials that are under way, or were interrupted.
 fn problems(
     run: &Run,
@@ -325,7 +339,8 @@ fn problems(
     unfinished: u64,
     originals: &BTreeMap<u32, u32>,
 ) -> Vec<String> {
-    let mut problems = blackouts::warnings(&blackouts::find(run, resolved));
+    let mut problems: Vec<String> = unchecked(run, folder).into_iter().collect();
+    problems.extend(blackouts::warnings(&blackouts::find(run, resolved)));
     problems.extend(run.problems());
     problems.extend(resumed::differences(run.environment()));
     let copies = originals.iter().filter(|(trial, first)| trial != first);
