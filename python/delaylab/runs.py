@@ -294,8 +294,9 @@ class Run:
         """Loss, median and p99 of each delay, and the network's and the hosts' part of the median response, in nanoseconds.
 
         The columns are the same for every run, null where there is no value: `response_…` from when a packet was due, and
-        `network_ns` and `host_ns`, its parts; `round_trip_…` from when it was sent; `delay_…` of rows with a tester's frames,
-        which go one way and have neither of the two.
+        `network_ns` and `host_ns`, its parts; `round_trip_…` from when it was sent; `delay_…` of rows of a tester's frames,
+        which go one way and have neither of the two. A row that has both frames and packets that come back has none of them: give
+        `by="probe"`, too.
 
         A row for each combination of levels; with `by`, of the levels of this factor or these (or `"probe"`), and what else was
         varied is taken together.

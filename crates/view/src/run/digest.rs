@@ -42,9 +42,9 @@ pub struct DigestRow {
     pub response: Quantiles,
     /// From when it was sent.
     pub round_trip: Quantiles,
-    /// Where some or all packets are frames, and in place of the other two: until a frame arrived.
+    /// Where all packets are frames, and in place of the other two: until a frame arrived.
     pub one_way: Quantiles,
-    /// Of the median response, the network's part.
+    /// Of the median response, the network's part; of frames with others none, as nothing is the median of both.
     pub network: Option<Nanos>,
     /// And the hosts'.
     pub host: Option<Nanos>,
@@ -134,9 +134,10 @@ impl DigestRow {
         let [round_trips, none] = [quantiles(ShownDelay::RoundTrip), Quantiles::default()];
         let (response, round_trip, one_way) = match ways {
             Ways::RoundTrip => (quantiles(ShownDelay::Response), round_trips, none),
-            Ways::OneWay | Ways::Both => (none, none, round_trips),
+            Ways::OneWay => (none, none, round_trips),
+            Ways::Both => (none, none, none),
         };
-        let median = summary.anatomy_at("p50");
+        let median = summary.anatomy_at("p50").filter(|_| ways != Ways::Both);
         Self {
             levels,
             trials,
@@ -277,6 +278,26 @@ mod tests {
             assert_eq!(row.round_trip.p50.is_some(), !of_frames, "{row:?}");
             assert_eq!(row.response.p50.is_some(), !of_frames, "{row:?}");
         }
+    }
+
+    #[test]
+    fn a_row_of_frames_and_others_has_no_delay() {
+        let run = waits();
+        let apart = run.apart(true);
+        let (levels, trials, summary) = &apart.rows[0];
+        let row = |ways| {
+            let levels = levels.iter().map(|level| (*level).to_owned()).collect();
+            DigestRow::new(levels, *trials, summary, ShownDelay::RoundTrip, ways)
+        };
+        let both = row(Ways::Both);
+        for delay in [both.response, both.round_trip, both.one_way] {
+            assert_eq!(delay, Quantiles::default());
+        }
+        assert_eq!((both.network, both.host), (None, None));
+        let alone = row(Ways::RoundTrip);
+        assert!(alone.network.is_some());
+        assert_eq!((both.sent, both.lost), (alone.sent, alone.lost));
+        assert_eq!(both.shown, alone.shown);
     }
 
     #[test]
