@@ -345,10 +345,11 @@ class Run:
         return Calibration(str(self.folder))
 
     def report(self, output: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the page of the run, into its folder or to a file: where it is."""
-        page = self.folder / "report.html" if output is None else Path(_arguments.path("output", output))
-        _program.call("report", f"--output={page}", "--", str(self.folder))
-        return page
+        """Writes the page of the run, into its folder or to a file: where it is. What the procedure of a device benchmark found goes
+        with it, as in `delaylab report`."""
+        page = None if output is None else Path(_arguments.path("output", output))
+        _program.call("report", *([] if page is None else [f"--output={page}"]), "--", str(self.folder))
+        return self.folder / "report.html" if page is None else page
 
     def __repr__(self) -> str:
         return f"<delaylab.Run {self.folder}>"

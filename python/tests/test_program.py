@@ -4,7 +4,9 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import types
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -65,6 +67,29 @@ def test_a_report_is_a_page(few, tmp_path):
 
 
 def test_a_picture_is_shown_and_saved(few, tmp_path):
+def test_a_report_goes_to_where_it_is_asked_for(few, tmp_path, monkeypatch):
+    stub(tmp_path, monkeypatch, f'echo "$*" >> {tmp_path}/calls')
+    assert few.report() == few.folder / "report.html"
+    assert few.report("page.html") == Path("page.html")
+    assert (tmp_path / "calls").read_text() == f"report -- {few.folder}\nreport --output=page.html -- {few.folder}\n"
+
+
+def test_what_a_benchmark_found_is_in_the_run(tmp_path):
+    def program(words):
+        done = subprocess.run([os.environ["DELAYLAB"], *words.split()], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    (tmp_path / "bench.toml").write_text(program("bench throughput --world sim --size 512B --show-experiment"))
+    run = dl.run(tmp_path / "bench.toml", quick=True, seed=7, output=tmp_path / "here")
+    program("run bench.toml --quick --seed 7 -q --no-report -o there")
+    there = dl.open("latest", tmp_path / "there").folder
+    found = (run.folder / "benchmark.md").read_text()
+    assert found.startswith("# ") and found == (there / "benchmark.md").read_text()
+    run.report()
+    made = {file.name for file in run.folder.iterdir()} - {file.name for file in there.iterdir()}
+    assert made == {"report.html"}
+
+
     picture = few.picture("cumulative")
     assert picture._repr_svg_().startswith("<svg")
     picture.save(tmp_path / "figure.svg")

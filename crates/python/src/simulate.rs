@@ -8,15 +8,18 @@ use delaylab_model::experiment::WorldName;
 use delaylab_model::stop::Stop;
 use delaylab_runner::error::RunnerError;
 use delaylab_runner::options::RunOptions;
-use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
 use delaylab_runner::share::Share;
+use delaylab_runner::{resolve, run_folder};
+use delaylab_store::whole_file;
+use delaylab_view::benchmark;
+use delaylab_view::run::stored;
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -72,13 +75,18 @@ pub fn simulate(
     }
     let stop = Stop::default();
     let options = options(threads, &stop, supplied);
+    let is_benchmark = resolved.procedure.is_some();
     let work = move |told: &mut Telling| {
         let started = Started::create(resolved, &options, &output)?;
         told.send(Event::Begun(started.folder().to_owned()));
-        match started.run(told, None)? {
-            None => Ok(None),
-            Some(recorded) => finish(recorded).map(Some),
+        let Some(recorded) = started.run(told, None)? else {
+            return Ok(None);
+        };
+        let finished = finish(recorded)?;
+        if is_benchmark {
+            put_benchmark(&finished.0)?;
         }
+        Ok(Some(finished))
     };
     let on_folder = Some(on_folder);
     let callbacks = Callbacks {
@@ -93,6 +101,19 @@ pub fn simulate(
 pub fn finish(recorded: Recorded) -> Result<(PathBuf, Vec<String>), RunnerError> {
     let (finished, _) = recorded.finish()?;
     Ok((finished.folder, finished.warnings))
+}
+
+/// Writes what the run's procedure found into its folder, as the program does.
+fn put_benchmark(folder: &Path) -> Result<(), RunnerError> {
+    let run = run_folder::open(folder)?;
+    let found = stored::benchmark(&run, resolve::of_run(&run).as_ref());
+    let file = folder.join(benchmark::FILE);
+    let written = found.map_or(Ok(()), |found| {
+        whole_file::replace(&file, benchmark::markdown(&found).as_bytes())
+    });
+    written.map_err(|error| {
+        RunnerError::environment(format!("cannot write {}: {error}", file.display()))
+    })
 }
 
 /// Carries out the trials with these numbers of an experiment that was resolved, and leaves them in an unfinished run in

@@ -6,6 +6,9 @@ use delaylab_procedure::Report;
 use delaylab_procedure::report::{Cell, Clause, Column, Holds, Table};
 use std::fmt::Write;
 
+/// The file of a run that has it.
+pub const FILE: &str = "benchmark.md";
+
 /// A column's heading: times say their unit in each cell.
 pub fn heading(column: &Column) -> String {
     match column.unit.as_deref() {

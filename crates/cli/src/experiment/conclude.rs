@@ -25,7 +25,7 @@ use std::io;
 use std::path::Path;
 
 /// The file with what a procedure of the device benchmark found.
-const BENCHMARK: &str = "benchmark.md";
+const BENCHMARK: &str = benchmark::FILE;
 
 /// A run that is over: what it came to, and where it is.
 pub struct Concluded {

@@ -166,7 +166,7 @@ fn read(
         environment: environment(run.environment()),
         skipped: resolved.map(skipped).unwrap_or_default(),
         splits: resolved.map_or_else(Vec::new, |resolved| splits(run, resolved)),
-        benchmark: resolved.and_then(|resolved| benchmark(run, resolved)),
+        benchmark: benchmark(run, resolved),
         sweeps: sweeps(gatherer, resolved),
         findings: findings(run, resolved),
         noise: noise.finish(&packets),
@@ -205,8 +205,8 @@ fn sweeps(gatherer: Gatherer, resolved: Option<&Resolved>) -> Vec<Sweep> {
 }
 
 /// What the run's procedure found, if it is one.
-fn benchmark(run: &Run, resolved: &Resolved) -> Option<Report> {
-    resolved.procedure.as_ref()?;
+pub fn benchmark(run: &Run, resolved: Option<&Resolved>) -> Option<Report> {
+    let resolved = resolved.filter(|resolved| resolved.procedure.is_some())?;
     let again = run.again().ok()?;
     procedure::result(resolved, again).ok()
 }
