@@ -375,7 +375,8 @@ def open(run: str | os.PathLike[str], runs: str | os.PathLike[str] = "runs") -> 
 
 
 def recorded(folder: str | os.PathLike[str], said: Iterable[str]) -> Run:
-    """Opens the run that a function which the user called has recorded, and warns of what to know before trusting it."""
+    """Opens the run that a function which the user called has recorded, and warns of what to know before trusting it: of what was
+    said meanwhile, and of what the run says, which puts together what its trials warn of."""
     run = open(folder)
-    warn(f"{run.folder.name}: {warning}" for warning in [*said, *run.problems])
+    warn(f"{run.folder.name}: {warning}" for warning in [*run._native.others([*said]), *run.problems])
     return run

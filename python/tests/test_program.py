@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import SMALL
 
 import delaylab as dl
 from delaylab import _program
@@ -217,6 +218,20 @@ def test_what_the_program_warned_of_is_a_warning(run, tmp_path, monkeypatch):
     with pytest.warns(dl.RunWarning, match="^small-.*: one queue was too short$") as warned:
         dl.run("wait-time-jitter", output=tmp_path)
     assert {one.filename for one in warned} == {__file__}
+
+
+def test_what_trials_warn_of_with_several_numbers_is_one_warning(tmp_path, monkeypatch):
+    values = {"probe.echo.duration": "2s", "probe.large.duration": "2s", "path.rate": "4Mbit/s", "path.switch.buffer": "128KiB"}
+    full = dl.Experiment.from_toml(SMALL.split("[[finding]]")[0]).set({**values, "sweep.streams.to": [2]}).with_seed(1)
+    with pytest.warns(dl.RunWarning):
+        run = dl.run(full, output=tmp_path)
+    own = [line for one in run.trials().to_polars()["warnings"] for line in one.splitlines() if "`echo` settles" in line]
+    assert len({*own}) > 1
+    stub(tmp_path, monkeypatch, f"""echo '{{"kind": "run", "folder": "{run.folder}"}}'; echo 'warning: {own[0]}' >&2""")
+    with pytest.warns(dl.RunWarning) as warned:
+        dl.run("wait-time-jitter", output=tmp_path)
+    (said,) = [str(one.message) for one in warned if "`echo` settles" in str(one.message)]
+    assert "in other trials with other numbers" in said
 
 
 def test_progress_is_once_a_trial_however_many_probes_it_has(run, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ use delaylab_runner::run_folder::{self, shortest};
 use delaylab_store::run::{Run, State};
 use delaylab_view::run::{RunData, stored};
 use pyo3::prelude::*;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -102,6 +103,16 @@ impl Stored {
     #[getter]
     fn unchecked(&self) -> Option<String> {
         stored::unchecked(&self.run, &self.shown_folder())
+    }
+
+    /// Those of these warnings that none of its trials has: of what several have, `problems` says the worst.
+    fn others(&self, said: Vec<String>) -> Vec<String> {
+        let facts = self.run.trials().iter().map(|row| &row.facts);
+        let own: BTreeSet<&String> = facts
+            .flat_map(|facts| facts.flaws.iter().chain(&facts.warnings))
+            .collect();
+        let others = said.into_iter().filter(|warning| !own.contains(warning));
+        others.collect()
     }
 
     /// What to know before trusting what is shown of it.
