@@ -275,7 +275,7 @@ def _by_program(
         raise UsageError(
             "threads is for the world `sim`: trials of other worlds run one after the other, so that none disturbs another"
         )
-    done: dict[int, None] = {}
+    done: set[int] = set()
     folders: list[str] = []
 
     def follow(line: str) -> None:
@@ -284,8 +284,9 @@ def _by_program(
             folders.append(document["folder"])
         # A trial has a line for each probe.
         if progress is not None and document["kind"] == "trial" and document["trial"] not in done:
-            done[document["trial"]] = None
-            progress(len(done), resolved.trials)
+            done.add(document["trial"])
+            left = document.get("remaining")
+            progress(len(done), resolved.trials if left is None else len(done) + left)
 
     words = [*changed._words(), "--json", "--quiet", "--no-report", *words]
     with tempfile.TemporaryDirectory() as scratch:

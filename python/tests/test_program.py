@@ -67,7 +67,6 @@ def test_a_report_is_a_page(few, tmp_path):
     assert page.read_text().startswith("<!DOCTYPE html>")
 
 
-def test_a_picture_is_shown_and_saved(few, tmp_path):
 def test_a_report_goes_to_where_it_is_asked_for(few, tmp_path, monkeypatch):
     stub(tmp_path, monkeypatch, f'echo "$*" >> {tmp_path}/calls')
     assert few.report() == few.folder / "report.html"
@@ -91,6 +90,7 @@ def test_what_a_benchmark_found_is_in_the_run(tmp_path):
     assert made == {"report.html"}
 
 
+def test_a_picture_is_shown_and_saved(few, tmp_path):
     picture = few.picture("cumulative")
     assert picture._repr_svg_().startswith("<svg")
     picture.save(tmp_path / "figure.svg")
@@ -234,13 +234,15 @@ def test_what_trials_warn_of_with_several_numbers_is_one_warning(tmp_path, monke
     assert "in other trials with other numbers" in said
 
 
-def test_progress_is_once_a_trial_however_many_probes_it_has(run, tmp_path, monkeypatch):
-    lines = [f'{{"kind": "trial", "trial": {trial}}}' for trial in (0, 0, 1, 1)]
+def test_progress_is_once_a_trial_of_those_that_are_left(run, tmp_path, monkeypatch):
+    # A stop rule may end it sooner than at the last of all trials, a procedure later.
+    left = {0: 5, 1: 0, 2: "null"}
+    lines = [f'{{"kind": "trial", "trial": {trial}, "remaining": {left[trial]}}}' for trial in (0, 0, 1, 1, 2)]
     script = "\n".join(f"echo '{line}'" for line in [*lines, f'{{"kind": "run", "folder": "{run.folder}"}}'])
     stub(tmp_path, monkeypatch, script)
     seen = []
-    dl.run("wait-time-jitter", output=tmp_path, progress=lambda done, of: seen.append(done))
-    assert seen == [1, 2]
+    dl.run("wait-time-jitter", output=tmp_path, progress=lambda done, of: seen.append((done, of)))
+    assert seen == [(1, 6), (2, 2), (3, dl.Experiment.load("wait-time-jitter").trials)]
 
 
 def test_one_version_of_ip_is_chosen(tmp_path, monkeypatch):

@@ -170,8 +170,10 @@ impl Progress for ProgressDisplay {
         }
         if self.json && self.lines.is_ok() {
             let mut rows = ended.rows.iter().zip(ended.summaries);
-            self.lines =
-                rows.try_for_each(|(row, summary)| terminal::document(&Line::trial(row, summary)));
+            let remaining = remaining.map(|(remaining, _)| remaining.trials);
+            self.lines = rows.try_for_each(|(row, summary)| {
+                terminal::document(&Line::trial(row, summary, remaining))
+            });
         }
     }
 

@@ -97,6 +97,8 @@ fn one_vocabulary_in_every_document(scratch: &Scratch) {
     let ping = lines(scratch, "ping", "ping.json").remove(0);
     let (whole, trials) = run.split_last().unwrap();
     assert_eq!(trials.len(), 2);
+    let left = trials.iter().map(|trial| &trial["remaining"]);
+    assert_eq!(left.collect::<Vec<_>>(), [1, 0]);
     // Results of packets have the same paths in a ping and in a trial.
     for document in trials.iter().chain([&ping]) {
         for path in [

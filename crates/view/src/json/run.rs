@@ -47,6 +47,8 @@ pub struct Trial<'a> {
     results: Results<'a>,
     /// Why the trial is not what its experiment meant. None: it is valid.
     flaws: &'a [String],
+    /// How many trials are still to come, as far as that is known: with a stop rule at most.
+    remaining: Option<usize>,
 }
 
 /// A share of a run's trials that is recorded.
@@ -104,8 +106,8 @@ struct Config<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Of a probe of a trial.
-    pub fn trial(row: &'a TrialRow, summary: &Summary) -> Self {
+    /// Of a probe of a trial, after which so many are still to come.
+    pub fn trial(row: &'a TrialRow, summary: &Summary, remaining: Option<usize>) -> Self {
         let trial = Trial {
             trial: row.trial,
             probe: &row.probe_name,
@@ -114,6 +116,7 @@ impl<'a> Line<'a> {
             factors: levels(&row.factors),
             results: Results::new(summary, &row.facts, &[]),
             flaws: &row.facts.flaws,
+            remaining,
         };
         Self::Trial(Box::new(trial))
     }
