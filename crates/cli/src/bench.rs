@@ -32,14 +32,16 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
     let args = &args.procedure;
     let procedure = find(args.name.as_deref().unwrap_or_default())?;
     let world = world(args)?;
-    if procedure.name == "reset" && world == WorldName::Live {
-        return Err(Failed::usage(
-            "delaylab resets devices that it builds: use the world testbed or sim. Of your own, look at the longest \
-             silence of a stream while you reset it",
-        ));
+    if world == WorldName::Live {
+        refuse_live(procedure)?;
     }
     let text = experiment(args, procedure, world)?;
     if args.show_experiment {
+        if args.quick || args.seed.is_some() || !args.sets.is_empty() {
+            return Err(Failed::usage(
+                "--show-experiment prints a file, and --set, --seed and --quick are for `delaylab run`: give them there",
+            ));
+        }
         return terminal::print(&text);
     }
     let source = Source {
@@ -56,6 +58,22 @@ pub fn run(args: &BenchArgs) -> Result<(), Failed> {
         ..Choices::default()
     };
     run_experiment(&experiment, &choices, &options(), &args.shown)
+}
+
+/// What needs more of a device than its ports.
+fn refuse_live(procedure: &Description) -> Result<(), Failed> {
+    let why = match procedure.name {
+        "reset" => {
+            "delaylab resets devices that it builds: use the world testbed or sim. Of your own, look at the longest \
+             silence of a stream while you reset it"
+        }
+        "incast" => {
+            "TCP goes between hosts, and ports of this host are none: use the world testbed or sim. Of a device of \
+             your own, `microburst` says how large a burst passes"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failed::usage(why))
 }
 
 fn list(json: bool) -> Result<(), Failed> {
@@ -121,7 +139,16 @@ fn experiment(
     for stream in &streams {
         out += &probe(args, stream);
     }
-    let rate = args.rate.as_deref().unwrap_or(RATE);
+    let rate = match (args.rate.as_deref(), world) {
+        (Some(rate), _) => rate,
+        // A device that is asked for a tenth of its line would seem to forward all of it.
+        (None, WorldName::Live) => {
+            return Err(Failed::usage(
+                "loads are shares of the line rate of the ports that send: give it, --rate 1Gbit/s",
+            ));
+        }
+        (None, _) => RATE,
+    };
     let _ = write!(out, "\n[path]\nrate = {}\n", quoted(rate));
     if world != WorldName::Live {
         out += &device(args, procedure, &streams);
@@ -167,6 +194,11 @@ fn streams(args: &ProcedureArgs, procedure: &Description) -> Result<Vec<Stream>,
         };
     }
     if is_head_of_line {
+        if args.senders.is_some() {
+            return Err(Failed::usage(
+                "head-of-line-blocking has two ports that send: leave --senders out",
+            ));
+        }
         return Ok(vec![
             stream("a to c", "a1", "b1"),
             stream("a to d", "a1", "b2"),

@@ -116,13 +116,18 @@ impl ProcedurePlan {
     }
 }
 
-/// Why the procedure of this experiment cannot begin or carry out its first trials, whatever the device does; with the field
-/// of `[design.procedure]` that says so, empty for all of it.
-pub fn refusal(resolved: &Resolved) -> Option<(&'static str, String)> {
-    match ProcedurePlan::new(resolved, &resolved.planned, None) {
-        Ok(plan) => plan.procedure.refusal().map(|why| ("", why)),
-        Err(error) => Some((error.field(), error.to_string())),
+/// The trials that the procedure of this experiment carries out whatever the device does: the first of each frame size.
+/// None where there is no procedure.
+///
+/// # Errors
+/// Why it cannot begin or carry them out; with the field of `[design.procedure]` that says so, empty for all of it.
+pub fn first_trials(resolved: &Resolved) -> Result<Vec<Planned>, (&'static str, String)> {
+    if resolved.procedure.is_none() {
+        return Ok(Vec::new());
     }
+    let plan = ProcedurePlan::new(resolved, &resolved.planned, None);
+    let plan = plan.map_err(|error| (error.field(), error.to_string()))?;
+    plan.procedure.first_trials().map_err(|why| ("", why))
 }
 
 /// What the procedure of this experiment would carry out with a device that loses nothing; `None` where there is none, or it

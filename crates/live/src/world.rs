@@ -149,7 +149,9 @@ impl World for Live {
             runs.extend(trial.probe_runs(target).map(Placed::here));
             loads.extend(trial.stream_runs(target.load).map(Placed::here));
         }
-        if runs.len() + frames.streams.len() < trial.probes.len() {
+        let wants_load = trial.loads.iter().any(|load| load.streams > 0);
+        let has_nowhere_to_ask = runs.len() + frames.streams.len() < trial.probes.len();
+        if has_nowhere_to_ask || wants_load && trial.target.is_none() {
             return Err(LiveError::NoTarget.into());
         }
         let ran = self.carry_out(trial, &runs, &loads, frames, sink);

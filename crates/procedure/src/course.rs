@@ -30,8 +30,11 @@ pub trait Procedure: Plan<Observation = FrameTrial> {
     /// What was found so far.
     fn result(&self) -> Report;
 
-    /// Why the first trial of a frame size cannot be carried out, whatever the device does.
-    fn refusal(&self) -> Option<String>;
+    /// The first trial of each frame size, from the smallest on: they are carried out whatever the device does.
+    ///
+    /// # Errors
+    /// Why one cannot be carried out.
+    fn first_trials(&self) -> Result<Vec<Planned>, String>;
 }
 
 /// A procedure under way: frame size after frame size, one trial at a time.
@@ -176,16 +179,23 @@ impl<S: Steps> Procedure for ProcedureRun<S> {
         report
     }
 
-    fn refusal(&self) -> Option<String> {
+    fn first_trials(&self) -> Result<Vec<Planned>, String> {
         let mut sizes = self.setup.sizes.clone();
         // The smallest frames are the most.
         sizes.sort_unstable();
-        sizes.into_iter().find_map(|size| {
+        let mut first = Vec::new();
+        for size in sizes {
             let mut bench = Bench::new(&self.setup, &self.options, size, &[]);
-            match self.outcome(&mut bench) {
-                Err(Stop::TooMany(why)) => Some(why),
-                _ => None,
+            if let Err(Stop::TooMany(why)) = self.outcome(&mut bench) {
+                return Err(why);
             }
-        })
+            let id = self.setup.trial.id;
+            first.extend(
+                bench
+                    .wanted()
+                    .map(|wanted| wanted.plan(&self.setup, size, id)),
+            );
+        }
+        Ok(first)
     }
 }

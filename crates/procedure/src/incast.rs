@@ -120,7 +120,10 @@ impl Steps for IncastSteps {
                     "TCP at the highest rate from one port or more, a microburst of UDP from another, \
                      to one receiving port",
                     sizes,
-                    || Ok(format!("bursts of {burst} frames at line rate")),
+                    || match counted {
+                        true => Ok(format!("bursts of {burst} frames at line rate")),
+                        false => Err("what TCP carried was not counted".to_owned()),
+                    },
                 ),
                 Clause::measured(
                     "RFC 8239 §6.3",

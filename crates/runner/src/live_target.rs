@@ -6,6 +6,7 @@ use crate::options::RunOptions;
 use crate::own_reflector::OwnReflector;
 use crate::target::{self, with_port};
 use delaylab_lab::experiment::Resolved;
+use delaylab_lab::procedure;
 use delaylab_live::prober::Probing;
 use delaylab_live::reflect::DEFAULT_PORT;
 use delaylab_live::world::{Live, LiveError, check_ports};
@@ -102,7 +103,14 @@ impl LiveTarget {
         resolved: &Resolved,
         options: &RunOptions,
     ) -> Result<Vec<Planned>, RunnerError> {
-        for planned in &resolved.planned {
+        // Of a procedure, whose pattern is a frame of another size. Why one cannot begin was said where it was resolved.
+        let first = procedure::first_trials(resolved).unwrap_or_default();
+        let trials = if first.is_empty() {
+            &resolved.planned
+        } else {
+            &first
+        };
+        for planned in trials {
             check_ports(&planned.trial)?;
         }
         let mut planned = resolved.planned.clone();

@@ -1,6 +1,7 @@
 //! How IP packets are put on links: bytes and cells on the wire, and how large a packet may be.
 
 use delaylab_model::path::{Framing, Path};
+use delaylab_model::probe::Probe;
 use delaylab_model::refusal::{Refusal, refuse};
 
 /// IPv4 and UDP, or ICMP.
@@ -27,6 +28,22 @@ pub(crate) fn mtu(path: &Path) -> Result<u32, Refusal> {
             "path.mtu",
             "an IP packet has 68 B (RFC 791) to 65000 B here",
         ),
+    }
+}
+
+/// Refuses frames of a tester that are larger than this largest IP packet allows. A tag is not counted (IEEE 802.3ac).
+///
+/// # Errors
+/// Names their size.
+pub fn frames_that_fit(probe: &Probe, mtu: u32) -> Result<(), Refusal> {
+    match probe.frames.filter(|frames| frames.ip_size() > mtu) {
+        None => Ok(()),
+        Some(frames) => {
+            let (size, needed) = (frames.size, frames.ip_size());
+            let field = format!("probe.{}.frame_size", probe.name);
+            let why = format!("a frame of {size} B does not fit links whose MTU is {mtu} B");
+            Err(Refusal::new(field, why).remedy(format!("raise `path.mtu` to {needed}B")))
+        }
     }
 }
 

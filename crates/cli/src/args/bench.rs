@@ -65,7 +65,7 @@ pub struct ProcedureArgs {
     #[arg(long = "size", value_name = "SIZE", value_delimiter = ',')]
     pub sizes: Vec<String>,
 
-    /// Line rate of the ports that send [default: 100Mbit/s]
+    /// Line rate of the ports that send [default: 100Mbit/s; live: none, give it]
     #[arg(long, value_name = "RATE")]
     pub rate: Option<String>,
 
@@ -73,7 +73,7 @@ pub struct ProcedureArgs {
     #[arg(long, value_name = "RATE")]
     pub egress_rate: Option<String>,
 
-    /// Ports that send [default: as many as the procedure needs]
+    /// Ports that send; not of head-of-line-blocking [default: as many as the procedure needs]
     #[arg(long, value_name = "N", conflicts_with = "ports")]
     pub senders: Option<NonZeroUsize>,
 

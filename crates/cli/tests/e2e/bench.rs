@@ -340,8 +340,9 @@ fn interfaces_that_cannot_be_used_are_named() {
             "--port p1 --port u0 --size 512B",
             "interface `u0` has no peer (no carrier): is the cable in, is the other end up?",
         ),
+        // Also where smaller frames, which fit, are sent first.
         (
-            "--port p1 --port p2 --size 4096B",
+            "--port p1 --port p2 --size 64B,4096B",
             "a frame of 4096 B does not fit interface `p1`, whose MTU is 1500 B: `ip link set p1 mtu 4078`",
         ),
     ] {
@@ -349,11 +350,42 @@ fn interfaces_that_cannot_be_used_are_named() {
         assert!([1, 2].contains(&done.code), "{words}: {}", done.stderr);
         assert!(done.stderr.contains(why), "{words}: {}", done.stderr);
     }
+    // Nothing was begun.
+    assert!(!scratch.path("runs").exists());
 }
+
+/// TCP between ports that are no hosts.
+const LIVE_INCAST: &str = r#"
+name = "live-incast"
+world = "live"
+
+[path]
+rate = "1Gbit/s"
+
+[[probe]]
+name = "burst"
+method = "frame"
+from = "eth1"
+to = "eth3"
+count = 1
+pacing = { load = "50%" }
+
+[[probe]]
+name = "other"
+method = "frame"
+from = "eth2"
+to = "eth3"
+count = 1
+pacing = { load = "50%" }
+
+[design.procedure]
+name = "incast"
+"#;
 
 #[test]
 fn what_cannot_be_meant_is_refused() {
     let scratch = Scratch::new();
+    scratch.file("incast.toml", LIVE_INCAST);
     for (words, why) in [
         (
             "bench no-such",
@@ -372,8 +404,20 @@ fn what_cannot_be_meant_is_refused() {
             "the world `sim` builds its own device",
         ),
         (
+            "bench throughput --port eth1 --port eth2",
+            "give it, --rate 1Gbit/s",
+        ),
+        (
+            "bench incast --port eth1 --port eth2 --port eth3 --rate 1Gbit/s",
+            "TCP goes between hosts",
+        ),
+        (
             "bench head-of-line-blocking --port eth1 --port eth2",
             "needs four ports",
+        ),
+        (
+            "bench head-of-line-blocking --world sim --quick --senders 4",
+            "leave --senders out",
         ),
         ("bench throughput --world sim --size 64", "write `64B`"),
         (
@@ -387,6 +431,20 @@ fn what_cannot_be_meant_is_refused() {
         (
             "bench throughput --world sim --quick --set path.switch.impair.loss=1%",
             "is for the testbed's soft switch",
+        ),
+        // Also where smaller frames, which fit, are sent first.
+        (
+            "bench throughput --world sim --quick --size 64B,4096B",
+            "raise `path.mtu` to 4078B",
+        ),
+        (
+            "bench throughput --quick --size 64B,4096B",
+            "raise `path.mtu` to 4078B",
+        ),
+        ("run incast.toml", "live load goes from this host"),
+        (
+            "bench throughput --world sim --set design.procedure.trial=1s --show-experiment",
+            "are for `delaylab run`",
         ),
     ] {
         let refused = ran(&scratch, words);

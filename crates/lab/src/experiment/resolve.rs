@@ -106,19 +106,32 @@ impl Experiment {
     ) -> Result<Resolved, Diagnostics> {
         let mut sources = vec![self.source.clone()];
         self.resolve_with(choices, refusals, &mut sources)
-            .and_then(|resolved| self.with_trials_that_fit(resolved))
+            .and_then(|resolved| self.with_trials_that_fit(resolved, refusals))
             .map_err(|problems| Diagnostics::new(problems, &sources))
     }
 
     /// This, unless its procedure would begin with trials that cannot be carried out. What was recorded was carried out.
-    fn with_trials_that_fit(&self, resolved: Resolved) -> Result<Resolved, Vec<Problem>> {
-        let refusal = || procedure::refusal(&resolved);
-        let is_new = !self.recorded && resolved.procedure.is_some();
-        match is_new.then(refusal).flatten() {
+    fn with_trials_that_fit(
+        &self,
+        resolved: Resolved,
+        refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
+    ) -> Result<Resolved, Vec<Problem>> {
+        if self.recorded {
+            return Ok(resolved);
+        }
+        let problem = |field, why| Problem::new(&design_at(&self.root, &["procedure", field]), why);
+        let first = procedure::first_trials(&resolved);
+        let first = first.map_err(|(field, why)| vec![problem(field, why)])?;
+        // A procedure sends other frames and loads than the trial that is its pattern.
+        let mut refused = first.iter().flat_map(|planned| refusals(&planned.trial));
+        match refused.next() {
             None => Ok(resolved),
-            Some((field, why)) => {
-                let at = design_at(&self.root, &["procedure", field]);
-                Err(vec![Problem::new(&at, why)])
+            Some(refusal) => {
+                let what = format!(
+                    "the procedure cannot begin: `{}` of its trials cannot be honoured here",
+                    refusal.field
+                );
+                Err(vec![problem("", what).help(refusal.why())])
             }
         }
     }

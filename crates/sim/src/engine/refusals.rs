@@ -19,7 +19,7 @@ use delaylab_model::trial::Trial;
 use delaylab_model::{Nanos, PICOS_PER_NANO};
 use delaylab_switch::crossbar::MOST_PORTS;
 use delaylab_topology::classes::known_classes;
-use delaylab_topology::framing::{framing_of, in_cells};
+use delaylab_topology::framing::{frames_that_fit, framing_of, in_cells};
 use delaylab_topology::network::{Kind, Network};
 use delaylab_topology::pointless::{of_a_late_load, of_a_useless_switch, small_bursts};
 use delaylab_topology::queues::{in_section, switch_section, switch_settings};
@@ -99,6 +99,7 @@ fn of_the_probes(trial: &Trial, mtu: u32) -> Result<(), Refusal> {
         let field = |name: &str| format!("probe.{}.{name}", probe.name);
         if let Some(frames) = &probe.frames {
             of_frames(trial, probe, frames)?;
+            frames_that_fit(probe, mtu)?;
             continue;
         }
         if let Some(request) = &probe.request {

@@ -11,7 +11,7 @@ use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::trial::Trial;
 use delaylab_topology::classes::known_classes;
-use delaylab_topology::framing::in_cells;
+use delaylab_topology::framing::{frames_that_fit, in_cells};
 use delaylab_topology::network::Kind;
 use delaylab_topology::pointless::{of_a_late_load, of_a_useless_switch};
 use delaylab_topology::queues::{in_section, switch_section};
@@ -44,7 +44,7 @@ pub fn refusals(trial: &Trial) -> Vec<Refusal> {
         of_the_hosts(&built),
         of_the_queues(&trial.path),
         of_the_lines(&trial.path, &built),
-        of_the_probes(trial),
+        of_the_probes(trial, &built),
         of_the_loads(trial, &built),
         of_the_switches(&trial.path, &built),
         of_the_pointless(trial, &built),
@@ -148,12 +148,13 @@ fn of_the_queues(path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn of_the_probes(trial: &Trial) -> Result<(), Refusal> {
+fn of_the_probes(trial: &Trial, built: &Built) -> Result<(), Refusal> {
     for probe in &trial.probes {
         let field = |name: &str| format!("probe.{}.{name}", probe.name);
         if let Some(refusal) = probe.refuse_frames() {
             return Err(refusal.within(&format!("probe.{}", probe.name)));
         }
+        frames_that_fit(probe, built.mtu)?;
         if probe.method.is_one_way() && is_routed(&trial.path) {
             let why = "routers drop frames of a tester: its addresses lead nowhere. Use a topology of switches";
             return refuse(field("method"), why);
