@@ -126,6 +126,10 @@ pub fn percent(share: f64) -> f64 {
     (share * 1e9).round() / 1e7
 }
 
+/// The name of the column that says why a row has no figures, or what to know of them: sentences, where others have figures and
+/// words.
+pub const REMARK: &str = "remark";
+
 /// A table with a row for each frame size that was found, or why it was not.
 pub fn by_size<F>(
     title: &str,
@@ -158,7 +162,7 @@ pub fn rows_by_size<F>(
         }
         rows
     };
-    let names = [&[("frame size", "B")][..], columns, &[("remark", "")]].concat();
+    let names = [&[("frame size", "B")][..], columns, &[(REMARK, "")]].concat();
     let columns = names.iter().map(|(name, unit)| Column::new(name, unit));
     Table {
         title: title.to_owned(),
