@@ -185,6 +185,7 @@ impl Steps for BufferingSteps {
         let mut conformance = vec![
             repeatability(sizes, |found| vec![found.bursts.agree()]),
             repeats_clause(sizes, |found| found.bursts.repeats.len()),
+            report::figures_of_all("RFC 8239 §3.3", sizes),
         ];
         let way = match options.way {
             Way::Port => "one stream fills a receiving port, a second adds the excess",

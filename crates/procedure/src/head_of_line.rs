@@ -153,6 +153,7 @@ impl Steps for HeadOfLineSteps {
                     "four ports",
                 ),
                 repeats_clause(sizes, |found| found.repeats.len()),
+                report::figures_of_all("RFC 8239 §5.3", sizes),
             ],
             notes: Vec::new(),
         }

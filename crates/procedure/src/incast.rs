@@ -145,6 +145,7 @@ impl Steps for IncastSteps {
                 repeats_clause(sizes, |found| {
                     found.measured().map(|at| at.repeats).min().unwrap_or(0)
                 }),
+                report::figures_of_all("RFC 8239 §6.3", sizes),
             ],
             notes: Vec::new(),
         }

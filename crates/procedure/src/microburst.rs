@@ -89,6 +89,7 @@ impl Steps for MicroburstSteps {
                 ),
                 repeatability(sizes, |found| vec![found.bursts.agree()]),
                 repeats_clause(sizes, |found| found.bursts.repeats.len()),
+                report::figures_of_all("RFC 8239 §4.3", sizes),
             ],
             notes: at_the_cap(found.map(|found| &found.bursts)),
         }

@@ -181,6 +181,7 @@ impl Steps for MlrsearchSteps {
                     }),
                 )
                 .of_found(sizes),
+                report::figures_of_all("RFC 9971 §4", sizes),
             ],
             notes,
         }

@@ -354,6 +354,17 @@ fn every_size<F>(setup: &Setup, sizes: &[AtSize<F>]) -> Clause {
     Clause::new("RFC 2544 §9.1", says, holds, why)
 }
 
+/// Are there figures of all frame sizes that were asked for? Those that are not done yet may still come.
+pub(crate) fn figures_of_all<F>(section: &str, sizes: &[AtSize<F>]) -> Clause {
+    let missing = sizes.iter().filter(|at| at.is_missing());
+    let missing = Vec::from_iter(missing.map(|at| format!("{} B", at.size)));
+    let says = "figures of every frame size that was asked for";
+    Clause::measured(section, says, sizes, || match missing.is_empty() {
+        true => Ok("all of them".to_owned()),
+        false => Err(format!("none of {}", missing.join(", "))),
+    })
+}
+
 /// What RFC 2544 asks of every trial.
 pub fn clauses_of_trials<F>(setup: &Setup, sizes: &[AtSize<F>]) -> Vec<Clause> {
     let effort = &setup.effort;

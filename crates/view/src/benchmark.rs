@@ -74,6 +74,9 @@ pub fn conformance(clauses: &[Clause]) -> String {
             .filter(|clause| clause.holds == holds)
             .count()
     };
+    if count(Holds::NotApplicable) == clauses.len() {
+        return "Nothing was measured: no clause applies.".to_owned();
+    }
     let (shortened, no) = (count(Holds::Shortened), count(Holds::No));
     let is = |count, one: &str, more: &str| match count {
         0 => String::new(),
@@ -222,6 +225,18 @@ mod tests {
     #[test]
     fn markdown_is_as_agreed() {
         insta::assert_snapshot!("benchmark_markdown", markdown(&report()));
+    }
+
+    #[test]
+    fn nothing_that_was_measured_conforms_to_nothing() {
+        let clauses = |all: &[Holds]| {
+            let clause = |&holds: &Holds| Clause::new("RFC 8239 §4.2", "bursts", holds, "");
+            conformance(&Vec::from_iter(all.iter().map(clause)))
+        };
+        let nothing = "Nothing was measured: no clause applies.";
+        assert_eq!(clauses(&[Holds::NotApplicable; 2]), nothing);
+        let some = clauses(&[Holds::NotApplicable, Holds::Yes]);
+        assert_eq!(some, "Every clause that applies holds.");
     }
 
     #[test]

@@ -696,6 +696,45 @@ fn a_size_without_a_result_has_a_row_that_says_why() {
     }
 }
 
+/// One frame size that was measured does not make up for another that was not.
+#[test]
+fn a_size_without_figures_does_not_conform() {
+    for (name, ports) in [
+        ("incast", 3),
+        ("microburst", 3),
+        ("buffering", 1),
+        ("mlrsearch", 1),
+    ] {
+        let known = procedures().iter().find(|known| known.name == name);
+        let holds = |of_512: bool| {
+            let setup = setup(&DEVICE, ports, &[512, 1024], effort(&DEVICE));
+            let mut procedure = known.unwrap().begin(setup, Options::default()).unwrap();
+            drive(&mut *procedure, |planned| {
+                let mut trial = DEVICE.carry_out(&planned.trial);
+                if !of_512 && planned.trial.probes[0].frames.unwrap().size == 512 {
+                    trial.flaws.push("the sender was late".to_owned());
+                }
+                trial
+            });
+            let clauses = procedure.result().conformance.into_iter();
+            let mut clauses =
+                clauses.filter(|clause| clause.says.contains("every frame size that"));
+            let clause = clauses.next().unwrap();
+            (clause.holds, clause.why)
+        };
+        assert_eq!(
+            holds(true),
+            (Holds::Yes, "all of them".to_owned()),
+            "{name}"
+        );
+        assert_eq!(
+            holds(false),
+            (Holds::No, "none of 512 B".to_owned()),
+            "{name}"
+        );
+    }
+}
+
 /// The clause counts what the mean is of.
 #[test]
 fn a_mean_of_fewer_repeats_is_shortened() {
