@@ -259,7 +259,7 @@ fn options(section: &ProcedureSection) -> Options {
         top: section.top.unwrap_or(usual.top),
         rate_tolerance: section.rate_tolerance.unwrap_or(usual.rate_tolerance),
         excess: section.excess.unwrap_or(usual.excess),
-        confirm: section.confirm.unwrap_or(usual.confirm),
+        confirm: section.confirm,
         way: section.way.map_or(usual.way, |way| match way {
             BufferingWay::Port => Way::Port,
             BufferingWay::Pairs => Way::Pairs,

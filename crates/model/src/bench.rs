@@ -55,7 +55,8 @@ pub struct ProcedureSection {
     pub rate_tolerance: Option<Share>,
     /// Load beyond what is forwarded. 1 % by default (RFC 8239 §3.2).
     pub excess: Option<Share>,
-    /// How often a loss is verified before it counts. Once by default.
+    /// How often the loss of a burst is verified before it counts. By default once in `buffer-time`, and not at all in the
+    /// other procedures that send bursts.
     pub confirm: Option<u32>,
     /// Who overloads whom. `many-to-one` by default.
     pub way: Option<BufferingWay>,

@@ -28,7 +28,7 @@ pub(crate) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// At the highest rate that these loads are, or whatever rate is reached; a loss counts at once.
+    /// At the highest rate that these loads are, or whatever rate is reached; a loss counts at once if nothing else is asked for.
     pub(crate) fn at_full_rate(bench: &Bench<'_>, loads: &'a [(usize, Share)]) -> Self {
         let each = loads
             .iter()
@@ -38,7 +38,7 @@ impl<'a> Search<'a> {
             loads,
             paced: false,
             cap: each.sum::<u64>().max(1),
-            confirm: 0,
+            confirm: bench.options.confirm.unwrap_or(0),
         }
     }
 

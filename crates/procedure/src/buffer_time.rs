@@ -91,7 +91,7 @@ impl Steps for BufferTimeSteps {
         }
         let loads = bench.all_at(Share::WHOLE);
         let search = Search {
-            confirm: bench.options.confirm,
+            confirm: confirm(bench.options),
             ..Search::at_full_rate(bench, &loads)
         };
         let cap = search.cap;
@@ -209,6 +209,11 @@ impl Steps for BufferTimeSteps {
     }
 }
 
+/// How often a loss is verified: RFC 9004 §6.2 asks for it.
+fn confirm(options: &Options) -> u32 {
+    options.confirm.unwrap_or(1)
+}
+
 fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Vec<Clause> {
     let effort = &setup.effort;
     let mut clauses = report::clauses_of_trials(setup, sizes);
@@ -228,12 +233,15 @@ fn clauses(setup: &Setup, options: &Options, sizes: &[AtSize<BufferTime>]) -> Ve
         Clause::new(
             "RFC 9004 §6.2",
             "a binary search with loss verification",
-            if options.confirm > 0 {
+            if confirm(options) > 0 {
                 Holds::Yes
             } else {
                 Holds::No
             },
-            format!("a loss counts if it is there {} times", options.confirm + 1),
+            format!(
+                "a loss counts if it is there {} times",
+                confirm(options) + 1
+            ),
         )
         .of_found(sizes),
         Clause::times(

@@ -200,8 +200,9 @@ pub struct Options {
     pub top: Share,
     /// A rate is reached if it is within this share. 1 % by default.
     pub rate_tolerance: Share,
-    /// How often a loss is verified before it counts (TST 009 §12.3.3). Once by default.
-    pub confirm: u32,
+    /// How often the loss of a burst is verified before it counts (TST 009 §12.3.3). By default once in `buffer-time`, and not
+    /// at all elsewhere: RFC 2544 and RFC 8239 do not.
+    pub confirm: Option<u32>,
     /// RFC 9004: least ratio of the rate that was reached to the rate at which the device drains.
     /// 3 by default.
     pub least_ratio: f64,
@@ -244,7 +245,7 @@ impl Default for Options {
             step: Share(100_000_000),
             top: LINE_RATE,
             rate_tolerance: Share(10_000_000),
-            confirm: 1,
+            confirm: None,
             least_ratio: 3.0,
             excess: Share(10_000_000),
             way: Way::default(),

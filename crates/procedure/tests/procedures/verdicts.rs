@@ -103,6 +103,42 @@ fn bursts_at_the_cap_count_beside_the_others() {
     assert!(course.result().notes[0].contains("at least"));
 }
 
+/// A loss that is verified before it counts is not one that happened once.
+#[test]
+fn a_stray_loss_that_is_verified_does_not_count() {
+    for (confirm, counts) in [(None, true), (Some(0), true), (Some(1), false)] {
+        for name in ["back-to-back", "microburst"] {
+            let known = procedures().iter().find(|known| known.name == name);
+            let options = Options {
+                confirm,
+                ..Options::default()
+            };
+            let mut setup = setup(&DEVICE, 2, &[512], effort(&DEVICE));
+            (setup.effort.burst_repeats, setup.effort.repeats) = (1, 1);
+            let mut procedure = known.unwrap().begin(setup, options).unwrap();
+            let mut stumbled = false;
+            drive(&mut *procedure, |planned| {
+                let mut trial = with(Fault::DropsNone).carry_out(&planned.trial);
+                let sent: u64 = trial.streams.iter().map(|stream| stream.sent).sum();
+                if sent > 31 && !stumbled {
+                    stumbled = true;
+                    trial.streams[0].received -= 1;
+                }
+                trial
+            });
+            let table = &procedure.result().tables[0];
+            assert!(stumbled, "{name}");
+            // Of bursts that pass as long as they are tried there is no figure.
+            let found = &table.rows[0][1];
+            assert_eq!(
+                *found != Cell::Nothing,
+                counts,
+                "{name} {confirm:?}: {found:?}"
+            );
+        }
+    }
+}
+
 /// So it is where they find the buffer, and what is sent no faster than it is forwarded finds none.
 #[test]
 fn a_stumble_is_not_the_buffer() {
