@@ -6,7 +6,7 @@ use crate::experiment::run::{options, run_experiment};
 use crate::terminal;
 use delaylab_lab::experiment::{Choices, Experiment, Source};
 use delaylab_model::experiment::WorldName;
-use delaylab_model::units::write_duration;
+use delaylab_model::units::{parse_duration, write_duration};
 use delaylab_model::words::capitalised;
 use delaylab_procedure::registry::Description;
 use delaylab_procedure::{Effort, procedures};
@@ -264,19 +264,26 @@ fn device(args: &ProcedureArgs, procedure: &Description, streams: &[Stream]) -> 
         "\n[path.switch]\ndiscipline = {discipline}\nbuffer = {buffer}\n"
     );
     if procedure.name == "reset" {
-        let _ = writeln!(out, "reset = {}", reset(&Effort::rfc()));
+        let _ = writeln!(out, "reset = {}", reset(args, &Effort::rfc()));
         let _ = write!(
             out,
             "\n[quick.path.switch]\nreset = {}\n",
-            reset(&Effort::quick())
+            reset(args, &Effort::quick())
         );
     }
     out
 }
 
-/// In the middle of a trial.
-fn reset(effort: &Effort) -> String {
-    let at = write_duration(effort.settle + effort.trial / 2);
+/// In the middle of a trial, also of one that is set.
+fn reset(args: &ProcedureArgs, effort: &Effort) -> String {
+    let set = |field: &str| {
+        let path = format!("design.procedure.{field}");
+        let set = args.sets.iter().rfind(|(name, _)| *name == path);
+        set.and_then(|(_, time)| parse_duration(time).ok())
+    };
+    let settle = set("settle").unwrap_or(effort.settle);
+    let trial = set("trial").unwrap_or(effort.trial);
+    let at = write_duration(settle.saturating_add(trial / 2));
     format!("{{ at = \"{at}\", lasts = \"{}\" }}", write_duration(RESET))
 }
 

@@ -18,7 +18,9 @@ pub(crate) fn refuse(setup: &Setup, size: u32, offer: &Offer) -> Option<String> 
             let longest = Nanos::try_from(longest / u128::from(PICOS_PER_NANO));
             let longest = write_duration(rounded_down(longest.unwrap_or(Nanos::MAX)));
             match option {
-                "reset" => format!("twice the end of path.switch.reset {longest}"),
+                "reset" => format!(
+                    "twice the time from design.procedure.settle to the end of path.switch.reset {longest}"
+                ),
                 option => format!("design.procedure.{option} {longest}"),
             }
         }

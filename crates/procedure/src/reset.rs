@@ -72,15 +72,22 @@ impl ResetTime {
 #[derive(Debug, Clone, Copy)]
 pub struct ResetSteps;
 
+/// How long frames are sent at least, so that as many come after the reset as before: twice the time from the first of them to
+/// the end of the reset.
+fn length_around(setup: &Setup) -> Nanos {
+    let until = setup
+        .reset()
+        .map_or(0, |reset| reset.at.0.saturating_add(reset.lasts.0));
+    until.saturating_sub(setup.effort.settle).saturating_mul(2)
+}
+
 impl Steps for ResetSteps {
     type Found = ResetTime;
 
     fn size(&self, bench: &mut Bench<'_>) -> Result<ResetTime, Stop> {
         let throughput = throughput::sustained(bench)?;
         let effort = bench.setup.effort;
-        let reset = bench.setup.reset();
-        let until = reset.map_or(0, |reset| reset.at.0.saturating_add(reset.lasts.0));
-        let length = effort.trial.max(until.saturating_mul(2));
+        let length = effort.trial.max(length_around(bench.setup));
         let trials = bench.repeats(effort.repeats, |bench, repeat| {
             let offer = bench.at_load("reset", throughput.load(), length);
             let mut offer = offer.repeat(repeat);

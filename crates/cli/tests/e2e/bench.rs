@@ -466,6 +466,20 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
+fn a_reset_is_in_the_middle_of_a_trial_whose_length_is_set() {
+    let scratch = Scratch::new();
+    let words = "bench reset --world sim --size 512B --rate 10Mbit/s --set design.procedure.trial=2s \
+                 --set design.procedure.repeats=1 --seed 7 --json -q --no-report";
+    let done = ran(&scratch, words);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let reset = number(&last(&done)["benchmark"], "reset time");
+    assert!((reset - 200e6).abs() < 1e6, "{reset}");
+    let recorded = fs::read_to_string(scratch.path("runs/latest/experiment.toml")).unwrap();
+    // Five seconds in which the device settles, and half of the trial.
+    assert!(recorded.contains("at = \"6s\""), "{recorded}");
+}
+
+#[test]
 fn the_experiment_that_it_is_can_be_run_as_a_file() {
     let scratch = Scratch::new();
     let words = "bench back-to-back --world sim --size 512B --no-report";

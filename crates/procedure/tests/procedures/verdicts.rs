@@ -1,9 +1,10 @@
 //! Devices that misbehave, and senders that do.
 
 use crate::device::*;
+use delaylab_model::path::{Reset, Switch};
 use delaylab_model::plan::Plan;
 use delaylab_model::probe::{Pacing, Probe};
-use delaylab_model::quantity::Share;
+use delaylab_model::quantity::{Duration, Share};
 use delaylab_model::{MILLISECOND, SECOND};
 use delaylab_procedure::bench::Stop;
 use delaylab_procedure::course::Steps;
@@ -251,6 +252,38 @@ fn more_frames_than_are_kept_account_of_are_never_asked_for() {
         panic!("{rows:?}");
     };
     assert!(remark.contains("design.procedure.latency 26s"), "{remark}");
+}
+
+/// As many frames come after a reset as before, and the time in which the device settles is not counted.
+#[test]
+fn a_trial_with_a_reset_in_its_middle_is_about_as_long_as_the_others() {
+    let mut setup = setup(&DEVICE, 1, &[512], effort(&DEVICE));
+    setup.effort.settle = 5 * SECOND;
+    let (trial, lasts) = (setup.effort.trial, MILLISECOND);
+    setup.trial.path.switch = Some(Switch {
+        reset: Some(Reset {
+            at: Duration(5 * SECOND + trial / 2),
+            lasts: Duration(lasts),
+        }),
+        ..Switch::default()
+    });
+    let known = procedures().iter().find(|known| known.name == "reset");
+    let mut procedure = known.unwrap().begin(setup, Options::default()).unwrap();
+    let mut resets = 0;
+    drive(&mut *procedure, |planned| {
+        let probe = &planned.trial.probes[0];
+        if planned.factors[1].1.label == "reset" {
+            resets += 1;
+            let length = probe.expected_duration().unwrap() - probe.frames.unwrap().start;
+            let expected = trial + 2 * lasts;
+            assert!(
+                (expected - MILLISECOND..=expected).contains(&length),
+                "{length} {expected}"
+            );
+        }
+        DEVICE.carry_out(&planned.trial)
+    });
+    assert!(resets > 0);
 }
 
 #[test]
