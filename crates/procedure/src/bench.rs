@@ -286,7 +286,12 @@ fn length(setup: &Setup, size: u32, offer: &Offer) -> Nanos {
     lengths
         .max()
         .unwrap_or(0)
-        .saturating_add(setup.effort.drain)
+        .saturating_add(quiet(setup, offer))
+}
+
+/// How long no frame comes at the end of a trial.
+fn quiet(setup: &Setup, offer: &Offer) -> Nanos {
+    setup.effort.drain.max(offer.quiet)
 }
 
 fn probe(setup: &Setup, size: u32, offer: &Offer, stream: &Stream) -> Probe {
@@ -308,7 +313,7 @@ fn probe(setup: &Setup, size: u32, offer: &Offer, stream: &Stream) -> Probe {
         },
         count: Some(stream.count),
         duration: None,
-        timeout: setup.effort.drain,
+        timeout: quiet(setup, offer),
         frames: Some(frames),
         ..template
     }

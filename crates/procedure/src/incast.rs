@@ -152,17 +152,19 @@ impl Steps for IncastSteps {
     }
 }
 
-/// Microbursts in the middle of TCP from so many ports.
+/// Microbursts in the middle of TCP from so many ports, which sends as long as a trial at one load lasts.
 fn beside<'a>(bench: &mut Bench<'a>, stateful: usize) -> Result<Vec<Cow<'a, FrameTrial>>, Stop> {
     bench.repeats(bench.setup.effort.repeats, |bench, repeat| {
+        let half = bench.setup.effort.trial / 2;
         let burst = Stream {
             of: 0,
             load: Share::WHOLE,
             count: bench.options.microburst.max(1),
-            start: bench.setup.effort.trial / 2,
+            start: half,
         };
         let mut offer = Offer::new("incast", vec![burst]).repeat(repeat);
         offer = offer.as_fast_as_can_be();
+        offer.quiet = half;
         offer.loads = (1..=stateful).map(|of| tcp(bench.setup, of)).collect();
         bench.trial(offer)
     })

@@ -32,6 +32,9 @@ pub struct Offer {
     pub paced: bool,
     /// Is the device reset meanwhile, as its path says? Else it is not.
     pub reset: bool,
+    /// For so long at least no frame comes before the trial ends: what is beside the frames goes on until then. As long as for
+    /// frames on their way, if that is longer.
+    pub quiet: Nanos,
 }
 
 impl Offer {
@@ -44,6 +47,7 @@ impl Offer {
             loads: Vec::new(),
             paced: true,
             reset: false,
+            quiet: 0,
         }
     }
 

@@ -682,11 +682,15 @@ fn blocking_is_told_from_congestion() {
 #[test]
 fn incast_puts_tcp_beside_a_burst() {
     let mut setup = setup(&DEVICE, 3, &[512], effort(&DEVICE));
-    setup.effort.repeats = 4;
+    (setup.effort.repeats, setup.effort.trial) = (4, SECOND);
     let mut course = ProcedureRun::new(incast::IncastSteps, setup, Options::default());
     drive(&mut course, |planned| {
         let mut trial = DEVICE.carry_out(&planned.trial);
-        assert_eq!(planned.trial.probes.len(), 1);
+        let [burst] = &planned.trial.probes[..] else {
+            panic!("one burst");
+        };
+        // TCP goes on behind it as long as before.
+        assert_eq!(burst.timeout, burst.frames.unwrap().start);
         let names = planned.trial.loads.iter().map(|load| load.name.as_str());
         let all = names.chain(["of the experiment"]).map(Arc::from);
         trial.goodput_bps = all.map(|name| (name, 3e6)).collect();
