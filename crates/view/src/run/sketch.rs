@@ -216,14 +216,14 @@ pub struct Excursion {
 }
 
 /// Any number of delays: as they are up to a limit, beyond it within 0.2 % of their distance from the
-/// first of them, so that a small spread on a long delay stays visible.
+/// middle of the first of them, so that a small spread on a long delay stays visible, whatever a few of them took.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delays {
     /// In the order in which they came.
     Exact(Vec<Nanos>),
     /// Counted by distance.
     Binned {
-        /// The first delay.
+        /// The median of the first delays.
         origin: Nanos,
         /// Distances from it.
         distances: LogLinear,
@@ -241,7 +241,7 @@ impl Delays {
         match self {
             Delays::Exact(delays) if delays.len() < EXACT_DELAYS => delays.push(delay),
             Delays::Exact(delays) => {
-                let origin = delays.first().copied().unwrap_or(delay);
+                let origin = middle(delays.clone());
                 let mut distances = LogLinear::default();
                 let every = delays.iter().chain([&delay]);
                 every.for_each(|delay| distances.push(delay.saturating_sub(origin)));
@@ -268,6 +268,12 @@ impl Delays {
         self.for_each(|delay, count| beyond += if delay > bound { count } else { 0 });
         beyond
     }
+}
+
+/// The median, or the value above it; 0 of none.
+fn middle(mut delays: Vec<Nanos>) -> Nanos {
+    delays.sort_unstable();
+    delays.get(delays.len() / 2).copied().unwrap_or(0)
 }
 
 /// What happened in one stretch of time.
@@ -411,6 +417,24 @@ mod tests {
         });
         assert_eq!(counted, 200_000);
         assert_eq!(delays.count_beyond(origin + 499), 100_000);
+    }
+
+    /// It may wait for an address to be resolved, or for a cold cache.
+    #[test]
+    fn a_slow_first_packet_does_not_hide_how_the_others_differ() {
+        let usual = 200 * MICROSECOND;
+        let mut delays = Delays::default();
+        delays.push(usual + 3 * MILLISECOND);
+        (0..20_000).for_each(|k| delays.push(usual + k % 1_000));
+        let (mut distinct, mut error) = (0, 0);
+        delays.for_each(|delay, _| {
+            distinct += 1;
+            let is_usual = delay < 2 * usual;
+            error = error.max(if is_usual { delay - usual - 999 } else { 0 });
+        });
+        assert!(distinct > 500, "{distinct}");
+        assert!(error <= 1, "{error}");
+        assert_eq!(delays.count_beyond(usual + 499), 10_001);
     }
 
     #[test]
