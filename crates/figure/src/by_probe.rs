@@ -58,7 +58,7 @@ impl Figure for ByProbe {
         for panel in panels(run) {
             let before = table.rows.len();
             if let Some((name, values)) = series_of(run, &panel) {
-                rows(&mut table, [&panel.label, &name, "delay"], &values);
+                rows(&mut table, [&panel.label, &name, "delay"], &values, None);
             }
             for probe in probes.iter().take(PROBES) {
                 let groups = || panel.groups.iter().filter(|group| group.probe == *probe);
@@ -68,7 +68,13 @@ impl Figure for ByProbe {
                     ("delay", of(|group| &group.round_trips)),
                     ("ipdv", of(|group| &group.ipdv)),
                 ] {
-                    rows(&mut table, [&panel.label, probe, measure], &values);
+                    let packets = values.values().sum();
+                    rows(
+                        &mut table,
+                        [&panel.label, probe, measure],
+                        &values,
+                        Some(packets),
+                    );
                 }
             }
             keep_places(&mut table, before);
@@ -153,8 +159,8 @@ pub(super) fn panels(run: &RunData) -> Vec<ProbePanel<'_>> {
         .collect()
 }
 
-/// The series that is shown beside the probes, in this panel: what it is called, and in how many stretches of time it
-/// had which value.
+/// The series that is shown beside the probes, in this panel: what it is called, and for how many nanoseconds it had which
+/// value.
 fn series_of(run: &RunData, panel: &ProbePanel<'_>) -> Option<(String, BTreeMap<Nanos, u64>)> {
     let kind = run.beside_probes.as_ref()?;
     let is_of = |shown: &&SeriesShown| {
@@ -162,23 +168,25 @@ fn series_of(run: &RunData, panel: &ProbePanel<'_>) -> Option<(String, BTreeMap<
             .groups
             .iter()
             .any(|group| group.factors == shown.factors);
-        let drawn = !shown.stretches.is_empty();
+        let drawn = !shown.held.is_empty();
         its && drawn && shown.series == *kind && shown.unit == Unit::Nanoseconds
     };
     let shown = run.series.iter().find(is_of)?;
     let mut values = BTreeMap::new();
-    let there = shown
-        .stretches
-        .iter()
-        .filter(|point| point.mean.is_finite());
-    for point in there {
-        *values.entry(point.mean.round() as Nanos).or_default() += 1;
+    let there = shown.held.iter().filter(|(value, _)| value.is_finite());
+    for (value, length) in there {
+        *values.entry(value.round() as Nanos).or_default() += length.unsigned_abs();
     }
     Some((format!("{}: {kind}", shown.of), values))
 }
 
-fn rows(table: &mut Table, [panel, probe, measure]: [&str; 3], values: &BTreeMap<Nanos, u64>) {
-    let count: u64 = values.values().sum();
+/// The line of these values, which are of packets or over time.
+fn rows(
+    table: &mut Table,
+    [panel, probe, measure]: [&str; 3],
+    values: &BTreeMap<Nanos, u64>,
+    packets: Option<u64>,
+) {
     for point in course(values) {
         table.row([
             json!(panel),
@@ -187,7 +195,7 @@ fn rows(table: &mut Table, [panel, probe, measure]: [&str; 3], values: &BTreeMap
             json!(point.value),
             json!(point.at_or_below),
             json!(point.at_or_beyond),
-            json!(count),
+            json!(packets),
         ]);
     }
 }
@@ -280,8 +288,41 @@ fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use delaylab_model::MILLISECOND;
     use delaylab_model::words::each_once;
     use delaylab_view::run::samples::{classes, waits};
+
+    #[test]
+    fn a_series_beside_probes_counts_time() {
+        let mut run = classes();
+        let factors = run.groups[0].factors.clone();
+        run.beside_probes = Some("srtt".to_owned());
+        run.series = vec![SeriesShown {
+            series: "srtt".to_owned(),
+            of: "tcp".to_owned(),
+            is_exception: false,
+            unit: Unit::Nanoseconds,
+            factors,
+            mean: 49.6e6,
+            max: 50e6,
+            threshold: None,
+            limit: None,
+            trial: 0,
+            stretches: Vec::new(),
+            // Many short ones of one value, and a long one of another.
+            held: vec![
+                (10e6, 50 * MILLISECOND),
+                (10e6, 50 * MILLISECOND),
+                (50e6, 9_900 * MILLISECOND),
+            ],
+        }];
+        let table = ByProbe.table(&run);
+        let of_series = table.rows.iter().filter(|row| row[1] == "tcp: srtt");
+        let shares = of_series.map(|row| (row[3].clone(), row[4].clone(), row[6].clone()));
+        let expected = [(10_000_000, 0.0), (10_000_000, 0.01), (50_000_000, 1.0)];
+        let expected = expected.map(|(value, share)| (json!(value), json!(share), Value::Null));
+        assert_eq!(Vec::from_iter(shares), expected);
+    }
 
     #[test]
     fn one_probe_is_not_compared() {

@@ -108,6 +108,11 @@ impl Parts {
             let kind = asked.series.as_ref();
             run.series
                 .retain(|shown| kind.is_none_or(|kind| *kind == shown.series));
+            if run.beside_probes.is_some() {
+                for shown in &mut run.series {
+                    shown.held = series.held(shown);
+                }
+            }
             PartContent::Run(Box::new(run))
         };
         let each = self.0.into_iter();

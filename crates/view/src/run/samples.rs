@@ -442,6 +442,7 @@ fn backlog(trial: u32, mean: f64, threshold: Option<f64>) -> SeriesShown {
         limit: None,
         trial,
         stretches: stretches.collect(),
+        held: Vec::new(),
     }
 }
 

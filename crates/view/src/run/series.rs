@@ -7,9 +7,10 @@
 use super::{TrialData, limits};
 use crate::words::either;
 use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
-use delaylab_model::series::{COUNTS, SeriesPoint};
+use delaylab_model::series::{COUNTS, SeriesPoint, SeriesValue};
 use delaylab_model::words::each_once;
 use delaylab_store::run::Run;
 use delaylab_topology::build;
@@ -54,6 +55,8 @@ pub struct SeriesShown {
     pub trial: u32,
     /// In order of time; empty where it is not drawn.
     pub stretches: Vec<SeriesPoint>,
+    /// Which values it had in that trial, each with for how long; empty where they are not asked for.
+    pub held: Vec<(f64, Nanos)>,
 }
 
 impl SeriesShown {
@@ -228,10 +231,24 @@ impl<'a> Everything<'a> {
                     limit: switch.and_then(|switch| limits::limit(switch, total.unit)),
                     trial,
                     stretches,
+                    held: Vec::new(),
                 });
             }
         }
         shown
+    }
+
+    /// Which values a series had in the trial that is drawn of it, each with for how long; none of one that is not drawn.
+    pub(super) fn held(&self, shown: &SeriesShown) -> Vec<(f64, Nanos)> {
+        if shown.stretches.is_empty() {
+            return Vec::new();
+        }
+        let is_meant = |series: &str, of: &str| (series, of) == (&*shown.series, &*shown.of);
+        let mut points = self.run.series(Some(shown.trial));
+        points.retain(|point| is_meant(&point.series, &point.of));
+        let mut values = self.run.series_values(Some(shown.trial));
+        values.retain(|value| is_meant(&value.series, &value.of));
+        held(&points, &values)
     }
 
     /// What the trials with these levels are carried out in. By levels: a later version may plan more trials, and number them
@@ -243,6 +260,20 @@ impl<'a> Everything<'a> {
             .iter()
             .find(|p| p.factors == factors)?;
         build(&planned.trial).ok().map(|built| built.network)
+    }
+}
+
+/// A series that was thinned has its values beside it: those of its points are means.
+fn held(points: &[SeriesPoint], values: &[SeriesValue]) -> Vec<(f64, Nanos)> {
+    match values {
+        [] => points
+            .iter()
+            .map(|point| (point.mean, point.length))
+            .collect(),
+        values => values
+            .iter()
+            .map(|value| (value.value, value.length))
+            .collect(),
     }
 }
 
@@ -453,6 +484,19 @@ mod tests {
             mean: value,
             max: value + 1.0,
         }
+    }
+
+    #[test]
+    fn values_of_a_thinned_series_are_not_the_means_of_its_stretches() {
+        let points = [point("s1→s2", 0, 5.0)];
+        assert_eq!(held(&points, &[]), [(5.0, 10)]);
+        let value = |value: f64, length: Nanos| SeriesValue {
+            value,
+            length,
+            ..SeriesValue::default()
+        };
+        let values = [value(1.0, 8), value(21.0, 2)];
+        assert_eq!(held(&points, &values), [(1.0, 8), (21.0, 2)]);
     }
 
     #[test]
