@@ -4,7 +4,7 @@ use crate::ping::Ping;
 use delaylab_live::load::StreamReport;
 use delaylab_model::Nanos;
 use delaylab_model::load::Direction;
-use delaylab_model::units::{format_duration, format_duration_f64, format_part};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
 use delaylab_stats::interval::{Estimate, Z, of_difference, of_share};
 use delaylab_stats::quantile::trimmed_mean;
@@ -161,8 +161,17 @@ impl Working<'_> {
                 self.losses(" But")
             );
         };
-        let grows = grows(loaded as f64 / (idle as f64).max(1.0));
+        let ratio = loaded as f64 / (idle as f64).max(1.0);
         let grown = (loaded - idle) as f64;
+        let grows = match before == after {
+            // Three digits do not tell the two apart.
+            true => format!(
+                ", {before} idle, grows by {} ({})",
+                format_duration(loaded - idle),
+                format_share(ratio - 1.0)
+            ),
+            false => format!(" {}, from {before} to {after}", grows(ratio)),
+        };
         let share = growth.ns() / grown;
         let where_ = match self.hosts_share() {
             Some(hosts) if hosts >= ALL && !is_on_path(growth.stages) => format!(
@@ -182,7 +191,7 @@ impl Working<'_> {
             ),
         };
         format!(
-            "Under load the median response {grows}, from {before} to {after}; {where_}.{}",
+            "Under load the median response{grows}; {where_}.{}",
             self.losses("")
         )
     }
@@ -297,7 +306,7 @@ const TAIL_GROWS: f64 = 1.5;
 fn grows(ratio: f64) -> String {
     match ratio {
         r if (1.85..2.25).contains(&r) => "doubles".to_owned(),
-        r if r < 1.85 => format!("grows by {:.0} %", (r - 1.0) * 100.0),
+        r if r < 1.85 => format!("grows by {}", format_share(r - 1.0)),
         r if r < 9.5 => format!("grows {r:.1}-fold"),
         r => format!("grows {r:.0}-fold"),
     }
@@ -409,6 +418,28 @@ mod tests {
         };
         assert_eq!(still.growth(), None);
         assert!(still.verdict().contains("No queue grew"));
+    }
+
+    /// A long path: what is more than chance may be little.
+    #[test]
+    fn a_small_growth_is_not_said_to_be_none() {
+        let (idle, streams) = (delayed(&full(), 100_000_000), streams());
+        for (by, says) in [
+            (300_000, ", 100 ms idle, grows by 300 µs (0.30 %); "),
+            (700_000, " grows by 0.70 %, from 100 ms to 101 ms; "),
+            (20_000_000, " grows by 20 %, from 100 ms to 120 ms; "),
+        ] {
+            let loaded = delayed(&idle, by);
+            let working = Working {
+                idle: idle.ping(),
+                loaded: loaded.ping(),
+                load: "tcp",
+                streams: &streams,
+            };
+            let verdict = working.verdict();
+            let says = format!("Under load the median response{says}");
+            assert!(verdict.starts_with(&says), "{verdict}");
+        }
     }
 
     /// The error queue overflows under load, and takes the stamps of some packets with it.
