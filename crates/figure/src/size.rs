@@ -12,7 +12,7 @@ use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
 use delaylab_model::words::each_once;
-use delaylab_view::run::panels::{all_factors, dimensions, size_factor};
+use delaylab_view::run::panels::{RUN, all_factors, dimensions, size_factor};
 use delaylab_view::run::{RunData, Stream, TrialData};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -284,7 +284,8 @@ impl Layout {
         self.line_factors
             .extend(lines.map(|at| others.remove(at).0));
         while others.iter().map(|(_, levels)| levels).product::<usize>() > PANELS {
-            let most = (0..others.len()).max_by_key(|&at| others[at].1);
+            let rank = |(name, levels): &(String, usize)| (name != RUN, *levels);
+            let most = (0..others.len()).max_by_key(|&at| rank(&others[at]));
             self.pooled.extend(most.map(|at| others.remove(at).0));
         }
         self.panel_factors = others.into_iter().map(|(name, _)| name).collect();
@@ -539,6 +540,14 @@ mod tests {
         layout.share_out(vec![("streams".into(), 4), ("case".into(), 3)]);
         assert_eq!(layout.line_factors, ["case"]);
         assert_eq!(layout.panel_factors, ["streams"]);
+        let mut layout = Layout::new(&run).unwrap();
+        let two = ["a", "b", "c", RUN].map(|name| (name.to_owned(), 2));
+        layout.share_out([vec![("case".to_owned(), 3)], two.to_vec()].concat());
+        assert!(
+            layout.panel_factors.contains(&RUN.to_owned()),
+            "{:?}",
+            layout.pooled
+        );
         for (trial, at) in run.trials.iter_mut().zip(0..) {
             let named = |name: &str, of: usize| {
                 let level = delaylab_model::plan::Level::named((at / 3 % of).to_string());

@@ -1,13 +1,11 @@
 //! The measured part of a run: another run. Figures and tables that ask for it show both, each by its own name.
 
 use super::RunData;
+use super::panels::RUN;
 use super::parts::{Part, PartContent};
 use delaylab_lab::finding::Tabulated;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::plan::{Factor, Level};
-
-/// The factor that tells the two apart.
-const RUN: &str = "run";
 
 /// What the parts that ask for the measured part want of it, in their order.
 pub(super) fn asked(data: &RunData) -> Vec<FigureSection> {

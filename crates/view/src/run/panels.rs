@@ -23,6 +23,9 @@ pub(super) struct Layout {
     pub(super) pooled: Vec<String>,
 }
 
+/// The factor that tells a run from its measured part. A figure that has it shows both apart, whatever else it puts together.
+pub const RUN: &str = "run";
+
 /// A factor and its levels, as they came.
 pub type Dimension = (String, Vec<Level>);
 
@@ -103,6 +106,9 @@ fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
         }
         !many_sizes
     });
+    // Each panel may be there twice: of the run, and of its measured part.
+    let (both, mut dimensions): (Vec<_>, Vec<_>) =
+        dimensions.into_iter().partition(|(name, _)| name == RUN);
     while dimensions
         .iter()
         .map(|(_, levels)| levels.len())
@@ -118,6 +124,7 @@ fn choose(mut dimensions: Vec<Dimension>) -> (Vec<Dimension>, Vec<String>) {
         let Some(longest) = longest else { break };
         pooled.push(dimensions.remove(longest).0);
     }
+    dimensions.extend(both);
     (dimensions, pooled)
 }
 
@@ -243,6 +250,27 @@ mod tests {
             (layout.panels.len(), &layout.pooled[..]),
             (2, &["wait".to_owned()][..])
         );
+    }
+
+    #[test]
+    fn what_was_measured_is_never_put_together_with_what_was_simulated() {
+        let named = |name: &str, levels: usize| {
+            let levels = (0..levels).map(|level| Level::named(level.to_string()));
+            (name.to_owned(), levels.collect::<Vec<_>>())
+        };
+        for (others, shown) in [
+            (vec![named("case", 7)], &["case", RUN][..]),
+            (
+                vec![named("case", 4), named("load", 2)],
+                &["case", "load", RUN],
+            ),
+            (vec![named("case", 9), named("load", 2)], &["case", RUN]),
+        ] {
+            let all = others.into_iter().chain([named(RUN, 2)]);
+            let (chosen, _) = choose(all.collect());
+            let names = Vec::from_iter(chosen.iter().map(|(name, _)| name.as_str()));
+            assert_eq!(names, shown);
+        }
     }
 
     proptest! {
