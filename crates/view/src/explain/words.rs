@@ -7,7 +7,9 @@ use delaylab_explain::causes::effects::Shift;
 use delaylab_explain::causes::slow::{Against, Condition};
 use delaylab_explain::causes::ways::{Clocks, OneWay};
 use delaylab_explain::causes::{Cause, Explanation};
-use delaylab_model::units::{format_duration, format_duration_f64, format_signed_duration};
+use delaylab_model::units::{
+    format_duration, format_duration_f64, format_signed_duration, format_signed_share,
+};
 use delaylab_stats::comparison::Bounds;
 
 /// What it says, the gravest first: what was lost, what is slow, what else was lost, what else became of packets, what is late.
@@ -156,13 +158,15 @@ fn two_digits(value: f64) -> String {
 
 /// A change in a sentence.
 pub fn sentence(change: &Change) -> String {
-    let by = (change.after / change.before - 1.0) * 100.0;
+    let by = format_signed_share(change.after / change.before - 1.0);
     let (low, high) = change.relative;
-    let ends = [low, high].map(|end| format!("{:+.0}", end * 100.0));
     // Of a level that never varies there is nothing between the ends.
-    let interval = match &ends {
-        [low, high] if low == high => String::new(),
-        [low, high] => format!("; 95 %: {low} to {high} %"),
+    let interval = match high - low > 1e-9 {
+        false => String::new(),
+        true => {
+            let [low, high] = [low, high].map(format_signed_share);
+            format!("; 95 %: {} to {high}", low.trim_end_matches(" %"))
+        }
     };
     match &change.scope {
         Scope::Within {
@@ -170,14 +174,14 @@ pub fn sentence(change: &Change) -> String {
             probe,
             after,
         } => format!(
-            "trial {trial}{}, after {}: the median response goes from {} to {} ({by:+.0} %{interval})",
+            "trial {trial}{}, after {}: the median response goes from {} to {} ({by}{interval})",
             of_probe(probe),
             format_duration(*after),
             format_duration_f64(change.before),
             format_duration_f64(change.after),
         ),
         Scope::Between { trial } => format!(
-            "from trial {trial} on, the median response of a trial changes by {by:+.0} %{}, whatever its \
+            "from trial {trial} on, the median response of a trial changes by {by}{}, whatever its \
              levels",
             match interval.trim_start_matches("; ") {
                 "" => String::new(),
@@ -218,6 +222,11 @@ mod tests {
             sentence(&change),
             format!("{step} (+20 %; 95 %: +15 to +25 %)")
         );
+        (change.after, change.relative) = (9.88e6, (-0.021, -0.003));
+        let small = sentence(&change);
+        let says = "from 10.0 ms to 9.88 ms (−1.2 %; 95 %: −2.1 to −0.30 %)";
+        assert!(small.ends_with(says), "{small}");
+        (change.after, change.relative) = (12e6, (0.15, 0.25));
         change.scope = Scope::Between { trial: 3 };
         assert_eq!(
             sentence(&change),
