@@ -9,6 +9,7 @@ use super::{RunData, Ways};
 use crate::words::{UNKNOWN, or_unknown, short_percent};
 use delaylab_model::Nanos;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
+use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::summary::{Counts, Distribution, Summary};
 
 /// A median or p99 that is further from that of the other measure than this share of it is another one.
@@ -151,23 +152,27 @@ impl Columns {
             or_unknown(sd, format_duration_f64),
             time(delays.map(|d| d.max)),
         ];
-        let server = self.of_servers.then(|| self.server(summary));
+        let server = self.of_servers.then(|| server(summary));
         let shares = [host, network].into_iter().chain(server);
         first.into_iter().chain(other).chain(shares).collect()
     }
+}
 
-    /// What the server took of the median response: two shares where it is only bounded.
-    fn server(&self, summary: &Summary) -> String {
-        let bounds = summary.server.as_ref().zip(self.main.distribution(summary));
-        let bounds = bounds.map(|(server, all)| {
-            [&server.least, &server.most]
-                .map(|bound| short_percent(bound.p50 as f64 / all.p50 as f64))
-        });
-        match bounds {
-            None => UNKNOWN.to_owned(),
-            Some([least, most]) if least == most => least,
-            Some([least, most]) => format!("{}–{most}", least.trim_end_matches('%')),
-        }
+/// What the server took of the median response, of which host and network are shares, too: that of the packets around the
+/// median where it is told, else two shares between which it is.
+fn server(summary: &Summary) -> String {
+    let median = summary.anatomy_at("p50");
+    let told =
+        median.and_then(|at| Some(at.ns_of(StageSet::only(Stage::Server))? / at.response_ns));
+    let bounds = summary.server.as_ref().zip(summary.response.as_ref());
+    let bounds = bounds.map(|(server, all)| {
+        [&server.least, &server.most].map(|bound| (bound.p50 as f64 / all.p50 as f64).min(1.0))
+    });
+    let shares = told.map(|share| [share; 2]).or(bounds);
+    match shares.map(|shares| shares.map(short_percent)) {
+        None => UNKNOWN.to_owned(),
+        Some([least, most]) if least == most => least,
+        Some([least, most]) => format!("{}–{most}", least.trim_end_matches('%')),
     }
 }
 
@@ -265,6 +270,24 @@ mod tests {
         assert_eq!(columns.heads().last().unwrap(), "server");
         let cells = columns.cells(apart.rows[0].2);
         assert_eq!(cells.last().unwrap(), "50–100%");
+        // Of the response, as host and network are, and not of a round trip that is shorter.
+        let mut summary = apart.rows[0].2.clone();
+        run.findings.clear();
+        if let Some(round_trip) = &mut summary.round_trip {
+            round_trip.p50 /= 2;
+        }
+        let columns = Columns::new(&run, &run.apart(false));
+        assert_eq!(columns.heads()[2], "round trip p50");
+        assert_eq!(columns.cells(&summary).last().unwrap(), "50–100%");
+        // What is told at the median is no longer between two medians.
+        let median = summary
+            .anatomy
+            .iter_mut()
+            .find(|at| at.label == "p50")
+            .unwrap();
+        let (all, part) = (median.response_ns, median.parts.first_mut().unwrap());
+        (part.stages, part.ns) = (StageSet::only(Stage::Server), 0.4 * all);
+        assert_eq!(columns.cells(&summary).last().unwrap(), "40%");
     }
 
     #[test]
