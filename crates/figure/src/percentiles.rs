@@ -1,5 +1,5 @@
-//! Where most delays lie, over time: bands of percentiles around the median, and what was lost. The picture that
-//! SmokePing made known.
+//! Where most delays lie, over time: bands of percentiles around the median, and what was not answered. The picture
+//! that SmokePing made known.
 
 use super::axis;
 use super::clock::{TimeAxis, seconds};
@@ -20,11 +20,11 @@ const COLUMNS: [&str; 13] = [
     "p50_ns",
     "p75_ns",
     "p95_ns",
-    "lost",
+    "unanswered",
     "packets",
-    "is_lossy",
+    "has_unanswered",
     "is_break",
-    "lost_text",
+    "unanswered_text",
 ];
 
 /// Stretches of all panels at most, ...
@@ -55,7 +55,7 @@ impl Figure for Percentiles {
         let pooled = pooled_note(run);
         let breaks = TimeAxis::new(run).breaks_note(run);
         format!(
-            "The trials of each panel end to end{breaks}. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95, where at least {PACKETS} were answered. Marks below: stretches in which packets were lost, the stronger the more.{pooled}"
+            "The trials of each panel end to end{breaks}. Line: the median of each stretch of at least {PACKETS} packets; dark band: p25 to p75; light band: p5 to p95, where at least {PACKETS} were answered. Marks below: stretches in which packets were not answered, the stronger the more.{pooled}"
         )
     }
 
@@ -122,7 +122,7 @@ fn row(table: &mut Table, panel: &Panel, one: &Quantiles) {
         delays.map_or(Value::Null, |delays| json!(delays[which]))
     };
     let packets = one.answered + one.unanswered;
-    let lost = one.unanswered as f64 / packets.max(1) as f64;
+    let unanswered = one.unanswered as f64 / packets.max(1) as f64;
     table.row([
         json!(panel.label),
         seconds(one.from),
@@ -132,11 +132,11 @@ fn row(table: &mut Table, panel: &Panel, one: &Quantiles) {
         delay(2),
         delay(3),
         delay(4),
-        json!(lost),
+        json!(unanswered),
         json!(packets),
         json!(one.unanswered > 0),
         Value::Null,
-        json!(format_share(lost)),
+        json!(format_share(unanswered)),
     ]);
 }
 
