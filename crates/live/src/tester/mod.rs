@@ -8,6 +8,7 @@
 //! | [`port`] | an interface that frames go through, checked and opened |
 //! | `sender` | every stream, by one thread, each frame at its time |
 //! | `receiver` | every port, by one thread, each frame with the kernel's stamp |
+//! | `overruns` | what a NIC had no room for |
 //! | `drain` | how long is waited behind the last frame |
 //! | [`error`] | why it could not begin |
 //!
@@ -19,6 +20,7 @@ mod drain;
 pub mod error;
 mod job;
 pub(crate) mod lines;
+mod overruns;
 pub mod port;
 mod receiver;
 mod sender;

@@ -1,6 +1,7 @@
 //! An interface that frames go through.
 
 use super::error::TesterError;
+use super::overruns::{INTERFACES, Overruns};
 use crate::joined;
 use crate::placed::{Enter, enter_place};
 use delaylab_kernel::packet_socket::PacketSocket;
@@ -39,6 +40,8 @@ impl fmt::Debug for Port {
 pub(super) struct Opened {
     pub(super) interface: String,
     pub(super) socket: PacketSocket,
+    /// Of its NIC when it was opened; `None` of one that is no interface of this host.
+    pub(super) overruns: Option<Overruns>,
 }
 
 impl Port {
@@ -48,7 +51,7 @@ impl Port {
     /// When it is not there, is down, or has nothing at its other end.
     pub fn of_this_host(interface: &str) -> Result<Self, TesterError> {
         let interface_name = || interface.to_owned();
-        let place = Path::new("/sys/class/net").join(interface);
+        let place = Path::new(INTERFACES).join(interface);
         if interface.is_empty() || interface.contains('/') || !place.is_dir() {
             return Err(TesterError::NoInterface {
                 interface: interface_name(),
@@ -121,6 +124,10 @@ impl Port {
         Ok(Opened {
             socket: socket.map_err(|error| self.cannot_open(error))?,
             interface: self.interface.clone(),
+            overruns: self
+                .enter
+                .is_none()
+                .then(|| Overruns::read(&self.interface)),
         })
     }
 

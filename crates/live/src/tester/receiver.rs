@@ -1,6 +1,7 @@
 //! Takes frames by every port, each with the kernel's stamp of its arrival.
 
 use super::error::TesterError;
+use super::overruns::Overruns;
 use super::port::Opened;
 use crate::clocks::{Clocks, RealTime};
 use crate::joined;
@@ -41,8 +42,8 @@ pub(super) struct Received {
     pub(super) arrivals: Vec<Arrival>,
     /// Frames that are not ours.
     pub(super) foreign: u64,
-    /// Frames for which a socket here had no room, by interface.
-    dropped: Vec<(String, u32)>,
+    /// Frames for which a NIC or a socket here had no room, by interface.
+    dropped: Vec<(String, u64)>,
     /// How often this host's clock was set meanwhile.
     clock_steps: u32,
 }
@@ -50,7 +51,7 @@ pub(super) struct Received {
 impl Received {
     /// What the tester itself lost is not the device's loss, nor is a clock that was set its delay.
     pub(super) fn flaws(&self) -> Vec<String> {
-        let lost = |(interface, count): &(String, u32)| {
+        let lost = |(interface, count): &(String, u64)| {
             format!(
                 "the tester itself lost {count} frames at `{interface}`: this host is too slow or too busy \
                  for this rate"
@@ -75,15 +76,21 @@ pub(super) struct Receiver {
 impl Receiver {
     /// Takes frames with this token from now on.
     pub(super) fn start(ports: &[Opened], token: u16) -> Result<Self, TesterError> {
-        let copy = |port: &Opened| Ok((port.interface.clone(), port.socket.duplicate()?));
-        let sockets: Result<Vec<_>, _> = ports.iter().map(copy).collect();
-        let sockets = sockets.map_err(TesterError::Thread)?;
+        let copy = |port: &Opened| {
+            Ok(Opened {
+                interface: port.interface.clone(),
+                socket: port.socket.duplicate()?,
+                overruns: port.overruns,
+            })
+        };
+        let ports: Result<Vec<_>, _> = ports.iter().map(copy).collect();
+        let ports = ports.map_err(TesterError::Thread)?;
         let stop = Arc::new(AtomicBool::new(false));
         let last_frame = Arc::new(AtomicI64::new(0));
         let (stopped, seen) = (stop.clone(), last_frame.clone());
         let thread = std::thread::Builder::new().name("frame-receiver".to_owned());
         let thread = thread
-            .spawn(move || take(&sockets, token, &stopped, &seen))
+            .spawn(move || take(&ports, token, &stopped, &seen))
             .map_err(TesterError::Thread)?;
         Ok(Self {
             stop,
@@ -104,16 +111,11 @@ impl Receiver {
     }
 }
 
-fn take(
-    sockets: &[(String, PacketSocket)],
-    token: u16,
-    stop: &AtomicBool,
-    last_frame: &AtomicI64,
-) -> Received {
+fn take(ports: &[Opened], token: u16, stop: &AtomicBool, last_frame: &AtomicI64) -> Received {
     // Stamps are the kernel's: to be late here only fills buffers.
     let _ = scheduling::set_nice(NICE);
     let mut received = Received::default();
-    let mut watched = Watched::new(sockets.iter().map(|(_, socket)| socket.as_fd()));
+    let mut watched = Watched::new(ports.iter().map(|port| port.socket.as_fd()));
     let mut buffer = vec![0; LONGEST];
     let mut clocks = Clocks::new(RealTime::of_kernel());
     // What is read now arrived behind this.
@@ -124,8 +126,14 @@ fn take(
         let (began, _) = clocks.now_bracketed(clock::monotonic());
         let stamped = |real, read| clocks.to_monotonic(real, since, read);
         let (mut any, arrived) = (false, received.arrivals.len());
-        for (port, (_, socket)) in sockets.iter().enumerate() {
-            any |= read((port, socket), &mut buffer, token, stamped, &mut received);
+        for (index, port) in ports.iter().enumerate() {
+            any |= read(
+                (index, &port.socket),
+                &mut buffer,
+                token,
+                stamped,
+                &mut received,
+            );
         }
         if received.arrivals.len() > arrived {
             last_frame.store(clock::monotonic(), Ordering::Relaxed);
@@ -139,10 +147,12 @@ fn take(
         since = began;
         let _ = watched.until_readable(Some(clock::monotonic() + LOOK_EVERY));
     }
-    for (interface, socket) in sockets {
-        match socket.overflowed() {
-            Some(count) if count > 0 => received.dropped.push((interface.clone(), count)),
-            _ => {}
+    for port in ports {
+        let of_nic = |before| Overruns::read(&port.interface).since(before);
+        let of_nic = port.overruns.map_or(0, of_nic);
+        let count = u64::from(port.socket.overflowed().unwrap_or(0)).saturating_add(of_nic);
+        if count > 0 {
+            received.dropped.push((port.interface.clone(), count));
         }
     }
     received.clock_steps = clocks.steps();
@@ -193,5 +203,14 @@ mod tests {
             ..Received::default()
         };
         assert!(stepped.flaws()[0].contains("clock of this host was set"));
+    }
+
+    #[test]
+    fn what_this_host_had_no_room_for_is_a_flaw() {
+        let received = Received {
+            dropped: vec![("eth1".to_owned(), 7)],
+            ..Received::default()
+        };
+        assert!(received.flaws()[0].starts_with("the tester itself lost 7 frames at `eth1`"));
     }
 }
