@@ -106,7 +106,7 @@ struct Config<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Of a probe of a trial, after which so many are still to come.
+    /// Of a probe of a trial, after which `remaining` trials are still to come.
     pub fn trial(row: &'a TrialRow, summary: &Summary, remaining: Option<usize>) -> Self {
         let trial = Trial {
             trial: row.trial,
