@@ -1,12 +1,13 @@
 //! A simulation in shards is the same run, byte for byte, as if one process had carried it out.
 
-use crate::harness::process::{Process, inside, ran};
+use crate::harness::process::{DELAYLAB, Process, Ran, inside, ran};
 use crate::harness::scratch::Scratch;
+use crate::skip;
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// Ten trials, half a second of simulated time each.
@@ -259,6 +260,39 @@ fn a_part_that_changed_is_no_part_of_a_run() {
     assert!(done.stderr.contains("trial-3.tables"), "{}", done.stderr);
     ok(&scratch, &format!("resume {} -q", shards[0].display()));
     ok(&scratch, &merge(&shards));
+}
+
+/// The shards are linked, which needs no room; the tables of the run do.
+const ON_A_FULL_DISK: &str = "
+    mount -t tmpfs -o size=20m none disk && cp ten.toml disk && cd disk || exit 77
+    for shard in 1/2 2/2; do $DELAYLAB run ten.toml -q --shard $shard >said || exit; done
+    dd if=/dev/zero of=ballast bs=4k 2>said
+    truncate -s -48K ballast
+    $DELAYLAB merge runs/ten-shard-* -q --no-report 2>said && exit 1
+    cat said
+    rm ballast
+    $DELAYLAB verify runs || exit
+    $DELAYLAB resume ten -q --no-report && cp -rL runs/latest ../merged
+";
+
+#[test]
+fn a_run_that_was_merged_on_a_full_disk_is_finished_once_there_is_room() {
+    let scratch = scratch();
+    fs::create_dir(scratch.path("disk")).unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", ON_A_FULL_DISK]);
+    command
+        .env("DELAYLAB", DELAYLAB)
+        .current_dir(scratch.path(""));
+    let told = Ran::to_end(&mut command);
+    if told.code == 77 || told.stderr.contains("unshare") {
+        skip!("no file system of its own: {}", told.stderr.trim());
+    }
+    assert_eq!(told.code, 0, "{}{}", told.stdout, told.stderr);
+    let words = told.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("no room to write"), "{words}");
+    assert!(words.contains("Continue with `delaylab resume"), "{words}");
+    assert!(tables(&scratch.path("merged")) == whole());
 }
 
 #[test]
