@@ -23,10 +23,15 @@ const MOST_DEPENDENT: f64 = 0.7;
 /// Of the band.
 const CONFIDENCE: f64 = 0.95;
 
+/// Values of which the median says what is usual: the very first may have waited for what no other waits for.
+const FIRST: usize = 1_000;
+
 /// Takes values trial by trial, in memory that does not grow with their number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cumulative {
-    /// The first value: bins are of the distance from it, so that a small spread on a long delay stays visible.
+    /// The first values and their trials, until there are enough of them for an origin.
+    first: Vec<(u32, Nanos)>,
+    /// Their median: bins are of the distance from it, so that a small spread on a long delay stays visible.
     origin: Option<Nanos>,
     /// One for each trial, or for neighbours.
     trials: Vec<Cluster>,
@@ -44,7 +49,30 @@ pub struct Cumulative {
 impl Cumulative {
     /// Takes a value of this trial. Those of a trial come together.
     pub fn push(&mut self, trial: u32, value: Nanos) {
-        let value = value.saturating_sub(*self.origin.get_or_insert(value));
+        match self.origin {
+            Some(origin) => self.add(trial, value.saturating_sub(origin)),
+            None => {
+                self.first.push((trial, value));
+                if self.first.len() == FIRST {
+                    self.settle();
+                }
+            }
+        }
+    }
+
+    /// Counts the first values by their distance from their median.
+    fn settle(&mut self) {
+        let first = std::mem::take(&mut self.first);
+        let mut values: Vec<Nanos> = first.iter().map(|(_, value)| *value).collect();
+        values.sort_unstable();
+        self.origin = values.get(values.len() / 2).copied();
+        for (trial, value) in first {
+            self.push(trial, value);
+        }
+    }
+
+    /// Takes the distance of a value of this trial.
+    fn add(&mut self, trial: u32, value: Nanos) {
         if self.current.replace(trial) != Some(trial) {
             self.begin_trial();
         }
@@ -91,6 +119,11 @@ impl Cumulative {
     /// At each of these values, how far from this run's share at or below it another run's would lie, with 95 %
     /// confidence; `None` where there is too little to say.
     pub fn half_widths(&self, values: &[Nanos]) -> Option<Vec<f64>> {
+        if !self.first.is_empty() {
+            let mut settled = self.clone();
+            settled.settle();
+            return settled.half_widths(values);
+        }
         let clusters = match self.distinct >= TRIALS {
             true => &self.trials,
             false => &self.stretches,
@@ -249,6 +282,24 @@ mod tests {
         let mut drifting = Cumulative::default();
         (0..5_000).for_each(|k| drifting.push(0, k * 1_000));
         assert_eq!(drifting.half_widths(&[2_500_000]), None);
+    }
+
+    /// It may have waited for an address, and the others differ by less than a bin of its distance.
+    #[test]
+    fn a_slow_first_value_makes_no_other_band() {
+        let mut random = SplitMix::new(1);
+        let (mut usual, mut slow) = (Cumulative::default(), Cumulative::default());
+        slow.push(0, 20 * MEAN as Nanos);
+        for k in 0..8_000 {
+            let value = (MEAN + 10_000.0 * random.normal()) as Nanos;
+            usual.push(k / 2_000, value);
+            slow.push(k / 2_000, value);
+        }
+        let values = [-10_000, 0, 10_000].map(|by| MEAN as Nanos + by);
+        let [usual, slow] = [usual, slow].map(|it| it.half_widths(&values).unwrap());
+        for (usual, slow) in usual.iter().zip(slow) {
+            assert!((slow / usual - 1.0).abs() < 0.05, "{usual} {slow}");
+        }
     }
 
     #[test]
