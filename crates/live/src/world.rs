@@ -460,3 +460,43 @@ fn share_of_interval(run: &ProbeRun, probes: usize) -> Nanos {
     };
     interval * Nanos::from(run.index) / probes.max(1) as Nanos
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use delaylab_model::load::LoadKind;
+    use delaylab_model::path::Path;
+    use delaylab_model::record::Record;
+    use delaylab_model::stop::Stop;
+    use delaylab_model::trial::RecordFacts;
+
+    struct Nowhere;
+
+    impl Sink for Nowhere {
+        fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn record(&mut self, _: &Record) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A trial that leaves its load out would say what a path does that is idle.
+    #[test]
+    fn load_without_a_target_is_no_trial() {
+        let trial = Trial {
+            id: 0,
+            target: None,
+            probes: Vec::new(),
+            loads: vec![Load::new("tcp".to_owned(), LoadKind::Tcp)],
+            path: Path::default(),
+            host: HostCondition::Normal,
+            seed: 1,
+        };
+        let mut live = Live::new(Probing::new(None, Stop::default()));
+        live.watches_noise = false;
+        let error = live.run(&trial, &mut Nowhere).err().map(|e| e.to_string());
+        assert!(error.is_some_and(|error| error.contains("a live trial needs a target")));
+    }
+}
