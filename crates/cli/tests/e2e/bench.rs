@@ -89,7 +89,7 @@ fn of_a_simulated_device(scratch: &Scratch, name: &str, words: &str, drawn: bool
     let run = scratch.path(name).join("latest");
     let markdown = fs::read_to_string(run.join("benchmark.md")).unwrap();
     assert!(markdown.starts_with(&format!("# {title}")), "{markdown}");
-    assert!(markdown.contains("\n| frame size (B) | "), "{markdown}");
+    assert!(markdown.contains("| frame size (B) | "), "{markdown}");
     if drawn {
         let page = fs::read_to_string(run.join("report.html")).unwrap();
         assert!(page.contains("<h2>Conformance"), "{name}");
