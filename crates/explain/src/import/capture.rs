@@ -6,7 +6,7 @@
 //! | `packet` | link, IP and transport headers taken off |
 //! | `exchange` | a request and its answer, as a record |
 //! | `icmp` | echo by identifier and sequence number |
-//! | `udp` | swapped addresses and ports; by irtt's sequence, STAMP's, an echoed beginning, or by order |
+//! | `udp` | swapped addresses and ports; by irtt's sequence, DNS's number, STAMP's sequence, an echoed beginning, or by order |
 //! | `tcp` | data segments by sequence and acknowledgement |
 //!
 //! A capture sees a packet where it was taken. At the sender that is beside the driver: its times are

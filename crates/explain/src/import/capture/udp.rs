@@ -1,23 +1,33 @@
 //! UDP: a reply goes back between the same two addresses and ports.
 //!
 //! Which request it answers is told, in this order,
-//! - by irtt's sequence number, where both begin with irtt's magic (irtt packet.go);
+//! - by irtt's sequence number, where both begin with irtt's magic;
+//! - by the number and the question of DNS;
 //! - by the Session-Sender's sequence number that a reply of STAMP or TWAMP repeats (RFC 8762 §4.3): its own is that of
 //!   the reflector, which may count otherwise;
-//! - by its first eight bytes, where requests have others each and most replies have those of a request:
+//! - by its beginning, as many bytes as it takes to tell requests from each other, where most replies have that of a request:
 //!   delaylab's token and sequence number, sockperf's sequence number, any RFC 862 echo;
-//! - by order: the oldest open request where all were answered, else the newest one.
+//! - by order, where no request is sent before the one before it is answered. Else nothing tells it, and the flow is left out.
 //!
-//! A capture may begin with a reply. irtt's say that they are, and those of STAMP or an echo repeat what the other side
+//! A capture may begin with a reply. Those of irtt and DNS say that they are, and those of STAMP or an echo repeat what the other side
 //! sent before them; else the endpoint that is seen first is the one that asks.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `matching` | by what the replies of a flow are matched |
+//! | `irtt`, `dns` | what these have in front |
+
+mod dns;
+mod irtt;
+mod matching;
 
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{self, Icmp, Packet, Udp};
 use crate::import::Imported;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
-use delaylab_model::{MILLISECOND, Nanos};
-use std::collections::{BTreeMap, VecDeque};
+use matching::Matching;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// The endpoint that sent first, and the other.
@@ -37,29 +47,6 @@ struct Flow<'a> {
 /// The datagram that an error is about is among this number of the latest ones.
 const LOOKED_BACK: usize = 4096;
 
-/// By what the replies of a flow are matched with its requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Matching {
-    Irtt,
-    Echo(Echo),
-    Order,
-}
-
-/// What replies have of their requests: this number of the first bytes, at this place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Echo {
-    length: usize,
-    at: usize,
-}
-
-/// The first by which a flow can be matched counts. STAMP's number has the time behind it, or in authenticated packets
-/// zeros: the time of these stands further behind than most captures reach.
-const ECHOES: [Echo; 3] = [
-    Echo { length: 12, at: 24 },
-    Echo { length: 12, at: 48 },
-    Echo { length: 8, at: 0 },
-];
-
 /// What is needed of a datagram when all have been seen.
 struct Datagram<'a> {
     /// Does it ask? Until all have been seen: is it from the endpoint that sent first?
@@ -67,40 +54,6 @@ struct Datagram<'a> {
     exchange: Exchange,
     reply: Reply,
     payload: &'a [u8],
-}
-
-/// irtt's header: 3 bytes of magic, flags, a tag if flag 8 is set, the token, the sequence number
-/// (little endian).
-#[derive(Clone, Copy)]
-struct Irtt {
-    /// Opens or closes, and is no probe.
-    control: bool,
-    reply: bool,
-    seq: u32,
-}
-
-impl Irtt {
-    fn read(payload: &[u8]) -> Option<Self> {
-        const MAGIC: [u8; 3] = [0x14, 0xa7, 0x5b];
-        const REPLY: u8 = 2;
-        const TAGGED: u8 = 8;
-        const CONTROL: u8 = 1 | 4;
-        let flags = *payload.strip_prefix(&MAGIC)?.first()?;
-        let seq_at = if flags & TAGGED == 0 { 12 } else { 28 };
-        // What opens is shorter than a probe: it has no number.
-        let seq = payload
-            .get(seq_at..seq_at + 4)
-            .and_then(|bytes| bytes.try_into().ok());
-        let control = flags & CONTROL != 0;
-        let seq = seq.map_or(control.then_some(0), |bytes| {
-            Some(u32::from_le_bytes(bytes))
-        })?;
-        Some(Self {
-            control,
-            reply: flags & REPLY != 0,
-            seq,
-        })
-    }
 }
 
 impl<'a> Flows<'a> {
@@ -137,8 +90,9 @@ impl<'a> Flows<'a> {
 
     pub fn finish(self, imported: &mut Imported) {
         let (mut one_way, mut by_order, mut strays) = (0_u64, 0_u64, 0_u64);
+        let mut untold: Vec<String> = Vec::new();
         for ((mut from, mut to), mut flow) in self.flows {
-            let (matching, begins_with_a_reply) = flow.matching();
+            let (matching, begins_with_a_reply) = Matching::find(&flow.datagrams);
             if begins_with_a_reply {
                 flow.turn();
                 (from, to) = (to, from);
@@ -149,11 +103,20 @@ impl<'a> Flows<'a> {
                 one_way += 1;
                 continue;
             }
-            by_order += u64::from(is_answered && matching == Matching::Order);
-            let (exchanges, unasked) = flow.exchanges(matching);
-            strays += unasked;
             let name = format!("{from} to {to}");
+            let Some((exchanges, unasked)) = flow.exchanges(matching) else {
+                untold.push(name);
+                continue;
+            };
+            by_order += u64::from(is_answered && matching == Matching::Order);
+            strays += unasked;
             push(imported, name, to.to_string(), Method::Udp, &exchanges);
+        }
+        if let Some(first) = untold.first() {
+            imported.warn(format!(
+                "the replies of {} UDP flows do not say which request they answer, and several requests were open at once: they were left out (the first: {first})",
+                untold.len()
+            ));
         }
         if by_order > 0 {
             imported.warn(format!("the replies of {by_order} UDP flows do not say which request they answer: they were matched by order"));
@@ -172,22 +135,6 @@ impl<'a> Flows<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// How its replies are matched, and whether its first datagram is one.
-    fn matching(&self) -> (Matching, bool) {
-        if self.datagrams.iter().all(|it| it.irtt().is_some()) {
-            let first = self.datagrams.first().and_then(Datagram::irtt);
-            return (Matching::Irtt, first.is_some_and(|irtt| irtt.reply));
-        }
-        for echo in ECHOES {
-            for forward in [true, false] {
-                if self.is_echo(forward, echo) {
-                    return (Matching::Echo(echo), !forward);
-                }
-            }
-        }
-        (Matching::Order, false)
-    }
-
     /// Is there a datagram in this direction?
     fn goes(&self, forward: bool) -> bool {
         self.datagrams.iter().any(|it| it.forward == forward)
@@ -204,132 +151,76 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The latest datagram in this direction that begins as this payload does, as far as that is known, and about
+    /// The latest datagram in this direction that begins as this payload does, as far as both are known, and about
     /// which no error has come.
     fn latest_like(&mut self, forward: bool, payload: &[u8]) -> Option<&mut Datagram<'a>> {
-        fn begins(payload: &[u8]) -> Option<&[u8; 8]> {
-            payload.first_chunk()
-        }
-        let seq = |irtt: Option<Irtt>| irtt.map(|irtt| irtt.seq);
-        let irtt = seq(Irtt::read(payload));
         let latest = self.datagrams.iter_mut().rev().take(LOOKED_BACK);
         let mut open =
             latest.filter(|it| it.forward == forward && it.exchange.outcome == Outcome::Lost);
         open.find(|it| {
-            let (said, own) = (begins(payload), begins(it.payload));
-            said.is_none_or(|said| own.is_none_or(|own| own == said))
-                && irtt.is_none_or(|_| irtt == seq(it.irtt()))
+            let both = payload.len().min(it.payload.len());
+            payload[..both] == it.payload[..both]
         })
     }
 
-    /// Do requests, which go in this direction, begin with bytes of their own, but for a few, and have at least half of the
-    /// replies those of a request before them that no other reply had?
-    fn is_echo(&self, forward: bool, echo: Echo) -> bool {
-        // When each was sent and answered.
-        let mut known: BTreeMap<&[u8], (Nanos, Option<Nanos>)> = BTreeMap::new();
-        let (mut requests, mut again, mut replies, mut echoes) = (0, 0, 0, 0);
-        for datagram in &self.datagrams {
-            let is_request = datagram.forward == forward;
-            let Some(begins) = datagram.echoed(is_request, echo) else {
-                return false;
-            };
-            let time = datagram.exchange.sent;
-            // Other than at the next interface.
-            let is_later = |first: Nanos| time > first + MILLISECOND;
-            if is_request {
-                requests += 1;
-                let (sent, _) = known.entry(begins).or_insert((time, None));
-                again += usize::from(is_later(*sent));
-            } else {
-                replies += 1;
-                if let Some((_, answered)) = known.get_mut(begins) {
-                    let answered = *answered.get_or_insert(time);
-                    echoes += usize::from(!is_later(answered));
-                }
-            }
-        }
-        again * 10 <= requests && echoes * 2 >= replies
-    }
-
-    /// The requests with what came of them, and how many replies had none.
-    fn exchanges(&self, matching: Matching) -> (Vec<Exchange>, u64) {
-        let all = self.datagrams.iter();
+    /// The requests with what came of them, and how many replies had none; `None` if nothing tells which reply answers
+    /// which.
+    fn exchanges(&self, matching: Matching) -> Option<(Vec<Exchange>, u64)> {
         match matching {
-            Matching::Irtt => {
-                let probes = all.filter(|it| it.irtt().is_some_and(|irtt| !irtt.control));
-                by_key(probes, |datagram| datagram.irtt().map(|irtt| irtt.seq))
-            }
-            Matching::Echo(echo) => by_key(all, |it| it.echoed(it.forward, echo)),
             Matching::Order => self.in_order(),
+            _ => {
+                let tagged = |it| Some((matching.tag(it)?, it));
+                Some(by_tag(self.datagrams.iter().filter_map(tagged)))
+            }
         }
     }
 
-    fn in_order(&self) -> (Vec<Exchange>, u64) {
-        let requests = self
-            .datagrams
-            .iter()
-            .filter(|it| it.forward && it.exchange.outcome == Outcome::Lost)
-            .count();
-        let replies = self.datagrams.iter().filter(|it| !it.forward).count();
-        let all_answered = requests == replies;
-        let mut exchanges: Vec<Exchange> = Vec::with_capacity(requests);
-        let mut open: VecDeque<usize> = VecDeque::new();
-        let mut strays = 0;
+    /// Each reply answers the request before it, unless two requests wait for one.
+    fn in_order(&self) -> Option<(Vec<Exchange>, u64)> {
+        let is_answered = self.goes(false);
+        let mut exchanges: Vec<Exchange> = Vec::new();
+        let (mut waits, mut strays) = (false, 0);
         for datagram in &self.datagrams {
-            if datagram.forward {
-                if datagram.exchange.outcome == Outcome::Lost {
-                    open.push_back(exchanges.len());
+            match (datagram.forward, waits) {
+                (true, true) if is_answered => return None,
+                (true, _) => {
+                    waits = datagram.exchange.outcome == Outcome::Lost;
+                    exchanges.push(datagram.exchange.clone());
                 }
-                exchanges.push(datagram.exchange.clone());
-                continue;
-            }
-            let answered = if all_answered {
-                open.pop_front()
-            } else {
-                open.pop_back()
-            };
-            match answered {
-                Some(index) => datagram.answer(&mut exchanges[index]),
-                None => strays += 1,
+                (false, true) => {
+                    waits = false;
+                    if let Some(asked) = exchanges.last_mut() {
+                        datagram.answer(asked);
+                    }
+                }
+                (false, false) => strays += 1,
             }
         }
-        (exchanges, strays)
+        Some((exchanges, strays))
     }
 }
 
-impl<'a> Datagram<'a> {
-    fn irtt(&self) -> Option<Irtt> {
-        Irtt::read(self.payload)
-    }
-
-    /// The bytes that a request and its reply have in common, in one or the other.
-    fn echoed(&self, is_request: bool, echo: Echo) -> Option<&'a [u8]> {
-        let at = if is_request { 0 } else { echo.at };
-        self.payload.get(at..at + echo.length)
-    }
-
+impl Datagram<'_> {
     fn answer(&self, exchange: &mut Exchange) {
         exchange.answer(self.exchange.sent, self.reply);
     }
 }
 
-fn by_key<'a, 'p: 'a, K: Ord>(
-    datagrams: impl Iterator<Item = &'a Datagram<'p>>,
-    key: impl Fn(&Datagram<'p>) -> Option<K>,
+fn by_tag<'a, 'p: 'a, T: Ord>(
+    datagrams: impl Iterator<Item = (T, &'a Datagram<'p>)>,
 ) -> (Vec<Exchange>, u64) {
     let mut exchanges: Vec<Exchange> = Vec::new();
-    let mut places: BTreeMap<K, usize> = BTreeMap::new();
+    let mut places: BTreeMap<T, usize> = BTreeMap::new();
     let mut strays = 0;
-    for datagram in datagrams {
-        let Some(key) = key(datagram) else { continue };
+    for (tag, datagram) in datagrams {
         if datagram.forward {
-            let known = places.get(&key).map(|&at| &mut exchanges[at]);
+            let known = places.get(&tag).map(|&at| &mut exchanges[at]);
             if !known.is_some_and(|known| known.is_seen_again(datagram.exchange.sent)) {
-                places.insert(key, exchanges.len());
+                places.insert(tag, exchanges.len());
                 exchanges.push(datagram.exchange.clone());
             }
         } else {
-            match places.get(&key) {
+            match places.get(&tag) {
                 Some(&index) => datagram.answer(&mut exchanges[index]),
                 None => strays += 1,
             }
@@ -345,6 +236,7 @@ mod tests {
     use crate::import::capture::packet::testing::{packet, unreachable, with_icmp};
     use crate::import::capture::packet::{About, Transport};
     use crate::import::ping;
+    use delaylab_model::MILLISECOND;
     use delaylab_model::icmp::IcmpReason;
 
     /// Host 1 asks from port 1000 and host 2 answers.
@@ -532,6 +424,109 @@ mod tests {
         assert!(imported.warnings[0].contains("by order"));
     }
 
+    /// One each period, from the first on; of each what comes back, and how long after it.
+    fn every(
+        period: i64,
+        count: i64,
+        request: impl Fn(i64) -> Vec<u8>,
+        reply: impl Fn(i64) -> Option<(i64, Vec<u8>)>,
+    ) -> Imported {
+        let mut all = Vec::new();
+        for at in 0..count {
+            all.push((period * at, false, request(at)));
+            all.extend(reply(at).map(|(after, payload)| (period * at + after, true, payload)));
+        }
+        all.sort_by_key(|(ms, ..)| *ms);
+        let mut flows = Flows::default();
+        for (ms, is_reply, payload) in all {
+            take(&mut flows, ms, is_reply, &payload);
+        }
+        finished(flows)
+    }
+
+    /// Several are under way at a time, and five of them get lost.
+    #[test]
+    fn an_echo_is_matched_by_as_much_as_tells_requests_apart() {
+        let lost = |at: i64| at % 60 == 30;
+        for same in [0, 2, 8, 16, 100] {
+            let payload = |at: i64| [vec![7; same], (at as u32).to_be_bytes().to_vec()].concat();
+            let whole = |at| [payload(at), vec![9; 30]].concat();
+            // A reply may have other bytes behind its number.
+            let changed = |at| [payload(at), (at * 3).to_be_bytes().to_vec()].concat();
+            let replies: [&dyn Fn(i64) -> Vec<u8>; 2] = [&whole, &changed];
+            for reply in &replies[..if same < 8 { 1 } else { 2 }] {
+                let answer = |at| (!lost(at)).then(|| (50, reply(at)));
+                let imported = every(20, 300, whole, answer);
+                let expected = (0..300).map(|at| (!lost(at)).then_some(50));
+                assert_eq!(trips(&imported), expected.collect::<Vec<_>>(), "{same}");
+                assert_eq!(imported.warnings, [] as [String; 0]);
+            }
+        }
+    }
+
+    #[test]
+    fn answers_of_name_servers_are_matched_by_number_and_question() {
+        let message = |at: i64, flags: u16, answers: u16, name: &[u8]| {
+            let head = [(at * 401) as u16, flags, 1, answers, 0, 0];
+            let mut message = head.map(u16::to_be_bytes).concat();
+            message.extend([&b"\x03www"[..], name, &b"\x00\x00\x01\x00\x01"[..]].concat());
+            message
+        };
+        let query = |at| message(at, 0x100, 0, b"\x07example");
+        let answer = |at| [message(at, 0x8180, 1, b"\x07example"), vec![at as u8; 16]].concat();
+        let lost = |at: i64| at % 40 == 7;
+        let steady = every(10, 100, query, |at| (!lost(at)).then(|| (25, answer(at))));
+        let expected = (0..100).map(|at| (!lost(at)).then_some(25));
+        assert_eq!(trips(&steady), expected.collect::<Vec<_>>());
+        assert!(
+            steady.streams[0]
+                .records
+                .iter()
+                .all(|it| it.reorder_extent == 0)
+        );
+        let after = |at| if at % 4 == 0 { 60 } else { 3 };
+        let reordered = every(10, 100, query, |at| Some((after(at), answer(at))));
+        let expected = (0..100).map(|at| Some(after(at)));
+        assert_eq!(trips(&reordered), expected.collect::<Vec<_>>());
+        // What was asked is as long as the capture kept it, and another question has another answer.
+        let other = |at| message(at, 0x8180, 1, b"\x07elsewhr");
+        let strange = every(10, 100, query, |at| Some((25, other(at))));
+        assert_eq!(trips(&strange), [None; 100]);
+        for kept in [12, 15, 20] {
+            let cut = |message: Vec<u8>| message[..kept].to_vec();
+            let imported = every(
+                10,
+                100,
+                |at| cut(query(at)),
+                |at| Some((25, cut(answer(at)))),
+            );
+            assert_eq!(trips(&imported), [Some(25); 100], "{kept}");
+        }
+    }
+
+    #[test]
+    fn replies_that_say_nothing_while_several_requests_are_open_give_no_figures() {
+        // Neither is in the other.
+        let random = |at: i64, salt: u64| {
+            (0..4).map(move |word| {
+                let mixed = (at as u64 * 31 + word + salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                (mixed ^ mixed >> 29).to_be_bytes()
+            })
+        };
+        let payload = |salt| move |at| random(at, salt).flatten().collect::<Vec<_>>();
+        for lost in [0, 7, 299] {
+            let reply = payload(1 << 40);
+            let imported = every(20, 300, payload(0), |at| {
+                (at != lost).then(|| (50, reply(at)))
+            });
+            assert_eq!(imported.streams.len(), 0);
+            let [warning] = &imported.warnings[..] else {
+                panic!("{:?}", imported.warnings);
+            };
+            assert!(warning.contains("1 UDP flows do not say which request they answer, and several requests were open at once"), "{warning}");
+        }
+    }
+
     #[test]
     fn what_is_refused_goes_no_one_way_only() {
         let mut flows = Flows::default();
@@ -559,5 +554,28 @@ mod tests {
         let lost = (Outcome::Lost, None, None, None);
         assert_eq!(said.collect::<Vec<_>>(), [refused, lost, refused]);
         assert_eq!(imported.warnings, [] as [String; 0]);
+    }
+
+    /// An error has some of its datagram, or all.
+    #[test]
+    fn an_error_is_about_the_datagram_that_it_has() {
+        let payload = |seq: u8| [&b"MYPROBE1"[..], &[0, 0, 0, seq], &[9; 20]].concat();
+        for kept in [12, 32] {
+            let mut flows = Flows::default();
+            for seq in 0..3 {
+                take(&mut flows, 10 * i64::from(seq), false, &payload(seq));
+            }
+            let message = unreachable(&payload(1)[..kept]);
+            with_icmp(&message, 25, 2, 1, |packet, icmp| {
+                let Some(About::Udp(datagram)) = icmp.about() else {
+                    panic!("it is about a datagram");
+                };
+                flows.refuse(packet, icmp, &datagram);
+            });
+            let imported = finished(flows);
+            let said = imported.streams[0].records.iter().map(|it| it.outcome);
+            let expected = [Outcome::Lost, Outcome::Refused, Outcome::Lost];
+            assert_eq!(said.collect::<Vec<_>>(), expected);
+        }
     }
 }
