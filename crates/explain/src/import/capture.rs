@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `frames` | the file: packets with their times |
 //! | `packet` | link, IP and transport headers taken off |
+//! | `places` | the interface at which a flow is read |
 //! | `exchange` | a request and its answer, as a record |
+//! | `sightings` | requests that are in the capture several times |
 //! | `icmp` | echo by identifier and sequence number |
 //! | `udp` | swapped addresses and ports; by irtt's sequence, DNS's number, STAMP's sequence, an echoed beginning, or by order |
 //! | `tcp` | data segments by sequence and acknowledgement |
@@ -16,11 +18,15 @@ mod exchange;
 mod frames;
 mod icmp;
 mod packet;
+mod places;
+mod sightings;
 mod tcp;
 mod udp;
 
 use super::{Format, ImportError, Imported, Input, Options, Rules};
-use packet::{About, Packet, Transport};
+use frames::Frame;
+use packet::{About, Packet, Place, Transport};
+use places::{Elsewhere, Places};
 use std::collections::BTreeMap;
 
 pub static FORMAT: Format = Format {
@@ -46,9 +52,9 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let file = frames::read(bytes)?;
     imported.version = file.application;
     imported.warnings = file.warnings;
-    let mut icmp = icmp::Echoes::default();
-    let mut udp = udp::Flows::default();
-    let mut tcp = tcp::Connections::default();
+    let places = places(&file.frames);
+    let mut flows = Flows::default();
+    let mut at_others: BTreeMap<Place, Flows> = BTreeMap::new();
     let frames = file.frames.len();
     let mut others = 0_u64;
     let mut of_unread_links: BTreeMap<u32, u64> = BTreeMap::new();
@@ -61,14 +67,9 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             others += 1;
             continue;
         };
-        match &packet.transport {
-            Transport::Icmp(message) => match message.about() {
-                Some(About::Echo(echo)) => icmp.refuse(&packet, message, &echo),
-                Some(About::Udp(datagram)) => udp.refuse(&packet, message, &datagram),
-                None => icmp.take(&packet, message),
-            },
-            Transport::Udp(datagram) => udp.take(&packet, datagram),
-            Transport::Tcp(segment) => tcp.take(&packet, segment),
+        match places.is_elsewhere(&packet) {
+            true => at_others.entry(packet.place).or_default().take(&packet),
+            false => flows.take(&packet),
         }
     }
     if others > 0 {
@@ -81,9 +82,14 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
             "{count} of {frames} packets of the capture are of link type {link}, which is not read: capture at an interface of Ethernet, or with `tcpdump -y EN10MB`"
         ));
     }
-    icmp.finish(&mut imported);
-    udp.finish(&mut imported);
-    tcp.finish(&mut imported);
+    let mut elsewhere = Elsewhere::default();
+    flows.finish(&mut imported, &mut elsewhere);
+    for (place, flows) in at_others {
+        let mut again = Imported::new(&FORMAT);
+        flows.finish(&mut again, &mut elsewhere);
+        elsewhere.imported(place, &again);
+    }
+    elsewhere.warn(&mut imported);
     if imported.streams.is_empty() && frames > 0 {
         return Err(ImportError::NoExchange {
             frames,
@@ -96,31 +102,45 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use crate::import;
+/// Where flows were seen, of a capture that may have packets of several interfaces.
+fn places(frames: &[Frame]) -> Places {
+    let mut places = Places::default();
+    let first = frames.first().map(|frame| frame.interface);
+    let are_several = |it: &Frame| packet::is_of_any(it.link) || Some(it.interface) != first;
+    if frames.iter().any(are_several) {
+        let packets = frames.iter().filter_map(Packet::read);
+        packets.for_each(|packet| places.note(&packet));
+    }
+    places
+}
 
-    /// A capture of Ethernet, whose header says this of the link.
-    fn with_link(link: u32) -> Vec<u8> {
-        let mut bytes = include_bytes!("../../tests/data/import/icmp.pcap").to_vec();
-        bytes[20..24].copy_from_slice(&link.to_le_bytes());
-        bytes
+/// All that is matched.
+#[derive(Default)]
+struct Flows<'a> {
+    icmp: icmp::Echoes,
+    udp: udp::Flows<'a>,
+    tcp: tcp::Connections,
+}
+
+impl<'a> Flows<'a> {
+    fn take(&mut self, packet: &Packet<'a>) {
+        match &packet.transport {
+            Transport::Icmp(message) => match message.about() {
+                Some(About::Echo(echo)) => self.icmp.refuse(packet, message, &echo),
+                Some(About::Udp(datagram)) => self.udp.refuse(packet, message, &datagram),
+                None => self.icmp.take(packet, message),
+            },
+            Transport::Udp(datagram) => self.udp.take(packet, datagram),
+            Transport::Tcp(segment) => self.tcp.take(packet, segment),
+        }
     }
 
-    #[test]
-    fn a_link_that_is_not_read_is_named() {
-        let error = import::read(&with_link(127), None).unwrap_err().to_string();
-        assert!(
-            error.contains("are of link type 127, which is not read"),
-            "{error}"
-        );
-    }
-
-    #[test]
-    fn how_long_checksums_are_is_no_part_of_the_link() {
-        let [plain, with_checksums] =
-            [1, 0x2400_0001].map(|link| import::read(&with_link(link), None).unwrap());
-        assert_eq!(with_checksums, plain);
+    fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
+        self.icmp.finish(imported, elsewhere);
+        self.udp.finish(imported, elsewhere);
+        self.tcp.finish(imported);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,8 @@ pub struct Unwrap {
 }
 
 impl Unwrap {
-    const TURN: u64 = 1 << 16;
+    /// How many there are of 16 bits.
+    pub const TURN: u64 = 1 << 16;
 
     /// Is the next number 0 because numbers of 16 bits end here?
     pub fn is_at_a_turn(&self) -> bool {
@@ -26,16 +27,6 @@ impl Unwrap {
         };
         self.last = Some(whole);
         whole
-    }
-}
-
-/// The largest number up to `last` whose low 16 bits are `low`.
-pub fn latest(last: u64, low: u16) -> Option<u64> {
-    let here = (last & !(Unwrap::TURN - 1)) | u64::from(low);
-    if here <= last {
-        Some(here)
-    } else {
-        here.checked_sub(Unwrap::TURN)
     }
 }
 
@@ -143,14 +134,6 @@ mod tests {
         let mut largest = Unwrap::default();
         let last = [u64::MAX, 65_535, 0].map(|number| largest.whole(number));
         assert_eq!(last, [u64::MAX; 3]);
-    }
-
-    #[test]
-    fn the_latest_number_with_these_low_bits() {
-        assert_eq!(latest(65_540, 3), Some(65_539));
-        assert_eq!(latest(65_540, 4), Some(65_540));
-        assert_eq!(latest(65_540, 5), Some(5));
-        assert_eq!(latest(4, 5), None);
     }
 
     #[test]

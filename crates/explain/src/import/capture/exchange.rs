@@ -2,10 +2,10 @@
 
 use super::packet::{Icmp, Packet};
 use crate::import::{Clock, Imported, Stream, order};
+use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
-use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::net::IpAddr;
 
 /// A request and its answer.
@@ -15,12 +15,12 @@ pub struct Exchange {
     /// Bytes of its IP packet.
     pub size: Option<u32>,
     pub dscp: u8,
+    /// Its TTL or hop limit.
+    pub ttl: u8,
     pub outcome: Outcome,
     pub answered: Option<Nanos>,
     pub reply: Reply,
     pub copies: u16,
-    /// How many times the request is in the capture: on a bridge `-i any` sees each packet at several interfaces.
-    pub seen: u16,
     pub retransmits: Option<u32>,
     pub refused_by: Option<IpAddr>,
     pub error: Option<Error>,
@@ -59,24 +59,20 @@ impl Exchange {
             sent: packet.time,
             size: Some(packet.size),
             dscp: packet.dscp,
+            ttl: packet.ttl,
             outcome: Outcome::Lost,
             answered: None,
             reply: Reply::default(),
             copies: 0,
-            seen: 1,
             retransmits: None,
             refused_by: None,
             error: None,
         }
     }
 
-    /// Is a request with the same number the same one, seen at another interface? It is another where it comes long
-    /// after this one, or after this one's reply.
-    pub fn is_seen_again(&mut self, time: Nanos) -> bool {
-        let answered = |at: Nanos| time > at + 10 * MILLISECOND;
-        let is_other = time > self.sent + SECOND || self.answered.is_some_and(answered);
-        self.seen = self.seen.saturating_add(u16::from(!is_other));
-        !is_other
+    /// Has neither a reply come nor an error?
+    pub fn waits(&self) -> bool {
+        self.outcome == Outcome::Lost
     }
 
     /// An error came back, if no reply did.
@@ -92,12 +88,6 @@ impl Exchange {
             icmp_code: message.icmp_code,
             path_mtu: message.path_mtu,
         });
-    }
-
-    /// Replies beyond the first. Each is in the capture as often as its request.
-    fn own_copies(&self) -> u16 {
-        let replies = self.copies.saturating_add(1);
-        replies.div_ceil(self.seen) - 1
     }
 
     /// A reply; a second one is a copy.
@@ -120,7 +110,7 @@ impl Exchange {
             reply_dscp: self.reply.dscp,
             reply_ecn: self.reply.ecn,
             reply_ttl: self.reply.ttl,
-            copies: self.own_copies(),
+            copies: self.copies,
             retransmits: self.retransmits,
             outcome: self.outcome,
             refused_by: self.refused_by,

@@ -19,6 +19,8 @@ use pcap_parser::{
 pub struct Frame<'a> {
     /// Nanoseconds since 1970.
     pub time: Nanos,
+    /// Which of the file's interfaces saw it.
+    pub interface: u32,
     /// What it begins with: a LINKTYPE number of tcpdump.org.
     pub link: u32,
     /// As much of it as was kept.
@@ -111,6 +113,7 @@ fn pcap(bytes: &[u8]) -> Result<File<'_>, ImportError> {
         };
         file.frames.push(Frame {
             time: Nanos::from(packet.ts_sec) * SECOND + Nanos::from(packet.ts_usec) * unit,
+            interface: 0,
             // Above it stands how long each frame's checksum is (draft-ietf-opsawg-pcap §4).
             link: header.network.0.cast_unsigned() & 0xffff,
             data: packet.data,
@@ -126,7 +129,7 @@ fn pcapng(bytes: &[u8]) -> Result<File<'_>, ImportError> {
         application: header.application(),
         ..File::default()
     };
-    let mut section = Section::new(&header);
+    let mut section = Section::new(&header, 0);
     let mut timeless = 0_u64;
     while !rest.is_empty() {
         let next = Block::split(rest, section.big_endian)
@@ -250,13 +253,16 @@ enum BlockContent<'a> {
 struct Section {
     big_endian: bool,
     interfaces: Vec<Interface>,
+    /// Interfaces of the sections before it.
+    before: usize,
 }
 
 impl Section {
-    fn new(header: &Block) -> Self {
+    fn new(header: &Block, before: usize) -> Self {
         Self {
             big_endian: header.big_endian,
             interfaces: Vec::new(),
+            before,
         }
     }
 
@@ -264,7 +270,7 @@ impl Section {
         /// The packets of old files, which the library does not know.
         const PACKET_BLOCK: u32 = 2;
         match block.kind {
-            SHB_MAGIC => *self = Self::new(block),
+            SHB_MAGIC => *self = Self::new(block, self.before + self.interfaces.len()),
             IDB_MAGIC => {
                 let interface = block.interface();
                 let damaged = Break::Damaged("the next block describes no interface");
@@ -284,10 +290,12 @@ impl Section {
     }
 
     fn frame<'a>(&self, packet: &EnhancedPacketBlock<'a>) -> Option<Frame<'a>> {
-        let interface = self.interfaces.get(usize::try_from(packet.if_id).ok()?)?;
+        let at = usize::try_from(packet.if_id).ok()?;
+        let interface = self.interfaces.get(at)?;
         let units = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
         Some(Frame {
             time: interface.time(units)?,
+            interface: u32::try_from(self.before + at).ok()?,
             link: interface.link,
             // Behind the packet is what fills it up to a multiple of four bytes.
             data: packet.data.get(..usize::try_from(packet.caplen).ok()?)?,

@@ -4,11 +4,12 @@
 
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{Echo, Icmp, Kind, Packet};
+use super::places::Elsewhere;
+use super::sightings::{Repeats, Seen, Sightings};
 use crate::import::Imported;
-use crate::import::order::{Unwrap, latest};
+use crate::import::order::Unwrap;
 use delaylab_model::method::Method;
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::net::IpAddr;
 
 /// Who asks whom, under which identifier.
@@ -17,23 +18,38 @@ type Key = (IpAddr, IpAddr, u16);
 /// Every echo session of a capture.
 #[derive(Default)]
 pub struct Echoes {
-    /// One after the other, of each key.
-    sessions: BTreeMap<Key, Vec<Session>>,
+    requests: BTreeMap<Key, Requests>,
     strays: u64,
-    seen_twice: u64,
 }
 
 #[derive(Default)]
-struct Session {
+struct Requests {
     numbers: Unwrap,
-    exchanges: BTreeMap<u64, Exchange>,
+    sightings: Sightings<u64>,
 }
 
-impl Session {
-    /// The latest request with this sequence number.
-    fn latest(&mut self, seq: u16) -> Option<&mut Exchange> {
-        let (&last, _) = self.exchanges.last_key_value()?;
-        self.exchanges.get_mut(&latest(last, seq)?)
+impl Requests {
+    /// What requests with this number may be called, the latest first.
+    fn tags(&self, seq: u16) -> [Option<u64>; 2] {
+        let mut numbers = self.numbers;
+        let near = numbers.whole(seq.into());
+        [Some(near), near.checked_sub(Unwrap::TURN)]
+    }
+
+    fn answer(&mut self, packet: &Packet, seq: u16) -> bool {
+        let reply = Reply::from_packet(packet);
+        let mut tags = self.tags(seq).into_iter().flatten();
+        tags.any(|tag| self.sightings.answer(&tag, packet.time, reply))
+    }
+
+    /// The request with this number that waits for its reply.
+    fn waiting(&mut self, seq: u16) -> Option<&mut Exchange> {
+        let tags = self.tags(seq);
+        let tag = tags
+            .into_iter()
+            .flatten()
+            .find(|tag| self.sightings.waits(tag))?;
+        self.sightings.waiting(&tag)
     }
 }
 
@@ -42,15 +58,14 @@ impl Echoes {
         match message.kind {
             Kind::Request => {
                 let key = (packet.from, packet.to, message.id);
-                let sessions = self.sessions.entry(key).or_default();
-                self.seen_twice += u64::from(ask(sessions, packet, message));
+                let requests = self.requests.entry(key).or_default();
+                let tag = requests.numbers.whole(message.seq.into());
+                requests.sightings.ask(tag, Exchange::asked(packet));
             }
             Kind::Reply => {
-                let key = (packet.to, packet.from, message.id);
-                match self.latest(&key, message.seq) {
-                    Some(exchange) => exchange.answer(packet.time, Reply::from_packet(packet)),
-                    None => self.strays += 1,
-                }
+                let requests = self.requests.get_mut(&(packet.to, packet.from, message.id));
+                let answers = requests.is_some_and(|it| it.answer(packet, message.seq));
+                self.strays += u64::from(!answers);
             }
             // About other traffic.
             Kind::Error => {}
@@ -59,33 +74,26 @@ impl Echoes {
 
     /// An error about a request.
     pub fn refuse(&mut self, packet: &Packet, message: &Icmp, echo: &Echo) {
-        if let Some(exchange) = self.latest(&(packet.to, echo.to, echo.id), echo.seq) {
+        let requests = self.requests.get_mut(&(packet.to, echo.to, echo.id));
+        if let Some(exchange) = requests.and_then(|it| it.waiting(echo.seq)) {
             exchange.refuse(packet, message);
         }
     }
 
-    /// The latest request with this number.
-    fn latest(&mut self, key: &Key, seq: u16) -> Option<&mut Exchange> {
-        let sessions = self.sessions.get_mut(key)?.iter_mut().rev();
-        sessions.filter_map(|session| session.latest(seq)).next()
-    }
-
-    pub fn finish(self, imported: &mut Imported) {
-        let each = |(key, sessions): (Key, Vec<Session>)| {
-            sessions.into_iter().map(move |session| (key, session))
-        };
-        for ((from, to, id), session) in self.sessions.into_iter().flat_map(each) {
-            let exchanges: Vec<_> = session.exchanges.into_values().collect();
-            push(
-                imported,
-                format!("{from} to {to} id {id}"),
-                to.to_string(),
-                Method::Icmp,
-                &exchanges,
-            );
-        }
-        if self.seen_twice > 0 {
-            imported.warn(format!("{} echo requests are in the capture twice (seen on two interfaces?): the first counts", self.seen_twice));
+    pub fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
+        for ((from, to, id), requests) in self.requests {
+            let name = format!("{from} to {to} id {id}");
+            let seen: Seen = requests.sightings.finish(Repeats::Never);
+            elsewhere.take(&name, &seen);
+            for exchanges in seen.sessions {
+                push(
+                    imported,
+                    name.clone(),
+                    to.to_string(),
+                    Method::Icmp,
+                    &exchanges,
+                );
+            }
         }
         if self.strays > 0 {
             imported.warn(format!(
@@ -94,31 +102,6 @@ impl Echoes {
             ));
         }
     }
-}
-
-/// Takes a request; true if it was seen before, at another interface.
-fn ask(sessions: &mut Vec<Session>, packet: &Packet, message: &Icmp) -> bool {
-    let number = u64::from(message.seq);
-    if let Some(session) = sessions.last_mut() {
-        // Numbers that never rise do not begin again.
-        let is_one = session.exchanges.len() == 1;
-        match session.exchanges.entry(session.numbers.whole(number)) {
-            Entry::Vacant(place) => {
-                place.insert(Exchange::asked(packet));
-                return false;
-            }
-            Entry::Occupied(mut known) => {
-                if known.get_mut().is_seen_again(packet.time) || is_one {
-                    return true;
-                }
-            }
-        }
-    }
-    let mut session = Session::default();
-    let seq = session.numbers.whole(number);
-    session.exchanges.insert(seq, Exchange::asked(packet));
-    sessions.push(session);
-    false
 }
 
 #[cfg(test)]
@@ -142,7 +125,7 @@ mod tests {
             });
         }
         let mut imported = Imported::new(&ping::FORMAT);
-        echoes.finish(&mut imported);
+        echoes.finish(&mut imported, &mut Elsewhere::default());
         let trips = imported.streams.iter().map(|stream| {
             let trip = |record: delaylab_model::record::Record| {
                 Some((record.t_rx? - record.t_tx?) / delaylab_model::MILLISECOND)
@@ -164,6 +147,14 @@ mod tests {
         let packets = [run(0, 20).concat(), run(3_000, 30).concat()].concat();
         let sessions = vec![vec![Some(20); 2], vec![Some(30); 2]];
         assert_eq!(finished(&packets), (sessions, 0));
+    }
+
+    /// Not in a session each.
+    #[test]
+    fn numbers_that_never_rise_are_of_one_session() {
+        let packets = [0, 1_000, 2_000].map(|ms| [(ms, REQUEST, 1), (ms + 20, REPLY, 1)]);
+        let session = vec![Some(20); 3];
+        assert_eq!(finished(&packets.concat()), (vec![session], 0));
     }
 
     #[test]

@@ -7,11 +7,29 @@ use super::frames::Frame;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use etherparse::{IpNumber, LaxNetSlice, LaxSlicedPacket, TransportSlice};
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+
+/// Where a packet was seen: at an interface of the file, and of `any` at one of its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    pub interface: u32,
+    pub of_any: Option<u32>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of_any {
+            Some(index) => write!(f, "interface {index}"),
+            None => write!(f, "interface {} of the file", self.interface),
+        }
+    }
+}
 
 /// What is needed of a packet to match it.
 pub struct Packet<'a> {
     pub time: Nanos,
+    pub place: Place,
     pub from: IpAddr,
     pub to: IpAddr,
     /// Bytes of the IP packet.
@@ -121,9 +139,26 @@ impl Link {
             12 | 14 | 101 | 228 | 229 => Link::Header(0),
             // Linux cooked, of `tcpdump -i any`, first and second version.
             113 => Link::Header(16),
-            276 => Link::Header(20),
+            SLL2 => Link::Header(20),
             _ => return None,
         })
+    }
+}
+
+/// Linux cooked, second version: `tcpdump -i any`.
+const SLL2: u32 = 276;
+
+/// May a capture of this link have packets of several interfaces?
+pub const fn is_of_any(link: u32) -> bool {
+    link == SLL2
+}
+
+fn place(frame: &Frame) -> Place {
+    let header = frame.data.get(4..8).filter(|_| is_of_any(frame.link));
+    let index = header.and_then(|bytes| bytes.try_into().ok());
+    Place {
+        interface: frame.interface,
+        of_any: index.map(u32::from_be_bytes),
     }
 }
 
@@ -194,6 +229,7 @@ impl<'a> Packet<'a> {
         };
         Some(Self {
             time: frame.time,
+            place: place(frame),
             from,
             to,
             size,
@@ -311,6 +347,7 @@ mod tests {
             data.extend([7; 100]);
             let frame = Frame {
                 time: 0,
+                interface: 0,
                 link: 101,
                 data: &data,
             };
@@ -331,6 +368,7 @@ pub mod testing {
     pub fn packet(ms: i64, from: u8, to: u8, transport: Transport<'_>) -> Packet<'_> {
         Packet {
             time: ms * delaylab_model::MILLISECOND,
+            place: Place::default(),
             from: IpAddr::from([10, 0, 0, from]),
             to: IpAddr::from([10, 0, 0, to]),
             size: 100,

@@ -23,6 +23,8 @@ mod matching;
 
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{self, Icmp, Packet, Udp};
+use super::places::Elsewhere;
+use super::sightings::{Repeats, Seen, Sightings};
 use crate::import::Imported;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
@@ -88,7 +90,7 @@ impl<'a> Flows<'a> {
         }
     }
 
-    pub fn finish(self, imported: &mut Imported) {
+    pub fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
         let (mut one_way, mut by_order, mut strays) = (0_u64, 0_u64, 0_u64);
         let mut untold: Vec<String> = Vec::new();
         for ((mut from, mut to), mut flow) in self.flows {
@@ -104,13 +106,22 @@ impl<'a> Flows<'a> {
                 continue;
             }
             let name = format!("{from} to {to}");
-            let Some((exchanges, unasked)) = flow.exchanges(matching) else {
+            let Some((seen, unasked)) = flow.exchanges(matching) else {
                 untold.push(name);
                 continue;
             };
             by_order += u64::from(is_answered && matching == Matching::Order);
             strays += unasked;
-            push(imported, name, to.to_string(), Method::Udp, &exchanges);
+            elsewhere.take(&name, &seen);
+            for exchanges in seen.sessions {
+                push(
+                    imported,
+                    name.clone(),
+                    to.to_string(),
+                    Method::Udp,
+                    &exchanges,
+                );
+            }
         }
         if let Some(first) = untold.first() {
             imported.warn(format!(
@@ -165,14 +176,37 @@ impl<'a> Flow<'a> {
 
     /// The requests with what came of them, and how many replies had none; `None` if nothing tells which reply answers
     /// which.
-    fn exchanges(&self, matching: Matching) -> Option<(Vec<Exchange>, u64)> {
+    fn exchanges(&self, matching: Matching) -> Option<(Seen, u64)> {
         match matching {
-            Matching::Order => self.in_order(),
-            _ => {
-                let tagged = |it| Some((matching.tag(it)?, it));
-                Some(by_tag(self.datagrams.iter().filter_map(tagged)))
+            Matching::Order => {
+                let (exchanges, strays) = self.in_order()?;
+                let sessions = vec![exchanges];
+                Some((
+                    Seen {
+                        sessions,
+                        ..Seen::default()
+                    },
+                    strays,
+                ))
+            }
+            _ => Some(self.by_tag(matching)),
+        }
+    }
+
+    fn by_tag(&self, matching: Matching) -> (Seen, u64) {
+        let mut sightings = Sightings::default();
+        let mut strays = 0;
+        for datagram in &self.datagrams {
+            let Some(tag) = matching.tag(datagram) else {
+                continue;
+            };
+            if datagram.forward {
+                sightings.ask(tag, datagram.exchange.clone());
+            } else if !sightings.answer(&tag, datagram.exchange.sent, datagram.reply) {
+                strays += 1;
             }
         }
+        (sightings.finish(Repeats::Sometimes), strays)
     }
 
     /// Each reply answers the request before it, unless two requests wait for one.
@@ -206,29 +240,6 @@ impl Datagram<'_> {
     }
 }
 
-fn by_tag<'a, 'p: 'a, T: Ord>(
-    datagrams: impl Iterator<Item = (T, &'a Datagram<'p>)>,
-) -> (Vec<Exchange>, u64) {
-    let mut exchanges: Vec<Exchange> = Vec::new();
-    let mut places: BTreeMap<T, usize> = BTreeMap::new();
-    let mut strays = 0;
-    for (tag, datagram) in datagrams {
-        if datagram.forward {
-            let known = places.get(&tag).map(|&at| &mut exchanges[at]);
-            if !known.is_some_and(|known| known.is_seen_again(datagram.exchange.sent)) {
-                places.insert(tag, exchanges.len());
-                exchanges.push(datagram.exchange.clone());
-            }
-        } else {
-            match places.get(&tag) {
-                Some(&index) => datagram.answer(&mut exchanges[index]),
-                None => strays += 1,
-            }
-        }
-    }
-    (exchanges, strays)
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -257,7 +268,7 @@ mod tests {
 
     fn finished(flows: Flows) -> Imported {
         let mut imported = Imported::new(&ping::FORMAT);
-        flows.finish(&mut imported);
+        flows.finish(&mut imported, &mut Elsewhere::default());
         imported
     }
 
@@ -410,6 +421,23 @@ mod tests {
         let imported = finished(flows);
         assert_eq!(trips(&imported), [Some(4); 5]);
         assert_eq!(imported.streams[0].records.counts().copies, 0);
+    }
+
+    /// By a resolver that waits for 500 ms, or 5 s.
+    #[test]
+    fn a_request_that_was_sent_again_is_not_the_same_at_another_interface() {
+        let message = |flags: u16| {
+            let head = [7, flags, 1, 0, 0, 0].map(u16::to_be_bytes).concat();
+            [&head, &b"\x03com\x00\x00\x01\x00\x01"[..]].concat()
+        };
+        for waited in [500, 5_000] {
+            let mut flows = Flows::default();
+            take(&mut flows, 0, false, &message(0x100));
+            take(&mut flows, waited, false, &message(0x100));
+            take(&mut flows, waited + 20, true, &message(0x8180));
+            let imported = finished(flows);
+            assert_eq!(trips(&imported), [None, Some(20)], "{waited}");
+        }
     }
 
     #[test]

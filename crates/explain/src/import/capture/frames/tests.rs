@@ -168,6 +168,8 @@ fn a_section_has_its_own_byte_order_and_interfaces() {
             (2 * MICROSECOND, 101, b"b".to_vec())
         ]
     );
+    let interfaces: Vec<_> = file.frames.iter().map(|frame| frame.interface).collect();
+    assert_eq!(interfaces, [1, 2]);
     assert_eq!(
         file.warnings,
         ["1 packets of the capture have no time that can be read, and were left out"]
