@@ -6,7 +6,8 @@ use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
-use std::net::IpAddr;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 
 /// A request and its answer.
 #[derive(Debug, Clone)]
@@ -119,6 +120,51 @@ impl Exchange {
             icmp_code: self.error.map(|error| error.icmp_code),
             path_mtu: self.error.and_then(|error| error.path_mtu),
             ..Record::due(0, stream, seq, method, self.sent)
+        }
+    }
+}
+
+/// A client with a port of its own for every few requests asks with so many each at most.
+const FEW: usize = 4;
+
+/// Exchanges of clients with servers, by who asks from which port.
+#[derive(Default)]
+pub struct Clients {
+    flows: BTreeMap<(IpAddr, SocketAddr), Vec<OfPort>>,
+}
+
+/// A client's endpoint, and what it asked.
+type OfPort = (SocketAddr, Vec<Exchange>);
+
+impl Clients {
+    pub fn add(&mut self, client: SocketAddr, server: SocketAddr, exchanges: Vec<Exchange>) {
+        let flows = self.flows.entry((client.ip(), server)).or_default();
+        flows.push((client, exchanges));
+    }
+
+    /// Adds a stream for each port of a client; those that it has for a few requests are one.
+    pub fn push(self, imported: &mut Imported, method: Method) {
+        let mut streams = Vec::new();
+        for ((client, server), flows) in self.flows {
+            let with_few = flows.iter().filter(|(_, it)| it.len() <= FEW).count();
+            let mut together: Option<OfPort> = None;
+            for (from, exchanges) in flows {
+                if with_few > 1 && exchanges.len() <= FEW {
+                    let (_, all) = together.get_or_insert((from, Vec::new()));
+                    all.extend(exchanges);
+                } else {
+                    streams.push((from, server, from.to_string(), exchanges));
+                }
+            }
+            if let Some((from, mut exchanges)) = together {
+                exchanges.sort_by_key(|exchange| exchange.sent);
+                streams.push((from, server, client.to_string(), exchanges));
+            }
+        }
+        streams.sort_by_key(|&(from, server, ..)| (from, server));
+        for (_, server, client, exchanges) in streams {
+            let name = format!("{client} to {server}");
+            push(imported, name, server.to_string(), method, &exchanges);
         }
     }
 }

@@ -3,13 +3,16 @@
 //! A request is what the client sends until the server sends data that acknowledges it; its time is
 //! that of its last byte's first transmission, its answer's time is that of the last byte before the
 //! next request. Segments of the client that carry nothing new are counted as retransmitted.
+//!
+//! A connection that a server never accepts is a request that was lost, where it answers others, or refused.
+//! Connections of a few requests each are one stream of their client and server.
 
-use super::exchange::{Exchange, Reply, push};
+use super::exchange::{Clients, Exchange, Reply};
 use super::packet::{Packet, Tcp};
 use crate::import::Imported;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 /// The client and the server.
@@ -25,6 +28,10 @@ pub struct Connections {
 struct Connection {
     /// With which number it began.
     syn: Option<u32>,
+    /// Its SYN, until the server accepts it.
+    opening: Option<Exchange>,
+    /// Has the server sent anything but a reset?
+    accepted: bool,
     /// What the client will send next, and the server: set by the first data seen.
     client_next: Option<u32>,
     server_next: Option<u32>,
@@ -53,15 +60,19 @@ impl Connections {
         let key = if backward { (to, from) } else { (from, to) };
         if segment.opens {
             let connection = self.connections.entry(key).or_default();
-            if !segment.accepts {
-                connection.open(segment.seq);
+            match segment.accepts {
+                true => connection.accept(),
+                false => connection.open(packet, segment.seq),
             }
             return;
+        }
+        let connection = self.connections.entry(key).or_default();
+        if backward && !segment.resets {
+            connection.accept();
         }
         if segment.data == 0 && !segment.resets {
             return;
         }
-        let connection = self.connections.entry(key).or_default();
         match (segment.resets, backward) {
             (true, true) => connection.reset(packet),
             (true, false) => {}
@@ -71,19 +82,27 @@ impl Connections {
     }
 
     pub fn finish(self, imported: &mut Imported) {
-        let (mut joined, mut retransmitted, mut unasked) = (0, 0, 0);
+        let (mut joined, mut retransmitted, mut unasked, mut unanswered) = (0, 0, 0, 0_u64);
+        let accepting = self.connections.iter().filter(|(_, it)| it.accepted);
+        let servers: BTreeSet<SocketAddr> = accepting.map(|((_, server), _)| *server).collect();
+        let mut clients = Clients::default();
         for ((client, server), mut connection) in self.connections {
             connection.close();
             joined += connection.joined;
             retransmitted += connection.retransmitted_replies;
             unasked += connection.unasked;
-            push(
-                imported,
-                format!("{client} to {server}"),
-                server.to_string(),
-                Method::Tcp,
-                &connection.exchanges,
-            );
+            let exchanges = connection.exchanges;
+            if exchanges.is_empty() {
+                continue;
+            }
+            match servers.contains(&server) || !exchanges.iter().all(Exchange::waits) {
+                true => clients.add(client, server, exchanges),
+                false => unanswered += 1,
+            }
+        }
+        clients.push(imported, Method::Tcp);
+        if unanswered > 0 {
+            imported.warn(format!("{unanswered} TCP connections are to servers that answer nothing in the capture: they were left out"));
         }
         if joined > 0 {
             imported.warn(format!("{joined} TCP segments of clients came before an answer to those before them: they were taken for one request"));
@@ -101,17 +120,34 @@ impl Connections {
 
 impl Connection {
     /// Numbers begin anew where ports are used again.
-    fn open(&mut self, syn: u32) {
-        if self.syn != Some(syn) {
-            self.close();
-            (self.client_next, self.server_next) = (None, None);
+    fn open(&mut self, packet: &Packet, syn: u32) {
+        if self.syn == Some(syn) {
+            self.again = self.again.saturating_add(1);
+            return;
+        }
+        self.close();
+        (self.client_next, self.server_next) = (None, None);
+        self.again = 0;
+        self.syn = Some(syn);
+        self.opening = Some(Exchange {
+            size: None,
+            ..Exchange::asked(packet)
+        });
+    }
+
+    fn accept(&mut self) {
+        self.accepted = true;
+        if self.opening.take().is_some() {
             self.again = 0;
-            self.syn = Some(syn);
         }
     }
 
     /// What is open is not answered any more.
     fn close(&mut self) {
+        if let Some(mut opening) = self.opening.take() {
+            opening.retransmits = Some(std::mem::take(&mut self.again));
+            self.exchanges.push(opening);
+        }
         let open = self.open.drain(..).map(|(_, exchange)| exchange);
         self.exchanges.extend(open);
     }
@@ -167,7 +203,8 @@ impl Connection {
 
     /// The server refuses what is open.
     fn reset(&mut self, packet: &Packet) {
-        for (_, exchange) in &mut self.open {
+        let open = self.open.iter_mut().map(|(_, exchange)| exchange);
+        for exchange in open.chain(&mut self.opening) {
             exchange.outcome = Outcome::Refused;
             exchange.refused_by = Some(packet.from);
         }
@@ -249,5 +286,59 @@ mod tests {
         let imported = read(segments);
         assert_eq!(trips(&imported), [Some(20), Some(20)]);
         assert_eq!(imported.warnings, [] as [String; 0]);
+    }
+
+    /// Of ten connections with a request each the second gets no answer to its SYNs, and the third is refused.
+    #[test]
+    fn a_connection_that_is_not_accepted_is_a_request_that_was_lost() {
+        let reset = |port| Tcp {
+            opens: false,
+            resets: true,
+            ..segment(80, port, 0, 2, 0)
+        };
+        let mut segments = Vec::new();
+        for at in 0..10 {
+            let (ms, port) = (100 * i64::from(at), 1000 + at);
+            segments.push((ms, segment(port, 80, 1, 0, 0)));
+            match at {
+                1 => segments.push((ms + 50, segment(port, 80, 1, 0, 0))),
+                2 => segments.push((ms + 5, reset(port))),
+                _ => {
+                    let accepts = Tcp {
+                        accepts: true,
+                        ..segment(80, port, 1, 2, 0)
+                    };
+                    segments.push((ms + 5, accepts));
+                    segments.push((ms + 5, segment(port, 80, 2, 2, 10)));
+                    segments.push((ms + 25, segment(80, port, 2, 12, 10)));
+                }
+            }
+        }
+        let imported = read(segments);
+        let names: Vec<_> = imported.streams.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["10.0.0.1 to 10.0.0.2:80"]);
+        let mut expected = [Some(20); 10];
+        (expected[1], expected[2]) = (None, None);
+        assert_eq!(trips(&imported), expected);
+        let records: Vec<_> = imported.streams[0].records.iter().collect();
+        let said = [1, 2].map(|at: usize| (records[at].outcome, records[at].retransmits));
+        assert_eq!(
+            said,
+            [(Outcome::Lost, Some(1)), (Outcome::Refused, Some(0))]
+        );
+        assert_eq!(imported.warnings, [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_server_that_answers_nothing_is_said_and_gives_no_stream() {
+        let imported = read([
+            (0, segment(1000, 80, 1, 0, 0)),
+            (50, segment(1000, 80, 1, 0, 0)),
+        ]);
+        assert_eq!(imported.streams.len(), 0);
+        let said = [
+            "1 TCP connections are to servers that answer nothing in the capture: they were left out",
+        ];
+        assert_eq!(imported.warnings, said);
     }
 }

@@ -9,6 +9,9 @@
 //!   delaylab's token and sequence number, sockperf's sequence number, any RFC 862 echo;
 //! - by order, where no request is sent before the one before it is answered. Else nothing tells it, and the flow is left out.
 //!
+//! A client may have a port of its own for each request: those that it has for a few are one stream. Requests that none answers are
+//! lost where their server answers others.
+//!
 //! A capture may begin with a reply. Those of irtt and DNS say that they are, and those of STAMP or an echo repeat what the other side
 //! sent before them; else the endpoint that is seen first is the one that asks.
 //!
@@ -21,7 +24,7 @@ mod dns;
 mod irtt;
 mod matching;
 
-use super::exchange::{Exchange, Reply, push};
+use super::exchange::{Clients, Exchange, Reply};
 use super::packet::{self, Icmp, Packet, Udp};
 use super::places::Elsewhere;
 use super::sightings::{Repeats, Seen, Sightings};
@@ -29,7 +32,7 @@ use crate::import::Imported;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use matching::Matching;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 /// The endpoint that sent first, and the other.
@@ -91,8 +94,11 @@ impl<'a> Flows<'a> {
     }
 
     pub fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
-        let (mut one_way, mut by_order, mut strays) = (0_u64, 0_u64, 0_u64);
+        let (mut by_order, mut strays) = (0_u64, 0_u64);
         let mut untold: Vec<String> = Vec::new();
+        let mut clients = Clients::default();
+        let mut servers: BTreeSet<SocketAddr> = BTreeSet::new();
+        let mut one_way: Vec<(Key, Flow)> = Vec::new();
         for ((mut from, mut to), mut flow) in self.flows {
             let (matching, begins_with_a_reply) = Matching::find(&flow.datagrams);
             if begins_with_a_reply {
@@ -100,9 +106,8 @@ impl<'a> Flows<'a> {
                 (from, to) = (to, from);
             }
             let is_answered = flow.goes(false);
-            // What is neither answered nor refused is no request: a stream of media, a broadcast.
             if !flow.goes(true) || !(is_answered || flow.is_refused()) {
-                one_way += 1;
+                one_way.push(((from, to), flow));
                 continue;
             }
             let name = format!("{from} to {to}");
@@ -110,19 +115,25 @@ impl<'a> Flows<'a> {
                 untold.push(name);
                 continue;
             };
+            servers.extend(is_answered.then_some(to));
             by_order += u64::from(is_answered && matching == Matching::Order);
             strays += unasked;
             elsewhere.take(&name, &seen);
-            for exchanges in seen.sessions {
-                push(
-                    imported,
-                    name.clone(),
-                    to.to_string(),
-                    Method::Udp,
-                    &exchanges,
-                );
-            }
+            let sessions = seen.sessions.into_iter();
+            sessions.for_each(|exchanges| clients.add(from, to, exchanges));
         }
+        // What goes to a server that answers others was asked and got lost; else it is no request: a stream of media, a
+        // broadcast.
+        let (unanswered, one_way): (Vec<_>, Vec<_>) = one_way
+            .into_iter()
+            .partition(|((_, to), flow)| flow.goes(true) && servers.contains(to));
+        for ((from, to), flow) in unanswered {
+            let seen = flow.unanswered();
+            elsewhere.take(&format!("{from} to {to}"), &seen);
+            let sessions = seen.sessions.into_iter();
+            sessions.for_each(|exchanges| clients.add(from, to, exchanges));
+        }
+        clients.push(imported, Method::Udp);
         if let Some(first) = untold.first() {
             imported.warn(format!(
                 "the replies of {} UDP flows do not say which request they answer, and several requests were open at once: they were left out (the first: {first})",
@@ -137,9 +148,10 @@ impl<'a> Flows<'a> {
                 "{strays} UDP replies answer no request in the capture"
             ));
         }
-        if one_way > 0 {
+        if !one_way.is_empty() {
             imported.warn(format!(
-                "{one_way} UDP flows go one way only and were left out"
+                "{} UDP flows go one way only and were left out",
+                one_way.len()
             ));
         }
     }
@@ -207,6 +219,15 @@ impl<'a> Flow<'a> {
             }
         }
         (sightings.finish(Repeats::Sometimes), strays)
+    }
+
+    /// Its requests, where none has a reply.
+    fn unanswered(&self) -> Seen {
+        let mut sightings = Sightings::default();
+        for datagram in self.datagrams.iter().filter(|it| it.forward) {
+            sightings.ask(datagram.payload, datagram.exchange.clone());
+        }
+        sightings.finish(Repeats::Sometimes)
     }
 
     /// Each reply answers the request before it, unless two requests wait for one.
@@ -530,6 +551,46 @@ mod tests {
             );
             assert_eq!(trips(&imported), [Some(25); 100], "{kept}");
         }
+    }
+
+    /// A stub resolver asks from another port each time, and every fifth answer does not come.
+    #[test]
+    fn questions_from_a_port_each_are_one_stream_of_their_server() {
+        let message = |flags: u16| {
+            let mut message = [7, flags, 1, 0, 0, 0].map(u16::to_be_bytes).concat();
+            message.extend(b"\x07example\x03com\x00\x00\x01\x00\x01");
+            &*message.leak()
+        };
+        let mut flows = Flows::default();
+        let mut send = |ms, hosts: (u8, u8), from, to, payload| {
+            let udp = || Udp { from, to, payload };
+            flows.take(&packet(ms, hosts.0, hosts.1, Transport::Udp(udp())), &udp());
+        };
+        for at in 0..100 {
+            let (ms, port) = (100 * i64::from(at), 40_000 + 17 * at);
+            send(ms, (1, 2), port, 53, message(0x100));
+            if at % 5 != 0 {
+                send(ms + 20, (2, 1), 53, port, message(0x8180));
+            }
+            // Another client, another server, and what is no request.
+            send(ms + 30, (3, 2), 50_000, 53, message(0x100));
+            send(ms + 40, (2, 3), 53, 50_000, message(0x8180));
+            send(ms + 50, (1, 4), port, 5004, &b"media"[..]);
+        }
+        let imported = finished(flows);
+        let names = imported.streams.iter().map(|it| it.name.as_str());
+        let names: Vec<_> = names.collect();
+        assert_eq!(
+            names,
+            ["10.0.0.1 to 10.0.0.2:53", "10.0.0.3:50000 to 10.0.0.2:53"]
+        );
+        let expected = (0..100).map(|at| (at % 5 != 0).then_some(20));
+        assert_eq!(trips(&imported), expected.collect::<Vec<_>>());
+        assert_eq!(imported.streams[0].records.counts().lost, 20);
+        assert_eq!(
+            imported.warnings,
+            ["100 UDP flows go one way only and were left out"]
+        );
     }
 
     #[test]
