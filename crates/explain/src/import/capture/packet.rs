@@ -108,6 +108,8 @@ pub struct Tcp {
     pub opens: bool,
     /// Is this a SYN that answers one?
     pub accepts: bool,
+    /// Is it the last of its side?
+    pub ends: bool,
     pub resets: bool,
 }
 
@@ -220,6 +222,7 @@ impl<'a> Packet<'a> {
                 data: carried.checked_sub(u32::from(tcp.data_offset()) * 4)?,
                 opens: tcp.syn(),
                 accepts: tcp.syn() && tcp.ack(),
+                ends: tcp.fin(),
                 resets: tcp.rst(),
             }),
             Some(TransportSlice::Icmpv4(_) | TransportSlice::Icmpv6(_)) => {

@@ -4,12 +4,17 @@
 //! that of its last byte's first transmission, its answer's time is that of the last byte before the
 //! next request. Segments of the client that carry nothing new are counted as retransmitted.
 //!
+//! The server's acknowledgement of a request's last byte and its reply's first byte tell the network from the server; the handshake of
+//! the connection is what the network takes at least. What the server has acknowledged and not
+//! answered when it ends the connection was not lost.
+//!
 //! A connection that a server never accepts is a request that was lost, where it answers others, or refused.
 //! Connections of a few requests each are one stream of their client and server.
 
 use super::exchange::{Clients, Exchange, Reply};
 use super::packet::{Packet, Tcp};
 use crate::import::Imported;
+use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +35,12 @@ struct Connection {
     syn: Option<u32>,
     /// Its SYN, until the server accepts it.
     opening: Option<Exchange>,
+    /// When the last SYN was sent that no SYN answers.
+    syn_at: Option<Nanos>,
+    /// The shortest round trip, of those that begin with the handshake.
+    least_round_trip: Option<Nanos>,
+    /// Has the server sent its end?
+    ended: bool,
     /// Has the server sent anything but a reset?
     accepted: bool,
     /// What the client will send next, and the server: set by the first data seen.
@@ -61,14 +72,16 @@ impl Connections {
         if segment.opens {
             let connection = self.connections.entry(key).or_default();
             match segment.accepts {
-                true => connection.accept(),
+                true => connection.accept(packet),
                 false => connection.open(packet, segment.seq),
             }
             return;
         }
         let connection = self.connections.entry(key).or_default();
         if backward && !segment.resets {
-            connection.accept();
+            connection.is_heard();
+            connection.acknowledge(packet.time, segment.ack);
+            connection.ended |= segment.ends;
         }
         if segment.data == 0 && !segment.resets {
             return;
@@ -121,12 +134,14 @@ impl Connections {
 impl Connection {
     /// Numbers begin anew where ports are used again.
     fn open(&mut self, packet: &Packet, syn: u32) {
+        self.syn_at = Some(packet.time);
         if self.syn == Some(syn) {
             self.again = self.again.saturating_add(1);
             return;
         }
         self.close();
         (self.client_next, self.server_next) = (None, None);
+        (self.least_round_trip, self.ended) = (None, false);
         self.again = 0;
         self.syn = Some(syn);
         self.opening = Some(Exchange {
@@ -135,7 +150,29 @@ impl Connection {
         });
     }
 
-    fn accept(&mut self) {
+    /// The server's SYN. One that was sent again may answer the first: then it is early, and no bound that is wrong.
+    fn accept(&mut self, packet: &Packet) {
+        self.is_heard();
+        if let Some(sent) = self.syn_at.take() {
+            self.least_round_trip = Some(packet.time.saturating_sub(sent));
+        }
+    }
+
+    /// The server acknowledges all before this. It may wait with that, so what it tells of the network is less than the handshake,
+    /// or nothing.
+    fn acknowledge(&mut self, time: Nanos, ack: u32) {
+        let open = self.open.iter_mut();
+        let new = open.filter(|(end, it)| it.acknowledged.is_none() && !behind(*end, ack));
+        for (_, exchange) in new {
+            exchange.acknowledged = Some(time);
+            let trip = time.saturating_sub(exchange.sent);
+            let known = self.least_round_trip.filter(|_| self.again == 0);
+            self.least_round_trip = known.map(|least| least.min(trip)).or(self.least_round_trip);
+        }
+    }
+
+    /// The server sends something other than a reset.
+    fn is_heard(&mut self) {
         self.accepted = true;
         if self.opening.take().is_some() {
             self.again = 0;
@@ -148,8 +185,12 @@ impl Connection {
             opening.retransmits = Some(std::mem::take(&mut self.again));
             self.exchanges.push(opening);
         }
-        let open = self.open.drain(..).map(|(_, exchange)| exchange);
-        self.exchanges.extend(open);
+        for (_, mut exchange) in self.open.drain(..) {
+            if self.ended && exchange.acknowledged.is_some() && exchange.waits() {
+                exchange.outcome = Outcome::Skipped;
+            }
+            self.exchanges.push(exchange);
+        }
     }
 
     fn ask(&mut self, packet: &Packet, segment: &Tcp) {
@@ -196,6 +237,8 @@ impl Connection {
         self.joined += covered as u64 - 1;
         if let Some((_, mut exchange)) = self.open.drain(..covered).next_back() {
             exchange.answer(packet.time, Reply::from_packet(packet));
+            exchange.first_byte = Some(packet.time);
+            exchange.least_round_trip = self.least_round_trip;
             exchange.retransmits = Some(std::mem::take(&mut self.again));
             self.exchanges.push(exchange);
         }
@@ -228,6 +271,7 @@ mod tests {
             data,
             opens: data == 0,
             accepts: false,
+            ends: false,
             resets: false,
         }
     }
@@ -327,6 +371,60 @@ mod tests {
             [(Outcome::Lost, Some(1)), (Outcome::Refused, Some(0))]
         );
         assert_eq!(imported.warnings, [] as [String; 0]);
+    }
+
+    /// The handshake takes 1 ms, and a reply comes in two segments after 15 ms of thinking.
+    #[test]
+    fn the_far_kernel_tells_the_network_from_the_server() {
+        let accepts = Tcp {
+            accepts: true,
+            ..segment(80, 1000, 1, 2, 0)
+        };
+        let ack = |ack| Tcp {
+            opens: false,
+            ..segment(80, 1000, 2, ack, 0)
+        };
+        let ends = Tcp {
+            ends: true,
+            ..ack(42)
+        };
+        let imported = read([
+            (0, segment(1000, 80, 1, 0, 0)),
+            (1, accepts),
+            // Acknowledged at once.
+            (10, segment(1000, 80, 2, 2, 10)),
+            (12, ack(12)),
+            (26, segment(80, 1000, 2, 12, 10)),
+            (28, segment(80, 1000, 12, 12, 10)),
+            // With the reply.
+            (100, segment(1000, 80, 12, 22, 10)),
+            (116, segment(80, 1000, 22, 22, 10)),
+            // Acknowledged, without a reply before the server's end.
+            (200, segment(1000, 80, 22, 32, 10)),
+            (201, ack(32)),
+            (202, ends),
+        ]);
+        let records: Vec<_> = imported.streams[0].records.iter().collect();
+        let since = |at: usize, time: Option<Nanos>| {
+            Some((time? - records[at].t_tx?) / delaylab_model::MILLISECOND)
+        };
+        let said = [0, 1, 2].map(|at| {
+            let record = &records[at];
+            [record.t_ack, record.t_first, record.t_rx].map(|time| since(at, time))
+        });
+        let expected = [
+            [Some(2), Some(16), Some(18)],
+            [Some(16), Some(16), Some(16)],
+            [Some(1), None, None],
+        ];
+        assert_eq!(said, expected);
+        let least = Some(delaylab_model::MILLISECOND);
+        assert_eq!(records[0].least_round_trip, least);
+        assert_eq!(records[1].least_round_trip, least);
+        let outcomes = records.iter().map(|record| record.outcome);
+        let expected = [Outcome::Ok, Outcome::Ok, Outcome::Skipped];
+        assert_eq!(outcomes.collect::<Vec<_>>(), expected);
+        assert_eq!(imported.streams[0].records.counts().lost, 0);
     }
 
     #[test]
