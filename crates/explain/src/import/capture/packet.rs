@@ -32,6 +32,8 @@ pub struct Packet<'a> {
     pub place: Place,
     pub from: IpAddr,
     pub to: IpAddr,
+    /// Its identification, of IPv4 where it has one: what is sent again has another.
+    pub id: Option<u16>,
     /// Bytes of the IP packet.
     pub size: u32,
     pub dscp: u8,
@@ -173,12 +175,13 @@ impl<'a> Packet<'a> {
     /// `None` for what is no IP packet, a fragment, or of another protocol.
     pub fn read(frame: &'a Frame) -> Option<Self> {
         let sliced = sliced(frame)?;
-        let (from, to, size, dscp, ecn, ttl, payload) = match &sliced.net {
+        let (from, to, id, size, dscp, ecn, ttl, payload) = match &sliced.net {
             Some(LaxNetSlice::Ipv4(ip)) => {
                 let header = ip.header();
                 (
                     IpAddr::from(header.source_addr()),
                     IpAddr::from(header.destination_addr()),
+                    Some(header.identification()).filter(|&id| id != 0),
                     u32::from(header.total_len()),
                     header.dcp().value(),
                     header.ecn().value(),
@@ -192,6 +195,7 @@ impl<'a> Packet<'a> {
                 (
                     IpAddr::from(header.source_addr()),
                     IpAddr::from(header.destination_addr()),
+                    None,
                     u32::from(header.payload_length()) + 40,
                     class >> 2,
                     class & 3,
@@ -235,6 +239,7 @@ impl<'a> Packet<'a> {
             place: place(frame),
             from,
             to,
+            id,
             size,
             dscp,
             ecn,
@@ -374,6 +379,7 @@ pub mod testing {
             place: Place::default(),
             from: IpAddr::from([10, 0, 0, from]),
             to: IpAddr::from([10, 0, 0, to]),
+            id: None,
             size: 100,
             dscp: 0,
             ecn: 0,

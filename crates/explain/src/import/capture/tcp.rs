@@ -8,6 +8,9 @@
 //! the connection is what the network takes at least. What the server has acknowledged and not
 //! answered when it ends the connection was not lost.
 //!
+//! Where a capture has a segment at two places, the request counts where it was first, and its reply where it was last. Segments that were
+//! sent again have another identification.
+//!
 //! A connection that a server never accepts is a request that was lost, where it answers others, or refused.
 //! Connections of a few requests each are one stream of their client and server.
 
@@ -17,7 +20,7 @@ use crate::import::Imported;
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 /// The client and the server.
@@ -52,10 +55,28 @@ struct Connection {
     /// Segments sent again since the last answer.
     again: u32,
     retransmitted_replies: u64,
+    /// The latest data segments of either side.
+    latest: VecDeque<Sent>,
+    /// The last of the server that acknowledged a request, and when.
+    acknowledging: Option<(Sent, Nanos)>,
+    /// The first segment of the last reply.
+    begins_reply: Option<Sent>,
+    /// Segments that were seen again at a second place.
+    seen_again: u64,
     joined: u64,
     /// Segments of the server that acknowledge what is not in the capture.
     unasked: u64,
 }
+
+/// A segment as it was sent: to which number, and its packet's identification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sent {
+    to: u32,
+    id: u16,
+}
+
+/// A segment is seen again before so many others.
+const LATEST: usize = 64;
 
 /// Is `a` behind `b`, on numbers that wrap (RFC 9293 §3.4)?
 const fn behind(a: u32, b: u32) -> bool {
@@ -80,7 +101,7 @@ impl Connections {
         let connection = self.connections.entry(key).or_default();
         if backward && !segment.resets {
             connection.is_heard();
-            connection.acknowledge(packet.time, segment.ack);
+            connection.acknowledge(packet, segment.ack);
             connection.ended |= segment.ends;
         }
         if segment.data == 0 && !segment.resets {
@@ -96,6 +117,7 @@ impl Connections {
 
     pub fn finish(self, imported: &mut Imported) {
         let (mut joined, mut retransmitted, mut unasked, mut unanswered) = (0, 0, 0, 0_u64);
+        let mut seen_again = 0;
         let accepting = self.connections.iter().filter(|(_, it)| it.accepted);
         let servers: BTreeSet<SocketAddr> = accepting.map(|((_, server), _)| *server).collect();
         let mut clients = Clients::default();
@@ -104,6 +126,7 @@ impl Connections {
             joined += connection.joined;
             retransmitted += connection.retransmitted_replies;
             unasked += connection.unasked;
+            seen_again += connection.seen_again;
             let exchanges = connection.exchanges;
             if exchanges.is_empty() {
                 continue;
@@ -114,6 +137,9 @@ impl Connections {
             }
         }
         clients.push(imported, Method::Tcp);
+        if seen_again > 0 {
+            imported.warn(format!("{seen_again} TCP segments are in the capture again, at a second place: requests count where they were first, replies where they were last"));
+        }
         if unanswered > 0 {
             imported.warn(format!("{unanswered} TCP connections are to servers that answer nothing in the capture: they were left out"));
         }
@@ -160,14 +186,56 @@ impl Connection {
 
     /// The server acknowledges all before this. It may wait with that, so what it tells of the network is less than the handshake,
     /// or nothing.
-    fn acknowledge(&mut self, time: Nanos, ack: u32) {
+    fn acknowledge(&mut self, packet: &Packet, ack: u32) {
+        let time = packet.time;
+        let sent = packet.id.map(|id| Sent { to: ack, id });
+        let again = self.acknowledging.filter(|(known, _)| Some(*known) == sent);
+        if let Some((known, before)) = again {
+            self.acknowledging = Some((known, time));
+            let open = self.open.iter_mut().map(|(_, exchange)| exchange);
+            let all = open.chain(self.exchanges.last_mut());
+            for exchange in all.filter(|it| it.acknowledged == Some(before)) {
+                exchange.acknowledged = Some(time);
+            }
+            return;
+        }
         let open = self.open.iter_mut();
-        let new = open.filter(|(end, it)| it.acknowledged.is_none() && !behind(*end, ack));
-        for (_, exchange) in new {
+        let told = open.filter(|(end, it)| it.acknowledged.is_none() && !behind(*end, ack));
+        for (_, exchange) in told {
             exchange.acknowledged = Some(time);
+            self.acknowledging = sent.map(|sent| (sent, time));
             let trip = time.saturating_sub(exchange.sent);
             let known = self.least_round_trip.filter(|_| self.again == 0);
             self.least_round_trip = known.map(|least| least.min(trip)).or(self.least_round_trip);
+        }
+    }
+
+    /// Was this segment seen before, at another place?
+    fn is_seen_again(&mut self, sent: Option<Sent>) -> bool {
+        let Some(sent) = sent else {
+            return false;
+        };
+        let is_known = self.latest.contains(&sent);
+        self.seen_again += u64::from(is_known);
+        if self.latest.len() == LATEST {
+            self.latest.pop_front();
+        }
+        self.latest.push_back(sent);
+        is_known
+    }
+
+    /// The server's data is seen once more.
+    fn answer_again(&mut self, packet: &Packet, sent: Option<Sent>) {
+        let to = sent.map(|sent| sent.to);
+        let ends = to.is_some() && to == self.server_next;
+        let begins = sent.is_some() && sent == self.begins_reply;
+        if let Some(last) = self.exchanges.last_mut().filter(|it| it.answered.is_some()) {
+            if begins {
+                last.first_byte = Some(packet.time);
+            }
+            if ends {
+                last.answered = Some(packet.time);
+            }
         }
     }
 
@@ -195,6 +263,9 @@ impl Connection {
 
     fn ask(&mut self, packet: &Packet, segment: &Tcp) {
         let end = segment.seq.wrapping_add(segment.data);
+        if self.is_seen_again(packet.id.map(|id| Sent { to: end, id })) {
+            return;
+        }
         if self.client_next.is_some_and(|next| !behind(end, next)) {
             self.again = self.again.saturating_add(1);
             return;
@@ -209,6 +280,11 @@ impl Connection {
 
     fn answer(&mut self, packet: &Packet, segment: &Tcp) {
         let end = segment.seq.wrapping_add(segment.data);
+        let sent = packet.id.map(|id| Sent { to: end, id });
+        if self.is_seen_again(sent) {
+            self.answer_again(packet, sent);
+            return;
+        }
         if self.server_next.is_some_and(|next| !behind(end, next)) {
             self.retransmitted_replies += 1;
             return;
@@ -238,6 +314,7 @@ impl Connection {
         if let Some((_, mut exchange)) = self.open.drain(..covered).next_back() {
             exchange.answer(packet.time, Reply::from_packet(packet));
             exchange.first_byte = Some(packet.time);
+            self.begins_reply = sent;
             exchange.least_round_trip = self.least_round_trip;
             exchange.retransmits = Some(std::mem::take(&mut self.again));
             self.exchanges.push(exchange);
@@ -278,10 +355,19 @@ mod tests {
 
     /// Each at a number of milliseconds, of the server if it is from port 80.
     fn read(segments: impl IntoIterator<Item = (i64, Tcp)>) -> Imported {
+        let segments = segments.into_iter();
+        read_identified(segments.map(|(ms, segment)| (ms, None, segment)))
+    }
+
+    /// With identifications.
+    fn read_identified(segments: impl IntoIterator<Item = (i64, Option<u16>, Tcp)>) -> Imported {
         let mut connections = Connections::default();
-        for (ms, segment) in segments {
+        for (ms, id, segment) in segments {
             let (from, to) = if segment.from == 80 { (2, 1) } else { (1, 2) };
-            let packet = packet(ms, from, to, Transport::Tcp(segment));
+            let packet = Packet {
+                id,
+                ..packet(ms, from, to, Transport::Tcp(segment))
+            };
             let Transport::Tcp(segment) = &packet.transport else {
                 unreachable!();
             };
@@ -425,6 +511,36 @@ mod tests {
         let expected = [Outcome::Ok, Outcome::Ok, Outcome::Skipped];
         assert_eq!(outcomes.collect::<Vec<_>>(), expected);
         assert_eq!(imported.streams[0].records.counts().lost, 0);
+    }
+
+    /// On a router that keeps what comes back for 80 ms.
+    #[test]
+    fn a_segment_at_two_places_is_no_retransmission() {
+        let reply = |seq| segment(80, 1000, seq, 11, 10);
+        let ack = Tcp {
+            opens: false,
+            ..segment(80, 1000, 1, 11, 0)
+        };
+        let seen = |places: &[i64]| {
+            let mut segments = Vec::new();
+            for (at, later) in places.iter().enumerate() {
+                segments.push((at as i64, Some(7), segment(1000, 80, 1, 1, 10)));
+                segments.push((later + 6, Some(50), Tcp { ..ack }));
+                segments.push((later + 16, Some(51), reply(1)));
+                segments.push((later + 18, Some(52), reply(11)));
+            }
+            segments.sort_by_key(|(ms, ..)| *ms);
+            read_identified(segments)
+        };
+        for (places, later, warnings) in [(&[0][..], 0, 0), (&[80, 0][..], 80, 1)] {
+            let imported = seen(places);
+            let record = imported.streams[0].records.get(0).unwrap();
+            let ms = |time: Option<Nanos>| time.map(|time| time / delaylab_model::MILLISECOND);
+            let said = [record.t_tx, record.t_ack, record.t_first, record.t_rx].map(ms);
+            let expected = [0, later + 6, later + 16, later + 18].map(Some);
+            assert_eq!((said, record.retransmits), (expected, Some(0)));
+            assert_eq!(imported.warnings.len(), warnings, "{:?}", imported.warnings);
+        }
     }
 
     #[test]
