@@ -5,7 +5,7 @@ use crate::import::{Clock, Imported, Stream, order};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
-use delaylab_model::record::{Outcome, Record};
+use delaylab_model::record::{Answer, Outcome, Record};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -41,9 +41,10 @@ pub struct Error {
     path_mtu: Option<u32>,
 }
 
-/// What is read from a reply's IP header.
+/// What is read from a reply's IP header, and of a name server's what it says.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reply {
+    pub answer: Option<Answer>,
     pub dscp: Option<u8>,
     pub ecn: Option<u8>,
     pub ttl: Option<u8>,
@@ -52,6 +53,7 @@ pub struct Reply {
 impl Reply {
     pub fn from_packet(packet: &Packet) -> Self {
         Self {
+            answer: None,
             dscp: Some(packet.dscp),
             ecn: Some(packet.ecn),
             ttl: Some(packet.ttl),
@@ -119,6 +121,7 @@ impl Exchange {
             t_first: self.first_byte,
             t_rx: self.answered,
             least_round_trip: self.least_round_trip,
+            answer: self.reply.answer,
             reply_dscp: self.reply.dscp,
             reply_ecn: self.reply.ecn,
             reply_ttl: self.reply.ttl,
@@ -141,41 +144,58 @@ const FEW: usize = 4;
 /// Exchanges of clients with servers, by who asks from which port.
 #[derive(Default)]
 pub struct Clients {
-    flows: BTreeMap<(IpAddr, SocketAddr), Vec<OfPort>>,
+    flows: BTreeMap<(IpAddr, SocketAddr), Vec<Asked>>,
 }
 
-/// A client's endpoint, and what it asked.
-type OfPort = (SocketAddr, Vec<Exchange>);
+/// What a client asked from a port.
+struct Asked {
+    from: SocketAddr,
+    method: Method,
+    exchanges: Vec<Exchange>,
+}
 
 impl Clients {
-    pub fn add(&mut self, client: SocketAddr, server: SocketAddr, exchanges: Vec<Exchange>) {
-        let flows = self.flows.entry((client.ip(), server)).or_default();
-        flows.push((client, exchanges));
+    pub fn add(
+        &mut self,
+        from: SocketAddr,
+        server: SocketAddr,
+        method: Method,
+        exchanges: Vec<Exchange>,
+    ) {
+        let flows = self.flows.entry((from.ip(), server)).or_default();
+        flows.push(Asked {
+            from,
+            method,
+            exchanges,
+        });
     }
 
     /// Adds a stream for each port of a client; those that it has for a few requests are one.
-    pub fn push(self, imported: &mut Imported, method: Method) {
+    pub fn push(self, imported: &mut Imported) {
         let mut streams = Vec::new();
         for ((client, server), flows) in self.flows {
-            let with_few = flows.iter().filter(|(_, it)| it.len() <= FEW).count();
-            let mut together: Option<OfPort> = None;
-            for (from, exchanges) in flows {
-                if with_few > 1 && exchanges.len() <= FEW {
-                    let (_, all) = together.get_or_insert((from, Vec::new()));
-                    all.extend(exchanges);
-                } else {
-                    streams.push((from, server, from.to_string(), exchanges));
+            let has_few = |asked: &Asked| asked.exchanges.len() <= FEW;
+            let are_several = flows.iter().filter(|asked| has_few(asked)).count() > 1;
+            let mut together: Option<Asked> = None;
+            for asked in flows {
+                match &mut together {
+                    _ if !are_several || !has_few(&asked) => {
+                        streams.push((server, asked.from.to_string(), asked));
+                    }
+                    Some(all) => all.exchanges.extend(asked.exchanges),
+                    None => together = Some(asked),
                 }
             }
-            if let Some((from, mut exchanges)) = together {
-                exchanges.sort_by_key(|exchange| exchange.sent);
-                streams.push((from, server, client.to_string(), exchanges));
+            if let Some(mut all) = together {
+                all.exchanges.sort_by_key(|exchange| exchange.sent);
+                streams.push((server, client.to_string(), all));
             }
         }
-        streams.sort_by_key(|&(from, server, ..)| (from, server));
-        for (_, server, client, exchanges) in streams {
+        streams.sort_by_key(|(server, _, asked)| (asked.from, *server));
+        for (server, client, asked) in streams {
             let name = format!("{client} to {server}");
-            push(imported, name, server.to_string(), method, &exchanges);
+            let target = server.to_string();
+            push(imported, name, target, asked.method, &asked.exchanges);
         }
     }
 }

@@ -132,11 +132,11 @@ impl Connections {
                 continue;
             }
             match servers.contains(&server) || !exchanges.iter().all(Exchange::waits) {
-                true => clients.add(client, server, exchanges),
+                true => clients.add(client, server, Method::Tcp, exchanges),
                 false => unanswered += 1,
             }
         }
-        clients.push(imported, Method::Tcp);
+        clients.push(imported);
         if seen_again > 0 {
             imported.warn(format!("{seen_again} TCP segments are in the capture again, at a second place: requests count where they were first, replies where they were last"));
         }

@@ -32,7 +32,7 @@ use crate::import::Imported;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use matching::Matching;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// The endpoint that sent first, and the other.
@@ -97,7 +97,7 @@ impl<'a> Flows<'a> {
         let (mut by_order, mut strays) = (0_u64, 0_u64);
         let mut untold: Vec<String> = Vec::new();
         let mut clients = Clients::default();
-        let mut servers: BTreeSet<SocketAddr> = BTreeSet::new();
+        let mut servers: BTreeMap<SocketAddr, Method> = BTreeMap::new();
         let mut one_way: Vec<(Key, Flow)> = Vec::new();
         for ((mut from, mut to), mut flow) in self.flows {
             let (matching, begins_with_a_reply) = Matching::find(&flow.datagrams);
@@ -115,25 +115,27 @@ impl<'a> Flows<'a> {
                 untold.push(name);
                 continue;
             };
-            servers.extend(is_answered.then_some(to));
+            servers.extend(is_answered.then_some((to, matching.method())));
             by_order += u64::from(is_answered && matching == Matching::Order);
             strays += unasked;
             elsewhere.take(&name, &seen);
             let sessions = seen.sessions.into_iter();
-            sessions.for_each(|exchanges| clients.add(from, to, exchanges));
+            sessions.for_each(|exchanges| clients.add(from, to, matching.method(), exchanges));
         }
         // What goes to a server that answers others was asked and got lost; else it is no request: a stream of media, a
         // broadcast.
-        let (unanswered, one_way): (Vec<_>, Vec<_>) = one_way
-            .into_iter()
-            .partition(|((_, to), flow)| flow.goes(true) && servers.contains(to));
-        for ((from, to), flow) in unanswered {
+        let mut left_out = 0_u64;
+        for ((from, to), flow) in one_way {
+            let Some(method) = servers.get(&to).filter(|_| flow.goes(true)) else {
+                left_out += 1;
+                continue;
+            };
             let seen = flow.unanswered();
             elsewhere.take(&format!("{from} to {to}"), &seen);
             let sessions = seen.sessions.into_iter();
-            sessions.for_each(|exchanges| clients.add(from, to, exchanges));
+            sessions.for_each(|exchanges| clients.add(from, to, *method, exchanges));
         }
-        clients.push(imported, Method::Udp);
+        clients.push(imported);
         if let Some(first) = untold.first() {
             imported.warn(format!(
                 "the replies of {} UDP flows do not say which request they answer, and several requests were open at once: they were left out (the first: {first})",
@@ -148,10 +150,9 @@ impl<'a> Flows<'a> {
                 "{strays} UDP replies answer no request in the capture"
             ));
         }
-        if !one_way.is_empty() {
+        if left_out > 0 {
             imported.warn(format!(
-                "{} UDP flows go one way only and were left out",
-                one_way.len()
+                "{left_out} UDP flows go one way only and were left out"
             ));
         }
     }
@@ -214,9 +215,13 @@ impl<'a> Flow<'a> {
             };
             if datagram.forward {
                 sightings.ask(tag, datagram.exchange.clone());
-            } else if !sightings.answer(&tag, datagram.exchange.sent, datagram.reply) {
-                strays += 1;
+                continue;
             }
+            let reply = Reply {
+                answer: matching.answer(datagram),
+                ..datagram.reply
+            };
+            strays += u64::from(!sightings.answer(&tag, datagram.exchange.sent, reply));
         }
         (sightings.finish(Repeats::Sometimes), strays)
     }
@@ -270,6 +275,7 @@ mod tests {
     use crate::import::ping;
     use delaylab_model::MILLISECOND;
     use delaylab_model::icmp::IcmpReason;
+    use delaylab_model::record::Answer;
 
     /// Host 1 asks from port 1000 and host 2 answers.
     fn take(flows: &mut Flows<'static>, ms: i64, is_reply: bool, payload: &[u8]) {
@@ -527,6 +533,9 @@ mod tests {
         let steady = every(10, 100, query, |at| (!lost(at)).then(|| (25, answer(at))));
         let expected = (0..100).map(|at| (!lost(at)).then_some(25));
         assert_eq!(trips(&steady), expected.collect::<Vec<_>>());
+        assert_eq!(steady.streams[0].method, Method::Dns);
+        let first = steady.streams[0].records.get(0).unwrap();
+        assert_eq!(first.answer, Some(Answer::Code(0)));
         assert!(
             steady.streams[0]
                 .records

@@ -1,8 +1,11 @@
 //! The head of a message of DNS (RFC 1035 §4.1): a query has a number and one question, and its answer repeats both.
 
+use delaylab_model::record::Answer;
+
 pub struct Dns<'a> {
     pub id: u16,
-    pub reply: bool,
+    /// Of a reply: what it says.
+    pub answer: Option<Answer>,
     /// Name, type and class, as far as they were kept.
     pub question: &'a [u8],
 }
@@ -11,16 +14,22 @@ impl<'a> Dns<'a> {
     pub fn read(payload: &'a [u8]) -> Option<Self> {
         const REPLY: u16 = 1 << 15;
         const OPCODE: u16 = 15 << 11;
+        const TRUNCATED: u16 = 1 << 9;
+        const CODE: u16 = 15;
         let (head, rest) = payload.split_at_checked(12)?;
         let word = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
         let (flags, questions, answers) = (word(2), word(4), word(6));
-        let reply = flags & REPLY != 0;
-        if flags & OPCODE != 0 || questions != 1 || (!reply && answers != 0) {
+        let code = flags & CODE;
+        let answer = (flags & REPLY != 0).then_some(match flags & TRUNCATED {
+            0 => Answer::Code(code),
+            _ => Answer::Truncated(code),
+        });
+        if flags & OPCODE != 0 || questions != 1 || (answer.is_none() && answers != 0) {
             return None;
         }
         Some(Self {
             id: word(0),
-            reply,
+            answer,
             question: &rest[..question(rest)?],
         })
     }

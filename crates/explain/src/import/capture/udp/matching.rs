@@ -3,6 +3,8 @@
 use super::Datagram;
 use super::dns::Dns;
 use super::irtt::Irtt;
+use delaylab_model::method::Method;
+use delaylab_model::record::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,22 @@ impl Matching {
         (Self::Order, false)
     }
 
+    /// How its requests ask.
+    pub const fn method(self) -> Method {
+        match self {
+            Self::Dns => Method::Dns,
+            Self::Irtt | Self::Echo(_) | Self::Order => Method::Udp,
+        }
+    }
+
+    /// What this datagram answers, if it is a reply that says so.
+    pub fn answer(self, datagram: &Datagram) -> Option<Answer> {
+        match self {
+            Self::Dns => Dns::read(datagram.payload)?.answer,
+            Self::Irtt | Self::Echo(_) | Self::Order => None,
+        }
+    }
+
     /// What tells this datagram, or its request, from the others.
     pub fn tag<'a>(self, datagram: &Datagram<'a>) -> Option<Tag<'a>> {
         match self {
@@ -101,7 +119,7 @@ impl Matching {
 /// Are nearly all that go in this direction questions of DNS, and those that come back answers?
 fn is_dns(datagrams: &[Datagram], forward: bool) -> bool {
     let is = |it: &&Datagram| {
-        Dns::read(it.payload).is_some_and(|dns| dns.reply == (it.forward != forward))
+        Dns::read(it.payload).is_some_and(|dns| dns.answer.is_some() == (it.forward != forward))
     };
     datagrams.iter().filter(is).count() * 10 >= datagrams.len() * 9
 }
