@@ -61,15 +61,13 @@ pub static FORMAT: Format = Format {
 };
 
 fn is(bytes: &[u8]) -> bool {
-    Shape::recognise(&head(bytes)).is_some()
+    Shape::recognise(&head(bytes), &[]).is_some()
 }
 
 fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     let start = head(input.head());
-    let Some(shape) = Shape::recognise(&start) else {
-        return Err(ImportError::Unrecognised {
-            nearest: Some(&FORMAT),
-        });
+    let Some(shape) = Shape::recognise(&start, &options.columns) else {
+        return Err(ImportError::Table(line::why_no_table(&start)));
     };
     let mut columns = columns::decide(&shape, options).map_err(ImportError::Table)?;
     columns::leave_out_settings(&mut columns, &shape, &start);

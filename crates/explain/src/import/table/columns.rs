@@ -110,6 +110,16 @@ fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
     Some((known(before.trim_end_matches('_'))?, Some(unit)))
 }
 
+/// Is it a name of something?
+pub fn is_known(name: &str) -> bool {
+    meaning(name).is_some()
+}
+
+/// Is it a name of a delay?
+pub fn is_delay(name: &str) -> bool {
+    matches!(meaning(name), Some((Meaning::Delay(_), _)))
+}
+
 /// The columns of a table.
 ///
 /// # Errors

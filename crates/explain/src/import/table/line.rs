@@ -1,12 +1,15 @@
 //! The lines of a table: what separates their cells, and which are no rows.
 
-use super::unit;
-use crate::import::{date, decimal};
-use delaylab_model::SECOND;
+use super::{columns, unit};
+use crate::import::date;
+use delaylab_model::words::plural;
 use std::borrow::Cow;
 
 /// So many rows are looked at.
 const LOOKED_AT: usize = 50;
+
+/// What may stand between two cells; `None`: blanks, however many.
+const SEPARATORS: [Option<char>; 5] = [Some('\t'), Some(';'), Some(','), Some('|'), None];
 
 /// What a table is like.
 pub struct Shape {
@@ -21,18 +24,15 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// `None`: no table.
-    pub fn recognise(head: &str) -> Option<Self> {
-        let whole = head.rfind('\n').map(|end| &head[..end])?;
-        let lines = whole.lines().filter(|line| !is_comment(line));
-        let lines: Vec<&str> = lines.take(LOOKED_AT).collect();
-        let separators = [Some('\t'), Some(';'), Some(','), Some('|'), None];
-        separators
+    /// `None`: no table. `asked` is what its columns are, where they are said.
+    pub fn recognise(head: &str, asked: &[String]) -> Option<Self> {
+        let lines: Vec<&str> = looked_at(head).map(|(_, line)| line).collect();
+        SEPARATORS
             .into_iter()
-            .find_map(|separator| Self::with(&lines, separator))
+            .find_map(|separator| Self::with(&lines, separator, asked))
     }
 
-    fn with(lines: &[&str], separator: Option<char>) -> Option<Self> {
+    fn with(lines: &[&str], separator: Option<char>, asked: &[String]) -> Option<Self> {
         let cells = |line| Cells::new(line, separator).map(str::to_owned);
         let (&first, rest) = lines.split_first()?;
         let first: Vec<String> = cells(first).collect();
@@ -40,18 +40,22 @@ impl Shape {
             return None;
         }
         let of_values = |row: &[String]| row.iter().any(|cell| is_value(cell));
-        let has_heading = !of_values(&first) && !first.iter().all(|cell| stands_for_none(cell));
+        let has_heading = !of_values(&first) && !has_lost(&first, asked);
         let rows = rest.iter().copied();
         let rows: Vec<Vec<String>> = rows.map(|line| cells(line).collect()).collect();
         let data = || (!has_heading).then_some(&first).into_iter().chain(&rows);
         let as_long = |row: &&Vec<String>| row.len() == first.len();
+        let says_what = |cell: &String| is_value(cell) || stands_for_none(cell);
+        // Where a delay is named, rows need no numbers: their packets may be lost.
+        let is_asked = is_of_delays(asked);
+        let is_known = is_asked || (has_heading && is_of_delays(&first));
         let good = |row: &&Vec<String>| {
             as_long(row)
-                && (of_values(row) || row.iter().all(|cell| stands_for_none(cell)))
-                && (separator.is_some()
-                    || row
-                        .iter()
-                        .all(|cell| is_value(cell) || stands_for_none(cell)))
+                && match separator {
+                    Some(_) => is_known || row.iter().any(says_what),
+                    None if is_asked && row.len() == asked.len() => true,
+                    None => row.iter().all(says_what),
+                }
         };
         let (all, fitting) = (data().count(), data().filter(good).count());
         let says = |row: &Vec<String>, column: usize| {
@@ -62,7 +66,8 @@ impl Shape {
         let rows_of_values = || data().filter(|row| as_long(row) && of_values(row));
         let first_of = |column| rows_of_values().find_map(|row| says(row, column));
         // A heading of one word, and nothing else, is a word.
-        if all == 0 || fitting * 10 < all * 8 || !data().any(|row| of_values(row)) {
+        let has_values = is_known || data().any(|row| of_values(row));
+        if all == 0 || fitting * 10 < all * 8 || !has_values {
             return None;
         }
         Some(Self {
@@ -80,6 +85,66 @@ impl Shape {
     }
 }
 
+/// The first rows of a file, with the numbers of their lines.
+fn looked_at(head: &str) -> impl Iterator<Item = (usize, &str)> {
+    // The last line may be cut.
+    let whole = head.rfind('\n').map_or("", |end| &head[..end]);
+    let numbered = whole.lines().enumerate();
+    let rows = numbered.filter(|(_, line)| !is_comment(line));
+    rows.map(|(before, line)| (before + 1, line))
+        .take(LOOKED_AT)
+}
+
+/// Do these names have one of a delay?
+fn is_of_delays(names: &[String]) -> bool {
+    names.iter().any(|name| columns::is_delay(name))
+}
+
+/// Is a row without values one of a packet that was lost, and not one of names? By the columns of delays, where `asked` says which
+/// those are.
+fn has_lost(row: &[String], asked: &[String]) -> bool {
+    let mut cells = row.iter().enumerate();
+    let has_none = cells.any(|(at, cell)| {
+        stands_for_none(cell) && asked.get(at).is_none_or(|name| columns::is_delay(name))
+    });
+    let is_name = |cell: &String| !stands_for_none(cell) && columns::is_known(cell);
+    has_none && !row.iter().any(is_name)
+}
+
+/// Which rows keep a file from being a table.
+pub fn why_no_table(head: &str) -> String {
+    let rows: Vec<(usize, &str)> = looked_at(head).collect();
+    let Some(&(first, line)) = rows.first() else {
+        return "the table has no whole row: a line break ends each".to_owned();
+    };
+    let width = |line, separator| Cells::new(line, separator).count();
+    let separator = SEPARATORS.into_iter().find(|&it| width(line, it) > 1);
+    let separator = separator.flatten();
+    let cells = width(line, separator);
+    let mut others = rows
+        .iter()
+        .filter(|(_, line)| width(line, separator) != cells);
+    let shown = |line: &str| line.chars().take(80).collect::<String>();
+    let Some(&(other, text)) = others.next() else {
+        return format!(
+            "the rows have too few numbers for a table; line {first} is: {}\nSay with `--columns` what its columns are",
+            shown(line)
+        );
+    };
+    let between = match separator {
+        Some(separator) => format!("`{}`", separator.escape_default()),
+        None => "blanks".to_owned(),
+    };
+    format!(
+        "rows of a table have the same number of cells. With {between} between them, line {first} has {}, and {} of the first {} have another number: line {other} has {}: {}",
+        cells,
+        plural(others.count() as u64 + 1, "row"),
+        rows.len(),
+        width(text, separator),
+        shown(text),
+    )
+}
+
 /// Blank, or a remark.
 pub fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
@@ -90,15 +155,22 @@ fn begins_as_comment(line: &str) -> bool {
     line.is_empty() || line.starts_with('#') || line.starts_with("//") || line.starts_with("sep=")
 }
 
-/// A number, alone or with a unit, or a date.
+/// A number of any size, alone or with a unit, or a date.
 fn is_value(cell: &str) -> bool {
     let number = with_point(cell);
     let end = number.rfind(|c: char| c.is_ascii_digit() || c == '.');
     let (digits, behind) = number.split_at(end.map_or(0, |end| end + 1));
     let behind = behind.trim();
-    (decimal::any_time(digits.trim_start_matches('<'), SECOND).is_some()
+    (is_number(digits.trim_start_matches('<'))
         && (behind.is_empty() || unit::by_name(behind).is_some()))
         || date::local(cell).is_some()
+}
+
+/// Neither `inf` nor `nan`.
+fn is_number(text: &str) -> bool {
+    let digits = text.trim_start_matches(['-', '+']);
+    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && text.parse().is_ok_and(f64::is_finite)
 }
 
 /// A number with a point in front of its decimals, and nothing between thousands. A cell has a comma only where its

@@ -1,12 +1,27 @@
 //! Whole tables, as they are read.
 
 #![allow(clippy::unwrap_used)]
-use crate::import::{self, Clock, Imported, Stream};
+use crate::import::{self, Clock, ImportError, Imported, Input, Options, Stream};
 use delaylab_model::record::Record;
 use delaylab_model::{Nanos, SECOND};
 
 fn text(text: &str) -> Imported {
     import::read(text.as_bytes(), None).unwrap()
+}
+
+/// With these columns.
+fn asked(text: &str, columns: &str) -> Result<Imported, ImportError> {
+    let options = Options {
+        columns: columns.split(',').map(str::to_owned).collect(),
+        ..Options::default()
+    };
+    import::read_from(Input::new(text.as_bytes()).unwrap(), &options)
+}
+
+/// Packets, and how many of them were lost.
+fn lost(imported: &Imported) -> (usize, u64) {
+    let records = &imported.streams[0].records;
+    (records.len(), records.counts().lost)
 }
 
 /// A heading, and a line for each number.
@@ -77,6 +92,66 @@ fn packets_with_a_delay_are_answered_unless_their_outcome_is_another() {
         let is_setting = column.starts_with("timeout");
         assert_eq!(warns(&imported, "columns not read"), is_setting, "{column}");
     }
+}
+
+#[test]
+fn a_first_row_whose_packet_was_lost_is_no_heading() {
+    for (rows, columns) in [
+        (
+            "1795948857000,\n1795948858000,10\n1795948859000,11\n",
+            "time,rtt_ms",
+        ),
+        ("a,timeout\na,10\na,11\n", "host,rtt_ms"),
+        ("a -\na 10\na 11\n", "host,rtt_ms"),
+        (",x\n10,x\n11,x\n", "rtt_ms,-"),
+    ] {
+        let imported = asked(rows, columns).unwrap();
+        assert_eq!(lost(&imported), (3, 1), "{rows}");
+    }
+    // Names, whatever `--columns` calls them.
+    for (heading, columns) in [
+        ("zeit,dauer,", "time,rtt_ms,-"),
+        (",zeit,dauer", "-,time_s,rtt_ms"),
+        ("time,lost,timeout", "time,rtt_ms,-"),
+    ] {
+        let row = "1795948857,10,11";
+        let imported = asked(&format!("{heading}\n{row}\n"), columns).unwrap();
+        assert_eq!(lost(&imported).0, 1, "{heading}");
+    }
+}
+
+#[test]
+fn a_table_of_packets_most_of_which_were_lost_is_a_table() {
+    for (heading, time) in [
+        ("time,rtt_ms", "1795948857000"),
+        ("time,rtt_ms", "1795948857000000"),
+        ("time,rtt_ms", "1795948857000000000"),
+        ("host,rtt_ms", "a"),
+        ("host,rtt_ms,note", "a"),
+    ] {
+        let more = if heading.ends_with("note") { ",x" } else { "" };
+        let line = |n: i64| match n % 3 {
+            0 => format!("{time},10.5{more}"),
+            _ => format!("{time},{more}"),
+        };
+        let imported = table(heading, 1..101, line);
+        assert_eq!(lost(&imported), (100, 67), "{heading} {time}");
+    }
+    let row = |n: i64| match n {
+        99 => "a,ok,10.5".to_owned(),
+        _ => "a,unreachable,".to_owned(),
+    };
+    let imported = table("host,status,rtt_ms", 0..100, row);
+    assert_eq!(imported.streams[0].records.counts().answered, 1);
+}
+
+#[test]
+fn what_keeps_a_file_from_being_a_table_is_said() {
+    let why = |text: &str| asked(text, "time,rtt_ms").unwrap_err().to_string();
+    let ragged = why("time,rtt_ms\n1,2\n1,2,3\n1,2,3\n");
+    let expected = "With `,` between them, line 1 has 2, and 2 rows of the first 4 have another number: line 3 has 3: 1,2,3";
+    assert!(ragged.ends_with(expected), "{ragged}");
+    assert!(why("1,2").contains("no whole row"));
 }
 
 #[test]
