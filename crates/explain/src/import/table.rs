@@ -3,7 +3,7 @@
 //! ```text
 //! time,host,rtt_ms          names in the first line, or in `--columns`
 //! 2026-11-23T12:32:05Z,a,12.3
-//! 1795437125.5;12,3         decimal comma, where the separator is another or quotes stand around it
+//! 1795437125.5;12,3         decimal comma, where the separator is another or quotes stand around it: see `marks`
 //! 0.0123                    one number a line, with `--unit s`
 //! ```
 //!
@@ -24,6 +24,7 @@
 mod arrivals;
 mod columns;
 mod line;
+mod marks;
 mod numbers;
 mod outcome;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod unit;
 use self::arrivals::Arrivals;
 use self::columns::{Column, Role, Unit};
 use self::line::{Cells, Shape};
+use self::marks::Mark;
 use self::numbers::Numbers;
 use self::outcome::{Ending, Said};
 use super::decimal::{self, Time};
@@ -71,6 +73,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     };
     let mut columns = columns::decide(&shape, options).map_err(ImportError::Table)?;
     columns::leave_out_settings(&mut columns, &shape, &start);
+    marks::decide(&mut columns, &shape, &start).map_err(ImportError::Table)?;
     let mut text = input.lines();
     let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();
@@ -114,8 +117,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
 /// Do the times of the first rows only fall?
 fn is_newest_first(shape: &Shape, columns: &[Column], start: &str) -> bool {
     let table = Table::new(columns);
-    let rows = start.lines().filter(|line| !line::is_comment(line));
-    let rows = rows.skip(usize::from(shape.has_heading));
+    let rows = shape.rows(start);
     let rows = rows.filter_map(|line| table.facts(shape, line));
     let times: Vec<Nanos> = rows.filter_map(|row| row.sent_at.or(row.read_at)).collect();
     times.is_sorted_by(|one, next| one >= next) && times.first() > times.last()
@@ -125,8 +127,8 @@ fn is_newest_first(shape: &Shape, columns: &[Column], start: &str) -> bool {
 fn is_one_way_below_zero(shape: &Shape, columns: &[Column], start: &str) -> bool {
     let is_below = |(column, cell): (&Column, &str)| match column.role {
         Role::Delay(unit, Method::Frame) => {
-            let delay = delay(cell, unit);
-            delay.is_some_and(|delay| delay.nanos < 0) && !is_minus_one(cell)
+            let delay = delay(cell, unit, column.mark);
+            delay.is_some_and(|delay| delay.nanos < 0) && !is_minus_one(cell, column.mark)
         }
         _ => false,
     };
@@ -150,6 +152,8 @@ struct Table<'a> {
     unknown: BTreeSet<(&'a str, String)>,
     /// Columns of times, in how many rows they are not understood, and the first.
     untimed: BTreeMap<&'a str, (u64, String)>,
+    /// Columns of delays, how many rows of them have a comma that may be a decimal one or not, and the first.
+    doubtful: BTreeMap<&'a str, (u64, String)>,
 }
 
 /// The rows of a stream.
@@ -204,6 +208,7 @@ impl<'a> Table<'a> {
             numbered: columns.iter().any(|column| column.role == Role::Seq),
             unknown: BTreeSet::new(),
             untimed: BTreeMap::new(),
+            doubtful: BTreeMap::new(),
         }
     }
 
@@ -225,7 +230,13 @@ impl<'a> Table<'a> {
             };
             let name = if self.several { &column.name } else { "" };
             let at = self.stream(row.stream, name, method);
-            taken &= self.packet(at, &row, cell, unit);
+            taken &= self.packet(at, &row, cell, unit, column.mark);
+            // Semicolons stand between the cells of those who have decimal commas.
+            if column.mark.is_none() && shape.separator != Some(';') && marks::is_doubtful(cell) {
+                let first = || (0, cell.to_owned());
+                let doubtful = self.doubtful.entry(&column.name).or_insert_with(first);
+                doubtful.0 += 1;
+            }
         }
         taken
     }
@@ -237,22 +248,26 @@ impl<'a> Table<'a> {
         for (column, cell) in self.columns.iter().zip(Cells::new(line, shape.separator)) {
             let at = count;
             count += 1;
+            let mark = column.mark;
             match column.role {
                 Role::Sent(Unit::Day) => day = cell,
                 Role::Sent(Unit::TimeOfDay) => time_of_day = Some((at, cell)),
                 Role::Sent(unit) => {
-                    let time = row.time(at, cell, moment(cell, unit));
+                    let time = row.time(at, cell, moment(cell, unit, mark));
                     row.sent_at = time.or(row.sent_at);
                 }
                 Role::Read(unit) => {
-                    row.read_at = row.time(at, cell, moment(cell, unit));
+                    row.read_at = row.time(at, cell, moment(cell, unit, mark));
                 }
                 // One without a number stands behind those before it.
                 Role::Seq if line::stands_for_none(cell) => {}
-                Role::Seq => row.seq = Some(whole_number(cell)?),
+                Role::Seq => row.seq = Some(whole_number(cell, mark)?),
                 Role::Stream => row.stream = cell,
                 Role::Ttl => row.ttl = cell.parse().ok(),
-                Role::Size => row.size = cell.parse().ok(),
+                Role::Size => {
+                    let size = whole_number(cell, mark);
+                    row.size = size.and_then(|size| size.try_into().ok());
+                }
                 Role::Outcome(about) => match outcome::said(cell, about) {
                     Said::Nothing => {}
                     Said::Ended(ending) => row.outcome = row.outcome.max(Some(ending)),
@@ -263,7 +278,7 @@ impl<'a> Table<'a> {
         }
         if let Some((at, time)) = time_of_day.filter(|(_, time)| !line::stands_for_none(time)) {
             let whole = format!("{day} {time}");
-            let time = row.time(at, &whole, moment(&whole, Unit::Date));
+            let time = row.time(at, &whole, moment(&whole, Unit::Date, None));
             row.sent_at = time.or(row.sent_at);
         }
         (count == self.columns.len()).then_some(row)
@@ -300,7 +315,14 @@ impl<'a> Table<'a> {
         self.streams.len() - 1
     }
 
-    fn packet(&mut self, at: usize, row: &Row<'_>, cell: &str, unit: Unit) -> bool {
+    fn packet(
+        &mut self,
+        at: usize,
+        row: &Row<'_>,
+        cell: &str,
+        unit: Unit,
+        mark: Option<Mark>,
+    ) -> bool {
         let rows = &mut self.streams[at];
         let seq = match row.seq {
             Some(seq) => rows.numbers.whole(seq),
@@ -329,12 +351,12 @@ impl<'a> Table<'a> {
             lost(packets);
             return true;
         }
-        let Some(round_trip) = delay(cell, unit) else {
+        let Some(round_trip) = delay(cell, unit, mark) else {
             return false;
         };
         // Tools have -1 for what was lost. Only one-way delays are less than 0 otherwise, by clocks that differ.
         let is_one_way = rows.method == Method::Frame;
-        if is_minus_one(cell) && !(is_one_way && self.below_zero) {
+        if is_minus_one(cell, mark) && !(is_one_way && self.below_zero) {
             lost(packets);
             return true;
         }
@@ -378,6 +400,14 @@ impl<'a> Table<'a> {
             imported.warn(format!(
                 "`{column}` is not understood in {rows}, the first is `{first}`: their packets stand where their order puts them. \
                  Write times as 2026-11-23 12:32:05 +01:00, or as seconds since 1970"
+            ));
+        }
+        for (column, (rows, first)) in &self.doubtful {
+            let read = first.replace(',', ".");
+            imported.warn(format!(
+                "`{column}` has {} such as `{first}`, and none of its first numbers tells whether its commas stand before decimals or between thousands: \
+                 it is read as {read}. Where that is wrong, write numbers without commas between thousands",
+                plural(*rows, "number")
             ));
         }
         if !self.unknown.is_empty() {
@@ -436,9 +466,9 @@ impl<'a> Table<'a> {
 }
 
 /// A date, or a number since 1970 or since some start.
-fn moment(cell: &str, unit: Unit) -> Option<Time> {
+fn moment(cell: &str, unit: Unit, mark: Option<Mark>) -> Option<Time> {
     match unit {
-        Unit::Is(unit) | Unit::Epoch(unit) => number(cell, unit),
+        Unit::Is(unit) | Unit::Epoch(unit) => number(cell, unit, mark),
         Unit::Date => Some(Time {
             nanos: date::local(cell)?,
             step: date::step(cell),
@@ -449,35 +479,38 @@ fn moment(cell: &str, unit: Unit) -> Option<Time> {
 }
 
 /// A delay, in the unit that stands behind it or else in that of its column.
-fn delay(cell: &str, unit: Unit) -> Option<Time> {
+fn delay(cell: &str, unit: Unit, mark: Option<Mark>) -> Option<Time> {
     let (Unit::Is(unit) | Unit::Epoch(unit)) = unit else {
         return None;
     };
-    if let Some(time) = number(cell, unit) {
+    if let Some(time) = number(cell, unit, mark) {
         return Some(time);
     }
     let end = cell.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
     let own = unit::by_name(cell[end..].trim())?;
-    number(cell[..end].trim_start_matches('<'), own)
+    number(cell[..end].trim_start_matches('<'), own, mark)
 }
 
-fn number(cell: &str, unit: Nanos) -> Option<Time> {
-    decimal::any_time(&line::with_point(cell), unit)
+fn number(cell: &str, unit: Nanos, mark: Option<Mark>) -> Option<Time> {
+    decimal::any_time(&marks::with_point(cell, mark)?, unit)
 }
 
-/// `7`, or `7.0` of tables in which some number of the column was missing.
-fn whole_number(cell: &str) -> Option<u64> {
-    let (whole, behind) = cell.split_once('.').unwrap_or((cell, ""));
+/// `7`, or `7.0` of tables in which some number of the column was missing. A comma that may be either stands between
+/// thousands.
+fn whole_number(cell: &str, mark: Option<Mark>) -> Option<u64> {
+    let mark = mark.or_else(|| Mark::told_by(cell));
+    let number = mark.unwrap_or(Mark::Point).with_point(cell)?;
+    let (whole, behind) = number.split_once('.').unwrap_or((&number, ""));
     let is_whole = behind.bytes().all(|byte| byte == b'0');
     whole.parse().ok().filter(|_| is_whole)
 }
 
 /// What stands for a packet that was lost, with whatever unit: `-1`, `-1.0`, `-1 ms`.
-fn is_minus_one(cell: &str) -> bool {
+fn is_minus_one(cell: &str, mark: Option<Mark>) -> bool {
     if !cell.starts_with('-') {
         return false;
     }
     let end = cell.rfind(|c: char| c.is_ascii_digit());
-    let digits = line::with_point(&cell[..end.map_or(0, |end| end + 1)]);
-    digits.parse().is_ok_and(|number: f64| number == -1.0)
+    let digits = marks::with_point(&cell[..end.map_or(0, |end| end + 1)], mark);
+    digits.is_some_and(|digits| digits.parse().is_ok_and(|number: f64| number == -1.0))
 }

@@ -1,6 +1,7 @@
 //! What the columns of a table are: by their names, by `--columns`, or by their first values.
 
-use super::line::{self, Shape};
+use super::line::Shape;
+use super::marks::{self, Mark};
 use super::outcome::{self, About};
 use super::unit;
 use crate::import::{Options, date};
@@ -11,6 +12,8 @@ use delaylab_model::{MILLISECOND, Nanos};
 pub struct Column {
     pub name: String,
     pub role: Role,
+    /// What stands before the decimals of its numbers, where they tell.
+    pub mark: Option<Mark>,
 }
 
 /// What a column says of a packet.
@@ -174,10 +177,7 @@ fn pair_dates(columns: &mut [Column], first: &[String]) {
 
 /// Leaves out what only looks like an outcome by its name: `start` are the first lines of the table.
 pub fn leave_out_settings(columns: &mut [Column], shape: &Shape, start: &str) {
-    // The last of them may be cut.
-    let whole = start.rfind('\n').map_or("", |end| &start[..end]);
-    let rows = whole.lines().filter(|line| !line::is_comment(line));
-    let rows: Vec<&str> = rows.skip(usize::from(shape.has_heading)).collect();
+    let rows: Vec<&str> = shape.rows(start).collect();
     for at in 0..columns.len() {
         if outcome::may_be_setting(&columns[at]) && outcome::is_setting(shape, columns, at, &rows) {
             columns[at].role = Role::Unread;
@@ -208,6 +208,7 @@ fn column(name: &str, value: &str, asked: bool, options: &Options) -> Result<Col
     Ok(Column {
         name: name.to_owned(),
         role,
+        mark: None,
     })
 }
 
@@ -243,8 +244,7 @@ fn has_unit(value: &str) -> bool {
 }
 
 fn moment(name: &str, unit: Option<Nanos>, value: &str) -> Result<Unit, String> {
-    let number: Option<f64> = value.replace(',', ".").parse().ok();
-    let Some(number) = number else {
+    let Some(number) = marks::number(value) else {
         return Ok(Unit::Date);
     };
     let epoch = date::unit_of_epoch(number);
@@ -262,9 +262,8 @@ fn moment(name: &str, unit: Option<Nanos>, value: &str) -> Result<Unit, String> 
 /// delay.
 fn unnamed(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
     let is_moment = |value: &str| {
-        let number: Result<f64, _> = value.replace(',', ".").parse();
-        number.map_or(true, |number| date::unit_of_epoch(number).is_some())
-            && (number_like(value) || date::local(value).is_some())
+        let epoch = marks::number(value).map(date::unit_of_epoch);
+        epoch.map_or_else(|| date::local(value).is_some(), |unit| unit.is_some())
     };
     let moments: Vec<bool> = shape.first.iter().map(|value| is_moment(value)).collect();
     let others = moments.iter().filter(|&&moment| !moment).count();
@@ -282,8 +281,4 @@ fn unnamed(shape: &Shape, options: &Options) -> Result<Vec<Column>, String> {
         column(name, value, false, options)
     })
     .collect()
-}
-
-fn number_like(value: &str) -> bool {
-    value.replace(',', ".").parse::<f64>().is_ok()
 }

@@ -1,9 +1,8 @@
 //! The lines of a table: what separates their cells, and which are no rows.
 
-use super::{columns, unit};
+use super::{columns, marks, unit};
 use crate::import::date;
 use delaylab_model::words::plural;
-use std::borrow::Cow;
 
 /// So many rows are looked at.
 const LOOKED_AT: usize = 50;
@@ -83,6 +82,14 @@ impl Shape {
             has_heading,
         })
     }
+
+    /// The rows of `start`, the first lines of the table.
+    pub fn rows<'a>(&self, start: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
+        // The last of them may be cut.
+        let whole = start.rfind('\n').map_or("", |end| &start[..end]);
+        let rows = whole.lines().filter(|line| !is_comment(line));
+        rows.skip(usize::from(self.has_heading))
+    }
 }
 
 /// The first rows of a file, with the numbers of their lines.
@@ -157,9 +164,8 @@ fn begins_as_comment(line: &str) -> bool {
 
 /// A number of any size, alone or with a unit, or a date.
 fn is_value(cell: &str) -> bool {
-    let number = with_point(cell);
-    let end = number.rfind(|c: char| c.is_ascii_digit() || c == '.');
-    let (digits, behind) = number.split_at(end.map_or(0, |end| end + 1));
+    let end = cell.rfind(|c: char| c.is_ascii_digit() || c == '.');
+    let (digits, behind) = cell.split_at(end.map_or(0, |end| end + 1));
     let behind = behind.trim();
     (is_number(digits.trim_start_matches('<'))
         && (behind.is_empty() || unit::by_name(behind).is_some()))
@@ -170,29 +176,7 @@ fn is_value(cell: &str) -> bool {
 fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['-', '+']);
     digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && text.parse().is_ok_and(f64::is_finite)
-}
-
-/// A number with a point in front of its decimals, and nothing between thousands. A cell has a comma only where its
-/// table is separated by something else, or quotes stand around it: one alone is a decimal one, and of two kinds of marks the
-/// last.
-pub fn with_point(cell: &str) -> Cow<'_, str> {
-    let Some(comma) = cell.rfind(',') else {
-        return Cow::Borrowed(cell);
-    };
-    Cow::Owned(match cell.rfind('.') {
-        Some(point) if comma < point && is_grouped(&cell[..point]) => cell.replace(',', ""),
-        Some(point) if point < comma => {
-            let (whole, behind) = cell.split_at(comma);
-            whole.replace('.', "") + &behind.replace(',', ".")
-        }
-        _ => cell.replace(',', "."),
-    })
-}
-
-/// Do three digits stand behind each of its commas?
-fn is_grouped(whole: &str) -> bool {
-    whole.split(',').skip(1).all(|group| group.len() == 3)
+        && marks::number(text).is_some_and(f64::is_finite)
 }
 
 /// What tools write of a packet that has no delay.

@@ -328,3 +328,47 @@ fn decimals_and_thousands_are_told_apart_by_the_marks_of_a_number() {
         );
     }
 }
+
+#[test]
+fn a_mark_means_the_same_in_a_whole_column() {
+    for (table, expected) in [
+        (
+            "seq,rtt_us\n1,\"1,234.5\"\n2,\"2,345\"\n3,999.5\n4,\"12,345\"\n",
+            &[1_234_500, 2_345_000, 999_500, 12_345_000][..],
+        ),
+        (
+            "seq;rtt_us\n1;1.234,5\n2;2.345\n3;999,5\n",
+            &[1_234_500, 2_345_000, 999_500],
+        ),
+        (
+            "seq;rtt\n1;1.234,5 us\n2;2.345 us\n3;1.234.567 us\n",
+            &[1_234_500, 2_345_000, 1_234_567_000],
+        ),
+        (
+            "seq,rtt_us\n998,1.5\n999,2.5\n\"1,000\",3.5\n\"1,001\",4.5\n",
+            &[1_500, 2_500, 3_500, 4_500],
+        ),
+        ("size,rtt_us\n64.0,1.5\n\"1,500\",2.5\n", &[1_500, 2_500]),
+    ] {
+        let imported = text(table);
+        let expected: Vec<_> = expected.iter().copied().map(Some).collect();
+        assert_eq!(round_trips(&imported.streams[0]), expected, "{table}");
+        assert!(!warns(&imported, "commas"), "{:?}", imported.warnings);
+    }
+}
+
+#[test]
+fn a_comma_that_may_be_either_is_named() {
+    let imported = text("seq,rtt_us\n1,\"1,234\"\n2,\"2,345\"\n3,999\n");
+    let delays = [1_234, 2_345, 999_000].map(Some);
+    assert_eq!(round_trips(&imported.streams[0]), delays);
+    assert!(
+        warns(&imported, "`rtt_us` has 2 numbers such as `1,234`, and"),
+        "{:?}",
+        imported.warnings
+    );
+    let both = "seq,rtt_us\n1,\"1,234.5\"\n2,\"12,5\"\n";
+    let error = import::read(both.as_bytes(), None).unwrap_err().to_string();
+    let expected = "in column `rtt_us`, `1,234.5` and `12,5` have decimals behind different marks";
+    assert!(error.starts_with(expected), "{error}");
+}
