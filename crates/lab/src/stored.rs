@@ -8,6 +8,7 @@ use delaylab_model::noise::ClockReads;
 use delaylab_model::record::Record;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
+use delaylab_stats::random::SplitMix;
 use delaylab_stats::trains::{Trains, TrainsBuilder};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 /// A run of at most this many records is kept in memory. The records of a larger run are read again for
 /// each measure, and only the measure's values are kept.
 const KEEP: u64 = 500_000;
+/// As many packets stand for all of which only the number is known.
+const COUNTED: u64 = 10_000_000;
 
 /// The measurements of a run on disk.
 pub struct Stored<'a> {
@@ -60,6 +63,16 @@ impl<'a> Stored<'a> {
                 take(record);
             }
         });
+    }
+
+    /// Has the run none of its packets, because another tool said its figures alone?
+    fn is_said(&self, row: &TrialRow) -> bool {
+        let may_be = self.run.environment()["imported"].is_object() && row.duration == 0;
+        let mut is_empty = true;
+        if may_be {
+            self.each_record(row, &mut |_| is_empty = false);
+        }
+        may_be && is_empty
     }
 
     fn periodic_cause(&self, row: &TrialRow) -> Result<Values, MeasureUnavailable> {
@@ -169,6 +182,19 @@ fn of_transfers(run: &Run) -> Vec<StreamInfo> {
     names.into_iter().filter_map(stream).collect()
 }
 
+/// Why there are no values where another tool says its figures alone.
+const NO_PACKETS: &str = "there are figures of another tool, and no packets";
+
+/// For each packet whether it was lost, where only the numbers are known: in any order, so that each counts by itself.
+fn counted_losses(sent: u64, lost: u64) -> Vec<f64> {
+    let each = sent.div_ceil(COUNTED).max(1);
+    let [sent, lost] = [sent, lost].map(|count| count.div_ceil(each) as usize);
+    let mut values = vec![0.0; sent];
+    values[..lost].fill(1.0);
+    SplitMix::new(1).shuffle(&mut values);
+    values
+}
+
 fn all_records(run: &Run) -> BTreeMap<(u32, u16), Vec<Record>> {
     let mut all = BTreeMap::<_, Vec<Record>>::new();
     run.for_each_record(None, |record| {
@@ -205,6 +231,11 @@ impl Data for Stored<'_> {
             Measure::Valid => return Ok(Values::Trial(f64::from(u8::from(row.valid)))),
             _ => {}
         }
+        if self.is_said(row) {
+            let counts = row.sent_and_lost().filter(|_| measure == Measure::Lost);
+            let counted = counts.map(|(sent, lost)| Values::Packets(counted_losses(sent, lost)));
+            return counted.ok_or_else(|| MeasureUnavailable(NO_PACKETS.to_owned()));
+        }
         measure.of_each(&row.facts.records, |take| self.each_record(row, take))
     }
 
@@ -216,6 +247,11 @@ impl Data for Stored<'_> {
 
     fn facts(&self, stream: usize) -> Option<RecordFacts> {
         Some(self.run.trials().get(stream)?.facts.records)
+    }
+
+    fn said(&self, stream: usize, figure: &str) -> Option<f64> {
+        let row = self.run.trials().get(stream)?;
+        row.figure(figure).filter(|_| self.is_said(row))
     }
 
     fn time_taken(&self) -> Option<TimeTaken> {

@@ -82,6 +82,13 @@ impl Counts {
         }
     }
 
+    /// Adds packets of which only the numbers are known.
+    pub const fn add(&mut self, sent: u64, lost: u64) {
+        self.sent += sent;
+        self.lost += lost;
+        self.received += sent.saturating_sub(lost);
+    }
+
     /// Answered with what was sent, in time or after the time-out.
     pub const fn answered(&self) -> u64 {
         self.received + self.late

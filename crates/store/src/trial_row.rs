@@ -62,6 +62,13 @@ impl TrialRow {
     pub fn figure(&self, name: &str) -> Option<f64> {
         *value_of(&self.figures, name)?
     }
+
+    /// How many packets were sent, and how many of them were lost, where it has both.
+    pub fn sent_and_lost(&self) -> Option<(u64, u64)> {
+        let count = |name| self.figure(name).filter(|count| *count >= 0.0);
+        let (sent, lost) = (count("sent")? as u64, count("lost")? as u64);
+        (sent > 0 && lost <= sent).then_some((sent, lost))
+    }
 }
 
 /// The columns that every trial has.

@@ -102,6 +102,51 @@ fn figures_without_packets_are_no_blackout() {
     }
 }
 
+/// Of ping's summary alone, counts are what it says, and losses are compared by them.
+#[test]
+fn what_a_summary_says_of_losses_counts() {
+    let scratch = Scratch::new();
+    for (name, received, percent) in [("none", 1000, 0), ("most", 200, 80)] {
+        let text = format!(
+            "PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n\n--- 10.0.0.2 ping statistics ---\n\
+             1000 packets transmitted, {received} received, {percent}% packet loss, time 9990ms\n\
+             rtt min/avg/max/mdev = 10.500/11.000/11.500/0.500 ms\n"
+        );
+        let file = scratch.file(&format!("{name}.txt"), &text);
+        let made = import(&scratch, &file, &format!("--no-report -o {name}"));
+        assert_eq!(made.code, 0, "{}", made.stderr);
+    }
+    let compared = ran(
+        &scratch,
+        "compare none/latest most/latest --fail-if lost>1%",
+    );
+    assert_eq!(compared.code, 1, "{}", compared.stderr);
+    let text = in_one_line(&compared.stdout);
+    for says in [
+        "1000 packets of 1 trial in A, 1000 of 1 in B",
+        "lost 0 % 80 %",
+        "round trip min 10.5 ms 10.5 ms",
+        "failed: lost > 1%: 80 % in B",
+        "A and B have figures of another tool and no packets",
+        "B loses 80 % of its packets and A 0 %",
+    ] {
+        assert!(text.contains(says), "{says}: {}", compared.stdout);
+    }
+    let explained = ran(&scratch, "explain latest --runs most").stdout;
+    for says in [
+        "1000 packets sent, 200 answered",
+        "800 of 1000 packets were lost (80 %)",
+        "figures of another tool and no packets",
+    ] {
+        assert!(
+            in_one_line(&explained).contains(says),
+            "{says}: {explained}"
+        );
+    }
+    let summary = ran(&scratch, "report latest --runs most --table summary -o -").stdout;
+    assert!(summary.contains("\n1,1000,800,0.8,"), "{summary}");
+}
+
 /// Text without its line breaks, which depend on the width.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

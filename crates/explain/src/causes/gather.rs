@@ -22,7 +22,7 @@ use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
-use delaylab_stats::summary::Irregular;
+use delaylab_stats::summary::{Counts, Irregular};
 use delaylab_stats::summary::answers::Answers;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
@@ -100,6 +100,17 @@ impl Gathered<'_> {
     pub(super) fn asked_for(&self) -> Vec<&Stream<'_>> {
         let streams = self.streams.iter();
         streams.filter(|stream| self.is_asked_for(stream)).collect()
+    }
+
+    /// What another tool says of streams of whose packets there is no record.
+    pub(super) fn said(&self) -> Counts {
+        let mut said = Counts::default();
+        let streams = self.streams.iter().filter(|_| self.imported);
+        for stream in streams.filter(|stream| stream.due.is_empty()) {
+            let (sent, lost) = stream.row.sent_and_lost().unwrap_or_default();
+            said.add(sent, lost);
+        }
+        said
     }
 
     /// Is it no handshake beside requests of its trial? Those are evidence of what the network takes, and were not asked for.

@@ -83,6 +83,8 @@ pub struct Explanation {
     pub sent: u64,
     /// Packets that were answered.
     pub answered: u64,
+    /// How many of those another tool says, and there is no record of any.
+    pub said: u64,
     /// How many of those were answered after their time-out.
     pub too_late: u64,
     /// How many of those that were sent are handshakes which were made beside requests, and how many of these were answered.
@@ -336,6 +338,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let drops = losses::drops(run.trials().iter());
     let ways = std::mem::take(&mut gathered.ways).finish();
     let sending = SendTimes::new(&gathered.streams);
+    let said = gathered.said();
     let mut explanation = Explanation {
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(run, resolved, |row| {
@@ -347,8 +350,9 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             .chain(gathered.irregular.sentences())
             .collect(),
         slow: slow::find(&gathered, resolved, baseline),
-        sent: gathered.sent,
-        answered: gathered.answered,
+        sent: gathered.sent + said.sent,
+        answered: gathered.answered + said.answered(),
+        said: said.answered(),
         too_late: gathered.too_late,
         handshakes: gathered.handshakes,
         trials: gathered.trials,

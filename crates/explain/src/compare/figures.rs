@@ -32,6 +32,8 @@ pub struct PairFigures {
     pub silent: Option<Silent>,
     /// Not all trials of both runs measure the time in the reflector up to the same moment: network includes it in both.
     pub joins_reflector: bool,
+    /// Of which side there are another tool's figures and no packets, of A and of B.
+    pub said: [bool; 2],
     /// What both have, and what one has of which the other one lost everything.
     pub figures: Vec<Figures>,
     /// What one of them lacks, and why.
@@ -174,7 +176,9 @@ pub(super) fn compare_pair(
 ) -> PairFigures {
     let facts = pair.facts(data);
     let shared = RecordFacts::shared(facts.clone());
-    let summaries = [0, 1].map(|side| summary(data[side], &pair.streams[side], shared));
+    let said = [0, 1].map(|side| Said::new(data[side], &pair.streams[side]));
+    let summaries =
+        [0, 1].map(|side| summary(data[side], &pair.streams[side], shared, &said[side]));
     let carried = carried::at_every_quantile(&summaries[0], &summaries[1]);
     let packets = [0, 1].map(|side: usize| total(&summaries[side].counts));
     let residence = shared.known_residence();
@@ -186,6 +190,7 @@ pub(super) fn compare_pair(
         counts: summaries.map(|summary| summary.counts),
         loss: loss(&sides),
         silent: None,
+        said: said.each_ref().map(|said| !said.streams.is_empty()),
         outages,
         joins_reflector: facts
             .iter()
@@ -202,6 +207,9 @@ pub(super) fn compare_pair(
     };
     for &measure in &asked.measures {
         found.measure(measure, &sides, asked);
+        if measure == Measure::RoundTrip && found.said != [false; 2] {
+            found.figures.extend(said_figures(measure, &sides, &said));
+        }
     }
     if asked.full {
         found.stages(&sides);
@@ -214,12 +222,82 @@ fn total(counts: &Counts) -> u64 {
     counts.sent + counts.skipped + counts.local_error
 }
 
-fn summary(data: &dyn Data, streams: &[usize], facts: RecordFacts) -> Summary {
+fn summary(data: &dyn Data, streams: &[usize], facts: RecordFacts, said: &Said<'_>) -> Summary {
     let mut builder = SummaryBuilder::new(facts, EXACT_LIMIT);
     for &stream in streams {
         data.records(stream, &mut |record| builder.push(record));
     }
+    for &stream in &said.streams {
+        let count = |name| data.said(stream, name).unwrap_or(0.0) as u64;
+        builder.count(count("sent"), count("lost"));
+    }
     builder.finish()
+}
+
+/// What another tool says of a side of whose packets there is no record.
+struct Said<'a> {
+    data: &'a dyn Data,
+    /// Those without packets.
+    streams: Vec<usize>,
+}
+
+impl<'a> Said<'a> {
+    fn new(data: &'a dyn Data, streams: &[usize]) -> Self {
+        let streams = streams.iter().copied();
+        let is_known = |stream, name| data.said(stream, name).is_some();
+        let is_said = |&stream: &usize| ["sent", "lost"].iter().all(|it| is_known(stream, it));
+        Self {
+            data,
+            streams: streams.filter(is_said).collect(),
+        }
+    }
+
+    /// A figure of the round trip; several of them are of several summaries, and there is none of all.
+    fn round_trip(&self, statistic: &str) -> Option<f64> {
+        match self.streams.as_slice() {
+            [only] => self.data.said(*only, &format!("round_trip_{statistic}_ns")),
+            _ => None,
+        }
+    }
+}
+
+/// What tools say of round trips.
+const SAID: [(Functional, &str); 6] = [
+    (Functional::Min, "min"),
+    (Functional::Mean, "mean"),
+    (Functional::Quantile(0.5), "p50"),
+    (Functional::Quantile(0.9), "p90"),
+    (Functional::Quantile(0.99), "p99"),
+    (Functional::Max, "max"),
+];
+
+/// What is said of the round trip, beside the same of packets where one side has them: without intervals, which need
+/// packets of both.
+fn said_figures(measure: Measure, sides: &[Side<'_>; 2], said: &[Said<'_>; 2]) -> Option<Figures> {
+    let packets = sides.each_ref().map(|side| {
+        let values = side.measure(measure).unwrap_or_default().concat();
+        let known = values.into_iter().filter(|value| !value.is_nan());
+        known.collect::<Vec<f64>>()
+    });
+    let value = |side: usize, (statistic, name): (Functional, &str)| {
+        let measured = || statistic.value(&mut packets[side].clone());
+        said[side].round_trip(name).or_else(measured)
+    };
+    let none = || Err("figures of another tool have no packets".to_owned());
+    let shifts = SAID.map(|one| Shift {
+        statistic: one.0,
+        a: value(0, one),
+        b: value(1, one),
+        absolute: none(),
+        relative: none(),
+    });
+    let shifts = shifts.into_iter();
+    let shifts: Vec<_> = shifts.filter(|it| it.a.or(it.b).is_some()).collect();
+    (!shifts.is_empty()).then_some(Figures {
+        quantity: Quantity::Measure(measure),
+        counts: (0, 0),
+        shifts,
+    })
 }
 
 fn slices(trials: &Trials) -> Vec<&[f64]> {

@@ -92,6 +92,11 @@ pub trait Data {
     fn records(&self, stream: usize, take: &mut dyn FnMut(&Record));
     /// How to read the records of a stream; `None` if there is no such stream, or it is a series.
     fn facts(&self, stream: usize) -> Option<RecordFacts>;
+    /// What another tool says of a stream without packets, by the name of the figure in the table of trials; `None` of a stream
+    /// with packets, and where it does not say it.
+    fn said(&self, _stream: usize, _figure: &str) -> Option<f64> {
+        None
+    }
     /// How long the trials took; `None` if unknown.
     fn time_taken(&self) -> Option<TimeTaken> {
         None

@@ -83,6 +83,11 @@ impl SummaryBuilder {
         }
     }
 
+    /// Takes packets of which only the numbers are known.
+    pub const fn count(&mut self, sent: u64, lost: u64) {
+        self.counts.add(sent, lost);
+    }
+
     /// Takes one record, in any order of completion.
     pub fn push(&mut self, record: &Record) {
         self.counts.count(record);

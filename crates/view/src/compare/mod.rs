@@ -170,6 +170,19 @@ impl Compared {
                 notes.push(format!("The probe is {a} in A and {b} in B."));
             }
         }
+        let of_side = |side: usize| comparison.pairs.iter().any(|pair| pair.said[side]);
+        let said = match [0, 1].map(of_side) {
+            [false, false] => None,
+            [true, false] => Some("A has"),
+            [false, true] => Some("B has"),
+            [true, true] => Some("A and B have"),
+        };
+        if let Some(said) = said {
+            notes.push(format!(
+                "{said} figures of another tool and no packets: delays have no intervals, and those of loss take losses to be \
+                 independent of each other."
+            ));
+        }
         let of_network = |pair: &PairFigures| {
             let mut both = [Measure::Network, Measure::Host].into_iter();
             both.any(|measure| pair.figures(measure).is_some())

@@ -144,6 +144,20 @@ impl RunDataBuilder {
         }
     }
 
+    /// Takes packets of a probe of which only the numbers are known.
+    pub fn count(&mut self, trial: u32, probe: u16, sent: u64, lost: u64) {
+        let Some(&at) = self.index.get(&(trial, probe)) else {
+            return;
+        };
+        if let Progress::Open(summary) = &mut self.streams[at].summary {
+            summary.count(sent, lost);
+        }
+        if let Some(summary) = &mut self.panels[self.layout.panel_of[at]].summary {
+            summary.count(sent, lost);
+        }
+        self.open_groups[self.groups.group_of[at]].count(sent, lost);
+    }
+
     /// Sums a trial up and frees its records' memory. No record of it may follow.
     pub fn end_trial(&mut self, trial: u32) {
         let range = (trial, 0)..=(trial, u16::MAX);

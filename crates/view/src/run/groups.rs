@@ -94,6 +94,12 @@ impl OpenGroup {
         }
     }
 
+    pub(super) const fn count(&mut self, sent: u64, lost: u64) {
+        if let Some(summary) = &mut self.summary {
+            summary.count(sent, lost);
+        }
+    }
+
     pub(super) fn push(&mut self, record: &Record) {
         if let Some(summary) = &mut self.summary {
             summary.push(record);

@@ -130,11 +130,17 @@ fn read(
     let mut gatherer = Gatherer::new(rows.iter().map(member));
     let mut packets = BTreeMap::<String, u64>::new();
     let mut open = None;
+    let mut with_packets = BTreeSet::new();
     let unfinished = run.scan_noised(None, |_, noised| {
         let record = noised.record;
-        if let Some(over) = open.replace(record.trial).filter(|&t| t != record.trial) {
+        let of = (record.trial, record.probe);
+        let before = open.replace(of);
+        if let Some((over, _)) = before.filter(|(trial, _)| *trial != record.trial) {
             builder.end_trial(over);
             parts.end_trial(over);
+        }
+        if before != Some(of) {
+            with_packets.insert(of);
         }
         if let Some(who) = noised.noise_who {
             *packets.entry(who.to_owned()).or_default() += 1;
@@ -147,6 +153,14 @@ fn read(
         parts.push(record, disturbance);
         gatherer.push(record);
     });
+    let is_imported = run.environment()["imported"].is_object();
+    for row in rows.iter().filter(|_| is_imported) {
+        let told = row.sent_and_lost();
+        let told = told.filter(|_| !with_packets.contains(&(row.trial, row.probe)));
+        if let Some((sent, lost)) = told {
+            builder.count(row.trial, row.probe, sent, lost);
+        }
+    }
     let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
     let originals = originals(trials);
     let is_copy = |trial: u32| originals.get(&trial).is_some_and(|first| *first != trial);
@@ -178,10 +192,11 @@ fn read(
         levels: levels.to_vec(),
         ..RunData::default()
     });
-    let has_packets = data
-        .trials
-        .iter()
-        .any(|trial| trial.summary.counts.sent > 0);
+    let mut trials = data.trials.iter();
+    let has_packets = trials.any(|trial| {
+        let of = (trial.stream.trial, trial.stream.probe);
+        trial.summary.counts.sent > 0 && with_packets.contains(&of)
+    });
     data.figures_alone = (!has_packets).then(|| FiguresAlone::new(&rows)).flatten();
     for panel in &mut data.panels {
         marked

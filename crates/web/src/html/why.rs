@@ -23,7 +23,10 @@ const SHOWN: usize = 6;
 const CONDITIONS: usize = 40;
 
 pub(super) fn section(run: &RunData) -> Markup {
-    let found = run.explanation.iter().find(|found| found.answered > 0);
+    let found = run
+        .explanation
+        .iter()
+        .find(|found| found.answered > found.said);
     let body = html! {
         @if let Some(found) = found {
             (others(run, found))

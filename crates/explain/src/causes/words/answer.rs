@@ -21,6 +21,10 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
     if explanation.answered == 0 {
         return "No packet was answered: there is nothing to explain.".to_owned();
     }
+    if explanation.answered == explanation.said {
+        return "There are figures of another tool and no packets: whether any was late is not known."
+            .to_owned();
+    }
     let is_clock = |cause: &&Cause| cause.what == LateCause::Clock;
     let (clock, found): (Vec<&Cause>, Vec<&Cause>) = explanation.found().partition(is_clock);
     let left_out = left_out(explanation, &clock);
@@ -44,7 +48,7 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
 fn left_out(explanation: &Explanation, clock: &[&Cause]) -> String {
     let counted = |causes: &[&Cause]| {
         let packets: u64 = causes.iter().map(|cause| cause.packets).sum();
-        let share = format_part(packets, explanation.answered);
+        let share = format_part(packets, explanation.answered - explanation.said);
         format!("{} ({share})", plural(packets, "packet"))
     };
     let of_role = |(role, wanted): (Role, &str)| {
@@ -194,7 +198,7 @@ fn in_the_reflector(found: &[&Cause]) -> bool {
 
 /// `12 of 3000 packets were late (0.40 %) in 3 events, by 1.2 ms on average`.
 fn late(found: &[&Cause], lost: f64, explanation: &Explanation, events: Option<u64>) -> String {
-    let answered = explanation.answered;
+    let answered = explanation.answered - explanation.said;
     let late: u64 = found.iter().map(|cause| cause.packets).sum();
     let mean = format_duration_f64(lost / late.max(1) as f64);
     let share = format_part(late, answered);
