@@ -6,6 +6,7 @@
 //! | `figure` | what a peer's summary can say |
 //! | `check` | [`check`]: the peer's summary against its own samples |
 //! | `format` | what a format is |
+//! | `hops` | routers on the way to a target, and the target |
 //! | `input` | a file as it comes: unpacked, line by line |
 //! | `records`, `rows` | the packets of a stream, a few bytes each |
 //! | `text`, `icmp_words`, `decimal`, `date`, `packets`, `placed`, `order`, `json`, `xml`, `mtr`, `fping_targets` | what several formats need |
@@ -34,6 +35,7 @@ mod format;
 mod fping;
 mod fping_json;
 mod fping_targets;
+mod hops;
 mod hping3;
 mod icmp_words;
 mod imported;
@@ -74,6 +76,7 @@ pub use check::{Disagreement, check, shown};
 pub use error::ImportError;
 pub use figure::{Delay, Figure, PrintedFigure, Statistic};
 pub use format::{Format, Rules};
+pub use hops::Hop;
 pub use imported::{Clock, Imported, Stream};
 pub use input::Input;
 pub use options::Options;

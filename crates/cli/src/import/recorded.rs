@@ -258,6 +258,7 @@ fn experiment(found: &ImportedFile, name: &str) -> String {
 /// Nothing of this host: the packets need not have been sent from here.
 fn environment(found: &ImportedFile) -> Value {
     let imported = &found.imported;
+    let on_the_way = imported.on_the_way();
     json!({
         "delaylab": env!("CARGO_PKG_VERSION"),
         "supplied": supplied(),
@@ -265,6 +266,7 @@ fn environment(found: &ImportedFile) -> Value {
             "format": imported.format.name,
             "version": imported.version,
             "file": found.file,
+            "on_the_way": (!on_the_way.is_empty()).then_some(on_the_way),
             "said": said(imported),
         },
     })

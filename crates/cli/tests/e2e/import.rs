@@ -147,6 +147,27 @@ fn what_a_summary_says_of_losses_counts() {
     assert!(summary.contains("\n1,1000,800,0.8,"), "{summary}");
 }
 
+/// The first hop answers one of 30 packets, and the target all of them.
+#[test]
+fn what_routers_do_not_answer_is_no_loss_of_the_path() {
+    let scratch = Scratch::new();
+    let mut raw = "x 0 0\nh 0 10.0.0.1\np 0 500 0\nx 1 1\nh 1 10.0.0.9\np 1 9000 1\n".to_owned();
+    for seq in (2..60).step_by(2) {
+        raw += &format!("x 0 {seq}\nx 1 {0}\np 1 9000 {0}\n", seq + 1);
+    }
+    let file = scratch.file("m.raw", &raw);
+    assert_eq!(import(&scratch, &file, "--no-report").code, 0);
+    let shown = ran(&scratch, "explain latest").stdout;
+    let text = in_one_line(&shown);
+    let said = "Hop 1 answered 1 of 30 packets, which is no loss of the path";
+    for says in ["30 packets sent, 30 answered", said] {
+        assert!(text.contains(says), "{says}: {shown}");
+    }
+    for says in ["lost", "varied"] {
+        assert!(!text.contains(&format!("{says} ")), "{says}: {shown}");
+    }
+}
+
 /// Text without its line breaks, which depend on the width.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,5 +1,6 @@
 //! Combinations of levels: the rows of each, and the figures that these have together.
 
+use super::routers;
 use delaylab_model::MICROSECOND;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::trial::Dropped;
@@ -25,10 +26,11 @@ pub(super) fn rows_by_label(
     run: &Run,
     mut counts: impl FnMut(&TrialRow, &str) -> bool,
 ) -> Vec<(String, Vec<&TrialRow>)> {
-    let probes: BTreeSet<&str> = run.trials().iter().map(|row| &*row.probe_name).collect();
+    let all = routers::others(run);
+    let probes: BTreeSet<&str> = all.iter().map(|row| &*row.probe_name).collect();
     let several = probes.len() > 1;
     let mut alike: Vec<(String, Vec<&TrialRow>)> = Vec::new();
-    for row in run.trials() {
+    for row in all {
         let label = levels_in_words(&row.factors, several.then_some(&row.probe_name));
         if !counts(row, &label) {
             continue;

@@ -4,6 +4,7 @@
 
 use super::Worst;
 use super::anatomies::Anatomies;
+use super::routers;
 use super::spent::Usual;
 use super::stages::Stages;
 use super::ways::{self, Ways};
@@ -22,8 +23,8 @@ use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::noise_join::Join;
-use delaylab_stats::summary::{Counts, Irregular};
 use delaylab_stats::summary::answers::Answers;
+use delaylab_stats::summary::{Counts, Irregular};
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -185,20 +186,19 @@ impl<'a> Gathered<'a> {
     /// Of all records of a run, in which these processes ran. Its experiment, where that is known, says which of
     /// its simulated hosts are two.
     pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&Resolved>) -> Self {
-        let alike = alike(run.trials());
-        let bounds = bounds(run.trials(), &alike);
+        let rows = routers::others(run);
+        let alike = alike(&rows);
+        let bounds = bounds(&rows, &alike);
         let mut sources: Vec<String> = Vec::new();
-        for source in run.trials().iter().flat_map(|row| &row.facts.noise_sources) {
+        for source in rows.iter().flat_map(|row| &row.facts.noise_sources) {
             if !sources.contains(source) {
                 sources.push(source.clone());
             }
         }
-        let rows = run.trials().iter();
-        let trials: BTreeSet<u32> = originals(rows.map(|row| (row.trial, row.facts.trace_hash)))
-            .into_values()
-            .collect();
+        let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
+        let trials: BTreeSet<u32> = originals(trials).into_values().collect();
         let mut distinct = Distinct::new();
-        let counts = run.trials().iter();
+        let counts = rows.iter();
         let counts = counts
             .map(|row| distinct.counts(row.facts.trace_hash, row.probe))
             .collect();
@@ -220,7 +220,7 @@ impl<'a> Gathered<'a> {
         let mut gathering = Gathering {
             run,
             trains,
-            index: (run.trials().iter().zip(0..))
+            index: (rows.iter().zip(0..))
                 .map(|(row, at)| ((row.trial, row.probe), at))
                 .collect(),
             usual: vec![excursion::Usual::default(); alike.len()],
@@ -233,7 +233,7 @@ impl<'a> Gathered<'a> {
             read: Vec::new(),
             under_way: BTreeMap::new(),
             gathered: Gathered {
-                streams: run.trials().iter().map(stream).collect(),
+                streams: rows.into_iter().map(stream).collect(),
                 tallies: BTreeMap::new(),
                 sent: 0,
                 answered: 0,
@@ -282,7 +282,7 @@ fn ran(rows: &[TrialRow]) -> Vec<CpuUse> {
 }
 
 /// For each row the first one of its combination of levels and its probe.
-fn alike(rows: &[TrialRow]) -> Vec<usize> {
+fn alike(rows: &[&TrialRow]) -> Vec<usize> {
     let mut first = BTreeMap::<(String, &str), usize>::new();
     let each = rows.iter().zip(0..).map(|(row, at)| {
         let key = (levels_in_words(&row.factors, None), &*row.probe_name);
@@ -293,7 +293,7 @@ fn alike(rows: &[TrialRow]) -> Vec<usize> {
 
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
-fn bounds(rows: &[TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
+fn bounds(rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
     let of = |first: &usize| {
         let usual = |name: &str| {
             let all = rows.iter().zip(alike).filter(|(_, of)| *of == first);

@@ -17,6 +17,7 @@
 //! | [`spent`] | where packets spend their time: stages, queues, links, distance |
 //! | `line.rs` | what links and distance take, where the path is known |
 //! | [`roles`] | which processes are the run's own |
+//! | `routers.rs` | routers on the way to a target, which tools such as mtr ask, too |
 //! | [`effects`] | what each factor that was varied does to the response |
 //! | [`changes`] | when the response changed its level |
 //! | [`stages`] | how packets spend their time, and late ones more, by condition where these differ |
@@ -34,6 +35,7 @@ pub mod line;
 pub mod losses;
 pub mod rhythm;
 pub mod roles;
+mod routers;
 pub mod slow;
 pub mod spent;
 pub mod stages;
@@ -344,8 +346,9 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         losses: losses::find(run, resolved, |row| {
             losses::outage_of(&gathered.streams, row)
         }),
-        irregular: bad_answers(&gathered)
+        irregular: routers::sentence(run)
             .into_iter()
+            .chain(bad_answers(&gathered))
             .chain(blackouts::failed(run, resolved))
             .chain(gathered.irregular.sentences())
             .collect(),

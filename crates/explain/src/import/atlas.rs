@@ -14,7 +14,7 @@
 use super::decimal::{self, Time};
 use super::packets::{Frame, Packets, Reply};
 use super::text::icmp_or_udp_headers;
-use super::{Format, ImportError, Imported, Input, Options, Rules, json};
+use super::{Format, Hop, ImportError, Imported, Input, Options, Rules, json};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use serde_json::Value;
@@ -63,6 +63,7 @@ struct Streams {
 struct Probe {
     name: String,
     target: String,
+    hop: Option<Hop>,
     method: Method,
     size: Option<u32>,
     packets: Packets,
@@ -152,6 +153,11 @@ impl Streams {
         self.by_name.insert(name.clone(), self.all.len());
         self.all.push(Probe {
             name,
+            hop: hop.map(|number| Hop {
+                number,
+                from: probe,
+                to: target.to_owned(),
+            }),
             target: target.to_owned(),
             method,
             size,
@@ -167,7 +173,8 @@ impl Streams {
                 size: probe.size,
                 ..Frame::new(probe.name, probe.method)
             };
-            probe.packets.add(frame, imported);
+            let stream = probe.packets.add(frame, imported);
+            imported.streams[stream].hop = probe.hop;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a file gives, as plain data.
 
 use super::decimal::{Number, Time};
-use super::{Delay, Figure, Format, PrintedFigure, Records, Statistic};
+use super::{Delay, Figure, Format, Hop, PrintedFigure, Records, Statistic};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::series::SeriesPoint;
@@ -120,6 +120,8 @@ pub struct Stream {
     pub method: Method,
     /// Whom, as the file says it: a name, an address, or an address and port.
     pub target: String,
+    /// Where on the way to a target, if it is of a tool that asks each hop.
+    pub hop: Option<Hop>,
     /// Bytes of an IP packet of it, where the file says so.
     pub size: Option<u32>,
     /// What its times are.
@@ -142,6 +144,7 @@ impl Stream {
             name: name.into(),
             method,
             target: target.into(),
+            hop: None,
             size: None,
             clock: Clock::MadeUp,
             records: Records::new(),

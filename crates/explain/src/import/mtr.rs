@@ -6,7 +6,7 @@
 use super::by_line;
 use super::decimal;
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::{Format, Imported, Input, Stream};
+use super::{Format, Hop, Imported, Input, Stream};
 use delaylab_model::MILLISECOND;
 use delaylab_model::method::Method;
 
@@ -31,14 +31,17 @@ fn figure(column: &str) -> Option<Figure> {
     })
 }
 
-/// A stream for a hop that has no record yet. It is called by its number and by who answers there, so that hops are
+/// A stream for a hop of the way `to` a target that has no record yet. It is called by its number and by who answers there, so that hops are
 /// told apart wherever the stream is named.
-pub fn hop(number: u64, target: &str) -> Stream {
+pub fn hop(number: u64, target: &str, to: &str) -> Stream {
     let name = match target {
         "" | "???" => format!("hop {number}"),
         host => format!("hop {number} {host}"),
     };
-    Stream::new(name, target, Method::Icmp)
+    Stream {
+        hop: Some(Hop::new(number, to)),
+        ..Stream::new(name, target, Method::Icmp)
+    }
 }
 
 /// An empty report.

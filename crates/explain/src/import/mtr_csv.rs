@@ -50,7 +50,8 @@ fn line(header: &mut Vec<String>, line: &str, imported: &mut Imported) -> bool {
     };
     let version = at("Mtr_Version").map(|version| version.trim_start_matches("MTR.").to_owned());
     imported.version = version;
-    imported.streams.push(mtr::hop(hop, address));
+    let target = at("Host").map_or("", String::as_str);
+    imported.streams.push(mtr::hop(hop, address, target));
     for (column, value) in header.iter().zip(&fields) {
         mtr::say(imported, column, value);
     }

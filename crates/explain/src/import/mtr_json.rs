@@ -25,6 +25,8 @@ struct Document {
 
 #[derive(Deserialize)]
 struct Report {
+    #[serde(default)]
+    mtr: Value,
     hubs: Vec<Map<String, Value>>,
 }
 
@@ -35,10 +37,13 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
 }
 
 fn add(imported: &mut Imported, document: Document) {
+    let target = json::text(&document.report.mtr, "dst").unwrap_or_default();
     for (hub, place) in document.report.hubs.iter().zip(1..) {
         let text = |key: &str| hub.get(key).map(plain).unwrap_or_default();
         let number = text("count").parse().unwrap_or(place);
-        imported.streams.push(mtr::hop(number, &text("host")));
+        imported
+            .streams
+            .push(mtr::hop(number, &text("host"), target));
         for (column, value) in hub {
             mtr::say(imported, column, &plain(value));
         }

@@ -13,7 +13,7 @@ use super::by_line::by_line;
 use super::decimal;
 use super::packets::{Frame, Packets};
 use super::text::head;
-use super::{Format, ImportError, Imported, Input, Options, Rules};
+use super::{Format, Hop, ImportError, Imported, Input, Options, Rules, Stream};
 use delaylab_model::MICROSECOND;
 use delaylab_model::method::Method;
 use std::collections::BTreeMap;
@@ -35,16 +35,16 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let take = |hops: &mut BTreeMap<u8, Hop>, line: &str, _: &mut Imported| {
+    let take = |hops: &mut BTreeMap<u8, Asked>, line: &str, _: &mut Imported| {
         let taken = |(kind, hop, rest): (char, u8, Vec<&str>)| {
-            hops.entry(hop).or_insert_with(Hop::new).line(kind, &rest)
+            hops.entry(hop).or_insert_with(Asked::new).line(kind, &rest)
         };
         line.is_empty() || fields(line).is_some_and(taken)
     };
     Ok(by_line(input, &FORMAT, BTreeMap::new(), take, finish))
 }
 
-fn finish(hops: BTreeMap<u8, Hop>, imported: &mut Imported) {
+fn finish(hops: BTreeMap<u8, Asked>, imported: &mut Imported) {
     imported.warn("mtr --raw has no times of day: absolute times are made up from sequence numbers, a second apart");
     imported.warn("mtr --raw has no end: a packet without a reply was lost, or the file ends before its reply");
     if let Some(beyond) = beyond_target(&hops) {
@@ -68,7 +68,7 @@ fn fields(line: &str) -> Option<(char, u8, Vec<&str>)> {
 }
 
 /// mtr asks for a few more hops than there are before it knows how many those are.
-fn beyond_target(hops: &BTreeMap<u8, Hop>) -> Option<String> {
+fn beyond_target(hops: &BTreeMap<u8, Asked>) -> Option<String> {
     let mut all = hops.iter().filter(|(_, hop)| !hop.address.is_empty());
     let (_, last) = all.next_back()?;
     let same: Vec<_> = hops
@@ -82,14 +82,15 @@ fn beyond_target(hops: &BTreeMap<u8, Hop>) -> Option<String> {
     ))
 }
 
-struct Hop {
+/// What was asked of a hop.
+struct Asked {
     address: String,
     packets: Packets,
     /// mtr numbers packets over all hops: here is each one's place among those of this hop.
     places: BTreeMap<u64, u64>,
 }
 
-impl Hop {
+impl Asked {
     const fn new() -> Self {
         Self {
             address: String::new(),
@@ -126,12 +127,17 @@ impl Hop {
         if self.packets.is_empty() {
             return;
         }
-        let name = format!("hop {}", u16::from(number) + 1);
+        let number = u64::from(number) + 1;
+        let name = format!("hop {number}");
         let frame = Frame {
             target: self.address,
             first: Some(0),
             ..Frame::new(name, Method::Icmp)
         };
-        self.packets.add(frame, imported);
+        let stream = self.packets.finish(frame, imported);
+        imported.streams.push(Stream {
+            hop: Some(Hop::new(number, "")),
+            ..stream
+        });
     }
 }

@@ -61,7 +61,7 @@ fn hop(line: &str, header: &[String], imported: &mut Imported) -> bool {
     let last = values_at - 1;
     let systems = words[..last].iter().take_while(|it| is_system(it)).count();
     let host = words[systems..values_at].join(" ");
-    imported.streams.push(mtr::hop(number, &host));
+    imported.streams.push(mtr::hop(number, &host, ""));
     for (column, value) in header.iter().zip(&words[values_at..]) {
         mtr::say(imported, column, value);
     }

@@ -31,17 +31,20 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = mtr::report(&FORMAT);
     let mut parts = Parts::new(&text);
     let mut column = String::new();
+    let mut target = String::new();
     let mut place = 0;
     let mut ended = false;
     for part in parts.by_ref() {
         match part {
+            Part::Open("MTR", attributes) => {
+                target = attribute(attributes, "DST").unwrap_or_default().to_owned();
+            }
             Part::Open("HUB", attributes) => {
                 place += 1;
                 let number = attribute(attributes, "COUNT").and_then(|count| count.parse().ok());
                 let host = attribute(attributes, "HOST").unwrap_or_default();
-                imported
-                    .streams
-                    .push(mtr::hop(number.unwrap_or(place), host));
+                let hop = mtr::hop(number.unwrap_or(place), host, &target);
+                imported.streams.push(hop);
             }
             // A name of XML cannot have a per cent sign.
             Part::Open("Loss", _) => "Loss%".clone_into(&mut column),

@@ -15,7 +15,7 @@
 use super::decimal::{self, Time};
 use super::figure::{Figure, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::{Format, ImportError, Imported, Input, Options, Rules, date, json, owping};
+use super::{Format, Hop, ImportError, Imported, Input, Options, Rules, date, json, owping};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, SECOND};
 use serde_json::Value;
@@ -183,7 +183,8 @@ fn trace(path: &Value, imported: &mut Imported) {
             target: json::text(hop, "ip").unwrap_or_default().to_owned(),
             ..Frame::new(format!("hop {number}"), Method::Udp)
         };
-        packets.add(frame, imported);
+        let stream = packets.add(frame, imported);
+        imported.streams[stream].hop = Some(Hop::new(number, ""));
     }
     imported.warn("a trace has no times of day: absolute times are made up");
 }

@@ -243,6 +243,7 @@ impl Stretch {
             ..Frame::new(name, method)
         };
         let stream = self.packets.add(frame, imported);
+        imported.streams[stream].hop = Some(super::Hop::new(self.number, &self.target));
         // min/avg/max/stddev
         let statistics = [
             ("min", Statistic::Min),
