@@ -16,6 +16,7 @@ use delaylab_stats::summary::{Summary, SummaryBuilder};
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
+use delaylab_view::run::figures_alone::OTHERS;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -90,6 +91,8 @@ fn recorded(record: &Record, rules: Rules) -> Record {
 fn row(found: &ImportedFile, index: usize, summary: SummaryBuilder) -> TrialRow {
     let stream = &found.imported.streams[index];
     let summary = summary.finish();
+    let has_none = stream.records.is_empty();
+    let began_alone = found.imported.began.filter(|_| has_none);
     TrialRow {
         trial: TRIAL,
         probe: u16::try_from(index).unwrap_or(u16::MAX),
@@ -97,7 +100,7 @@ fn row(found: &ImportedFile, index: usize, summary: SummaryBuilder) -> TrialRow 
         method: stream.method,
         repeat: 0,
         position: 0,
-        started_utc: started(stream),
+        started_utc: started(stream).or(began_alone),
         duration: summary.span_ns,
         host: HostCondition::Normal,
         seed: 0,
@@ -136,6 +139,11 @@ fn figures(found: &ImportedFile, index: usize, summary: &Summary) -> Vec<(String
                 .map(|(_, value)| value),
         };
     }
+    let others = OTHERS.iter().filter_map(|(what, name, ..)| {
+        let said = said.iter().find(|said| said.what == *what)?;
+        Some(((*name).to_owned(), Some(said.value)))
+    });
+    figures.extend(others);
     figures
 }
 

@@ -168,6 +168,27 @@ fn what_routers_do_not_answer_is_no_loss_of_the_path() {
     }
 }
 
+/// Neither is of a packet: a report is dated, and what iperf3 says of a transfer stands beside its losses.
+#[test]
+fn what_a_file_without_packets_says_is_shown() {
+    let scratch = Scratch::new();
+    let of_mtr = imported(&scratch, &sample("mtr.csv"));
+    let folder = of_mtr["folder"].as_str().unwrap();
+    assert!(
+        folder.starts_with("runs/import-mtr-csv-20261122T"),
+        "{folder}"
+    );
+    for file in ["iperf3-udp.json", "iperf3-udp.txt"] {
+        let shown = import(&scratch, &sample(file), "--no-report").stdout;
+        for says in ["jitter", "throughput", "Over time"] {
+            assert!(shown.contains(says), "{file}, {says}: {shown}");
+        }
+        assert!(shown.contains("transferred"), "{file}: {shown}");
+        let is_dated = !shown.contains("-undated");
+        assert_eq!(is_dated, file.ends_with("json"), "{file}: {shown}");
+    }
+}
+
 /// Text without its line breaks, which depend on the width.
 fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

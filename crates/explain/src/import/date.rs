@@ -31,6 +31,12 @@ fn of_utc(time: DateTime) -> Option<Nanos> {
     bounded(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
+/// As a date with its time of day, of UTC.
+pub fn shown(nanos: Nanos) -> String {
+    let time = jiff::Timestamp::from_nanosecond(nanos.into());
+    time.map_or_else(|_| String::new(), |time| time.to_string())
+}
+
 /// Is it a date without a time of day?
 pub fn is_day(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && !text.contains(':')

@@ -251,11 +251,10 @@ fn add(imported: &mut Imported, document: &Document) {
         .as_ref()
         .is_some_and(|test| test.protocol == "UDP");
     let method = if udp { Method::Udp } else { Method::Tcp };
-    let began = document
-        .start
-        .timestamp
-        .as_ref()
-        .map_or(0, |time| i64::from(time.timesecs) * SECOND);
+    let timestamp = document.start.timestamp.as_ref();
+    let began = timestamp.map(|time| i64::from(time.timesecs) * SECOND);
+    imported.began = imported.began.or(began);
+    let began = began.unwrap_or(0);
     // Its time begins again behind the intervals that it leaves out.
     let began = at(began, omitted(document));
     let first = imported.streams.len();

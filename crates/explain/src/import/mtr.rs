@@ -6,9 +6,9 @@
 use super::by_line;
 use super::decimal;
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::{Format, Hop, Imported, Input, Stream};
-use delaylab_model::MILLISECOND;
+use super::{Format, Hop, Imported, Input, Stream, date};
 use delaylab_model::method::Method;
+use delaylab_model::{MILLISECOND, Nanos};
 
 /// The warning of every report.
 const NO_PACKETS: &str =
@@ -51,14 +51,34 @@ pub fn report(format: &'static Format) -> Imported {
     imported
 }
 
-/// A report that is read line by line, with the names of its columns.
+/// What stands above the hops of a report.
+#[derive(Default)]
+pub struct Head {
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// When mtr began.
+    pub began: Option<Nanos>,
+}
+
+/// A report that is read line by line, or those of several calls.
 pub fn by_line(
     input: Input<'_>,
     format: &'static Format,
-    take: impl Fn(&mut Vec<String>, &str, &mut Imported) -> bool,
+    take: impl Fn(&mut Head, &str, &mut Imported) -> bool,
 ) -> Imported {
-    let warn = |_: Vec<String>, imported: &mut Imported| imported.warn(NO_PACKETS);
-    finish(by_line::by_line(input, format, Vec::new(), take, warn))
+    let warn = |_: Head, imported: &mut Imported| imported.warn(NO_PACKETS);
+    finish(by_line::by_line(input, format, Head::default(), take, warn))
+}
+
+/// Adds a hop of a call that began then. The names of all calls but the first say when, so that they are told apart.
+pub fn add(imported: &mut Imported, mut hop: Stream, began: Option<Nanos>) {
+    if let Some(began) = began {
+        let first = *imported.began.get_or_insert(began);
+        if first != began {
+            hop.name = format!("{} from {}", hop.name, date::shown(began));
+        }
+    }
+    imported.streams.push(hop);
 }
 
 /// Adds what a column says of the hop that was added last.

@@ -6,7 +6,8 @@
 //! ```
 
 use super::text::head;
-use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+use super::{Format, ImportError, Imported, Input, Options, Rules, decimal, mtr};
+use delaylab_model::SECOND;
 
 pub static FORMAT: Format = Format {
     name: "mtr --csv",
@@ -28,10 +29,11 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     Ok(mtr::by_line(input, &FORMAT, line))
 }
 
-fn line(header: &mut Vec<String>, line: &str, imported: &mut Imported) -> bool {
+fn line(head: &mut mtr::Head, line: &str, imported: &mut Imported) -> bool {
     if line.is_empty() {
         return true;
     }
+    let header = &mut head.columns;
     // A reader of CSV costs more than all else here: none for files of other tools.
     if header.is_empty() && !line.contains("Mtr_Version") {
         return false;
@@ -51,8 +53,10 @@ fn line(header: &mut Vec<String>, line: &str, imported: &mut Imported) -> bool {
     let version = at("Mtr_Version").map(|version| version.trim_start_matches("MTR.").to_owned());
     imported.version = version;
     let target = at("Host").map_or("", String::as_str);
-    imported.streams.push(mtr::hop(hop, address, target));
-    for (column, value) in header.iter().zip(&fields) {
+    let began = at("Start_Time").and_then(|start| decimal::time(start, SECOND));
+    let began = began.map(|began| began.nanos);
+    mtr::add(imported, mtr::hop(hop, address, target), began);
+    for (column, value) in head.columns.iter().zip(&fields) {
         mtr::say(imported, column, value);
     }
     true
@@ -69,4 +73,30 @@ fn fields(line: &str) -> Vec<String> {
         .and_then(Result::ok)
         .unwrap_or_default();
     row.iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use crate::import;
+    use delaylab_model::SECOND;
+
+    #[test]
+    fn calls_are_dated_and_told_apart() {
+        let first = include_str!("../../tests/data/import/mtr.csv");
+        let later = first.replace("1795305927", "1795309527");
+        let text = first.to_owned() + &later;
+        let imported = import::read(text.as_bytes(), None).unwrap();
+        assert_eq!(imported.began, Some(1_795_305_927 * SECOND));
+        let names = imported.streams.iter().map(|it| it.name.as_str());
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            [
+                "hop 1 10.77.1.254",
+                "hop 2 10.77.2.1",
+                "hop 1 10.77.1.254 from 2026-11-22T01:05:27Z",
+                "hop 2 10.77.2.1 from 2026-11-22T01:05:27Z",
+            ]
+        );
+    }
 }

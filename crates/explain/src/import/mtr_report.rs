@@ -9,7 +9,7 @@
 //! Which columns there are is the user's choice (`-o`); the head of the table names them.
 
 use super::text::{head, leading_number};
-use super::{Format, ImportError, Imported, Input, Options, Rules, mtr};
+use super::{Format, ImportError, Imported, Input, Options, Rules, date, mtr};
 
 pub static FORMAT: Format = Format {
     name: "mtr --report",
@@ -26,12 +26,16 @@ fn is(bytes: &[u8]) -> bool {
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
-    let take = |header: &mut Vec<String>, line: &str, imported: &mut Imported| {
+    let take = |head: &mut mtr::Head, line: &str, imported: &mut Imported| {
         if let Some(columns) = columns(line) {
-            *header = columns.into_iter().map(str::to_owned).collect();
+            head.columns = columns.into_iter().map(str::to_owned).collect();
             return true;
         }
-        hop(line, header, imported) || no_matter(line)
+        if let Some(start) = line.strip_prefix("Start:") {
+            head.began = date::local(start);
+            return true;
+        }
+        hop(line, head, imported) || no_matter(line)
     };
     Ok(mtr::by_line(input, &FORMAT, take))
 }
@@ -45,7 +49,8 @@ fn columns(line: &str) -> Option<Vec<&str>> {
 
 /// Takes a hop's line; false where it is none. The values are its last words, because a host may be
 /// more than one.
-fn hop(line: &str, header: &[String], imported: &mut Imported) -> bool {
+fn hop(line: &str, head: &mtr::Head, imported: &mut Imported) -> bool {
+    let header = &head.columns;
     let line = line.trim_start();
     let Some(number) = leading_number(line).filter(|_| !header.is_empty()) else {
         return false;
@@ -61,7 +66,7 @@ fn hop(line: &str, header: &[String], imported: &mut Imported) -> bool {
     let last = values_at - 1;
     let systems = words[..last].iter().take_while(|it| is_system(it)).count();
     let host = words[systems..values_at].join(" ");
-    imported.streams.push(mtr::hop(number, &host, ""));
+    mtr::add(imported, mtr::hop(number, &host, ""), head.began);
     for (column, value) in header.iter().zip(&words[values_at..]) {
         mtr::say(imported, column, value);
     }
@@ -74,16 +79,17 @@ fn is_system(word: &str) -> bool {
     number.is_some_and(|number| number == "???" || number.parse::<u32>().is_ok())
 }
 
-/// The date above, and the other hosts or labels of a hop below it.
+/// The other hosts or labels of a hop below it.
 fn no_matter(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with("Start:") || line.starts_with('|') || line.starts_with("[MPLS")
+    line.starts_with('|') || line.starts_with("[MPLS")
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import;
+    use delaylab_model::SECOND;
 
     #[test]
     fn hops_with_the_number_of_their_system() {
@@ -100,5 +106,6 @@ mod tests {
         let expected = ["10.1.1.1", "gateway (10.2.2.2)", "10.3.3.3"];
         assert_eq!(targets.collect::<Vec<_>>(), expected);
         assert_eq!((imported.said.len(), imported.strange), (21, None));
+        assert_eq!(imported.began, Some(1_795_305_927 * SECOND));
     }
 }

@@ -51,6 +51,7 @@ pub static FORMAT: Format = Format {
 
 fn is(bytes: &[u8]) -> bool {
     head(bytes).lines().any(|line| {
+        let (_, line) = stamp(line);
         line.starts_with("PING ")
             || line.starts_with("PING6(")
             || is_reply(line)
@@ -86,6 +87,8 @@ struct Run {
     times_said: bool,
     /// ns-3 makes its summary of whole milliseconds.
     whole_milliseconds: bool,
+    /// Have lines stamps that do not say when that was?
+    has_vague_stamps: bool,
 }
 
 /// `20 packets transmitted, 9 received, …`
@@ -155,7 +158,9 @@ impl Run {
 
     /// Takes a line; false where it says nothing that is known.
     fn line(&mut self, line: &str) -> bool {
+        let whole = line.len();
         let (read_at, line) = stamp(line);
+        self.has_vague_stamps |= read_at.is_none() && line.len() < whole;
         if begins_as_reply(line) || has(line, " bytes from ") || is_reply(line) {
             self.bytes_from(line, read_at)
         } else if line.starts_with("wrong data byte") {
@@ -276,7 +281,15 @@ impl Run {
         };
         let packets = self.packets.finish(frame, imported);
         if packets.clock == Clock::MadeUp && !packets.records.is_empty() {
-            imported.warn("the file has no time stamps (`ping -D` prints them): absolute times are made up from sequence numbers");
+            let why = match self.has_vague_stamps {
+                true => {
+                    "has time stamps without a year or with a zone by its letters, which are not read"
+                }
+                false => "has no time stamps (`ping -D` prints them)",
+            };
+            imported.warn(format!(
+                "the file {why}: absolute times are made up from sequence numbers"
+            ));
         }
         imported.streams.push(packets);
         totals_said(imported, stream, &totals);
@@ -540,6 +553,28 @@ mod tests {
     fn round_trips(imported: &Imported) -> Vec<Option<Nanos>> {
         let records = imported.streams[0].records.iter();
         records.map(|record| record.round_trip()).collect()
+    }
+
+    #[test]
+    fn stamps_that_a_script_puts_before_lines_are_times() {
+        let line = |stamp: &str, seq: u64| {
+            format!("{stamp}64 bytes from 10.0.0.2: icmp_seq={seq} ttl=57 time=10.5 ms\n")
+        };
+        let lines = |stamps: [&str; 2]| line(stamps[0], 1) + &line(stamps[1], 2);
+        let dated = text(&lines(["2026-11-29 12:00:00 ", "2026-11-29 12:00:05 "]));
+        let due = dated.streams[0].records.iter().map(|it| it.t_intended);
+        let due: Vec<Nanos> = due.collect();
+        assert_eq!(due[1] - due[0], 5 * SECOND);
+        assert_eq!(dated.streams[0].clock, Clock::RealTime);
+        let head = "Nov 29 12:00:00 PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data.\n";
+        let by_ts = text(&(head.to_owned() + &lines(["Nov 29 12:00:00 ", "Nov 29 12:00:05 "])));
+        assert_eq!(
+            (by_ts.streams.len(), by_ts.streams[0].records.len()),
+            (1, 2)
+        );
+        let mut warnings = by_ts.warnings.iter();
+        let says = "time stamps without a year";
+        assert!(warnings.any(|it| it.contains(says)), "{:?}", by_ts.warnings);
     }
 
     #[test]

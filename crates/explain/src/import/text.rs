@@ -40,17 +40,92 @@ pub const fn icmp_or_udp_headers(is_ipv6: bool) -> u32 {
     if is_ipv6 { 48 } else { 28 }
 }
 
-/// The real time with which ping and fping begin a line after `-D`: `[1795306027.232112] rest`, or a date, as of
-/// `--timestamp-format`. What is in the brackets is no part of a name.
-pub fn stamp(line: &str) -> (Option<Nanos>, &str) {
-    let parts = line
-        .strip_prefix('[')
-        .and_then(|line| line.split_once("] "));
-    let Some((stamp, rest)) = parts else {
-        return (None, line);
+/// What stands in front of a line, and the rest of it.
+type Stamped<'a> = (Option<Nanos>, &'a str);
+
+/// The real time that stands in front of a line: `[1795306027.232112] rest` of ping's and fping's `-D`, or a date there, as of
+/// `--timestamp-format`; and what scripts put there, as `2026-11-29 12:00:00 rest`, `1795306027 rest` and
+/// `Sun Nov 29 12:00:00 UTC 2026: rest`. `None` where none stands there, or does not say when: `ts` leaves the year out.
+pub fn stamp(line: &str) -> Stamped<'_> {
+    let found = match line.as_bytes().first() {
+        Some(b'[') => bracketed(line),
+        Some(b'0'..=b'9') => since_1970(line).or_else(|| year_first(line)),
+        Some(b'A'..=b'Z') => month_by_name(line),
+        _ => None,
     };
+    found.unwrap_or((None, line))
+}
+
+fn bracketed(line: &str) -> Option<Stamped<'_>> {
+    let (stamp, rest) = line.strip_prefix('[')?.split_once("] ")?;
     let time = decimal::time(stamp, SECOND).map(|time| time.nanos);
-    (time.or_else(|| date::local(stamp)), rest)
+    Some((time.or_else(|| date::local(stamp)), rest))
+}
+
+fn since_1970(line: &str) -> Option<Stamped<'_>> {
+    let (stamp, rest) = word(line)?;
+    let stamp = stamp.trim_end_matches(':');
+    let (seconds, _) = stamp.split_once('.').unwrap_or((stamp, ""));
+    if seconds.len() != 10 {
+        return None;
+    }
+    Some((Some(decimal::time(stamp, SECOND)?.nanos), rest))
+}
+
+fn year_first(line: &str) -> Option<Stamped<'_>> {
+    let bytes = line.as_bytes();
+    if bytes.get(4) != Some(&b'-') || bytes.get(7) != Some(&b'-') {
+        return None;
+    }
+    // The day, the time of day, and its zone.
+    let (day, rest) = line.split_at_checked(10)?;
+    let (time, mut rest) = word(rest.strip_prefix([' ', 'T'])?)?;
+    let mut date = format!("{day} {}", time.trim_end_matches([':', ',']));
+    if let Some((zone, behind)) = word(rest)
+        && (zone.starts_with(['+', '-']) || zone.starts_with("UTC"))
+    {
+        date = format!("{date} {}", zone.trim_end_matches(':'));
+        rest = behind;
+    }
+    Some((Some(date::local(&date)?), rest))
+}
+
+/// As `ts` and `date` write it, where the second has weekday, zone and year.
+fn month_by_name(line: &str) -> Option<Stamped<'_>> {
+    const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let (first, behind) = word(line)?;
+    let weekday = DAYS.contains(&first);
+    let (month, rest) = if weekday {
+        word(behind)?
+    } else {
+        (first, behind)
+    };
+    let (day, rest) = word(rest)?;
+    let (time, rest) = word(rest)?;
+    let is_day = day.parse().is_ok_and(|day: u8| (1..=31).contains(&day));
+    if !MONTHS.contains(&month) || !is_day || !date::is_time_of_day(time) {
+        return None;
+    }
+    if !weekday {
+        return Some((None, rest));
+    }
+    let (zone, rest) = word(rest)?;
+    let (year, rest) = word(rest)?;
+    let date = format!(
+        "{first} {month} {day} {time} {}",
+        year.trim_end_matches(':')
+    );
+    let is_utc = matches!(zone, "UTC" | "GMT");
+    Some((date::local(&date).filter(|_| is_utc), rest))
+}
+
+/// The first word, and what is behind it and its blanks.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let (word, behind) = text.split_once(' ')?;
+    Some((word, behind.trim_start_matches(' ')))
 }
 
 /// Lines that a reader could not make anything of.
@@ -84,6 +159,42 @@ impl Strange {
                 "{} {lines} not understood; the first is line {number}: {line}",
                 self.count
             ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_tools_and_of_scripts() {
+        let noon = 1_795_953_600 * SECOND;
+        for stamped in [
+            "[1795953600.000000] rest",
+            "[2026-11-29 12:00:00] rest",
+            "1795953600 rest",
+            "1795953600.000: rest",
+            "2026-11-29 12:00:00 rest",
+            "2026-11-29T12:00:00+00:00 rest",
+            "2026-11-29 12:00:00: rest",
+            "2026-11-29 13:00:00 +0100 rest",
+            "Sun Nov 29 12:00:00 UTC 2026: rest",
+        ] {
+            assert_eq!(stamp(stamped), (Some(noon), "rest"), "{stamped}");
+        }
+        for unknown in ["Nov 29 12:00:00 rest", "Sun Nov 29 13:00:00 CET 2026 rest"] {
+            assert_eq!(stamp(unknown), (None, "rest"), "{unknown}");
+        }
+        for none in [
+            "64 bytes from 10.0.0.1: icmp_seq=1",
+            "From 10.0.0.9 icmp_seq=3 Destination Host Unreachable",
+            "PING 10.0.0.1 (10.0.0.1): 56 data bytes",
+            "2026-11-29 noon",
+            "May the 4th",
+            "",
+        ] {
+            assert_eq!(stamp(none), (None, none), "{none}");
         }
     }
 }

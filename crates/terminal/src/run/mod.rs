@@ -51,7 +51,8 @@ fn trials(run: &RunData, style: &Style) -> String {
         return String::new();
     }
     if let Some(figures) = &run.figures_alone {
-        return figures_alone::section(figures, style);
+        let figures = figures_alone::section(figures, style);
+        return joined([figures, series::section(run, style)]);
     }
     joined([
         trials::section(run, style),

@@ -2,6 +2,7 @@
 
 use super::words::quantity;
 use crate::words::{UNKNOWN, or_unknown};
+use delaylab_explain::import::Figure;
 use delaylab_model::units::format_part;
 use delaylab_store::trial_row::TrialRow;
 
@@ -19,6 +20,18 @@ const DELAYS: [(&str, &str); 3] = [
     ("round_trip", "round trip"),
     ("forward", "forward"),
     ("return", "return"),
+];
+/// What other tools say, and packets do not have: its column in the table of trials, its head and what it counts.
+pub const OTHERS: [(Figure, &str, &str, &str); 4] = [
+    (Figure::Jitter, "jitter_ns", "jitter", "ns"),
+    (Figure::Bytes, "transferred_bytes", "transferred", "B"),
+    (
+        Figure::Throughput,
+        "throughput_bits_per_second",
+        "throughput",
+        "bit/s",
+    ),
+    (Figure::Retransmits, "retransmitted", "retransmitted", ""),
 ];
 const STATISTICS: [&str; 8] = ["min", "mean", "sd", "p50", "p90", "p99", "p999", "max"];
 
@@ -50,13 +63,23 @@ impl FiguresAlone {
                     .collect::<Vec<_>>()
             })
             .collect();
+        let others = OTHERS.iter().filter(|(_, name, ..)| is_known(name));
+        let others: Vec<_> = others.collect();
         let heads = counts.iter().map(|name| (*name).to_owned());
         let heads = heads.chain(times.iter().map(|(_, head)| head.clone()));
+        let heads = heads.chain(others.iter().map(|(_, _, head, _)| (*head).to_owned()));
         let cells = |row: &TrialRow| {
             let counts = counts.iter().map(|name| count(row, name));
             let times = times.iter().map(|(name, _)| row.figure(name));
             let times = times.map(|ns| or_unknown(ns, |ns| quantity(ns, "ns")));
-            (row.probe_name.clone(), counts.chain(times).collect())
+            let others = others.iter().map(|(_, name, _, unit)| {
+                or_unknown(row.figure(name), |value| match *unit {
+                    "" => (value as u64).to_string(),
+                    unit => quantity(value, unit),
+                })
+            });
+            let cells = counts.chain(times).chain(others);
+            (row.probe_name.clone(), cells.collect())
         };
         let shown = Self {
             heads: heads.collect(),
