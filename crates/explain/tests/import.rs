@@ -284,13 +284,13 @@ fn a_summary_that_was_changed_is_found() {
             "irtt.json",
             "\"mean\": 23881008",
             "\"mean\": 23881010",
-            "mean round trip",
+            "mean round trip without the server's time",
         ),
         (
             "irtt.json",
             "\"stddev\": 95894",
             "\"stddev\": 89700",
-            "standard deviation of the round trip",
+            "standard deviation of the round trip without the server's time",
         ),
         (
             "irtt.json",
@@ -302,7 +302,7 @@ fn a_summary_that_was_changed_is_found() {
             "irtt.txt",
             "23.86ms  24.04ms",
             "23.89ms  24.04ms",
-            "median round trip",
+            "median round trip without the server's time",
         ),
         (
             "sockperf.csv",
@@ -631,10 +631,9 @@ fn irtt_text_gives_round_trips_and_losses() {
         [Some(23_840), None, Some(23_960), Some(23_810)]
     );
     assert_eq!(stream.records.get(1).unwrap().outcome, Outcome::Lost);
-    assert_eq!(
-        said(&imported, 0, trip(Statistic::Median)),
-        Some(23_860_000.0)
-    );
+    let median = Figure::Of(Delay::WithoutServer, Statistic::Median);
+    assert_eq!(said(&imported, 0, median), Some(23_860_000.0));
+    assert_eq!(imported.round_trip, Some("without the server's time"));
 }
 
 #[test]

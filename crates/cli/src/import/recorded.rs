@@ -171,7 +171,7 @@ fn column(said: &PrintedFigure, method: Method) -> Option<(String, f64)> {
     let (delay, times) = match (delay, method) {
         // Frames go one way.
         (Delay::RoundTrip, Method::Frame) | (Delay::Send, _) => ("forward", 1.0),
-        (Delay::RoundTrip, _) => ("round_trip", 1.0),
+        (Delay::RoundTrip | Delay::WithoutServer, _) => ("round_trip", 1.0),
         (Delay::HalfRoundTrip, _) => ("round_trip", 2.0),
         (Delay::Receive, _) => ("return", 1.0),
         (Delay::Server | Delay::Variation, _) => return None,
@@ -274,6 +274,7 @@ fn environment(found: &ImportedFile) -> Value {
             "format": imported.format.name,
             "version": imported.version,
             "file": found.file,
+            "round_trip": imported.round_trip,
             "on_the_way": (!on_the_way.is_empty()).then_some(on_the_way),
             "said": said(imported),
         },

@@ -32,13 +32,14 @@ pub struct Difference {
 
 /// Facts of `environment.json` that delays depend on, and what they are called. Those of the host do not
 /// matter to a simulation.
-const FACTS: [(&str, &str); 7] = [
+const FACTS: [(&str, &str); 8] = [
     ("/host/kernel", "kernel"),
     ("/host/cpu_model", "CPU"),
     ("/host/cpus", "CPUs"),
     ("/host/virtualised", "virtual machine"),
     ("/host/clock_source", "clock source"),
     ("/target", "target"),
+    ("/imported/round_trip", "what round trips are"),
     ("/delaylab", "delaylab"),
 ];
 

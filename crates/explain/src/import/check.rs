@@ -144,7 +144,7 @@ impl<'a> Delays<'a> {
     /// In sequence; twice as large where the peer halves them.
     fn values(&self) -> Vec<Nanos> {
         let of = |record: Record| match self.delay {
-            Delay::RoundTrip | Delay::HalfRoundTrip | Delay::Variation => {
+            Delay::RoundTrip | Delay::WithoutServer | Delay::HalfRoundTrip | Delay::Variation => {
                 without_reflector(&record)
             }
             Delay::Send => Some(record.r_rx? - record.t_send?),
@@ -154,7 +154,7 @@ impl<'a> Delays<'a> {
         let records = &self.stream.records;
         match self.delay {
             Delay::Variation => variation(records),
-            Delay::RoundTrip => {
+            Delay::RoundTrip | Delay::WithoutServer => {
                 let copies = self.stream.repeats.iter().copied();
                 records.iter().filter_map(of).chain(copies).collect()
             }
@@ -165,10 +165,12 @@ impl<'a> Delays<'a> {
     /// Round trips are known without looking at each again.
     fn moments(&self) -> Moments {
         let mut moments = match self.delay {
-            Delay::RoundTrip | Delay::HalfRoundTrip => self.stream.records.trips(),
+            Delay::RoundTrip | Delay::WithoutServer | Delay::HalfRoundTrip => {
+                self.stream.records.trips()
+            }
             _ => return self.values().into_iter().collect(),
         };
-        if self.delay == Delay::RoundTrip {
+        if matches!(self.delay, Delay::RoundTrip | Delay::WithoutServer) {
             self.stream
                 .repeats
                 .iter()

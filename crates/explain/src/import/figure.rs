@@ -8,8 +8,10 @@ use std::fmt;
 /// A delay that peers summarise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delay {
-    /// From sending to receiving, less what a stamping server took where the peer takes it off.
+    /// From sending to receiving.
     RoundTrip,
+    /// The same, less what a stamping server took.
+    WithoutServer,
     /// Half of a round trip, which sockperf calls latency.
     HalfRoundTrip,
     /// To the server, by both hosts' clocks.
@@ -157,6 +159,7 @@ impl fmt::Display for Delay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Delay::RoundTrip => "round trip",
+            Delay::WithoutServer => "round trip without the server's time",
             Delay::HalfRoundTrip => "half round trip",
             Delay::Send => "send delay",
             Delay::Receive => "receive delay",

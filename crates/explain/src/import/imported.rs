@@ -25,6 +25,9 @@ pub struct Imported {
     /// When the peer began, in nanoseconds since 1970, where the file says so other than by the times of
     /// its packets.
     pub began: Option<Nanos>,
+    /// What its round trips have of the server's time, where that may be either: of runs with other ones they are not
+    /// the same measure.
+    pub round_trip: Option<&'static str>,
     /// Packets that no line names and that were added as lost.
     pub(super) filled: u64,
     /// The first line that was not understood.
@@ -42,6 +45,7 @@ impl Imported {
             series: Vec::new(),
             warnings: Vec::new(),
             began: None,
+            round_trip: None,
             filled: 0,
             strange: None,
         }
@@ -85,6 +89,16 @@ impl Imported {
             time,
             printed,
         );
+    }
+
+    /// Calls the round trips that the peer printed for a stream what they are: without the server's time.
+    pub(super) fn say_without_server(&mut self, stream: usize) {
+        let of_stream = self.said.iter_mut().filter(|said| said.stream == stream);
+        for said in of_stream {
+            if let Figure::Of(delay @ Delay::RoundTrip, _) = &mut said.what {
+                *delay = Delay::WithoutServer;
+            }
+        }
     }
 
     /// Adds a sentence, once.

@@ -15,6 +15,7 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
+use delaylab_model::units::format_duration;
 use serde::Deserialize;
 
 pub static FORMAT: Format = Format {
@@ -153,6 +154,16 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         ..Stream::new(target, target, Method::Udp)
     });
     said(&mut imported, &document.stats);
+    if stamped {
+        imported.say_without_server(0);
+        imported.round_trip = Some("with the server's time");
+        if let Some(server) = &document.stats.server_processing_time {
+            let mean = format_duration(server.mean);
+            imported.warn(format!(
+                "round trips of the run have the time in irtt's server in them, {mean} on average; irtt's own are without it"
+            ));
+        }
+    }
     Ok(imported)
 }
 

@@ -228,8 +228,14 @@ impl Heard {
             let printed = format!("{}% loss", loss.value);
             imported.say_percent(stream, Figure::LossShare, loss, printed);
         }
+        let mut is_stamped = false;
         for (what, time, printed) in self.spreads {
+            is_stamped |= matches!(what, Figure::Of(Delay::Server, _));
             imported.say_time(stream, what, time, printed);
+        }
+        if is_stamped {
+            imported.say_without_server(stream);
+            imported.round_trip = Some("without the server's time");
         }
     }
 }
