@@ -82,7 +82,7 @@ fn recomputed(imported: &Imported, stream: &Stream, said: &PrintedFigure) -> Opt
     match said.what {
         Figure::Of(delay, statistic) => {
             // Half a file has another mean than the whole.
-            if !whole(imported, said.stream) || !imported.format.rules.times_of_records {
+            if !whole(imported, said.stream) {
                 return None;
             }
             Delays::new(imported.format.rules, stream, delay).statistic(statistic, said.step)
@@ -135,7 +135,7 @@ impl<'a> Delays<'a> {
             stream,
             delay,
             half: delay == Delay::HalfRoundTrip,
-            error: error(stream, delay),
+            error: error(stream, delay) + rules.slack as f64,
             degrees_lost: u64::from(!rules.deviation_by_n),
             rounded_mean: rules.deviation_by_n,
         }

@@ -2,6 +2,7 @@
 
 use super::{ImportError, Imported};
 use super::{Input, Options};
+use delaylab_model::Nanos;
 use std::fmt;
 
 /// A format that can be read. Each file of this folder that reads one has a `FORMAT`, which
@@ -33,9 +34,8 @@ pub struct Rules {
     pub counts_records: bool,
     /// Its files have copies of replies, and not only how many there were.
     pub copies_in_records: bool,
-    /// Its delays were taken where the times that it prints were; else it has them from elsewhere, and they need not
-    /// agree.
-    pub times_of_records: bool,
+    /// How far its delays may be from those of the times that it prints, because it has them from elsewhere.
+    pub slack: Nanos,
     /// Its files have no end of their own: what is missing there leaves no trace.
     pub open_ended: bool,
     /// Its times are of the interface, not of a program.
@@ -48,7 +48,7 @@ impl Rules {
         deviation_by_n: false,
         counts_records: true,
         copies_in_records: true,
-        times_of_records: true,
+        slack: 0,
         open_ended: false,
         at_interface: false,
     };

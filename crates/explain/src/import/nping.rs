@@ -12,7 +12,8 @@
 //! ```
 //!
 //! Times are since the start, to 0.1 ms; a round trip is the difference of two. The start is known to
-//! the minute. Its own round trips are of the captured packets, and up to some 0.1 ms shorter. A reply
+//! the minute. Its own round trips are of the captured packets, and up to some 0.1 ms shorter. It reads one reply each time
+//! it looks, and prints replies up to a second late where more have come. A reply
 //! belongs to the last request of the same number, which nping may use twice or leave out, or where
 //! there are no numbers to the last request.
 
@@ -21,10 +22,12 @@ use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, date};
+use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, date};
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
-use delaylab_model::{MILLISECOND, Nanos, SECOND};
+use delaylab_model::record::Record;
+use delaylab_model::units::format_duration;
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos, SECOND};
 use std::collections::HashMap;
 
 pub static FORMAT: Format = Format {
@@ -33,12 +36,15 @@ pub static FORMAT: Format = Format {
     looks: "lines such as `SENT (0.0070s) ICMP […]` and `RCVD (0.0327s) ICMP […]`",
     signs: &["Nping", "SENT (", "RCVD ("],
     rules: Rules {
-        times_of_records: false,
+        slack: 200 * MICROSECOND,
         ..Rules::USUAL
     },
     is,
     read,
 };
+
+/// Beyond its own maximum by more than that, a reply was printed late.
+const LATE: Nanos = 300 * MICROSECOND;
 
 fn is(bytes: &[u8]) -> bool {
     let head = head(bytes);
@@ -153,10 +159,16 @@ impl Call {
             .strip_prefix("Raw packets sent: ")
             .or_else(|| line.strip_prefix("TCP connection attempts: "))
         {
-            if let Some(sent) = leading_number(rest) {
-                let printed = format!("sent {sent}");
-                self.said
-                    .push(PrintedFigure::count(0, Figure::Sent, sent, printed));
+            let behind = |word| after(rest, word).and_then(leading_number);
+            let counts = [
+                (Figure::Sent, "sent", leading_number(rest)),
+                (Figure::Received, "Rcvd", behind("Rcvd: ")),
+                (Figure::Lost, "Lost", behind("Lost: ")),
+            ];
+            for (what, word, count) in counts {
+                let said = count
+                    .map(|count| PrintedFigure::count(0, what, count, format!("{word} {count}")));
+                self.said.extend(said);
             }
             return true;
         }
@@ -256,24 +268,70 @@ impl Call {
         imported.version = self.version.or(imported.version.take());
         imported.began = imported.began.or(began);
         let place = imported.streams.len();
+        let (_, copies) = self.packets.answered();
         let mut stream = self.packets.finish(frame, imported);
         stream.clock = Clock::Own {
             realtime_offset: began,
         };
+        if self.errors == 0 {
+            leave_out_late(&mut stream, &self.said, imported);
+        }
         imported.streams.push(stream);
         imported.warn("nping prints times to 0.1 ms, and its start to the minute");
         if self.said.is_empty() {
             imported.warn("nping's summary is missing: the file ends before nping did");
         }
-        // Its times are of errors that came back, too.
-        let counts_errors = self.errors > 0;
+        // Its times are of errors that came back, too, and its counts also of copies.
+        let (counts_errors, counts_copies) = (self.errors > 0, copies > 0);
         let said = self.said.into_iter();
-        let kept = said.filter(|said| !counts_errors || said.what == Figure::Sent);
+        let kept = said.filter(|said| match said.what {
+            Figure::Sent => true,
+            Figure::Received | Figure::Lost => !counts_errors && !counts_copies,
+            _ => !counts_errors,
+        });
         let kept = kept.map(|said| PrintedFigure {
             stream: place,
             ..said
         });
         imported.said.extend(kept);
+    }
+}
+
+/// Takes the round trips off replies that were printed late.
+fn leave_out_late(stream: &mut Stream, said: &[PrintedFigure], imported: &mut Imported) {
+    let longest = Figure::Of(Delay::RoundTrip, Statistic::Max);
+    let Some(longest) = said.iter().find(|said| said.what == longest) else {
+        return;
+    };
+    let longest = longest.value as Nanos;
+    let is_late = |trip: Nanos| trip > longest.saturating_add(LATE);
+    let late = |record: &Record| record.round_trip().is_some_and(is_late);
+    let count = stream.records.iter().filter(late).count() as u64;
+    if count == 0 {
+        return;
+    }
+    let records = stream.records.iter().map(|record| match late(&record) {
+        true => Record {
+            t_recv: None,
+            reorder_extent: 0,
+            ..record
+        },
+        false => record,
+    });
+    stream.records = records.collect();
+    stream.repeats.retain(|&trip| !is_late(trip));
+    imported.warn(format!(
+        "nping printed {} late, beyond its own maximum of {}: their round trips are left out. It reads one reply at a time, and those \
+         that it has not read when it ends count as lost",
+        plural_of_reply(count),
+        format_duration(longest)
+    ));
+}
+
+fn plural_of_reply(count: u64) -> String {
+    match count {
+        1 => "1 reply".to_owned(),
+        count => format!("{count} replies"),
     }
 }
 
@@ -326,6 +384,46 @@ mod tests {
         let record = imported.streams[0].records.get(0).unwrap();
         assert_eq!(record.refused_by, "10.77.2.2".parse().ok());
         assert_eq!(record.icmp, Some(IcmpReason::PortUnreachable));
+    }
+
+    /// The second reply was read when the third request went.
+    #[test]
+    fn replies_that_were_printed_late_have_no_round_trip() {
+        let line = |kind: &str, at: &str, seq: u64| {
+            let echo = if kind == "SENT" {
+                "request (type=8"
+            } else {
+                "reply (type=0"
+            };
+            format!(
+                "{kind} ({at}s) ICMP [10.0.0.1 > 10.0.0.2 Echo {echo}/code=0) id=1 seq={seq}] IP [ttl=64 id=1 iplen=28 ]\n"
+            )
+        };
+        let text = [
+            "Starting Nping 0.7.93 ( https://nmap.org/nping ) at 2026-11-23 12:32 UTC\n".to_owned(),
+            line("SENT", "0.0100", 1),
+            line("RCVD", "0.0101", 1),
+            line("SENT", "0.0600", 2),
+            line("SENT", "0.1100", 3),
+            line("RCVD", "0.1101", 2),
+            "Max rtt: 0.052ms | Min rtt: 0.015ms | Avg rtt: 0.022ms\n".to_owned(),
+            "Raw packets sent: 3 (84B) | Rcvd: 2 (56B) | Lost: 1 (33.33%)\n".to_owned(),
+        ];
+        let imported = import::read(text.concat().as_bytes(), None).unwrap();
+        let records = imported.streams[0].records.iter();
+        let ends: Vec<_> = records
+            .map(|record| (record.answered(), record.round_trip()))
+            .collect();
+        assert_eq!(ends, [(true, Some(100_000)), (true, None), (false, None)]);
+        let said = "nping printed 1 reply late, beyond its own maximum of 52.0 µs";
+        let mut warnings = imported.warnings.iter();
+        assert!(
+            warnings.any(|it| it.starts_with(said)),
+            "{:?}",
+            imported.warnings
+        );
+        assert_eq!(import::check(&imported), []);
+        assert!(imported.said.iter().all(|said| said.ours.is_some()));
     }
 
     #[test]
