@@ -148,6 +148,7 @@ pub fn read_from(input: Input<'_>, options: &Options) -> Result<Imported, Import
         return Err(ImportError::Unrecognised { nearest });
     };
     let mut imported = (format.read)(input, options)?;
+    imported.say_one_way();
     check::recompute(&mut imported);
     let empty = imported.streams.iter().all(|it| it.records.is_empty());
     match &imported.strange {

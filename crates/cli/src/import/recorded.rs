@@ -170,7 +170,7 @@ fn column(said: &PrintedFigure, method: Method) -> Option<(String, f64)> {
     };
     let (delay, times) = match (delay, method) {
         // Frames go one way.
-        (Delay::RoundTrip, Method::Frame) | (Delay::Send, _) => ("forward", 1.0),
+        (Delay::RoundTrip, Method::Frame) | (Delay::OneWay | Delay::Send, _) => ("forward", 1.0),
         (Delay::RoundTrip | Delay::WithoutServer, _) => ("round_trip", 1.0),
         (Delay::HalfRoundTrip, _) => ("round_trip", 2.0),
         (Delay::Receive, _) => ("return", 1.0),
@@ -347,6 +347,9 @@ mod tests {
             10 sent, 0 lost (0.000%), 0 duplicates\n\
             one-way delay min/median/max = 0.202/0.4/0.582 ms, (err=0.628 ms)\n";
         let figure = figures_of(owping);
+        let read = import::read(owping.as_bytes(), None).unwrap();
+        let named = read.said.iter().map(|said| said.what.to_string());
+        assert!(named.clone().any(|name| name == "minimum one-way delay"));
         assert_eq!(figure("forward_p50_ns"), Some(400_000.0));
         assert_eq!(figure("round_trip_min_ns"), None);
         let twping = "--- twping statistics from [a]:1 to [b]:2 ---\n\

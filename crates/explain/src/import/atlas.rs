@@ -40,15 +40,17 @@ fn is(bytes: &[u8]) -> bool {
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let mut imported = Imported::new(&FORMAT);
     let mut streams = Streams::default();
-    json::each(input, &mut imported, |imported, document| match document {
+    let mut results = Vec::new();
+    json::each(input, &mut imported, |_, document| match document {
         // An array within a line.
-        Value::Array(results) => {
-            for result in &results {
-                streams.take(result, imported);
-            }
-        }
-        result => streams.take(&result, imported),
+        Value::Array(more) => results.extend(more),
+        result => results.push(result),
     })?;
+    // They come in any order.
+    results.sort_by_key(moment);
+    for result in &results {
+        streams.take(result, &mut imported);
+    }
     streams.finish(&mut imported);
     Ok(imported)
 }
@@ -239,6 +241,20 @@ fn is_ipv6(result: &Value) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+
+    #[test]
+    fn results_are_in_the_order_of_time() {
+        let result = |at: u64, rtt: f64| {
+            format!(
+                r#"{{"type": "ping", "msm_id": 1, "prb_id": 2, "dst_addr": "192.0.2.7", "timestamp": {at}, "result": [{{"rtt": {rtt}}}]}}"#
+            )
+        };
+        let text = [result(1_612_345_738, 20.5), result(1_612_345_678, 10.5)].join("\n");
+        let imported = super::super::read((text + "\n").as_bytes(), None).unwrap();
+        let records = imported.streams[0].records.iter();
+        let trips: Vec<_> = records.map(|it| it.round_trip()).collect();
+        assert_eq!(trips, [Some(10_500_000), Some(20_500_000)]);
+    }
 
     #[test]
     fn a_copy_takes_no_time_of_the_packets_behind_it() {

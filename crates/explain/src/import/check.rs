@@ -144,9 +144,11 @@ impl<'a> Delays<'a> {
     /// In sequence; twice as large where the peer halves them.
     fn values(&self) -> Vec<Nanos> {
         let of = |record: Record| match self.delay {
-            Delay::RoundTrip | Delay::WithoutServer | Delay::HalfRoundTrip | Delay::Variation => {
-                without_reflector(&record)
-            }
+            Delay::RoundTrip
+            | Delay::OneWay
+            | Delay::WithoutServer
+            | Delay::HalfRoundTrip
+            | Delay::Variation => without_reflector(&record),
             Delay::Send => Some(record.r_rx? - record.t_send?),
             Delay::Receive => Some(record.t_recv? - record.r_user?),
             Delay::Server => Some(record.r_user? - record.r_rx?),
@@ -154,7 +156,7 @@ impl<'a> Delays<'a> {
         let records = &self.stream.records;
         match self.delay {
             Delay::Variation => variation(records),
-            Delay::RoundTrip | Delay::WithoutServer => {
+            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer => {
                 let copies = self.stream.repeats.iter().copied();
                 records.iter().filter_map(of).chain(copies).collect()
             }
@@ -165,12 +167,15 @@ impl<'a> Delays<'a> {
     /// Round trips are known without looking at each again.
     fn moments(&self) -> Moments {
         let mut moments = match self.delay {
-            Delay::RoundTrip | Delay::WithoutServer | Delay::HalfRoundTrip => {
+            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer | Delay::HalfRoundTrip => {
                 self.stream.records.trips()
             }
             _ => return self.values().into_iter().collect(),
         };
-        if matches!(self.delay, Delay::RoundTrip | Delay::WithoutServer) {
+        if matches!(
+            self.delay,
+            Delay::RoundTrip | Delay::OneWay | Delay::WithoutServer
+        ) {
             self.stream
                 .repeats
                 .iter()

@@ -12,6 +12,8 @@ pub enum Delay {
     RoundTrip,
     /// The same, less what a stamping server took.
     WithoutServer,
+    /// From sending to where the packet arrived, by both hosts' clocks.
+    OneWay,
     /// Half of a round trip, which sockperf calls latency.
     HalfRoundTrip,
     /// To the server, by both hosts' clocks.
@@ -160,6 +162,7 @@ impl fmt::Display for Delay {
         f.write_str(match self {
             Delay::RoundTrip => "round trip",
             Delay::WithoutServer => "round trip without the server's time",
+            Delay::OneWay => "one-way delay",
             Delay::HalfRoundTrip => "half round trip",
             Delay::Send => "send delay",
             Delay::Receive => "receive delay",

@@ -101,6 +101,18 @@ impl Imported {
         }
     }
 
+    /// Calls delays of packets that go one way what they are.
+    pub(super) fn say_one_way(&mut self) {
+        for said in &mut self.said {
+            let stream = self.streams.get(said.stream);
+            if stream.is_some_and(|stream| stream.method.is_one_way())
+                && let Figure::Of(delay @ Delay::RoundTrip, _) = &mut said.what
+            {
+                *delay = Delay::OneWay;
+            }
+        }
+    }
+
     /// Adds a sentence, once.
     pub(super) fn warn(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
