@@ -6,6 +6,7 @@ use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
+use delaylab_model::units::format_duration;
 use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_stats::attribution::LateCause;
@@ -129,4 +130,39 @@ fn a_condition_that_is_not_slow_tells_all_its_stages_apart() {
             && said.contains("78 % of the response of size 200B is time in the reflector's host"),
         "{said}"
     );
+}
+
+/// A reflector that is stopped answers all packets that came meanwhile at one moment. Each is late, however many they are.
+#[test]
+fn the_longer_a_stall_the_more_packets_are_late() {
+    const FROM: u64 = 20;
+    for share in [10, 25, 30, 45, 60, 80] {
+        // The probe's payload says of how many packets in a hundred.
+        let design =
+            format!("[sweep]\nsize = {{ set = \"probe.echo.payload\", to = [\"{share}B\"] }}\n");
+        let mut world = Known {
+            clock: |_| ReflectorClock::Unrelated,
+            takes: |trial, seq| {
+                let until = FROM + u64::from(trial.probes[0].payload) * PACKETS / 100;
+                let stopped = match (FROM..until).contains(&seq) {
+                    true => (until - seq) as Nanos * 100_000,
+                    false => 0,
+                };
+                [20, 10 + seq as Nanos * 7 % 11 + stopped, 20]
+            },
+        };
+        let found = explain_in(&mut world, &experiment(&design), 1);
+        let [cause] = &found.causes[..] else {
+            panic!("{share}: {:#?}", found.causes)
+        };
+        assert_eq!(cause.what, LateCause::Reflector { here: false });
+        assert_eq!((cause.packets, cause.events), (share * PACKETS / 100, 1));
+        let length = format_duration(cause.packets as Nanos * 100 * MILLISECOND);
+        let stall = format!(
+            "a stall of {length}, from 2.00 s on (trial 0): {} packets",
+            cause.packets
+        );
+        let evidence = cause.evidence.join("; ");
+        assert!(evidence.contains(&stall), "{share}: {evidence}");
+    }
 }

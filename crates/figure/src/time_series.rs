@@ -84,7 +84,7 @@ impl Figure for TimeSeries {
             (false, false) => "",
         };
         format!(
-            "The trials of each panel end to end{breaks}. A stroke reaches from the smallest to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
+            "The trials of each panel end to end{breaks}. A stroke reaches from the smallest to the largest round trip of its stretch of time. {shown}: beyond the median by four interquartile ranges, at least 10 µs; by less where more than a quarter are held up. Other processes are the cause where they had the CPU for half of what the packet took beyond the median.{below}{pooled}"
         )
     }
 

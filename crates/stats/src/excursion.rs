@@ -1,26 +1,57 @@
 //! Packets that took far longer than the others of their stream: how much longer, and in which stage.
 //!
-//! A packet is an *excursion* if its response lies beyond the stream's [`bound`]. Its stages are held
+//! A packet is an *excursion* if its response lies beyond the stream's bound ([`Spread::bound`]). Its stages are held
 //! against their means over the packets that are not and have the same stamps: what it took more is its *excess*, stage by
 //! stage, and the stage with the most of it is where it was late. Where no such packet has its stamps, stages that it or those
 //! do not tell apart are one.
 
 use crate::anatomy::{Part, in_common};
 use crate::band::Band;
+use crate::functional::Functional;
 use crate::passage::{Known, Passage};
 use crate::stage::StageSet;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_model::{MICROSECOND, Nanos};
+use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use std::collections::BTreeMap;
 
 /// The least excess over the median that is worth a word: below it, timers and caches differ.
 const LEAST_EXCESS: Nanos = 10 * MICROSECOND;
 
-/// The delay beyond which a packet is an excursion: the median and four interquartile ranges, where a
-/// normal distribution has three packets in a hundred million; at least 10 µs over the median.
-pub fn bound(median: Nanos, iqr: Nanos) -> Nanos {
-    median.saturating_add(iqr.saturating_mul(4).max(LEAST_EXCESS))
+/// What the responses of a stream usually are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spread {
+    /// The shortest.
+    pub min: Nanos,
+    /// The median.
+    pub median: Nanos,
+    /// The interquartile range.
+    pub iqr: Nanos,
+}
+
+impl Spread {
+    /// Of these responses, in any order; `None` of none.
+    pub fn of(responses: &mut [f64]) -> Option<Self> {
+        let mut at = |functional: Functional| Some(functional.value(responses)? as Nanos);
+        Some(Self {
+            min: at(Functional::Min)?,
+            median: at(Functional::Quantile(0.5))?,
+            iqr: at(Functional::Iqr)?,
+        })
+    }
+
+    /// The delay beyond which a packet is an excursion: the median and four interquartile ranges, where a
+    /// normal distribution has three packets in a hundred million; at least 10 µs over the median.
+    ///
+    /// Where more than a quarter of the packets are held up, the upper quartile is one of theirs, and what they took would make
+    /// the same usual for all. So the range counts for no more than the largest of four times the distance from the shortest
+    /// response to the median, a quarter of the median, and 1 ms: the range of an exponential or a log-normal law is less.
+    pub fn bound(self) -> Nanos {
+        let of_lower_half = self.median.saturating_sub(self.min).saturating_mul(4);
+        let most = of_lower_half.max(self.median / 4).max(MILLISECOND);
+        let spread = self.iqr.min(most);
+        (self.median).saturating_add(spread.saturating_mul(4).max(LEAST_EXCESS))
+    }
 }
 
 /// Takes the records of one stream, and keeps those that are excursions. Memory grows with their
@@ -260,6 +291,9 @@ mod tests {
     use delaylab_model::trial::{ReflectorClock, Residence};
     use proptest::prelude::*;
 
+    /// Of a stream whose packets take 70 µs each.
+    const BOUND: Nanos = 80_000;
+
     const FACTS: RecordFacts = RecordFacts {
         reflector_clock: ReflectorClock::Same,
         residence: Residence::ToDriver,
@@ -290,6 +324,25 @@ mod tests {
     }
 
     #[test]
+    fn the_bound_is_that_of_packets_that_are_not_held_up() {
+        const MS: Nanos = MILLISECOND;
+        let bound = |min, median, iqr| Spread { min, median, iqr }.bound();
+        assert_eq!(bound(70_000, 70_000, 0), BOUND);
+        assert_eq!(bound(90 * MS, 100 * MS, 12 * MS), 148 * MS);
+        // A path with two delays, and one that varies as a queue does.
+        assert_eq!(bound(40_000, 40_000, 30_000), 160_000);
+        assert_eq!(bound(0, 693_000, 1_099_000), 5_089_000);
+        // More than a quarter were held up for a second.
+        assert_eq!(bound(49_000, 50_000, 300 * MS), 4_050_000);
+        assert_eq!(bound(10 * MS, 12 * MS, 500 * MS), 44 * MS);
+        assert_eq!(bound(100 * MS, 101 * MS, 500 * MS), 202 * MS);
+        let mut responses = [4.0, 1.0, 3.0, 2.0];
+        let of = Spread::of(&mut responses).unwrap();
+        assert_eq!((of.min, of.median, of.iqr), (1, 2, 2));
+        assert_eq!(Spread::of(&mut []), None);
+    }
+
+    #[test]
     fn packets_that_one_stall_holds_up_are_one_event() {
         // Due each 100 ms, held until 1 s; another one half a second later.
         let stall = (0..10).map(|at| (at * 100, 1_000 - at * 100));
@@ -301,7 +354,7 @@ mod tests {
     #[test]
     fn the_late_stage_is_named_with_what_it_took_more_and_when() {
         for (stage, at) in StageSet::OF_PACKETS.iter().zip(0..) {
-            let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
+            let mut excursions = Excursions::new(FACTS, BOUND);
             for seq in 0..10 {
                 let late = (seq == 7).then_some((stage, 3_000_000));
                 assert_eq!(excursions.push(&record(seq, late)), seq == 7);
@@ -325,7 +378,7 @@ mod tests {
             reflector_clock: ReflectorClock::Unrelated,
             ..FACTS
         };
-        let mut excursions = Excursions::new(facts, bound(70_000, 0));
+        let mut excursions = Excursions::new(facts, BOUND);
         excursions.push(&record(0, None));
         excursions.push(&record(1, Some((Stage::Reflector, 50_000))));
         let late = excursions.iter().next().unwrap();
@@ -336,7 +389,7 @@ mod tests {
 
     #[test]
     fn the_latest_are_kept_and_judged_by_the_bound_of_their_time() {
-        let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
+        let mut excursions = Excursions::new(FACTS, BOUND);
         for seq in 0..9 {
             excursions.push(&record(
                 seq,
@@ -367,7 +420,7 @@ mod tests {
 
     #[test]
     fn a_stamp_that_one_lacks_merges_its_stages_and_hides_no_other() {
-        let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
+        let mut excursions = Excursions::new(FACTS, BOUND);
         for seq in 0..10 {
             let mut late = record(seq, (seq == 7).then_some((Stage::ReceiveWakeup, 9_000)));
             if seq == 7 {
@@ -394,7 +447,7 @@ mod tests {
 
     #[test]
     fn a_stream_of_late_packets_alone_is_held_against_one_that_is_like_it() {
-        let [mut usual, mut slow] = [(); 2].map(|()| Excursions::new(FACTS, bound(70_000, 0)));
+        let [mut usual, mut slow] = [(); 2].map(|()| Excursions::new(FACTS, BOUND));
         for seq in 0..10 {
             assert!(!usual.push(&record(seq, None)));
             assert!(slow.push(&record(seq, Some((Stage::Reflector, 50_000)))));
@@ -434,7 +487,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_add_up_to_the_excess(packets in prop::collection::vec((0..200_000_i64, 0..8_u8), 2..30)) {
-            let mut excursions = Excursions::new(FACTS, bound(70_000, 0));
+            let mut excursions = Excursions::new(FACTS, BOUND);
             for (seq, &(delay, lacks)) in (0..).zip(&packets) {
                 let mut record = record(seq, Some((Stage::ALL[seq as usize % 7], delay)));
                 for (at, stamp) in [&mut record.t_tx, &mut record.r_tx, &mut record.t_rx].into_iter().enumerate() {

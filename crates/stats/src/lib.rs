@@ -28,6 +28,7 @@
 //! | [`driven`] | does a process run because the probe does? |
 //! | [`cumulative`] | shares of records at or below a value, with a band for another run |
 //! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
+//! | [`holds`] | packets that something held and let go together |
 //! | [`attribution`] | the cause of a late packet: a process, a stage, a queue |
 //! | [`stalls`] | while a thread did not run, for how long it can have waited for the CPU |
 //! | [`change_points`] | when the level of a series changes |
@@ -82,6 +83,7 @@ pub mod frames;
 pub mod functional;
 mod gram_schmidt;
 pub mod histogram;
+pub mod holds;
 mod incomplete;
 pub mod interval;
 pub mod least_squares;

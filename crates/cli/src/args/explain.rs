@@ -15,7 +15,7 @@ another one, or with `--baseline idle`, it is compared with the minimum delay of
 propagation, without any queue.
 
 A packet is late if its response is longer than the median of its stream by four interquartile \
-ranges, and by at least 10 us. Each late packet is attributed to one cause: the stage that took \
+ranges and at least 10 us, or far longer than most where more than a quarter are held up. Each late packet is attributed to one cause: the stage that took \
 longer than usual, and within it who had the CPU, or which queue held the packet.
 
 Examples:

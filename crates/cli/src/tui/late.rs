@@ -4,7 +4,7 @@ use super::view::Event;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
-use delaylab_stats::excursion::{Events, Excursion, Excursions, bound};
+use delaylab_stats::excursion::{Events, Excursion, Excursions, Spread};
 use delaylab_stats::loglinear::LogLinear;
 
 /// Responses from which on there is a bound.
@@ -55,8 +55,9 @@ impl Late {
     /// Each time the stream has grown by an eighth.
     fn look_again(&mut self, responses: &LogLinear) {
         let at = |q| responses.quantile(q);
-        if let (Some(p25), Some(p50), Some(p75)) = (at(0.25), at(0.5), at(0.75)) {
-            let bound = bound(p50, p75.saturating_sub(p25));
+        if let [Some(min), Some(p25), Some(median), Some(p75)] = [0.0, 0.25, 0.5, 0.75].map(at) {
+            let iqr = p75.saturating_sub(p25);
+            let bound = Spread { min, median, iqr }.bound();
             self.bound = Some(bound);
             self.found.set_bound(bound);
         }

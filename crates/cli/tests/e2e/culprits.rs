@@ -10,7 +10,7 @@ use crate::harness::scratch::Scratch;
 use crate::or_skip;
 use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
-use delaylab_stats::excursion;
+use delaylab_stats::excursion::Spread;
 use delaylab_stats::random::SplitMix;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -204,7 +204,12 @@ fn truth(run: &Path, done: &[Done]) -> Vec<(f64, f64)> {
     let mut responses: Vec<Nanos> = answered().map(|(_, response)| response).collect();
     responses.sort_unstable();
     let quantile = |p: f64| responses[(p * responses.len() as f64) as usize];
-    let bound = excursion::bound(quantile(0.5), quantile(0.75) - quantile(0.25));
+    let spread = Spread {
+        min: responses[0],
+        median: quantile(0.5),
+        iqr: quantile(0.75) - quantile(0.25),
+    };
+    let bound = spread.bound();
     let usual = quantile(0.5);
     let mut sums = vec![(0.0, 0.0); done.len()];
     let mut late = 0.0;

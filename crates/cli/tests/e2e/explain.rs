@@ -10,7 +10,7 @@ use crate::or_skip;
 use delaylab_kernel::{clock, process, scheduling};
 use delaylab_model::record::Record;
 use delaylab_model::{MILLISECOND, Nanos};
-use delaylab_stats::excursion;
+use delaylab_stats::excursion::Spread;
 use delaylab_store::run::Run;
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -154,7 +154,12 @@ fn share_of_bursts(records: &[Record], bursts: &[(Nanos, Nanos)]) -> f64 {
     let mut responses: Vec<Nanos> = answered().filter_map(Record::response).collect();
     responses.sort_unstable();
     let quantile = |p: f64| responses[(p * responses.len() as f64) as usize];
-    let bound = excursion::bound(quantile(0.5), quantile(0.75) - quantile(0.25));
+    let spread = Spread {
+        min: responses[0],
+        median: quantile(0.5),
+        iqr: quantile(0.75) - quantile(0.25),
+    };
+    let bound = spread.bound();
     let late = || answered().filter(|record| record.response() > Some(bound));
     let during = |record: &&Record| {
         let overlaps = |&(from, to): &(Nanos, Nanos)| {

@@ -20,8 +20,9 @@ use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
 use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, whose};
 use delaylab_stats::driven::Sent;
-use delaylab_stats::excursion::{self, Events, Excursion, Excursions};
+use delaylab_stats::excursion::{self, Events, Excursion, Excursions, Spread};
 use delaylab_stats::functional::Functional;
+use delaylab_stats::holds;
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::answers::Answers;
 use delaylab_stats::summary::{Counts, Irregular};
@@ -159,6 +160,18 @@ pub(super) struct Tally {
     pub(super) sent_again: u64,
     /// Packets whose answer came after that of a later one.
     pub(super) overtaken: u64,
+    /// The longest time for which packets were held and let go together.
+    pub(super) held: Option<HeldTogether>,
+}
+
+/// Packets that were held and let go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct HeldTogether {
+    pub(super) trial: u32,
+    /// Since the first packet of the trial was due.
+    pub(super) from: Nanos,
+    pub(super) length: Nanos,
+    pub(super) packets: usize,
 }
 
 impl Tally {
@@ -188,7 +201,7 @@ impl<'a> Gathered<'a> {
     pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&Resolved>) -> Self {
         let rows = routers::others(run);
         let alike = alike(&rows);
-        let bounds = bounds(&rows, &alike);
+        let bounds = bounds(run, &rows, &alike);
         let mut sources: Vec<String> = Vec::new();
         for source in rows.iter().flat_map(|row| &row.facts.noise_sources) {
             if !sources.contains(source) {
@@ -293,23 +306,48 @@ fn alike(rows: &[&TrialRow]) -> Vec<usize> {
 
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
-fn bounds(rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
+fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
+    let spreads: Vec<Option<Spread>> = rows.iter().map(|row| spread(run, row)).collect();
     let of = |first: &usize| {
-        let usual = |name: &str| {
-            let all = rows.iter().zip(alike).filter(|(_, of)| *of == first);
-            let all = all.filter_map(|(row, _)| row.figure(name));
-            Functional::Quantile(0.5).value(&mut all.collect::<Vec<_>>())
+        let repeats = spreads.iter().zip(alike).filter(|(_, of)| *of == first);
+        let repeats: Vec<Spread> = repeats.filter_map(|(spread, _)| *spread).collect();
+        let usual = |of: fn(&Spread) -> Nanos| {
+            let mut all: Vec<f64> = repeats.iter().map(|spread| of(spread) as f64).collect();
+            Functional::Quantile(0.5).value(&mut all)
         };
-        let median = usual("response_p50_ns")?;
-        Some(excursion::bound(
-            median as Nanos,
-            usual("response_iqr_ns")? as Nanos,
-        ))
+        let spread = Spread {
+            min: usual(|spread| spread.min)? as Nanos,
+            median: usual(|spread| spread.median)? as Nanos,
+            iqr: usual(|spread| spread.iqr)? as Nanos,
+        };
+        Some(spread.bound())
     };
     let mut known = BTreeMap::new();
     let each = alike.iter();
     each.map(|first| *known.entry(*first).or_insert_with(|| of(first)))
         .collect()
+}
+
+/// What responses of a row usually are: without those of packets that were held and let go together, which may be most. Those are
+/// looked for, in a reading of their own, only where the figures leave room for them.
+fn spread(run: &Run, row: &TrialRow) -> Option<Spread> {
+    let figure = |name: &str| row.figure(name).map(|ns| ns as Nanos);
+    let of_all = Spread {
+        min: figure("response_min_ns")?,
+        median: figure("response_p50_ns")?,
+        iqr: figure("response_iqr_ns")?,
+    };
+    if !holds::may_be_most(of_all) {
+        return Some(of_all);
+    }
+    let mut packets = Vec::new();
+    run.scan(Some(row.trial), |of, record| {
+        let response = record.response().filter(|_| record.answered());
+        if let Some(response) = response.filter(|_| of.probe == row.probe) {
+            packets.push((record.t_intended, response));
+        }
+    });
+    holds::spread_without(packets).or(Some(of_all))
 }
 
 struct Gathering<'a> {
@@ -523,8 +561,13 @@ impl<'a> Gathering<'a> {
         }
         let under_way = std::mem::take(&mut self.under_way);
         self.gathered.events += Events::among(under_way.values().flatten().copied().collect());
+        let of_trial = self.gathered.streams.iter();
+        let of_trial = of_trial.filter(|stream| stream.row.trial == trial.trial);
+        let first = of_trial.filter_map(|stream| stream.due.first()).min();
+        let first = first.copied().unwrap_or_default();
         for (what, packets) in under_way {
             let tally = self.gathered.tallies.entry(what).or_default();
+            tally.hold(trial.trial, first, &packets);
             tally.events += Events::among(packets);
         }
     }
@@ -668,6 +711,22 @@ impl SentAgain {
 }
 
 impl Tally {
+    /// Takes the late packets of a trial, the first of which was due then.
+    fn hold(&mut self, trial: u32, first: Nanos, packets: &[(Nanos, Nanos)]) {
+        let Some(hold) = holds::longest(packets.to_vec()) else {
+            return;
+        };
+        let known = self.held.map_or(0, |held| held.length);
+        if hold.length() > known {
+            self.held = Some(HeldTogether {
+                trial,
+                from: hold.from.saturating_sub(first),
+                length: hold.length(),
+                packets: hold.count(),
+            });
+        }
+    }
+
     fn add(&mut self, trial: u32, at: usize, stream: &Stream<'_>, late: &Excursion) {
         self.packets += 1;
         self.lost_ns += late.excess;

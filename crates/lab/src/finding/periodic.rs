@@ -11,8 +11,7 @@ use delaylab_model::noise::NoiseEvent;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::attribution::{HostView, LateCause, whose};
-use delaylab_stats::excursion::{self, Excursion, Excursions};
-use delaylab_stats::functional::Functional;
+use delaylab_stats::excursion::{Excursion, Excursions, Spread};
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::periodicity::{self, Settings};
 use delaylab_stats::trains::{Owner, Trains};
@@ -63,9 +62,7 @@ fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
     let mut responses: Vec<f64> = answered
         .filter_map(|record| Some(record.response()? as f64))
         .collect();
-    let mut at = |functional: Functional| functional.value(&mut responses);
-    let bound = at(Functional::Quantile(0.5)).zip(at(Functional::Iqr));
-    let bound = bound.map(|(median, iqr)| excursion::bound(median as Nanos, iqr as Nanos));
+    let bound = Spread::of(&mut responses).map(Spread::bound);
     let mut excursions = Excursions::new(*facts, bound.unwrap_or(Nanos::MAX));
     for record in records {
         excursions.push(record);

@@ -83,7 +83,7 @@ use delaylab_model::Nanos;
 use delaylab_model::experiment::DelayStatistic;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_model::plan::{Factor, Level};
-use delaylab_stats::excursion;
+use delaylab_stats::excursion::Spread;
 use delaylab_stats::summary::Summary;
 use delaylab_stats::variation::Ipdv;
 use std::collections::BTreeSet;
@@ -228,10 +228,15 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// A round trip beyond this is an excursion ([`excursion::bound`]).
+    /// A round trip beyond this is an excursion ([`Spread::bound`]).
     pub fn bound(&self) -> Option<Nanos> {
         let delays = self.summary.round_trip.as_ref()?;
-        Some(excursion::bound(delays.p50, delays.iqr))
+        let spread = Spread {
+            min: delays.min,
+            median: delays.p50,
+            iqr: delays.iqr,
+        };
+        Some(spread.bound())
     }
 }
 

@@ -30,6 +30,10 @@ pub(in crate::causes) fn answer(explanation: &Explanation) -> String {
     let left_out = left_out(explanation, &clock);
     let Some(worst) = found.first() else {
         return match left_out.as_str() {
+            "" if explanation.too_late > 0 => format!(
+                "No packet took far longer than the others of its stream, though {} of them came after their time-out.",
+                explanation.too_late
+            ),
             "" => {
                 "No packet was late: none took far longer than the others of its stream.".to_owned()
             }

@@ -5,7 +5,7 @@ use crate::causes::CauseContext;
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::{Basis, Rhythm};
 use delaylab_model::noise::NoiseKind;
-use delaylab_model::units::{format_duration_f64, format_part, format_share};
+use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::functional::Functional;
@@ -42,6 +42,7 @@ pub(in crate::causes) fn evidence(
         }
         _ => {}
     }
+    sentences.extend(held(what, tally));
     sentences.extend(seen.driven.map(after_packets));
     sentences.extend(seen.rhythm.map(every));
     sentences
@@ -81,6 +82,20 @@ fn repaired(tally: &Tally, seen: &CauseContext<'_>) -> String {
     };
     let known = format!("TCP sent segments of {some} of the {all} packets again{behind}");
     with_drops(known, seen)
+}
+
+/// How long packets were held that were let go together. A queue that drains looks the same, and has its own name.
+fn held(what: &LateCause, tally: &Tally) -> Option<String> {
+    use LateCause::{Clock, Queue, SentAgain};
+    let held = tally.held.as_ref();
+    let held = held.filter(|_| !matches!(what, Queue { .. } | Clock | SentAgain))?;
+    Some(format!(
+        "a stall of {}, from {} on (trial {}): {} packets that were due meanwhile came back together",
+        format_duration(held.length),
+        format_duration(held.from),
+        held.trial,
+        held.packets
+    ))
 }
 
 /// That they came back after packets that were sent later.

@@ -182,3 +182,24 @@ fn what_to_do_in_a_simulation_is_about_what_is_simulated() {
     }
     assert!(is_of_any_world(&unclear(StageSet::NETWORK_AND_SERVER)));
 }
+
+#[test]
+fn packets_that_missed_their_time_out_are_said_where_none_is_late() {
+    let said = |too_late| {
+        answer(&Explanation {
+            sent: 400,
+            answered: 400,
+            too_late,
+            ..Explanation::default()
+        })
+    };
+    assert!(
+        said(0).starts_with("No packet was late: none took"),
+        "{}",
+        said(0)
+    );
+    assert_eq!(
+        said(52),
+        "No packet took far longer than the others of its stream, though 52 of them came after their time-out."
+    );
+}
