@@ -818,6 +818,41 @@ fn slow_changes_are_told_by_trials() {
     assert_ne!(same.verdict.kind, Kind::Differs, "{}", same.verdict.text);
 }
 
+/// One trial a side, of which each delay resembles the one before: no packets give an interval, and medians that lie far apart
+/// differ all the same.
+#[test]
+fn medians_far_apart_are_told_however_slowly_delay_changes() {
+    let wander = |level: f64, sd: f64, seed: u64| {
+        let mut random = SplitMix::new(seed);
+        let mut x = random.normal();
+        let recipe = Recipe {
+            packets: 300,
+            seed,
+            ..PLAIN
+        };
+        let mut records = records(recipe);
+        for record in &mut records {
+            x = 0.97 * x + 0.24 * random.normal();
+            record.t_recv = record.t_recv.map(|at| at + (level + sd * x) as i64);
+        }
+        let mut samples = Samples::default();
+        samples.push(stream(0, "echo", &[]), records, ONE_CLOCK);
+        samples
+    };
+    let text = "p50(response) > +10%";
+    let mut alarms = 0;
+    for seed in 0..20 {
+        let (a, b) = (wander(2e6, 200e3, seed), wander(80e6, 500e3, seed + 100));
+        assert_eq!(outcome(&a, &b, text), Outcome::Failed, "{seed}");
+        assert_eq!(outcome(&b, &a, text), Outcome::Held, "{seed}");
+        let found = compared(&a, &b).verdict;
+        assert_eq!(found.kind, Kind::Differs, "{seed}: {}", found.text);
+        let again = wander(2e6, 200e3, seed + 200);
+        alarms += u32::from(outcome(&a, &again, text) == Outcome::Failed);
+    }
+    assert!(alarms <= 1, "{alarms}");
+}
+
 fn limits(a: &Samples, b: &Samples, text: &str) -> Vec<LimitResult> {
     let limit = Limit::parse(text).unwrap_or_else(|error| panic!("{}", error.pretty(text)));
     held(&limit, &Both::new(a, b).unwrap()).unwrap()

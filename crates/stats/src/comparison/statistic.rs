@@ -210,6 +210,11 @@ impl<'a> Statistic<'a> {
         }
     }
 
+    /// Which statistic it is.
+    pub const fn statistic(&self) -> Functional {
+        self.functional
+    }
+
     /// Are its values too few to tell how much they resemble each other?
     pub fn has_few(&self) -> bool {
         (self.count as f64) < MIN_EFFECTIVE

@@ -2,6 +2,8 @@
 
 use crate::comparison::{Bounds, Draws, Part, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
+use crate::interval::CONFIDENCE;
+use crate::student;
 
 /// A statistic of both sides, and its difference.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +54,10 @@ fn with_draws(
     let strata = a.iter().map(|_| 0).chain(b.iter().map(|_| 1)).collect();
     let (absolute, relative) = match intervals(&sides, strata, seed, draws) {
         Ok(both) => both,
-        Err(reason) => (Err(reason.clone()), Err(reason)),
+        Err(reason) => {
+            let by_spread = medians_apart(&sides, [a, b]);
+            by_spread.unwrap_or_else(|| (Err(reason.clone()), Err(reason)))
+        }
     };
     Shift {
         statistic: functional,
@@ -115,4 +120,84 @@ fn intervals(
         Err("A may be zero or less, and nothing is relative to that".to_owned())
     };
     Ok((interval(&absolute), relative))
+}
+
+/// Values that resemble each other so much that they say as much as too few still say as much as this many.
+const FEW: u32 = 3;
+/// The error of a median of n normal values, times √n, in interquartile ranges.
+const OF_MEDIAN: f64 = 0.93;
+/// From the 5th to the 95th percentile of a normal law, in interquartile ranges.
+const TAILS: f64 = 2.44;
+
+/// The medians lie this many times as far apart as the interval reaches: it leaves out zero for several figures at once, too.
+const TIMES: f64 = 2.0;
+
+/// Where values resemble each other too much for an interval: of the shift of the median, where the medians lie [`TIMES`] as far
+/// apart as those of [`FEW`] independent values vary; else `None`. Two series of one law are even once as far apart in less
+/// than 1 % of cases by simulation (AR(1) of 300 values with φ up to 0.98, of 60 with φ up to 0.95), and more often where
+/// a series wanders in more time than it shows.
+fn medians_apart(
+    sides: &[Statistic<'_>; 2],
+    values: [&[&[f64]]; 2],
+) -> Option<(Interval, Interval)> {
+    let is_median = sides[0].statistic() == Functional::Quantile(0.5);
+    let is_known =
+        |side: &Statistic<'_>| !side.has_few() && (side.doubt.is_none() || side.is_correlated());
+    if !is_median || !sides.iter().all(is_known) {
+        return None;
+    }
+    let [a, b] = values.map(Middle::of);
+    let (a, b) = (a?, b?);
+    let apart = (b.median - a.median).abs() > TIMES * (a.reach + b.reach);
+    let ([a_low, a_high], [b_low, b_high]) = (a.ends(), b.ends());
+    let bounds = |low: f64, high: f64| Bounds {
+        low,
+        high,
+        repeats_differ: false,
+        degrees: FEW - 1,
+        from_packets: 1.0,
+    };
+    apart.then(|| {
+        let relative = match a_low > 0.0 {
+            true => Ok(bounds(b_low / a_high - 1.0, b_high / a_low - 1.0)),
+            false => Err("A may be zero or less, and nothing is relative to that".to_owned()),
+        };
+        (Ok(bounds(b_low - a_high, b_high - a_low)), relative)
+    })
+}
+
+/// A median, and how far that of what the values are drawn from may be from it.
+struct Middle {
+    median: f64,
+    reach: f64,
+    smallest: f64,
+}
+
+impl Middle {
+    fn of(side: &[&[f64]]) -> Option<Self> {
+        let values = side.iter().copied().flatten().copied();
+        let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
+        let mut at = |q: f64| Functional::Quantile(q).value(&mut values);
+        let (median, smallest) = (at(0.5)?, at(0.0)?);
+        let quartiles = at(0.75)? - at(0.25)?;
+        // Of values of which half are equal, quartiles do not say how far they spread.
+        let spread = match quartiles > 0.0 {
+            true => quartiles,
+            false => (at(0.95)? - at(0.05)?) / TAILS,
+        };
+        let factor = student::two_sided(CONFIDENCE, FEW - 1) * OF_MEDIAN / f64::from(FEW).sqrt();
+        Some(Self {
+            median,
+            reach: factor * spread,
+            smallest,
+        })
+    }
+
+    /// The least and the largest that it may be: no median is less than all.
+    fn ends(&self) -> [f64; 2] {
+        [
+            (self.median - self.reach).max(self.smallest),
+            self.median + self.reach,
+        ]
+    }
 }

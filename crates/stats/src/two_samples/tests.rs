@@ -98,6 +98,56 @@ fn shifts_of_trials_have_intervals() {
     }
 }
 
+/// Delays of an AR(1) as one trial has them, where packets resemble each other too much for an interval.
+fn wandering(phi: f64, level: f64, sd: f64, seed: u64) -> Vec<f64> {
+    let series = ar1(phi, 300, seed).into_iter();
+    series.map(|x| level + sd * x).collect()
+}
+
+fn median_moves(a: &[f64], b: &[f64]) -> Result<bool, String> {
+    let found = shift(Functional::Quantile(0.5), &[a], &[b], 1);
+    let bounds = found.absolute?;
+    Ok(bounds.low > 0.0 || bounds.high < 0.0)
+}
+
+#[test]
+fn medians_far_apart_are_told_however_much_packets_resemble_each_other() {
+    for seed in 0..20 {
+        let (a, b) = (
+            wandering(0.95, 0.13, 0.01, seed),
+            wandering(0.95, 8.2, 0.05, seed + 100),
+        );
+        assert_eq!(median_moves(&a, &b), Ok(true));
+        assert_eq!(median_moves(&b, &a), Ok(true));
+        let found = shift(Functional::Quantile(0.5), &[&a], &[&b], 1);
+        let (absolute, relative) = (found.absolute.unwrap(), found.relative.unwrap());
+        assert!(absolute.low < 8.07 && 8.07 < absolute.high, "{absolute:?}");
+        assert!(
+            relative.low > 20.0 && relative.low < 62.0 && relative.high > 62.0,
+            "{relative:?}"
+        );
+    }
+}
+
+#[test]
+fn medians_of_one_wander_are_seldom_told_apart() {
+    for phi in [0.9, 0.95, 0.98] {
+        let runs = 0..100;
+        let of = |seed: u64| {
+            (
+                wandering(phi, 10.0, 1.0, seed),
+                wandering(phi, 10.0, 1.0, seed + 1_000),
+            )
+        };
+        let told = runs.filter(|&seed| {
+            let (a, b) = of(seed);
+            median_moves(&a, &b) == Ok(true)
+        });
+        let told = told.count();
+        assert!(told <= 5, "{phi}: {told}");
+    }
+}
+
 /// Of pairs of runs of one law, so many are called different at 95 %; each of four trials with levels of their own.
 fn false_alarms(next: fn(&mut SplitMix, &mut f64) -> f64, levels: f64) -> usize {
     const RUNS: u64 = 40;

@@ -57,6 +57,7 @@ impl Question<'_> {
         let compared = part.comparisons.first();
         let estimate = compared.and_then(|compared| self.estimate(compared, values));
         let estimate = estimate.map(|estimate| estimate.within(tabled));
+        let estimate = estimate.or_else(|| self.tabled(values, tabled?));
         let estimate = self.fact(b).or(estimate);
         let unit = b.unit.clone();
         self.agree(&unit)?;
@@ -113,16 +114,28 @@ impl Question<'_> {
         }
     }
 
-    /// Is the value itself beyond the bound, whatever its interval?
-    pub(super) fn is_beyond(&self, held: &LimitResult) -> bool {
-        let [a, b] = held.values;
+    /// What is held against the bound, of the values of A and of B.
+    fn value(&self, [a, b]: [Option<f64>; 2]) -> Option<f64> {
         let of_both = |by: fn(f64, f64) -> f64| a.zip(b).map(|(a, b)| by(a, b));
-        let value = match self.limit.bound {
+        match self.limit.bound {
             Bound::Value(_) => b,
             Bound::Change(_) => of_both(|a, b| b - a),
             Bound::Share(_) => of_both(|a, b| b / a - 1.0),
-        };
-        value.is_some_and(|value| {
+        }
+    }
+
+    /// What a table has where the packets alone give no interval.
+    fn tabled(&self, values: [Option<f64>; 2], tabled: &Bounds) -> Option<Estimate> {
+        Some(Estimate {
+            value: self.value(values)?,
+            low: tabled.low,
+            high: tabled.high,
+        })
+    }
+
+    /// Is the value itself beyond the bound, whatever its interval?
+    pub(super) fn is_beyond(&self, held: &LimitResult) -> bool {
+        self.value(held.values).is_some_and(|value| {
             self.limit
                 .beyond
                 .holds(value, self.limit.bound.number().value)
