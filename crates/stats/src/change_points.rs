@@ -92,7 +92,8 @@ pub fn find(times: &[Nanos], values: &[f64], among: usize, seed: u64) -> Result<
         ));
     }
     let medians = &series.medians;
-    let bounds = Search::among(among).levels(medians);
+    let search = Search::among(among);
+    let bounds = search.levels(medians);
     let change = |ends: &[usize]| {
         let (before, after) = (&medians[ends[0]..ends[1]], &medians[ends[1]..ends[2]]);
         let index = series.first[ends[1]];
@@ -102,7 +103,7 @@ pub fn find(times: &[Nanos], values: &[f64], among: usize, seed: u64) -> Result<
             median: two_samples::shift(Functional::Quantile(0.5), &[before], &[after], seed),
         }
     };
-    let visible = visible(medians, &bounds);
+    let visible = search.visible(medians, &bounds);
     Ok(Changes {
         points: bounds.windows(3).map(change).collect(),
         visible: Visible {
@@ -193,10 +194,11 @@ impl Search {
                 bounds = sure;
                 continue;
             }
+            // Ranks tell little of where a large step is in a wander.
             let placed = placed(values, &bounds, 1);
             let abrupt = bounds_of(abrupt::only(values, &placed, &inflation), values.len());
             if abrupt.len() == bounds.len() {
-                return bounds;
+                return abrupt;
             }
             bounds = abrupt;
         }
@@ -218,23 +220,33 @@ impl Search {
         let places = self.among as f64 * count as f64 / length as f64;
         SURE + EACH_PLACE * places.ln()
     }
-}
 
-/// What would have been seen in this series, by its noise and by how its values hang together.
-fn visible(values: &[f64], bounds: &[usize]) -> Visible {
-    /// In deviations of a mean of as many values. By simulation: to differ surely takes about half of it,
-    /// to be told from a wave the rest.
-    const NINE_IN_TEN: f64 = 11.8;
-    let length = VISIBLE_LENGTH.min(values.len() / 4);
-    let inflation = Inflation::within(values, bounds).factor(length);
-    let levels = bounds
-        .windows(2)
-        .map(|ends| Level::new(&values[ends[0]..ends[1]]));
-    let spread = levels.map(|level| level.deviation() * level.len() as f64);
-    let deviation = spread.sum::<f64>() / values.len() as f64;
-    Visible {
-        values: length,
-        shift: NINE_IN_TEN * deviation * (inflation / length as f64).sqrt(),
+    /// What would have been seen in this series, by its noise and by how its values hang together. Where these resemble
+    /// each other too much for any contrast but that of levels far apart, it takes such.
+    fn visible(&self, values: &[f64], bounds: &[usize]) -> Visible {
+        /// In deviations of a mean of as many values. By simulation: to differ surely takes about half of it,
+        /// to be told from a wave the rest.
+        const NINE_IN_TEN: f64 = 11.8;
+        /// Of levels far apart, by simulation.
+        const BEYOND_FAR: f64 = 1.75;
+        let (count, length) = (values.len(), VISIBLE_LENGTH.min(values.len() / 4));
+        let inflation = Inflation::within(values, bounds).factor(length);
+        let levels = bounds
+            .windows(2)
+            .map(|ends| Level::new(&values[ends[0]..ends[1]]));
+        let spread = levels.map(|level| level.deviation() * level.len() as f64);
+        let deviation = spread.sum::<f64>() / count as f64;
+        let apart = NINE_IN_TEN * (inflation / length as f64).sqrt();
+        let (own, beside) = (length as f64, (count - length) as f64 / 2.0);
+        let needed = self.needed(count, length) * inflation;
+        let apart = match needed > Level::most(own, beside) {
+            true => apart.max(BEYOND_FAR * Level::far_for(needed, own, beside)),
+            false => apart,
+        };
+        Visible {
+            values: length,
+            shift: apart * deviation,
+        }
     }
 }
 
@@ -289,7 +301,8 @@ fn placed(values: &[f64], bounds: &[usize], group: usize) -> Vec<usize> {
             continue;
         };
         let shorter = (ends[1] - ends[0]).min(ends[2] - ends[1]);
-        let reach = (shorter / 2).min(REACH.max(2 * group));
+        // Two cuts that move towards each other leave a value between them.
+        let reach = ((shorter - 1) / 2).min(REACH.max(2 * group));
         let from = ends[1] - reach;
         let (mut least, mut sum) = (0.0, 0.0);
         placed[index + 1] = from;

@@ -40,8 +40,9 @@ pub struct Change {
     pub before: f64,
     /// And after it.
     pub after: f64,
-    /// The 95 % interval of the relative difference.
-    pub relative: (f64, f64),
+    /// The 95 % interval of the relative difference; `None` where a level has too few packets for one, or they resemble each
+    /// other too much. That it changed is known from all that is beside it.
+    pub relative: Option<(f64, f64)>,
 }
 
 /// Where a change was seen.
@@ -147,16 +148,17 @@ fn between(streams: &[Stream<'_>]) -> Vec<Change> {
     found.points.iter().filter_map(change).collect()
 }
 
-/// A change whose interval says that it is one, and that is not small.
+/// A change that no interval speaks against, and that is not small.
 fn worth_a_word(point: &ChangePoint, scope: Scope) -> Option<Change> {
     let (before, after) = (point.median.a?, point.median.b?);
-    let bounds = point.median.relative.as_ref().ok()?;
-    let sure = bounds.low > 0.0 || bounds.high < 0.0;
+    let bounds = point.median.relative.as_ref().ok();
+    let relative = bounds.map(|bounds| (bounds.low, bounds.high));
+    let sure = relative.is_none_or(|(low, high)| low > 0.0 || high < 0.0);
     let large = (after / before - 1.0).abs() >= LEAST_SHARE;
-    (sure && large).then_some(Change {
+    (sure && large && before > 0.0).then_some(Change {
         scope,
         before,
         after,
-        relative: (bounds.low, bounds.high),
+        relative,
     })
 }

@@ -17,8 +17,12 @@ const OF_SPREAD: f64 = 1.2533;
 const OF_MIDDLE_HALF: f64 = 1.349;
 /// Fewer values of both have no spread that could be trusted.
 const LEAST_FOR_SPREAD: usize = 20;
-/// More spreads apart is not surer.
+/// More spreads apart is not surer …
 const MOST_APART: f64 = 3.0;
+/// … but for levels which are this many deviations apart: no wander within a level goes so far.
+pub(super) const FAR: f64 = 20.0;
+/// Values of the shorter level that show its deviation: of fewer, what one far value leaves behind looks like a level.
+const LEAST_FAR: usize = 10;
 
 impl Level {
     /// Of the values of a segment, in any order.
@@ -123,7 +127,40 @@ impl Level {
         let deviation = OF_SPREAD * (self.spread * a + other.spread * b) / (a + b);
         let apart = (self.median - other.median).abs() / deviation;
         let squared = (OF_MEDIAN * apart * apart).min(MOST_APART * MOST_APART);
-        squared * a * b / (a + b)
+        squared.max(self.far_apart(other)) * a * b / (a + b)
+    }
+
+    /// The square of the shift of the median over the larger deviation, where that is far; else 0. Values that
+    /// are rounded deviate by a step at least.
+    fn far_apart(&self, other: &Self) -> f64 {
+        let shift = (self.median - other.median).abs();
+        let deviation = self.deviation().max(other.deviation());
+        if self.len().min(other.len()) < LEAST_FAR || shift < FAR * deviation {
+            return 0.0;
+        }
+        let both = self.merge(other).values;
+        let steps = both.windows(2).map(|pair| pair[1] - pair[0]);
+        let step = steps
+            .filter(|step| *step > 0.0)
+            .fold(f64::INFINITY, f64::min);
+        let apart = shift / deviation.max(step);
+        if apart < FAR {
+            0.0
+        } else {
+            OF_MEDIAN * apart * apart
+        }
+    }
+
+    /// The largest contrast of levels of `a` and of `b` values that are not far apart.
+    pub(super) fn most(a: f64, b: f64) -> f64 {
+        let all = a + b;
+        let shares = 2.0 * (all * all.ln() - a * a.ln() - b * b.ln());
+        (MOST_APART * MOST_APART * a * b / all).max(shares)
+    }
+
+    /// How many deviations apart levels of `a` and of `b` values have this contrast, where they are far apart.
+    pub(super) fn far_for(contrast: f64, a: f64, b: f64) -> f64 {
+        (contrast * (a + b) / (a * b) / OF_MEDIAN).sqrt().max(FAR)
     }
 
     /// Twice the logarithm of the likelihood ratio (G²) of the shares below the middle between both medians.
@@ -189,8 +226,31 @@ mod tests {
         assert!((short.medians_apart(&long) - medians).abs() < 1e-9);
         assert!(short.ranks_apart(&long) < 16.0);
         assert_eq!(level(0.0, 50).contrast(&level(0.0, 20)), 0.0);
+        assert!(medians.max(shares) <= Level::most(5.0, 500.0) + 1e-9);
         let merged = short.merge(&long);
         assert_eq!((merged.len(), merged.median), (505, 2.0));
         assert!(merged.values.is_sorted());
+    }
+
+    #[test]
+    fn levels_that_are_far_apart_are_the_surer_the_further() {
+        let level = |from: f64, step: f64, count: usize| {
+            Level::new(
+                &(0..count)
+                    .map(|i| from + step * (i % 5) as f64)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let low = level(0.0, 1.0, 40);
+        let far = |from: f64| level(from, 1.0, 20).far_apart(&low);
+        assert_eq!(far(15.0), 0.0);
+        assert!(far(1e3) > 1e5 && far(1e4) > 99.0 * far(1e3));
+        let needed = 1e4;
+        let apart = Level::far_for(needed, 20.0, 40.0) * low.deviation();
+        let contrast = level(apart, 1.0, 20).contrast(&low);
+        assert!((contrast / needed - 1.0).abs() < 1e-9, "{contrast}");
+        // Too few values; values that are rounded, and never vary by less than the shift.
+        assert_eq!(level(1e3, 1.0, 9).far_apart(&low), 0.0);
+        assert_eq!(level(1.0, 0.0, 20).far_apart(&level(0.0, 0.0, 20)), 0.0);
     }
 }

@@ -140,6 +140,62 @@ fn a_drift_is_no_change_of_level() {
     }
 }
 
+/// Of values that resemble each other so much that ranks tell no step from a wander.
+#[test]
+fn a_large_step_is_found_in_any_wander() {
+    for phi in [0.0, 0.9, 0.95, 0.98, 0.999] {
+        let found = (0..20).filter(|&seed| {
+            let mut values = ar1(phi, 400, seed);
+            values[157..].iter_mut().for_each(|x| *x += 100.0);
+            cuts(&values).contains(&157)
+        });
+        let found = found.count();
+        assert!(found >= 18, "{phi}: {found}");
+    }
+}
+
+/// A path that takes 8 ms instead of 0.1 ms, which drifts by 60 µs before.
+#[test]
+fn a_step_after_a_drift_is_found() {
+    for seed in 0..20 {
+        let mut random = SplitMix::new(seed);
+        let value = |i| match i {
+            0..157 => 0.12 - 0.06 * f64::from(i) / 157.0 + 0.004 * random.normal().abs(),
+            _ => 8.2 + 0.05 * random.normal(),
+        };
+        let values: Vec<f64> = (0..400).map(value).collect();
+        let found = find(&times(400), &values, 1, 1).unwrap();
+        let at: Vec<_> = found.points.iter().map(|change| change.index).collect();
+        assert_eq!(at, [157], "{seed}");
+        let bounds = found.points[0].median.relative.clone().unwrap();
+        assert!(
+            bounds.low > 10.0 && bounds.high < 1_000.0,
+            "{seed}: {bounds:?}"
+        );
+    }
+}
+
+/// Where it resembles its neighbours so much that it takes a level far away, too.
+#[test]
+fn what_is_said_to_be_visible_in_a_wander_is_found() {
+    for phi in [0.9, 0.95, 0.98] {
+        let found = (0..50).filter(|&seed| {
+            let mut values = ar1(phi, 400, seed);
+            let quiet = find(&times(400), &values, 1, 1).unwrap();
+            let Visible {
+                values: length,
+                shift,
+            } = quiet.visible;
+            values[180..180 + length]
+                .iter_mut()
+                .for_each(|x| *x += shift);
+            cuts(&values).into_iter().any(|cut| cut.abs_diff(180) <= 10)
+        });
+        let found = found.count();
+        assert!(found >= 40, "{phi}: {found}");
+    }
+}
+
 /// With and without dependence, and with one value in a hundred far away.
 #[test]
 fn what_is_said_to_be_visible_is_found() {

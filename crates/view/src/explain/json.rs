@@ -296,8 +296,8 @@ pub struct Change {
     pub after_ns: Option<Nanos>,
     /// Relative difference of the level.
     pub relative: f64,
-    /// The interval of that.
-    pub relative_interval: Interval,
+    /// The interval of that; null where a level has too few packets for one, or they resemble each other too much.
+    pub relative_interval: Option<Interval>,
 }
 
 /// The document of this explanation.
@@ -568,6 +568,6 @@ fn of_change(change: &causes::changes::Change) -> Change {
         probe,
         after_ns,
         relative: change.after / change.before - 1.0,
-        relative_interval: Interval::new(change.relative.0, change.relative.1),
+        relative_interval: change.relative.map(|(low, high)| Interval::new(low, high)),
     }
 }

@@ -159,14 +159,13 @@ fn two_digits(value: f64) -> String {
 /// A change in a sentence.
 pub fn sentence(change: &Change) -> String {
     let by = format_signed_share(change.after / change.before - 1.0);
-    let (low, high) = change.relative;
     // Of a level that never varies there is nothing between the ends.
-    let interval = match high - low > 1e-9 {
-        false => String::new(),
-        true => {
+    let interval = match change.relative {
+        Some((low, high)) if high - low > 1e-9 => {
             let [low, high] = [low, high].map(format_signed_share);
             format!("; 95 %: {} to {high}", low.trim_end_matches(" %"))
         }
+        _ => String::new(),
     };
     match &change.scope {
         Scope::Within {
@@ -213,11 +212,13 @@ mod tests {
             },
             before: 10e6,
             after: 12e6,
-            relative: (0.2, 0.2),
+            relative: Some((0.2, 0.2)),
         };
         let step = "trial 0, after 10.0 s: the median response goes from 10.0 ms to 12.0 ms";
         assert_eq!(sentence(&change), format!("{step} (+20 %)"));
-        change.relative = (0.15, 0.25);
+        change.relative = None;
+        assert_eq!(sentence(&change), format!("{step} (+20 %)"));
+        change.relative = Some((0.15, 0.25));
         assert_eq!(
             sentence(&change),
             format!("{step} (+20 %; 95 %: +15 to +25 %)")

@@ -293,7 +293,7 @@ fn explanation() -> Explanation {
                 scope: Scope::Between { trial: 9 },
                 before: 1.0,
                 after: 1.25,
-                relative: (0.2, 0.3),
+                relative: Some((0.2, 0.3)),
             }],
             visible: Some(Visible {
                 share: 0.0713,
