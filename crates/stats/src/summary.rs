@@ -22,7 +22,7 @@ pub use builder::SummaryBuilder;
 pub use figures::{Figure, is_whole};
 pub use irregular::Irregular;
 pub use refusals::Refusal;
-pub use server::ServerTime;
+pub use server::{BoundsAt, ServerTime};
 
 use crate::anatomy::{self, Part};
 use delaylab_model::Nanos;

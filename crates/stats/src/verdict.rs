@@ -1,7 +1,7 @@
 //! What dominates a response: host or network, and which stage, in one sentence.
 
 use crate::anatomy::{Part, Place, Stage, StageSet};
-use crate::summary::{AnatomyAt, Distribution, ServerTime, Summary};
+use crate::summary::{AnatomyAt, ServerTime, Summary};
 use delaylab_model::units::{format_duration_f64, format_share};
 use std::fmt;
 
@@ -138,12 +138,10 @@ impl Dominant {
         if self.side != Side::Part(StageSet::NETWORK_AND_SERVER) {
             return self;
         }
-        let here = |times: &Distribution| match self.at {
-            "p99" => times.p99 as f64,
-            _ => times.p50 as f64,
+        let Some(around) = server.around(self.at) else {
+            return self;
         };
-        let of_server = here(&server.least) / self.response_ns;
-        let of_network = self.side_share - here(&server.most) / self.response_ns;
+        let (of_server, of_network) = (around.least, self.side_share - around.most);
         let (side, side_share) = if of_server >= MOST {
             (Side::Part(StageSet::only(Stage::Server)), of_server)
         } else if of_network >= MOST {
@@ -383,6 +381,33 @@ mod tests {
         assert_eq!(
             text,
             "At the median, the handshake of TCP takes 75 % of the 100 µs response."
+        );
+    }
+
+    /// The longest responses are those of which the acknowledgement came with the reply: what a few others say of the server is
+    /// nothing of them.
+    #[test]
+    fn bounds_of_the_server_are_those_of_the_responses_at_the_quantile() {
+        let of = |early: fn(u64) -> bool| {
+            let found = verdict(NONE, 100, |record| {
+                record.method = Method::Http;
+                (record.r_rx, record.r_tx) = (None, None);
+                let at = if early(record.seq) { 90_000 } else { 96_000 };
+                record.t_ack = Some(if early(record.seq) { 10_000 } else { at });
+                (record.t_first, record.t_rx) = (Some(at), Some(at));
+                record.t_recv = Some(at + 4_000);
+            });
+            found.unwrap().tail.unwrap().to_string()
+        };
+        let few = of(|seq| seq < 2);
+        assert!(
+            few.starts_with("the network and the server together take 9"),
+            "{few}"
+        );
+        let most = of(|seq| seq < 60);
+        assert!(
+            most.starts_with("the network and the server together take 9"),
+            "{most}"
         );
     }
 

@@ -112,7 +112,7 @@ impl SummaryBuilder {
         if let Some(passage) = passage {
             if is_told_by_acknowledgement(record, &self.facts) {
                 let server = self.server.get_or_insert_default();
-                server.push(record, self.exact_limit);
+                server.push(record, passage.response(), self.exact_limit);
             }
             self.answered(&passage);
             self.keep_if_bad(record, passage.response());

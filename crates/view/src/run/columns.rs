@@ -252,6 +252,7 @@ mod tests {
             summary.server = Some(ServerTime {
                 told: 0,
                 says: None,
+                around: Vec::new(),
                 least,
                 most,
             });
