@@ -461,12 +461,51 @@ fn handshakes_that_are_all_a_trial_has_were_asked_for() {
     assert_eq!(levels, ["case http", "case handshake"], "{found:#?}");
     assert_eq!(found.effects.len(), 1, "{:#?}", found.effects);
     let two = probe("hand", "tcp-connect").replace("duration", "port = 80\nduration");
-    let mut lossy = Server { loses: Some(100) };
+    let mut lossy = Server {
+        loses: Some(100),
+        ..Server::default()
+    };
     let found = explain_in(&mut lossy, &[head, &one, &two].concat(), 1);
     assert_eq!(found.handshakes, (200, 200));
     let lost = found.some_lost_answer();
     assert!(
+    /// Of requests none is answered, and each is acknowledged after so long.
+    acknowledges: Option<Nanos>,
+    /// Requests do not get there.
+    is_away: bool,
         lost.starts_with("1 of 400 packets and handshakes was lost (0.25 %)"),
         "{lost}"
+    );
+}
+                if probe.method != Method::TcpConnect
+                    && (self.is_away || self.acknowledges.is_some())
+                {
+                    (record.t_recv, record.outcome) = (None, Outcome::Lost);
+                    record.t_tx = record.t_send;
+                    record.t_ack = self.acknowledges.map(|after| due + after);
+                }
+
+/// Whatever is wrong is behind the far kernel that acknowledged them.
+#[test]
+fn requests_that_were_acknowledged_came_there() {
+    let ask = "name = \"asks\"\ntitle = \"Asks\"\nworld = \"live\"\n[path]\ntarget = \"192.0.2.1\"\n\
+               [[probe]]\nname = \"ask\"\nmethod = \"http\"\npacing = { every = \"5ms\" }\nurl = \"http://192.0.2.1/\"\n\
+               duration = \"1s\"\n";
+    let said = |mut world: Server| explain_in(&mut world, ask, 1).lost_answer();
+    let acknowledged = said(Server {
+        acknowledges: Some(30 * MICROSECOND),
+        ..Server::default()
+    });
+    assert!(
+        acknowledged.contains(": all 200 requests were acknowledged, 30.0 µs after being sent (median), so that they arrived; the server"),
+        "{acknowledged}"
+    );
+    let away = said(Server {
+        is_away: true,
+        ..Server::default()
+    });
+    assert!(
+        away.contains("nothing that the run recorded says why"),
+        "{away}"
     );
 }

@@ -10,6 +10,7 @@ use delaylab_model::quantity::Share;
 use delaylab_model::trial::{Dropped, Trial};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural, were};
+use delaylab_stats::functional::Functional;
 use delaylab_stats::summary::refusals::{self, Refusals};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
@@ -190,6 +191,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
             None => "nothing that the run recorded says why".to_owned(),
         })
 }
+        .or_else(|| acknowledged(run, rows))
 
 fn timeout(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<Nanos> {
     let row = rows.first()?;
@@ -236,6 +238,38 @@ fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let silent = total(rows, "lost").saturating_sub(total(rows, "refused"));
     if silent > 0 {
         parts.push(format!("no reply came to the other {silent}"));
+/// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
+fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+    let (mut all, mut after) = (0_u64, Vec::new());
+    let by_tcp = rows.iter();
+    let by_tcp = by_tcp.filter(|row| row.method.is_stream() || row.method.asks_server());
+    for row in by_tcp {
+        run.scan(Some(row.trial), |of, record| {
+            if of.probe != row.probe || record.answered() || !record.ended() {
+                return;
+            }
+            all += 1;
+            let sent = record.t_tx.or(record.t_send);
+            let acknowledged = record.t_ack.zip(sent);
+            after.extend(acknowledged.map(|(at, sent)| at.saturating_sub(sent).max(0) as f64));
+        });
+    }
+    let count = after.len() as u64;
+    let requests = match (count, all) {
+        _ if 2 * count <= all => return None,
+        (1, 1) => "the request was".to_owned(),
+        (count, all) if count == all => format!("all {all} requests were"),
+        (count, all) => format!("{count} of {all} requests {}", were(count)),
+    };
+    let median = Functional::Quantile(0.5).value(&mut after)?;
+    Some(format!(
+        "{requests} acknowledged, {} after being sent (median), so that they arrived; the server does not answer, or its \
+         replies are lost on the way back (if only large ones are, a link there carries smaller packets than both ends expect, \
+         and a short answer, as `--head` asks for, would come)",
+        format_duration_f64(median)
+    ))
+}
+
     }
     Some(parts.join("; "))
 }
