@@ -140,6 +140,65 @@ fn the_queue_that_dropped_packets_is_named_for_every_probe_of_its_trial() {
     assert_eq!(found.outage_warning(), None);
 }
 
+/// A queue that is longer than the time-out, and fills up in the end: most packets that count as lost were not dropped.
+#[test]
+fn packets_that_waited_longer_than_their_time_out_are_told_from_those_that_were_dropped() {
+    let late = |timeout: &str, duration: &str| {
+        let text = format!(
+            r#"
+name = "late"
+title = "A queue longer than the time-out"
+world = "sim"
+
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "200B"
+pacing = {{ poisson = "10ms" }}
+duration = "{duration}"
+timeout = "{timeout}"
+
+[[load]]
+name = "cbr"
+kind = "cbr"
+rate = "16Mbit/s"
+payload = "972B"
+
+[path]
+topology = "pairs-on-a-trunk"
+rate = "1Gbit/s"
+propagation = "10us"
+
+[path.line]
+trunk = {{ rate = "10Mbit/s" }}
+
+[path.switch]
+buffer = "2MB"
+"#
+        );
+        super::causes::explain(&text, 1).some_lost_answer()
+    };
+    let dropped = "the queue of s1→s2 dropped packets (the buffer was full)";
+    // It is full after 2.5 s, and packets wait for 1.6 s then.
+    let said = late("300ms", "4s");
+    let (waited, others) = said
+        .split_once("; of the others, ")
+        .unwrap_or_else(|| panic!("{said}"));
+    assert!(
+        waited.contains(" waited in the queue of s1→s2 for up to 1.6")
+            && waited.ends_with("their time-out of 300 ms"),
+        "{said}"
+    );
+    assert_eq!(others, format!("{dropped}."));
+    let said = late("20s", "4s");
+    assert!(said.ends_with(&format!(": {dropped}.")), "{said}");
+    let said = late("300ms", "2s");
+    assert!(
+        !said.contains(dropped) && said.contains(": they waited in the queue of s1→s2"),
+        "{said}"
+    );
+}
+
 /// It is no queue's doing, whatever else was dropped.
 #[test]
 fn loss_that_was_asked_for_is_a_reason_of_its_own() {
@@ -407,6 +466,10 @@ fn gone(seq: u64, from: u64) -> Outcome {
 struct Server {
     /// The request that is lost.
     loses: Option<u64>,
+    /// Of requests none is answered, and each is acknowledged after so long.
+    acknowledges: Option<Nanos>,
+    /// Requests do not get there.
+    is_away: bool,
 }
 
 impl World for Server {
@@ -429,6 +492,13 @@ impl World for Server {
                 record.outcome = Outcome::Ok;
                 if probe.method != Method::TcpConnect && self.loses == Some(seq) {
                     (record.t_recv, record.outcome) = (None, Outcome::Lost);
+                }
+                if probe.method != Method::TcpConnect
+                    && (self.is_away || self.acknowledges.is_some())
+                {
+                    (record.t_recv, record.outcome) = (None, Outcome::Lost);
+                    record.t_tx = record.t_send;
+                    record.t_ack = self.acknowledges.map(|after| due + after);
                 }
                 sink.record(&record).unwrap();
             }
@@ -469,21 +539,10 @@ fn handshakes_that_are_all_a_trial_has_were_asked_for() {
     assert_eq!(found.handshakes, (200, 200));
     let lost = found.some_lost_answer();
     assert!(
-    /// Of requests none is answered, and each is acknowledged after so long.
-    acknowledges: Option<Nanos>,
-    /// Requests do not get there.
-    is_away: bool,
         lost.starts_with("1 of 400 packets and handshakes was lost (0.25 %)"),
         "{lost}"
     );
 }
-                if probe.method != Method::TcpConnect
-                    && (self.is_away || self.acknowledges.is_some())
-                {
-                    (record.t_recv, record.outcome) = (None, Outcome::Lost);
-                    record.t_tx = record.t_send;
-                    record.t_ack = self.acknowledges.map(|after| due + after);
-                }
 
 /// Whatever is wrong is behind the far kernel that acknowledged them.
 #[test]

@@ -2,12 +2,12 @@
 //! the queues that packets met, of drops, refusals and time-outs.
 
 use super::combination::{self, is_blackout, rows_of_trials, total, tried};
+use super::met::{Met, planned, timeout};
 use delaylab_lab::experiment::Resolved;
-use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
-use delaylab_model::trial::{Dropped, Trial};
+use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural, were};
 use delaylab_stats::functional::Functional;
@@ -18,7 +18,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Labels that a warning names.
 const NAMED: usize = 4;
@@ -161,19 +160,28 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
     if most("corrupt") {
         return corrupt(rows);
     }
-    let timeout = timeout(resolved, rows);
-    let met = Met::new(run, rows);
+    let timeout = rows.first().and_then(|row| timeout(resolved, row));
+    let met = Met::new(run, resolved, rows);
+    let waited = met.waited();
     if most("late") {
-        return waited(&met, timeout).unwrap_or_else(|| {
-            let timeout = timeout.map(|timeout| format!(" of {}", format_duration(timeout)));
-            format!(
-                "the replies came after their time-out{}",
-                timeout.unwrap_or_default()
-            )
-        });
+        return waited
+            .map(|port| format!("they {}", port.waited()))
+            .unwrap_or_else(|| {
+                let timeout = timeout.map(|timeout| format!(" of {}", format_duration(timeout)));
+                format!(
+                    "the replies came after their time-out{}",
+                    timeout.unwrap_or_default()
+                )
+            });
     }
-    (dropped(run, rows, &met, loses_all(resolved, rows)))
-        .or_else(|| waited(&met, timeout))
+    let loses_all = loses_all(resolved, rows);
+    let dropped = dropped(run, rows, &met, loses_all);
+    let waited = waited.filter(|_| !loses_all);
+    waited
+        .and_then(|port| {
+            port.and_dropped(total(rows, "lost"), total(rows, "late"), dropped.as_deref())
+        })
+        .or(dropped)
         .or_else(|| starved(&met))
         .or_else(|| which_way(rows))
         .or_else(|| {
@@ -183,6 +191,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
                 .cloned()
         })
         .or_else(|| instead(run, rows))
+        .or_else(|| acknowledged(run, rows))
         .unwrap_or_else(|| match timeout {
             Some(timeout) => format!(
                 "no reply came within {}, and nothing that the run recorded says why",
@@ -191,25 +200,12 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
             None => "nothing that the run recorded says why".to_owned(),
         })
 }
-        .or_else(|| acknowledged(run, rows))
-
-fn timeout(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<Nanos> {
-    let row = rows.first()?;
-    let probe = planned(resolved, row)?.probes.get(usize::from(row.probe))?;
-    Some(probe.timeout)
-}
 
 /// Does the experiment ask its switches to lose every packet?
 fn loses_all(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> bool {
     let trial = rows.first().and_then(|row| planned(resolved, row));
     let impair = trial.and_then(|trial| trial.path.switch.as_ref()?.impair);
     impair.is_some_and(|impair| impair.loss == Share::WHOLE)
-}
-
-fn planned<'a>(resolved: Option<&'a Resolved>, row: &TrialRow) -> Option<&'a Trial> {
-    let mut planned = resolved?.planned.iter();
-    let planned = planned.find(|planned| planned.trial.id == row.trial)?;
-    Some(&planned.trial)
 }
 
 /// What is wrong with replies: why requests failed, or that bytes differ.
@@ -238,6 +234,10 @@ fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let silent = total(rows, "lost").saturating_sub(total(rows, "refused"));
     if silent > 0 {
         parts.push(format!("no reply came to the other {silent}"));
+    }
+    Some(parts.join("; "))
+}
+
 /// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
 fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let (mut all, mut after) = (0_u64, Vec::new());
@@ -268,10 +268,6 @@ fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
          and a short answer, as `--head` asks for, would come)",
         format_duration_f64(median)
     ))
-}
-
-    }
-    Some(parts.join("; "))
 }
 
 /// Packets that could not be sent, and replies that were none, where others were answered, a sentence each without its full stop:
@@ -320,41 +316,6 @@ fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
 fn counted_failures(failures: &[(&str, u64)]) -> Vec<String> {
     let of = |&(why, count): &(&str, u64)| format!("{} failed ({why})", plural(count, "request"));
     failures.iter().map(of).collect()
-}
-
-/// What the packets met in the queues of their path.
-#[derive(Debug, Default)]
-struct Met {
-    /// Of each port in the order of the way: packets, and the least and the most that they waited.
-    ports: Vec<(Arc<str>, u64, Nanos, Nanos)>,
-    any: bool,
-}
-
-impl Met {
-    fn new(run: &Run, rows: &[&TrialRow]) -> Self {
-        let mut met = Self {
-            any: run.tables().contains(&"hops"),
-            ..Self::default()
-        };
-        for row in rows.iter().filter(|_| met.any).collect::<Vec<_>>() {
-            run.for_each_hop(Some(row.trial), |hop| {
-                if hop.probe != row.probe {
-                    return;
-                }
-                let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
-                let known = met.ports.iter_mut().find(|(port, ..)| *port == hop.port);
-                match known {
-                    Some((_, packets, least, most)) => {
-                        *packets += 1;
-                        *least = waited.min(*least);
-                        *most = waited.max(*most);
-                    }
-                    None => met.ports.push((hop.port.clone(), 1, waited, waited)),
-                }
-            });
-        }
-        met
-    }
 }
 
 /// What the errors said that came instead of answers, and who sent them: `ICMP errors came instead of replies (TTL
@@ -407,8 +368,7 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: bool) -> Option<
     let all = combination::dropped(of_trials).filter(|it| it.is_asked() == loses_all);
     let all: Vec<Dropped<'_>> = all.collect();
     // A queue that the packets never left, rather than one that they passed.
-    let passed =
-        |dropped: &&Dropped<'_>| met.ports.iter().any(|(port, ..)| **port == *dropped.port);
+    let passed = |dropped: &&Dropped<'_>| met.ports.iter().any(|port| *port.name == *dropped.port);
     let found = all.iter().find(|it| !passed(it)).or(all.first())?;
     if loses_all {
         return Some(found.reason());
@@ -430,20 +390,6 @@ fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: bool) -> Option<
         false => "",
     };
     Some(found.reason() + full)
-}
-
-/// They waited longer than their time-out.
-fn waited(met: &Met, timeout: Option<Nanos>) -> Option<String> {
-    let timeout = timeout?;
-    let longest = met.ports.iter().max_by_key(|(.., most)| *most)?;
-    let (port, _, _, most) = longest;
-    (*most >= timeout).then(|| {
-        format!(
-            "they waited in the queue of {port} for up to {}, longer than their time-out of {}",
-            format_duration_f64(*most as f64),
-            format_duration(timeout)
-        )
-    })
 }
 
 /// Worlds that see into their path and saw no packet leave a queue.

@@ -4,6 +4,7 @@
 use super::blackouts::{counted_errors, end, which_way};
 use super::combination::{self, dropped, is_blackout, lost_share, rows_of_trials, total};
 use super::gather::{Stream, with_requests};
+use super::met::{Met, timeout};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
@@ -101,7 +102,7 @@ pub(super) fn find(
         most: most(&alike),
         outage: longest_outage(run, &rows, outage),
         corrupt: total(&rows, "corrupt"),
-        reason: reason(run, &rows),
+        reason: reason(run, resolved, &rows),
     })
 }
 
@@ -115,14 +116,29 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
 }
 
 /// What the run's tables tell of why packets of these rows were lost.
-fn reason(run: &Run, rows: &[&TrialRow]) -> Option<String> {
+fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<String> {
     let of_trials = rows_of_trials(run.trials().iter(), rows);
     let drops = Some(drops(of_trials)).filter(|drops| !drops.is_empty());
+    let met = Met::new(run, resolved, &may_have_waited(resolved, rows));
+    let drops = match met.waited() {
+        Some(port) => port.and_dropped(total(rows, "lost"), total(rows, "late"), drops.as_deref()),
+        None => drops,
+    };
     let errors = counted_errors(run, rows);
     let is_known = drops.is_some() || 2 * total(rows, "refused") > total(rows, "lost");
     let way = which_way(rows).filter(|_| !is_known);
     let reasons: Vec<String> = [drops, errors, way].into_iter().flatten().collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Rows of which packets may have waited until their time-out: a queue that grows so long lets others pass which waited half as long.
+/// What each packet met is read of these alone.
+fn may_have_waited<'a>(resolved: Option<&Resolved>, rows: &[&'a TrialRow]) -> Vec<&'a TrialRow> {
+    let may = |row: &&&TrialRow| {
+        let half = timeout(resolved, row).map(|timeout| timeout as f64 / 2.0);
+        half.is_some_and(|half| row.figure("response_max_ns") >= Some(half))
+    };
+    rows.iter().filter(may).copied().collect()
 }
 
 /// The longest outage of these rows.

@@ -11,6 +11,7 @@
 //! | `anatomies.rs` | sums of anatomies of packets |
 //! | `combination.rs` | combinations of levels: labels, and the rows and figures of each |
 //! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
+//! | `met.rs` | what packets met in the queues of their path, and which waited too long there |
 //! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
 //! | [`slow`] | what every packet of a condition pays, against a better one |
@@ -33,6 +34,7 @@ pub mod effects;
 mod gather;
 pub mod line;
 pub mod losses;
+mod met;
 pub mod rhythm;
 pub mod roles;
 mod routers;

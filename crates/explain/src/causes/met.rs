@@ -1,0 +1,165 @@
+//! What packets met in the queues of their path, where the world sees into it: a packet that waits longer than its time-out counts
+//! as lost, though nothing dropped it.
+
+use delaylab_lab::experiment::Resolved;
+use delaylab_model::Nanos;
+use delaylab_model::trial::Trial;
+use delaylab_model::units::{format_duration, format_duration_f64};
+use delaylab_store::run::Run;
+use delaylab_store::trial_row::TrialRow;
+use std::sync::Arc;
+
+/// What packets met in the queues of their path.
+#[derive(Debug, Default)]
+pub(super) struct Met {
+    /// In the order of the way.
+    pub(super) ports: Vec<Port>,
+    /// Does the world see into the path?
+    pub(super) any: bool,
+}
+
+/// A queue.
+#[derive(Debug)]
+pub(super) struct Port {
+    pub(super) name: Arc<str>,
+    /// The longest wait there.
+    most: Nanos,
+    /// Packets that waited there for as long as their time-out, and more.
+    too_long: u64,
+    /// That time-out; the shortest where there are several.
+    timeout: Option<Nanos>,
+}
+
+impl Met {
+    /// The packets of these rows.
+    pub(super) fn new(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Self {
+        let mut met = Self {
+            any: run.tables().contains(&"hops"),
+            ..Self::default()
+        };
+        for row in rows.iter().filter(|_| met.any).collect::<Vec<_>>() {
+            let timeout = timeout(resolved, row);
+            run.for_each_hop(Some(row.trial), |hop| {
+                if hop.probe == row.probe && row.counts(hop.seq) {
+                    let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue);
+                    met.port(&hop.port).add(waited, timeout);
+                }
+            });
+        }
+        met
+    }
+
+    fn port(&mut self, name: &Arc<str>) -> &mut Port {
+        let known = self.ports.iter().position(|port| port.name == *name);
+        let at = known.unwrap_or(self.ports.len());
+        if known.is_none() {
+            self.ports.push(Port {
+                name: name.clone(),
+                most: 0,
+                too_long: 0,
+                timeout: None,
+            });
+        }
+        &mut self.ports[at]
+    }
+
+    /// The queue in which most waited longer than their time-out.
+    pub(super) fn waited(&self) -> Option<&Port> {
+        let ports = self.ports.iter().filter(|port| port.too_long > 0);
+        ports.max_by_key(|port| port.too_long)
+    }
+}
+
+impl Port {
+    fn add(&mut self, waited: Nanos, timeout: Option<Nanos>) {
+        self.most = self.most.max(waited);
+        if let Some(timeout) = timeout.filter(|&timeout| waited >= timeout) {
+            self.too_long += 1;
+            self.timeout = Some(self.timeout.map_or(timeout, |known| known.min(timeout)));
+        }
+    }
+
+    /// `waited in the queue of s1→s2 for up to 5.40 s, longer than their time-out of 1.00 s`.
+    pub(super) fn waited(&self) -> String {
+        let timeout = self
+            .timeout
+            .map(|timeout| format!(" of {}", format_duration(timeout)));
+        format!(
+            "waited in the queue of {} for up to {}, longer than their time-out{}",
+            self.name,
+            format_duration_f64(self.most as f64),
+            timeout.unwrap_or_default()
+        )
+    }
+
+    /// Why `lost` packets were lost, of which some waited too long here and the others, if there were any, were `dropped` as that
+    /// says: what became of most first. Those that were answered too `late` waited, too, and are not lost.
+    pub(super) fn and_dropped(
+        &self,
+        lost: u64,
+        late: u64,
+        dropped: Option<&str>,
+    ) -> Option<String> {
+        let waited = self.too_long.saturating_sub(late).min(lost);
+        let others = lost - waited;
+        match dropped.filter(|_| others > 0) {
+            _ if waited == 0 => dropped.map(str::to_owned),
+            None => Some(format!("they {}", self.waited())),
+            Some(dropped) if waited >= others => Some(format!(
+                "{waited} {}; of the others, {dropped}",
+                self.waited()
+            )),
+            Some(dropped) => Some(format!("{dropped}; {waited} {}", self.waited())),
+        }
+    }
+}
+
+/// How long a row's packets were waited for.
+pub(super) fn timeout(resolved: Option<&Resolved>, row: &TrialRow) -> Option<Nanos> {
+    let probe = planned(resolved, row)?.probes.get(usize::from(row.probe))?;
+    Some(probe.timeout)
+}
+
+/// The trial of a row as the experiment has it.
+pub(super) fn planned<'a>(resolved: Option<&'a Resolved>, row: &TrialRow) -> Option<&'a Trial> {
+    let mut planned = resolved?.planned.iter();
+    let planned = planned.find(|planned| planned.trial.id == row.trial)?;
+    Some(&planned.trial)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_became_of_most_comes_first() {
+        let port = |too_long| Port {
+            name: "s1→s2".into(),
+            most: 5_400_000_000,
+            too_long,
+            timeout: Some(1_000_000_000),
+        };
+        let waited =
+            "waited in the queue of s1→s2 for up to 5.40 s, longer than their time-out of 1.00 s";
+        let dropped = Some("the queue of s1→s2 dropped packets (the buffer was full)");
+        let said = |too_long, dropped| port(too_long).and_dropped(100, 0, dropped).unwrap();
+        assert_eq!(said(100, dropped), format!("they {waited}"));
+        assert_eq!(said(3, None), format!("they {waited}"));
+        assert_eq!(
+            said(60, dropped),
+            format!(
+                "60 {waited}; of the others, the queue of s1→s2 dropped packets (the buffer was full)"
+            )
+        );
+        assert_eq!(
+            said(40, dropped),
+            format!("the queue of s1→s2 dropped packets (the buffer was full); 40 {waited}")
+        );
+        // Of 63 that waited so long, 60 were answered after all.
+        let few = port(63).and_dropped(100, 60, dropped);
+        assert!(few.is_some_and(|said| said.ends_with(&format!("; 3 {waited}"))));
+        assert_eq!(port(60).and_dropped(100, 60, dropped).as_deref(), dropped);
+        assert_eq!(port(60).and_dropped(100, 60, None), None);
+    }
+}
