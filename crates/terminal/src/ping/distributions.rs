@@ -123,11 +123,14 @@ fn footnotes(ping: &Ping<'_>) -> Vec<String> {
     notes
 }
 
+/// Responses whose median is longer by more than this part of the median of all are slower; by less they may be so by chance.
+const SLOWER: Nanos = 4;
+
 /// What the rows `network` and `host` leave out.
 fn untold(summary: &Summary) -> Option<String> {
     let (told, of, others) = summary.untold()?;
     let all = summary.response.as_ref()?;
-    let slower = match others.p50 > all.p50 {
+    let slower = match others.p50 > all.p50.saturating_add(all.p50 / SLOWER) {
         true => ", which are slower",
         false => "",
     };
@@ -207,5 +210,52 @@ fn interval_cell(interval: &Interval) -> Cell {
             Cell::new(format!("{low} – {high}"))
         }
         Interval::Refused { .. } => Cell::painted("–", Paint::Dim),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use delaylab_model::MICROSECOND;
+    use delaylab_model::method::Method;
+    use delaylab_model::record::{Outcome, Record};
+    use delaylab_model::trial::RecordFacts;
+    use delaylab_stats::summary::SummaryBuilder;
+
+    /// Of 586 responses of 30 ms, 14 lack a stamp because a later reply was lost; they take so much longer.
+    fn of_14(longer: Nanos) -> String {
+        let facts = RecordFacts {
+            reflector_clock: ReflectorClock::Unrelated,
+            residence: Residence::ToDriver,
+        };
+        let mut builder = SummaryBuilder::new(facts, 1000);
+        for seq in 0..586 {
+            let is_known = seq >= 14;
+            let mut record = Record::due(0, 0, seq, Method::Udp, 0);
+            let at = |us: Nanos| Some(us * MICROSECOND);
+            (record.t_send, record.t_sched, record.t_tx) = (at(1), at(2), at(3));
+            (record.r_rx, record.r_user) = (at(5_000), at(5_001));
+            record.r_tx = at(5_010).filter(|_| is_known);
+            let back = 29_990 + if is_known { 0 } else { longer };
+            (record.t_rx, record.t_recv) = (at(back), at(back + 10));
+            record.outcome = Outcome::Ok;
+            builder.push(&record);
+        }
+        untold(&builder.finish()).unwrap()
+    }
+
+    #[test]
+    fn what_takes_hardly_longer_is_not_called_slower() {
+        let same = of_14(180);
+        assert!(
+            same.contains("Of the other 14, the stamps do not tell them: response p50 30.2 ms"),
+            "{same}"
+        );
+        let slow = of_14(9_000);
+        assert!(
+            slow.contains("Of the other 14, which are slower, the stamps"),
+            "{slow}"
+        );
     }
 }
