@@ -41,6 +41,12 @@ impl LoadServerArgs {
             port: self.load_port,
         }
     }
+
+    /// Does a `delaylab reflect` take it, the target's or another one?
+    pub fn is_reflector(&self) -> bool {
+        let named = self.load_server.as_ref();
+        named.is_none_or(|at| at.server == Server::Reflector)
+    }
 }
 
 fn load_server(text: &str) -> Result<LoadServer, String> {

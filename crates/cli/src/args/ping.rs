@@ -229,6 +229,11 @@ impl PingArgs {
         self.method.or_else(by_url).unwrap_or_default()
     }
 
+    /// Does it ask anything that knows keys: a reflector's probes, or its load beside a method that knows none?
+    pub fn takes_key(&self) -> bool {
+        self.method().takes_key() || !self.loads.is_empty() && self.load_server.is_reflector()
+    }
+
     /// The host.
     pub fn target(&self) -> &str {
         self.target.as_deref().unwrap_or_default()

@@ -39,7 +39,7 @@ pub fn from_args(args: &PingArgs, with_key: bool) -> Result<Resolved, Failed> {
         ));
     }
     let method = args.method();
-    if !method.takes_key() && args.key_file.is_some() {
+    if !args.takes_key() && args.key_file.is_some() {
         let others = Method::asking().filter(|method| method.takes_key());
         let others: Vec<_> = others.map(Method::name).collect();
         return Err(Failed::usage(format!(

@@ -52,8 +52,8 @@ pub fn run(args: PingArgs) -> Result<(), Failed> {
         tui::check()?;
     }
     let key = key::read(args.key_file.as_deref())?;
-    // A key in the environment is for methods that know keys.
-    let key = key.filter(|_| args.method().takes_key());
+    // A key in the environment is for what knows keys.
+    let key = key.filter(|_| args.takes_key());
     let resolved = experiment::from_args(args, key.is_some())?;
     let conditions = output::conditions(args)?;
     let started = Started::unrecorded(resolved, &options(args, key));

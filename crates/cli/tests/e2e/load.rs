@@ -99,6 +99,13 @@ fn load_needs_the_key() {
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
     }
+    // The method of the probes needs to know no key.
+    let words = format!(
+        "127.0.0.1 --method icmp --load-port {} -w 1s --load tcp --load down",
+        sink.load_port
+    );
+    let told = under_load(ping(None, &words).arg("--key-file").arg(&key));
+    assert!(number(&told["streams"][0]["received_bytes"]) > 0.0);
 }
 
 #[test]
