@@ -102,6 +102,11 @@ pub(in crate::causes) fn remedy(
              its packets."
                 .to_owned()
         }
+        LateCause::Unclear { .. } if over_tcp => {
+            "Over TCP the target sends again what is lost on the way back, and this host can neither see nor count that. Probes over \
+             udp show loss itself, its direction and the delay of each way (`delaylab ping TARGET --method udp`)."
+                .to_owned()
+        }
         LateCause::Unclear { .. } => {
             "Choose a method that this host stamps in the kernel (`delaylab doctor` says which)."
                 .to_owned()
