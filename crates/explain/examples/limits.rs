@@ -95,6 +95,7 @@ fn run(law: Law, longer: f64, seed: u64) -> Samples {
             repeat: trial,
             factors: Vec::new(),
             trace_hash: None,
+            seed: None,
         };
         samples.push(
             info,

@@ -145,6 +145,7 @@ fn of_probe(row: &TrialRow) -> StreamInfo {
         repeat: row.repeat,
         factors: row.factors.clone(),
         trace_hash: row.facts.trace_hash,
+        seed: row.facts.trace_hash.map(|_| row.seed),
     }
 }
 

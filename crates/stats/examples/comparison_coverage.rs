@@ -205,7 +205,7 @@ fn interval(functional: Functional, sides: &[Vec<Vec<f64>>]) -> Option<(f64, f64
     if statistics.iter().any(|statistic| statistic.doubt.is_some()) {
         return None;
     }
-    let strata = (0..sides.len() * repeats)
+    let strata: Vec<usize> = (0..sides.len() * repeats)
         .map(|trial| trial / repeats)
         .collect();
     let resampling = Resampling::new(strata, &statistics, 1);

@@ -8,7 +8,7 @@
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
 use delaylab_stats::random::SplitMix;
-use delaylab_stats::two_samples::{SHIFTS, Shift, shifts};
+use delaylab_stats::two_samples::{SHIFTS, Series, Shift, shifts};
 
 const PACKETS: usize = 300;
 /// Six shifts of the same packets, which count for three, and loss.
@@ -71,8 +71,10 @@ fn tell(law: Law, trials: usize, levels: f64, longer: f64, runs: u64) {
         let mut random = SplitMix::new(seed);
         let a = side(law, trials, levels, 0.0, &mut random);
         let b = side(law, trials, levels, longer, &mut random);
-        let a: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
-        let b: Vec<&[f64]> = b.iter().map(Vec::as_slice).collect();
+        let [a, b] = [&a, &b].map(|side| -> Vec<Series<'_>> {
+            let trials = side.iter().map(Vec::as_slice);
+            trials.map(Series::from).collect()
+        });
         let found = shifts(&SHIFTS, &a, &b, seed);
         let each = [
             found.iter().any(|shift| is_told(shift, LOOKS)),

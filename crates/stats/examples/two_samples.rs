@@ -7,7 +7,7 @@
 #![allow(clippy::expect_used)] // what it cannot do ends it
 
 use delaylab_stats::random::SplitMix;
-use delaylab_stats::two_samples::{SHIFTS, compare, shifts};
+use delaylab_stats::two_samples::{SHIFTS, Series, compare, shifts};
 
 fn main() {
     let runs = std::env::args().nth(1);
@@ -45,7 +45,12 @@ fn tell(phi: f64, count: usize, moved: f64, runs: u64) {
         for (alarms, p) in alarms.iter_mut().zip(p) {
             *alarms += f64::from(u8::from(p.is_ok_and(|p| p <= 0.05)));
         }
-        let shifts = shifts(&SHIFTS, &[&a], &[&b], seed);
+        let shifts = shifts(
+            &SHIFTS,
+            &[Series::from(&a[..])],
+            &[Series::from(&b[..])],
+            seed,
+        );
         for (index, shift) in shifts.iter().take(4).enumerate() {
             if let Ok(bounds) = &shift.absolute {
                 given[index] += 1.0;

@@ -100,7 +100,12 @@ pub fn find(times: &[Nanos], values: &[f64], among: usize, seed: u64) -> Result<
         ChangePoint {
             index,
             time: times[index],
-            median: two_samples::shift(Functional::Quantile(0.5), &[before], &[after], seed),
+            median: two_samples::shift(
+                Functional::Quantile(0.5),
+                &[before.into()],
+                &[after.into()],
+                seed,
+            ),
         }
     };
     let visible = search.visible(medians, &bounds);

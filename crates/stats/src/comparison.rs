@@ -12,6 +12,10 @@
 //! warmer CPU. Each is therefore left out once (jackknife), and taken alone; where either tells of a larger variance
 //! than blocks do, the trials are the independent values, and the interval is theirs.
 //!
+//! Simulations of several levels with the same random numbers are one repeat ([`Design`]): blocks are drawn from all of them
+//! at once, and all are left out at once. Where a number is of several trials of a repeat, and there are enough repeats, these alone
+//! say how much it varies: blocks show what the trials have in common only as far as they are of the same moments.
+//!
 //! Two kinds of statistic no resampling of packets does justice:
 //! - a *minimum* estimates a floor, from minima of blocks and the shape of their law (Weibull's);
 //! - a *maximum* is at least the largest seen. How much larger it may be only repeats can tell:
@@ -31,6 +35,7 @@
 mod blocks;
 mod counted;
 mod degrees;
+mod design;
 mod extremes;
 mod held;
 mod interval;
@@ -42,14 +47,16 @@ mod statistic;
 mod tests;
 mod whole_trials;
 
+pub use design::Design;
 pub use interval::Bounds;
 pub use replicates::Replicates;
 pub use statistic::{Part, Statistic};
 pub use whole_trials::ByTrial;
 
 use crate::random::SplitMix;
+use design::WithValues;
 use replicates::Freedom;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 const RESAMPLES: usize = 1000;
@@ -57,18 +64,18 @@ const RESAMPLES: usize = 1000;
 /// The draws that all statistics of a comparison share.
 #[derive(Debug)]
 pub struct Resampling {
-    /// Which trials repeat each other: those of one number.
-    strata: Vec<usize>,
-    /// Blocks of each trial.
+    design: Design,
+    /// Blocks of each trial; trials of one repeat that have any have as many.
     blocks: Vec<usize>,
     /// Share of the variance that blocks of this length do not show, for each trial.
     hidden: Vec<f64>,
-    /// The place of a trial's first block among those of all.
+    /// For each repeat, the place of its first block among those of all.
     starts: Vec<usize>,
     /// For each block, how often it was drawn in each draw: what a block adds to a number it adds to all draws
     /// of it at once.
     weights: Rc<Vec<f32>>,
-    /// Trials that were left out, one each, in the order of `Replicates::without`.
+    with_values: WithValues,
+    /// Repeats that were left out, one each, in the order of `Replicates::without`.
     left_out: Vec<usize>,
     seed: u64,
 }
@@ -94,40 +101,36 @@ impl Draws {
 }
 
 impl Resampling {
-    /// For these statistics, of trials of which those with equal `strata` repeat each other.
-    pub fn new(strata: Vec<usize>, statistics: &[Statistic<'_>], seed: u64) -> Self {
-        Self::with_draws(strata, statistics, seed, &mut Draws::default())
+    /// For these statistics of the trials of a design.
+    pub fn new(design: impl Into<Design>, statistics: &[Statistic<'_>], seed: u64) -> Self {
+        Self::with_draws(design, statistics, seed, &mut Draws::default())
     }
 
     /// The same, with the draws of an earlier one if they fit.
     pub fn with_draws(
-        strata: Vec<usize>,
+        design: impl Into<Design>,
         statistics: &[Statistic<'_>],
         seed: u64,
         draws: &mut Draws,
     ) -> Self {
-        let blocks = blocks::of_trials(strata.len(), statistics);
+        let design = design.into();
+        let blocks = blocks::of_trials(&design, statistics);
+        let of_repeats = blocks::of_repeats(&design, &blocks);
         let mut next = 0;
-        let starts = blocks.iter().map(|&blocks| {
+        let starts = of_repeats.iter().map(|&blocks| {
             next += blocks;
             next - blocks
         });
         let starts = starts.collect();
-        let weights = draws.draw(&blocks, seed);
-        let mut repeats = BTreeMap::<usize, usize>::new();
-        for (trial, stratum) in strata.iter().enumerate() {
-            *repeats.entry(*stratum).or_default() += usize::from(blocks[trial] > 0);
-        }
-        let left_out = (0..strata.len())
-            .filter(|&trial| blocks[trial] > 0 && repeats[&strata[trial]] > 1)
-            .collect();
+        let with_values = WithValues::new(&design, &blocks);
         Self {
-            strata,
             hidden: blocks::hidden_variance(&blocks, statistics),
+            weights: draws.draw(&of_repeats, seed),
+            left_out: with_values.can_be_left_out(),
+            with_values,
+            design,
             blocks,
             starts,
-            weights,
-            left_out,
             seed,
         }
     }

@@ -8,7 +8,7 @@ use super::gather::Stream;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::plan::{Factor, Level, level_of, levels_in_words, levels_of};
 use delaylab_model::words::each_once;
-use delaylab_stats::comparison::{Bounds, Part, Replicates, Resampling, Statistic};
+use delaylab_stats::comparison::{Bounds, Design, Part, Replicates, Resampling, Statistic};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
 use std::collections::BTreeMap;
@@ -165,6 +165,8 @@ fn effect(
 fn shift(quantile: f64, combinations: &Combinations, streams: &[&Stream<'_>]) -> Shift {
     let mut trials: Vec<u32> = Vec::new();
     let mut strata: Vec<usize> = Vec::new();
+    // Simulations of one seed have the same random numbers.
+    let mut seeds: Vec<Option<u64>> = Vec::new();
     let mut sides: Vec<Statistic<'_>> = Vec::new();
     let all = streams.iter().map(|stream| stream.row);
     let originals = originals(all.map(|row| (row.trial, row.facts.trace_hash)));
@@ -181,6 +183,7 @@ fn shift(quantile: f64, combinations: &Combinations, streams: &[&Stream<'_>]) ->
             let trial = known.unwrap_or_else(|| {
                 trials.push(number);
                 strata.push(stratum);
+                seeds.push(stream.row.facts.trace_hash.map(|_| stream.row.seed));
                 trials.len() - 1
             });
             let packets = stream.response.len().min(MOST_PACKETS);
@@ -207,15 +210,11 @@ fn shift(quantile: f64, combinations: &Combinations, streams: &[&Stream<'_>]) ->
             .filter(|each| !each.is_empty())
             .as_deref()
             .map(mean),
-        interval: interval(strata, &sides, quantile),
+        interval: interval(Design::new(strata, &seeds), &sides, quantile),
     }
 }
 
-fn interval(
-    strata: Vec<usize>,
-    sides: &[Statistic<'_>],
-    quantile: f64,
-) -> Result<Bounds, NoInterval> {
+fn interval(design: Design, sides: &[Statistic<'_>], quantile: f64) -> Result<Bounds, NoInterval> {
     if sides.is_empty() {
         return Err(NoInterval::new(
             "no two trials differ in this alone",
@@ -226,7 +225,7 @@ fn interval(
     if let Some(refused) = refused.find_map(|side| NoInterval::of_side(side, quantile)) {
         return Err(refused);
     }
-    let resampling = Resampling::new(strata, sides, 1);
+    let resampling = Resampling::new(design, sides, 1);
     let each = sides.iter().zip(0..);
     let each = each.map(|(side, salt)| resampling.replicates(side, salt));
     let Some(each) = each.collect::<Option<Vec<Replicates>>>() else {

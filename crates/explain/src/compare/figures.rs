@@ -15,7 +15,7 @@ use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::functional::{Beyond, Functional};
 use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::{Counts, Summary, SummaryBuilder};
-use delaylab_stats::two_samples::{self, Distance, MannWhitney, SHIFTS, Shift};
+use delaylab_stats::two_samples::{self, Distance, MannWhitney, SHIFTS, Series, Shift};
 
 /// What changed in one pair.
 #[derive(Debug, Clone)]
@@ -314,7 +314,8 @@ pub(super) const LOST: Functional = Functional::Share {
 fn loss(sides: &[Side<'_>; 2]) -> Shift {
     let of = |side: &Side<'_>| side.every().measure(Measure::Lost).unwrap_or_default();
     let [a, b] = sides.each_ref().map(of);
-    two_samples::shift(LOST, &slices(&a), &slices(&b), SEED)
+    let [a, b] = [sides[0].series(&a), sides[1].series(&b)];
+    two_samples::shift(LOST, &a, &b, SEED)
 }
 
 impl PairFigures {
@@ -329,12 +330,12 @@ impl PairFigures {
         }
         match (a, b) {
             (Ok(a), Ok(b)) => {
-                self.compare(quantity, &a, &b);
+                self.compare(quantity, &a, &b, sides);
                 if measure == asked.headline {
                     self.tests = tests(&a, &b);
                 }
                 if measure == asked.headline && asked.full {
-                    self.curve = points(&slices(&a), &slices(&b));
+                    self.curve = points(&sides[0].series(&a), &sides[1].series(&b));
                     self.distributions = [&a, &b].map(distribution);
                 }
             }
@@ -353,11 +354,11 @@ impl PairFigures {
         }
         let [a, b] = sides.each_ref().map(|side| side.stages(&sets));
         for ((set, a), b) in sets.iter().zip(&a).zip(&b) {
-            self.compare(Quantity::Stages(*set), a, b);
+            self.compare(Quantity::Stages(*set), a, b, sides);
         }
     }
 
-    fn compare(&mut self, quantity: Quantity, a: &Trials, b: &Trials) {
+    fn compare(&mut self, quantity: Quantity, a: &Trials, b: &Trials, sides: &[Side<'_>; 2]) {
         let counts = (count(a), count(b));
         let silent = match counts {
             (0, _) => Some(("A", self.counts[0])),
@@ -369,7 +370,7 @@ impl PairFigures {
             self.figures.push(Figures {
                 quantity,
                 counts,
-                shifts: shifts(&SHIFTS, &slices(a), &slices(b)),
+                shifts: shifts(&SHIFTS, &sides[0].series(a), &sides[1].series(b)),
             });
         }
         if let Some((silent, counts)) = silent {
@@ -405,9 +406,9 @@ fn count(trials: &Trials) -> u64 {
 
 /// Shifts of these statistics. A quantile that the values of a side do not carry would be their largest one under another
 /// name, so it has no value there.
-fn shifts(statistics: &[Functional], a: &[&[f64]], b: &[&[f64]]) -> Vec<Shift> {
-    let count = |side: &[&[f64]]| {
-        let values = side.iter().copied().flatten();
+fn shifts(statistics: &[Functional], a: &[Series<'_>], b: &[Series<'_>]) -> Vec<Shift> {
+    let count = |side: &[Series<'_>]| {
+        let values = side.iter().flat_map(|series| series.values);
         values.filter(|value| !value.is_nan()).count() as u64
     };
     let counts = [count(a), count(b)];
@@ -434,7 +435,7 @@ fn tests(a: &Trials, b: &Trials) -> Option<Tests> {
     })
 }
 
-fn points(a: &[&[f64]], b: &[&[f64]]) -> Vec<Point> {
+fn points(a: &[Series<'_>], b: &[Series<'_>]) -> Vec<Point> {
     let shifts = shifts(&CURVE.map(Functional::Quantile), a, b);
     let points = CURVE.into_iter().zip(shifts);
     points

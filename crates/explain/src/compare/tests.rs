@@ -88,6 +88,7 @@ fn stream(trial: u32, probe: &str, factors: &[(&str, &str)]) -> StreamInfo {
         repeat: 0,
         factors: factors.iter().map(level).collect(),
         trace_hash: None,
+        seed: None,
     }
 }
 
@@ -184,6 +185,7 @@ fn copies_of_a_simulation_are_one_trial() {
         for (trial, hash) in (0..).zip(hashes) {
             let info = StreamInfo {
                 trace_hash: Some(hash),
+                seed: None,
                 ..stream(trial, "echo", &[])
             };
             let recipe = Recipe {

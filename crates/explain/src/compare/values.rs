@@ -7,6 +7,7 @@ use delaylab_model::Nanos;
 use delaylab_model::trial::{RecordFacts, Residence};
 use delaylab_stats::anatomy::{self, StageSet};
 use delaylab_stats::random::SplitMix;
+use delaylab_stats::two_samples::Series;
 
 /// Values of a side that are held at once.
 const MOST: u64 = 1_000_000;
@@ -79,6 +80,16 @@ impl<'a> Side<'a> {
             residence,
             thinned: packets.div_ceil(MOST).max(1) as usize,
         }
+    }
+
+    /// Values of its trials, each with what its random numbers are drawn from where it was simulated.
+    pub(super) fn series<'b>(&self, trials: &'b Trials) -> Vec<Series<'b>> {
+        let seeds = self
+            .streams
+            .iter()
+            .map(|&stream| self.data.streams()[stream].seed);
+        let each = trials.iter().zip(seeds);
+        each.map(|(values, seed)| Series { values, seed }).collect()
     }
 
     /// The same with every packet.

@@ -202,6 +202,7 @@ fn stream((probe, factors): (String, Vec<Factor>)) -> StreamInfo {
         series: None,
         repeat: 0,
         trace_hash: None,
+        seed: None,
         factors,
     }
 }

@@ -28,6 +28,9 @@ pub struct StreamInfo {
     pub factors: Vec<Factor>,
     /// Digest of the trial's events if it was simulated. Trials with the same digest count as one.
     pub trace_hash: Option<u64>,
+    /// What the trial's random numbers are drawn from if it was simulated. Trials with the same seed have the same ones, and are one
+    /// repeat.
+    pub seed: Option<u64>,
 }
 
 impl StreamInfo {

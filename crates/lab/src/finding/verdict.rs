@@ -151,7 +151,7 @@ pub struct Evaluated {
     pub count: u64,
     /// How many independent values would say as much; null where that makes no sense or the streams are too short to tell.
     pub effective: Option<f64>,
-    /// Of how many trials.
+    /// Of how many independent trials: simulations that have the same random numbers count as one.
     pub trials: usize,
     /// What else a reader needs: the bound of a share, the points of a fit.
     pub note: Option<String>,

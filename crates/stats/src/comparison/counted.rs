@@ -20,15 +20,19 @@ impl Resampling {
             return None;
         }
         let share = yes / count;
+        // What is not there in a repeat is there in none of its trials.
+        let trials = by_trial.keys().copied().collect();
+        let count = count / self.design.trials_a_repeat(&trials);
         let within = (share * (1.0 - share) / count).sqrt();
         let shares = by_trial.iter().map(|(trial, (share, _))| (*trial, *share));
-        let between = self.error_of_trials(&shares.collect());
+        let shares = shares.collect();
+        let between = self.error_of_trials(&shares);
         let between = between.filter(|(between, _)| *between > within);
+        let moved = between.and_then(|_| self.moved_by_trials(&shares, salt));
+        let is_of_trials = moved.is_some();
         let mut random = self.random(salt);
-        let mut draws: Vec<f64> = match between {
-            Some((between, degrees)) => (0..RESAMPLES)
-                .map(|_| share + between * random.student(degrees))
-                .collect(),
+        let mut draws: Vec<f64> = match moved {
+            Some(moved) => moved.into_iter().map(|by| share + by).collect(),
             None => (0..RESAMPLES)
                 .map(|_| share + within * random.normal())
                 .collect(),
@@ -41,7 +45,7 @@ impl Resampling {
         Some(Replicates {
             resampled: draws,
             as_drawn: true,
-            is_of_trials: between.is_some(),
+            is_of_trials,
             ..self.constant(share)
         })
     }

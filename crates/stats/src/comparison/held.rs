@@ -24,6 +24,8 @@ impl Resampling {
         salt: u64,
     ) -> Option<Replicates> {
         let value = functional.of_weighted(held)?;
+        let trials = by_trial.keys().copied().collect();
+        let effective = effective.map(|effective| effective / self.design.trials_a_repeat(&trials));
         let within = effective.and_then(|effective| self.draws(functional, held, effective, salt));
         let apart = || self.of_trials(value, by_trial, salt);
         let Some(within) = within else {

@@ -39,6 +39,16 @@ impl Bounds {
         self.from_packets == 0.0
     }
 
+    /// The variance of a number at this value that has this interval; of the end that is known, where it is one.
+    fn variance(&self, value: f64) -> f64 {
+        let half = match (self.low.is_finite(), self.high.is_finite()) {
+            (true, false) => value - self.low,
+            (false, true) => self.high - value,
+            _ => (self.high - self.low) / 2.0,
+        };
+        (half / 1.96).powi(2)
+    }
+
     /// By how much longer each side would be at this confidence.
     pub fn stretch(&self, confidence: f64) -> f64 {
         student::two_sided(confidence, self.degrees) / student::two_sided(CONFIDENCE, self.degrees)
@@ -56,33 +66,55 @@ impl Resampling {
         if draws.len() + MAX_VOID < RESAMPLES {
             return Err("too few packets or repeats bound it on either side".to_owned());
         }
+        let by_blocks = self.by_blocks(number, &mut draws);
+        let Some(spread) = self.between_repeats(number) else {
+            return by_blocks;
+        };
+        if self.repeats_alone_tell(number, &spread) {
+            return Ok(spread.bounds(number, by_blocks.as_ref().ok()));
+        }
+        let by_blocks = by_blocks?;
+        Ok(self
+            .by_repeats(number, &spread, &by_blocks)
+            .unwrap_or(by_blocks))
+    }
+
+    /// The interval by the blocks that were drawn.
+    fn by_blocks(&self, number: &Replicates, draws: &mut [f64]) -> Result<Bounds, String> {
         // Numbers of the same trials have no blocks of their own each.
         let blocks = self.free_blocks(&number.trials) as f64;
         let of_blocks = blocks.min(number.freedom.blocks);
         if !number.trials.is_empty() && of_blocks < MIN_DEGREES - 1e-6 {
-            return Err(
-                "the delay changes so slowly that there are too few independent stretches of it; \
-                 longer trials or more of them are needed"
-                    .to_owned(),
-            );
+            return Err(match self.design.shares_repeats(&number.trials) {
+                true => {
+                    "trials with the same random numbers say as much as one of them, which has too few independent stretches; \
+                     longer trials or more repeats are needed"
+                }
+                false => {
+                    "the delay changes so slowly that there are too few independent stretches of it; \
+                     longer trials or more of them are needed"
+                }
+            }
+            .to_owned());
         }
         let degrees = match number.trials.is_empty() {
             true => None,
             false => Some(degrees::whole(blocks.min(number.freedom.variance))),
         };
-        let bounds = Bounds {
+        Ok(Bounds {
             degrees: degrees.unwrap_or(MANY),
             from_packets: f64::from(u8::from(!number.is_of_trials)),
-            ..of_draws(&mut draws, number, self.factor(number, degrees))
-        };
-        Ok(self.of_repeats(number, &bounds).unwrap_or(bounds))
+            ..of_draws(draws, number, self.factor(number, degrees))
+        })
     }
 
-    /// As many blocks of these trials as are free to differ from the others of their trial.
+    /// As many blocks of these trials as are free to differ from the others of their repeat.
     pub(super) fn free_blocks(&self, trials: &BTreeSet<usize>) -> usize {
         let each = trials.iter();
-        each.map(|&trial| self.blocks[trial].saturating_sub(1))
-            .sum()
+        let each = each.map(|&trial| (self.design.repeat(trial), self.blocks[trial]));
+        let of_repeats: BTreeMap<usize, usize> = each.filter(|(_, blocks)| *blocks > 0).collect();
+        let free = of_repeats.values().map(|blocks| blocks.saturating_sub(1));
+        free.sum()
     }
 
     /// What percentiles are stretched by: Student's factor for few blocks, and what blocks of this
@@ -95,65 +127,78 @@ impl Resampling {
         })
     }
 
-    /// The interval by trials, where they tell of a larger variance than blocks do. To use it only where the variance
+    /// Are several of its trials of one repeat, and are there enough repeats? Then what these differ by is all that is chance:
+    /// blocks hold what trials have in common for chance as far as it is not of the same moments. Draws that hold more than
+    /// blocks do, as that of which there was no example may yet come, still count.
+    fn repeats_alone_tell(&self, number: &Replicates, spread: &Spread) -> bool {
+        let is_repeated = |&trial: &usize| {
+            let (stratum, repeat) = (self.design.stratum(trial), self.design.repeat(trial));
+            let left = self.with_values.left_without(stratum, repeat);
+            left.is_some_and(|(_, left)| left > 0)
+        };
+        let is_of_blocks = !number.as_drawn && !number.is_of_trials;
+        is_of_blocks
+            && spread.variance.is_finite()
+            && spread.degrees >= MIN_TRIAL_DEGREES
+            && self.design.shares_repeats(&number.trials)
+            && number.trials.iter().all(is_repeated)
+    }
+
+    /// The interval by repeats, where they tell of a larger variance than blocks do. To use it only where the variance
     /// is *significantly* larger would leave out what repeats differ by as long as few of them cannot prove it, and
     /// call two of the same different in up to 14 % of cases instead of 5 % (`examples/false_alarms.rs`). Of two or
-    /// three trials it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else.
-    fn of_repeats(&self, number: &Replicates, by_blocks: &Bounds) -> Option<Bounds> {
-        let spread = self.between_trials(number)?;
-        let half = match (by_blocks.low.is_finite(), by_blocks.high.is_finite()) {
-            (true, false) => number.value - by_blocks.low,
-            (false, true) => by_blocks.high - number.value,
-            _ => (by_blocks.high - by_blocks.low) / 2.0,
-        };
-        let from_blocks = (half / 1.96).powi(2);
-        if !spread.variance.is_finite() || spread.variance <= from_blocks {
+    /// three repeats it is used only then: with Student's factor of 4.3 to 12.7 they would tell nothing else.
+    fn by_repeats(
+        &self,
+        number: &Replicates,
+        spread: &Spread,
+        by_blocks: &Bounds,
+    ) -> Option<Bounds> {
+        if !spread.variance.is_finite() || spread.variance <= by_blocks.variance(number.value) {
             return None;
         }
-        let by_chance = from_blocks * chance_ratio(spread.degrees) * UNSURE;
-        let is_significant = spread.variance > by_chance;
-        if spread.degrees < MIN_TRIAL_DEGREES && !is_significant {
+        let found = spread.bounds(number, Some(by_blocks));
+        if spread.degrees < MIN_TRIAL_DEGREES && !found.repeats_differ {
             return None;
         }
-        let degrees = spread.effective_degrees;
-        let half = student::two_sided(CONFIDENCE, degrees) * spread.variance.sqrt();
         Some(Bounds {
-            low: (number.value - half).min(by_blocks.low),
-            high: (number.value + half).max(by_blocks.high),
-            repeats_differ: is_significant,
-            degrees,
-            from_packets: by_blocks.from_packets * from_blocks / spread.variance,
+            low: found.low.min(by_blocks.low),
+            high: found.high.max(by_blocks.high),
+            ..found
         })
     }
 
-    /// The variance that trials show, of those that repeat each other.
-    fn between_trials(&self, number: &Replicates) -> Option<Spread> {
-        let mut strata = BTreeMap::<usize, [Vec<f64>; 2]>::new();
+    /// The variance that repeats show, of those of the same trials.
+    fn between_repeats(&self, number: &Replicates) -> Option<Spread> {
+        let own = number.trials.iter();
+        let own = own.map(|&trial| (self.design.repeat(trial), self.design.part(trial)));
+        let own: BTreeMap<usize, usize> = own.collect();
+        let mut parts = BTreeMap::<usize, [Vec<f64>; 2]>::new();
         let each = number.without.iter().zip(&number.alone);
-        for (&trial, (&without, &alone)) in self.left_out.iter().zip(each) {
-            if number.trials.contains(&trial) {
-                let [here, own] = strata.entry(self.strata[trial]).or_default();
+        for (repeat, (&without, &alone)) in self.left_out.iter().zip(each) {
+            if let Some(part) = own.get(repeat) {
+                let [here, own] = parts.entry(*part).or_default();
                 here.push(without);
                 own.push(alone);
             }
         }
-        Spread::new(strata.into_values())
+        Spread::new(parts.into_values())
     }
 }
 
-/// The variance of a number as its trials show it.
+/// The variance of a number as its repeats show it.
 struct Spread {
     variance: f64,
-    /// Trials beyond the first of each stratum.
+    /// Repeats beyond the first of each part of the design.
     degrees: f64,
-    /// Fewer where some strata vary more than others.
+    /// Fewer where some parts vary more than others.
     effective_degrees: u32,
 }
 
 impl Spread {
-    /// Of what the number is without one trial each, and of one trial each: the larger of the two variances, because a
+    /// Of what the number is without one repeat each, and of one repeat each: the larger of the two variances, because a
     /// quantile of trials whose values hardly overlap stays at one of them whichever other is left out. `None` where
-    /// no trial is repeated.
+    /// nothing is repeated.
     fn new(strata: impl Iterator<Item = [Vec<f64>; 2]>) -> Option<Self> {
         let mut parts = Vec::new();
         for [mut without, mut alone] in strata.filter(|[without, _]| without.len() > 1) {
@@ -163,11 +208,34 @@ impl Spread {
             let variance = jackknife.max(own.unwrap_or(0.0)).powi(2) / (free + 1.0);
             parts.push((variance, free));
         }
+        let degrees: f64 = parts.iter().map(|(_, free)| free).sum();
         (!parts.is_empty()).then(|| Self {
             variance: parts.iter().map(|(variance, _)| variance).sum(),
-            degrees: parts.iter().map(|(_, free)| free).sum(),
-            effective_degrees: degrees::whole(degrees::of_sum(parts.into_iter())),
+            degrees,
+            effective_degrees: degrees::whole(degrees::of_sum(parts.into_iter()).min(degrees)),
         })
+    }
+
+    /// The interval of a number that varies by this, and how that compares with what blocks say.
+    fn bounds(&self, number: &Replicates, by_blocks: Option<&Bounds>) -> Bounds {
+        let degrees = self.effective_degrees;
+        let half = student::two_sided(CONFIDENCE, degrees) * self.variance.sqrt();
+        let from_blocks = by_blocks.map(|bounds| bounds.variance(number.value));
+        let by_chance = from_blocks.map(|from| from * chance_ratio(self.degrees) * UNSURE);
+        let of_packets =
+            by_blocks
+                .zip(from_blocks)
+                .map(|(bounds, from)| match from < self.variance {
+                    true => bounds.from_packets * from / self.variance,
+                    false => bounds.from_packets,
+                });
+        Bounds {
+            low: number.value - half,
+            high: number.value + half,
+            repeats_differ: by_chance.is_some_and(|by_chance| self.variance > by_chance),
+            degrees,
+            from_packets: of_packets.unwrap_or(0.0),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
 use crate::features::Features;
 use crate::functional::Basis;
 use crate::interval::MIN_BEYOND;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::LN_2;
 
 /// Sums of the blocks of one part: block, feature, sum. Those that are zero are left out, and of a quantile
@@ -76,6 +76,7 @@ impl Resampling {
         let sums = self.block_sums(statistic, features);
         let mut resampled = self.resampled(features, &sums);
         let is_share = matches!(statistic.functional.basis(), Basis::Share { .. });
+        let trials = statistic.trials();
         if is_share {
             self.add_the_unseen(value, statistic.effective, salt, &mut resampled);
         }
@@ -90,7 +91,6 @@ impl Resampling {
         let without: Vec<f64> = each
             .map(|&out| self.without(features, &sums, out))
             .collect();
-        let trials = statistic.trials();
         let limit = match squares {
             Some(squares) => squares.degrees(),
             None => statistic
@@ -136,7 +136,8 @@ impl Resampling {
         let mut totals = vec![0.0; features.width() * RESAMPLES];
         for part in sums {
             for &(block, feature, sum) in &part.sums {
-                let weights = self.weights_of(self.starts[part.trial] + block as usize);
+                let start = self.starts[self.design.repeat(part.trial)];
+                let weights = self.weights_of(start + block as usize);
                 let of_feature = feature as usize * RESAMPLES..(feature as usize + 1) * RESAMPLES;
                 for (total, &weight) in totals[of_feature].iter_mut().zip(weights) {
                     *total += f64::from(weight) * sum;
@@ -156,17 +157,11 @@ impl Resampling {
             .collect()
     }
 
-    /// Without one trial; those that repeat it stand for it.
+    /// Without one repeat; the other trials of its strata stand for those that it has of them.
     fn without(&self, features: &Features, sums: &[PartSums], out: usize) -> f64 {
-        let repeats = self.repeats(self.strata[out]) as f32;
-        let weight = |trial: usize| match trial {
-            _ if trial == out => 0.0,
-            _ if self.strata[trial] == self.strata[out] => f64::from(repeats / (repeats - 1.0)),
-            _ => 1.0,
-        };
         let mut totals = vec![0.0; features.width()];
         for part in sums {
-            let weight = weight(part.trial);
+            let weight = self.weight_without(part.trial, out);
             for &(_, feature, sum) in &part.sums {
                 totals[feature as usize] += weight * sum;
             }
@@ -174,29 +169,55 @@ impl Resampling {
         features.finish(&totals)
     }
 
-    /// With one trial for all that repeat it. Where others are in the statistic too, what leaving it out says of it.
+    /// What a trial counts for without a repeat. Of a stratum that has no other trials nothing can be left out.
+    fn weight_without(&self, trial: usize, out: usize) -> f64 {
+        match self
+            .with_values
+            .left_without(self.design.stratum(trial), out)
+        {
+            None | Some((_, 0)) => 1.0,
+            Some(_) if self.design.repeat(trial) == out => 0.0,
+            Some((all, left)) => f64::from(all as f32 / left as f32),
+        }
+    }
+
+    /// With one repeat for all others. Where repeats are not of the same strata, what leaving it out says of it.
     fn alone(&self, statistic: &Statistic<'_>, value: f64, without: &[f64]) -> Vec<f64> {
         let trials = statistic.trials();
-        let strata: BTreeSet<usize> = trials.iter().map(|&trial| self.strata[trial]).collect();
+        let is_even = self.has_all_strata_in_each_repeat(&trials);
         let each = self.left_out.iter().zip(without);
-        each.map(|(trial, without)| {
-            if !trials.contains(trial) {
+        each.map(|(&repeat, without)| {
+            let own = |trial: &usize| self.design.repeat(*trial) == repeat;
+            let own: BTreeSet<usize> = trials.iter().copied().filter(own).collect();
+            if own.is_empty() {
                 return value;
             }
-            let own = (strata.len() == 1).then(|| statistic.of_trial(*trial));
-            own.flatten().map(|(own, _)| own).unwrap_or_else(|| {
-                let repeats = self.repeats(self.strata[*trial]) as f64;
+            let alone = is_even.then(|| statistic.of_trials(&own));
+            alone.flatten().map(|(alone, _)| alone).unwrap_or_else(|| {
+                let strata = own.iter().map(|&trial| self.design.stratum(trial));
+                let left =
+                    strata.filter_map(|stratum| self.with_values.left_without(stratum, repeat));
+                let repeats = left.map(|(all, left)| all as f64 / (all - left) as f64);
+                let repeats = repeats.fold(1.0, f64::max);
                 repeats * value - (repeats - 1.0) * without
             })
         })
         .collect()
     }
 
-    fn repeats(&self, stratum: usize) -> usize {
-        let trials = self.strata.iter().zip(&self.blocks);
-        trials
-            .filter(|&(&s, &blocks)| s == stratum && blocks > 0)
-            .count()
+    /// Are these trials as many of each stratum in each of their repeats?
+    fn has_all_strata_in_each_repeat(&self, trials: &BTreeSet<usize>) -> bool {
+        let mut of_repeats = BTreeMap::<usize, Vec<usize>>::new();
+        for &trial in trials {
+            let strata = of_repeats.entry(self.design.repeat(trial)).or_default();
+            strata.push(self.design.stratum(trial));
+        }
+        let mut strata = of_repeats.into_values().map(|mut strata| {
+            strata.sort_unstable();
+            strata
+        });
+        let first = strata.next();
+        strata.all(|others| first.as_ref() == Some(&others))
     }
 
     /// A share of which hardly any value is an example may be as large as those not seen: with

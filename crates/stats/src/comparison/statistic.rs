@@ -1,5 +1,6 @@
 //! A functional of the pooled values of some streams, and how far it can be trusted.
 
+use super::Design;
 use crate::dependence::{self, Dependence};
 use crate::far_quantile::{self, Beyond, JointTail};
 use crate::features::Features;
@@ -40,6 +41,8 @@ pub struct Statistic<'a> {
     pub count: u64,
     /// How many independent values would say as much.
     pub effective: f64,
+    /// Of how many of its trials each repeat is: together they say as much as one.
+    trials_a_repeat: f64,
     /// The number of packets that say as much as one independent value, estimated.
     time: f64,
     pub(super) block: f64,
@@ -52,8 +55,19 @@ pub struct Statistic<'a> {
 }
 
 impl<'a> Statistic<'a> {
-    /// Of these streams, pooled.
+    /// Of these streams, pooled, of trials that are independent of each other.
     pub fn new(functional: Functional, parts: Vec<Part<'a>>) -> Self {
+        Self::of_repeats(functional, parts, 1.0)
+    }
+
+    /// Of these streams, pooled, of trials of this design.
+    pub fn of_design(functional: Functional, parts: Vec<Part<'a>>, design: &Design) -> Self {
+        let there = parts.iter().filter(|part| part.has_values());
+        let trials = there.map(|part| part.trial).collect();
+        Self::of_repeats(functional, parts, design.trials_a_repeat(&trials))
+    }
+
+    fn of_repeats(functional: Functional, parts: Vec<Part<'a>>, trials_a_repeat: f64) -> Self {
         let mut pooled: Vec<f64> = parts
             .iter()
             .flat_map(|part| part.values.iter().copied().filter(|x| !x.is_nan()))
@@ -64,7 +78,8 @@ impl<'a> Statistic<'a> {
             parts,
             value,
             count: pooled.len() as u64,
-            effective: pooled.len() as f64,
+            effective: pooled.len() as f64 / trials_a_repeat,
+            trials_a_repeat,
             time: 1.0,
             block: 1.0,
             memory: 0.0,
@@ -90,7 +105,7 @@ impl<'a> Statistic<'a> {
                         count / far_quantile::at_most(self.time, count)
                     }
                     _ => found.effective,
-                };
+                } / self.trials_a_repeat;
                 (self.block, self.memory) = (found.block, found.memory);
             }
             None => {
@@ -117,8 +132,9 @@ impl<'a> Statistic<'a> {
         };
         self.block = self.block.max(found.block);
         self.memory = self.memory.max(found.memory);
-        self.is_open = found.effective >= MIN_EFFECTIVE;
-        found.effective.min(self.effective)
+        let effective = found.effective / self.trials_a_repeat;
+        self.is_open = effective >= MIN_EFFECTIVE;
+        effective.min(self.effective)
     }
 
     /// Of the deviations that the functional's error is made of.
@@ -194,8 +210,13 @@ impl<'a> Statistic<'a> {
         )
     }
 
+    /// How many values there are of one trial of each repeat.
+    pub(super) fn count_of_repeats(&self) -> f64 {
+        self.count as f64 / self.trials_a_repeat
+    }
+
     fn find_doubt(&self) -> Option<String> {
-        let (count, effective) = (self.count, self.effective);
+        let (count, effective) = (self.count_of_repeats() as u64, self.effective);
         let correlated = |about: &str, effective: f64| {
             Some(too_correlated(count, about, effective, MIN_EFFECTIVE))
         };
@@ -217,7 +238,7 @@ impl<'a> Statistic<'a> {
 
     /// Are its values too few to tell how much they resemble each other?
     pub fn has_few(&self) -> bool {
-        (self.count as f64) < MIN_EFFECTIVE
+        self.count_of_repeats() < MIN_EFFECTIVE
     }
 
     /// Do they resemble each other so much that they say as much as too few?
@@ -241,8 +262,9 @@ impl<'a> Statistic<'a> {
         let beyond = beyond.map_or(MIN_BEYOND, |beyond| beyond.independent);
         let times = (MIN_EFFECTIVE / self.effective).max(MIN_BEYOND / beyond);
         // As where they are refused: so few may resemble each other more than they show.
-        let few = (2.0 * MIN_EFFECTIVE - self.count as f64) / self.count as f64;
-        let more = if (self.count as f64) < MIN_EFFECTIVE {
+        let count = self.count_of_repeats();
+        let few = (2.0 * MIN_EFFECTIVE - count) / count;
+        let more = if count < MIN_EFFECTIVE {
             few.max(times - 1.0)
         } else {
             times - 1.0
@@ -253,14 +275,14 @@ impl<'a> Statistic<'a> {
     /// Of a far quantile, the values beyond it.
     pub(super) fn beyond(&self) -> Option<Beyond> {
         let tail = self.functional.tail()?;
-        Some(Beyond::new(tail, self.count as f64, self.time))
+        Some(Beyond::new(tail, self.count_of_repeats(), self.time))
     }
 
     /// Of a quantile with too few packets beyond it.
     fn tail_doubt(&self) -> Option<String> {
         let beyond = self.beyond()?.independent;
         let few = beyond < MIN_BEYOND * (1.0 - 1e-9);
-        few.then(|| too_few_beyond(self.count, self.effective, beyond))
+        few.then(|| too_few_beyond(self.count_of_repeats() as u64, self.effective, beyond))
     }
 
     /// Is it a far quantile of which one end alone is known, because too few packets lie beyond it? Its resamples are those
@@ -287,9 +309,9 @@ impl<'a> Statistic<'a> {
         }
     }
 
-    /// Of one trial alone, with how many values that is; `None` where they are too few for it.
-    pub(super) fn of_trial(&self, trial: usize) -> Option<(f64, usize)> {
-        let parts = self.parts.iter().filter(|part| part.trial == trial);
+    /// Of these trials alone, with how many values that is; `None` where they are too few for it.
+    pub(super) fn of_trials(&self, trials: &BTreeSet<usize>) -> Option<(f64, usize)> {
+        let parts = (self.parts.iter()).filter(|part| trials.contains(&part.trial));
         let values = parts.flat_map(|part| part.values.iter().copied());
         let mut values: Vec<f64> = values.filter(|x| !x.is_nan()).collect();
         Some((self.functional.value(&mut values)?, values.len()))

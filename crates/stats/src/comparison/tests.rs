@@ -4,6 +4,7 @@
 use super::*;
 use crate::functional::{Beyond, Functional};
 use crate::testing::{Gaussian, ar1};
+use std::collections::BTreeMap;
 
 /// Trials with their strata; statistics of some of them; the interval of a − b.
 struct Trials {
@@ -549,6 +550,176 @@ fn a_median_that_is_the_largest_value_is_as_unsure_as_what_is_below_it() {
     assert!(median.effective < 200.0, "{}", median.effective);
     let bounds = of_one(Functional::Quantile(0.5), series).unwrap();
     assert!(bounds.low < sorted[4700], "{bounds:?}");
+}
+
+/// Simulations of so many levels in each of so many repeats: what chance does to a repeat is the same at all of its levels but
+/// for a hundredth, and a level adds a thousandth of its number.
+struct Simulated {
+    levels: usize,
+    values: Vec<Vec<f64>>,
+    design: Design,
+}
+
+impl Simulated {
+    fn new(levels: usize, repeats: usize, seed: u64) -> Self {
+        let seed = |repeat: usize| 1000 * seed + repeat as u64;
+        let trials =
+            || (0..repeats).flat_map(|repeat| (0..levels).map(move |level| (repeat, level)));
+        let values = |(repeat, level): (usize, usize)| -> Vec<f64> {
+            let own = ar1(0.5, 300, (seed(repeat) << 8) + level as u64 + 1);
+            let common = ar1(0.8, 300, seed(repeat)).into_iter();
+            let added = 0.001 * level as f64;
+            common
+                .zip(own)
+                .map(|(x, own)| x + 0.0001 * own + added)
+                .collect()
+        };
+        let seeds: Vec<_> = trials().map(|(repeat, _)| Some(seed(repeat))).collect();
+        Self {
+            levels,
+            values: trials().map(values).collect(),
+            design: Design::new(trials().map(|(_, level)| level).collect(), &seeds),
+        }
+    }
+
+    fn statistic(&self, functional: Functional, levels: std::ops::Range<usize>) -> Statistic<'_> {
+        let parts = self
+            .values
+            .iter()
+            .enumerate()
+            .map(|(trial, values)| Part { trial, values });
+        let chosen = parts.filter(|part| levels.contains(&(part.trial % self.levels)));
+        Statistic::of_design(functional, chosen.collect(), &self.design)
+    }
+
+    fn pooled(&self, functional: Functional, levels: std::ops::Range<usize>) -> Bounds {
+        let statistics = [self.statistic(functional, levels)];
+        let resampling = Resampling::new(self.design.clone(), &statistics, 7);
+        resampling
+            .interval(&resampling.replicates(&statistics[0], 0).unwrap())
+            .unwrap()
+    }
+
+    /// Of the last level less the first.
+    fn difference(&self, functional: Functional) -> Bounds {
+        let last = self.levels - 1;
+        let sides = [last..last + 1, 0..1].map(|levels| self.statistic(functional, levels));
+        let resampling = Resampling::new(self.design.clone(), &sides, 7);
+        let [a, b] = [0, 1].map(|at| resampling.replicates(&sides[at], at as u64).unwrap());
+        resampling
+            .interval(&Replicates::combine(&[&a, &b], |x| x[0] - x[1]))
+            .unwrap()
+    }
+
+    /// The largest value of each trial, or whatever else it has one number of.
+    fn of_trials(&self, levels: std::ops::Range<usize>) -> BTreeMap<usize, f64> {
+        let mean = |values: &Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+        let each = self.values.iter().map(mean).enumerate();
+        each.filter(|(trial, _)| levels.contains(&(trial % self.levels)))
+            .collect()
+    }
+}
+
+/// Eight levels of four repeats are four values, not 32.
+#[test]
+fn levels_with_the_same_random_numbers_are_one_repeat() {
+    for functional in [Functional::Mean, Functional::Quantile(0.5), Functional::Sd] {
+        let truth = match functional {
+            Functional::Sd => 1.0,
+            _ => 0.001 * 3.5,
+        };
+        let pooled = |seed| Ok(Simulated::new(8, 4, seed).pooled(functional, 0..8));
+        let (held, _) = coverage_of(60, truth, pooled);
+        assert!(held >= 0.88, "{functional:?}: {held}");
+        let difference = |seed| Ok(Simulated::new(8, 4, seed).difference(functional));
+        let truth = if functional == Functional::Sd {
+            0.0
+        } else {
+            0.007
+        };
+        let (held, _) = coverage_of(60, truth, difference);
+        assert!(held >= 0.88, "{functional:?}: {held}");
+    }
+    // A hundred thousandth of what the packets vary by, and true in every run.
+    let apart =
+        (0..60).filter(|&seed| Simulated::new(8, 4, seed).difference(Functional::Mean).low > 0.0);
+    assert_eq!(apart.count(), 60);
+}
+
+/// Of one repeat there is nothing that trials differ by: all levels say as much as one of them.
+#[test]
+fn levels_of_one_repeat_are_as_one_trial() {
+    for (functional, seed) in [(Functional::Mean, 3), (Functional::Quantile(0.9), 4)] {
+        let simulated = Simulated::new(8, 1, seed);
+        let width = |levels| {
+            let bounds = simulated.pooled(functional, levels);
+            bounds.high - bounds.low
+        };
+        let (one, all) = (width(0..1), width(0..8));
+        assert!(
+            (0.7..1.4).contains(&(all / one)),
+            "{functional:?}: {one} {all}"
+        );
+        let bounds = simulated.difference(functional);
+        assert!(
+            bounds.low > 0.0 && bounds.high < 0.02,
+            "{functional:?}: {bounds:?}"
+        );
+    }
+}
+
+/// One number of each trial: the same holds of the mean of all, and of the difference of two levels.
+#[test]
+fn numbers_of_trials_of_one_repeat_move_together() {
+    let mean = |simulated: &Simulated, levels| {
+        let by_trial = simulated.of_trials(levels);
+        let value = by_trial.values().sum::<f64>() / by_trial.len() as f64;
+        let resampling = Resampling::new(simulated.design.clone(), &[], 7);
+        resampling.of_trials(value, &by_trial, 0).unwrap()
+    };
+    let bounds = |number: &Replicates| Resampling::new(vec![0; 32], &[], 7).interval(number);
+    let pooled = |seed| bounds(&mean(&Simulated::new(8, 4, seed), 0..8));
+    let (held, _) = coverage_of(60, 0.001 * 3.5, pooled);
+    assert!(held >= 0.88, "{held}");
+    let difference = |seed| {
+        let simulated = Simulated::new(8, 4, seed);
+        let [a, b] = [7..8, 0..1].map(|levels| mean(&simulated, levels));
+        bounds(&Replicates::combine(&[&a, &b], |x| x[0] - x[1]))
+    };
+    let (held, _) = coverage_of(60, 0.007, difference);
+    assert!(held >= 0.88, "{held}");
+    let apart = (0..60).filter(|&seed| difference(seed).unwrap().low > 0.0);
+    assert_eq!(apart.count(), 60);
+}
+
+/// A level of which nothing is random has one trial, of the first repeat; it takes nothing from what the others tell.
+#[test]
+fn a_level_that_is_the_same_in_each_repeat_moves_nothing() {
+    let simulated = Simulated::new(1, 4, 5);
+    let fixed = vec![2.0; 300];
+    let mut values = simulated.values.clone();
+    values.push(fixed);
+    let strata = vec![0, 0, 0, 0, 1];
+    let seeds: Vec<_> = [0, 1, 2, 3, 0].map(Some).to_vec();
+    let part = |trial: usize| Part {
+        trial,
+        values: &values[trial],
+    };
+    let sides = [
+        Statistic::new(Functional::Mean, (0..4).map(part).collect()),
+        Statistic::new(Functional::Mean, vec![part(4)]),
+    ];
+    let resampling = Resampling::new(Design::new(strata, &seeds), &sides, 7);
+    let [a, b] = [0, 1].map(|at| resampling.replicates(&sides[at], 0).unwrap());
+    let own = resampling.interval(&a).unwrap();
+    let apart = resampling
+        .interval(&Replicates::combine(&[&a, &b], |x| x[0] - x[1]))
+        .unwrap();
+    let width = |bounds: Bounds| bounds.high - bounds.low;
+    assert!(
+        (width(own) - width(apart)).abs() < 1e-9,
+        "{own:?} {apart:?}"
+    );
 }
 
 /// The same with more runs, in `make test-all`.

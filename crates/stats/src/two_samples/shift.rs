@@ -1,6 +1,6 @@
 //! By how much a statistic of B is larger than that of A.
 
-use crate::comparison::{Bounds, Draws, Part, Replicates, Resampling, Statistic};
+use crate::comparison::{Bounds, Design, Draws, Part, Replicates, Resampling, Statistic};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
 use crate::student;
@@ -27,14 +27,34 @@ impl Shift {
     }
 }
 
-/// Of a statistic from A to B, each one or more series in order of time: trials that repeat each other.
-/// Intervals are those of [`crate::comparison`].
-pub fn shift(functional: Functional, a: &[&[f64]], b: &[&[f64]], seed: u64) -> Shift {
+/// A series in order of time: one trial of a side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Series<'a> {
+    /// NaN for a packet without a value.
+    pub values: &'a [f64],
+    /// What its random numbers are drawn from, if it was simulated: those of equal seeds, of either side, have the same ones.
+    pub seed: Option<u64>,
+}
+
+/// Of what was measured.
+impl<'a> From<&'a [f64]> for Series<'a> {
+    fn from(values: &'a [f64]) -> Self {
+        Self { values, seed: None }
+    }
+}
+
+/// Of a statistic from A to B, each one or more trials that repeat each other. Intervals are those of [`crate::comparison`].
+pub fn shift(functional: Functional, a: &[Series<'_>], b: &[Series<'_>], seed: u64) -> Shift {
     with_draws(functional, [a, b], seed, &mut Draws::default())
 }
 
 /// The same of several functionals.
-pub fn shifts(functionals: &[Functional], a: &[&[f64]], b: &[&[f64]], seed: u64) -> Vec<Shift> {
+pub fn shifts(
+    functionals: &[Functional],
+    a: &[Series<'_>],
+    b: &[Series<'_>],
+    seed: u64,
+) -> Vec<Shift> {
     let mut draws = Draws::default();
     let each = functionals.iter();
     each.map(|&functional| with_draws(functional, [a, b], seed, &mut draws))
@@ -43,16 +63,16 @@ pub fn shifts(functionals: &[Functional], a: &[&[f64]], b: &[&[f64]], seed: u64)
 
 fn with_draws(
     functional: Functional,
-    [a, b]: [&[&[f64]]; 2],
+    [a, b]: [&[Series<'_>]; 2],
     seed: u64,
     draws: &mut Draws,
 ) -> Shift {
-    let sides = [
-        statistic(functional, 0, a),
-        statistic(functional, a.len(), b),
-    ];
     let strata = a.iter().map(|_| 0).chain(b.iter().map(|_| 1)).collect();
-    let (absolute, relative) = match intervals(&sides, strata, seed, draws) {
+    let seeds: Vec<Option<u64>> = a.iter().chain(b).map(|series| series.seed).collect();
+    let design = Design::new(strata, &seeds);
+    let sides =
+        [(0, a), (a.len(), b)].map(|(first, side)| statistic(functional, first, side, &design));
+    let (absolute, relative) = match intervals(&sides, design, seed, draws) {
         Ok(both) => both,
         Err(reason) => {
             let by_spread = medians_apart(&sides, [a, b]);
@@ -68,26 +88,35 @@ fn with_draws(
     }
 }
 
-fn statistic<'a>(functional: Functional, first: usize, side: &[&'a [f64]]) -> Statistic<'a> {
-    let part = |(trial, &values)| Part { trial, values };
-    Statistic::new(functional, (first..).zip(side).map(part).collect())
+fn statistic<'a>(
+    functional: Functional,
+    first: usize,
+    side: &[Series<'a>],
+    design: &Design,
+) -> Statistic<'a> {
+    let part = |(trial, series): (usize, &Series<'a>)| Part {
+        trial,
+        values: series.values,
+    };
+    let parts = (first..).zip(side).map(part).collect();
+    Statistic::of_design(functional, parts, design)
 }
 
 type Interval = Result<Bounds, String>;
 
 fn intervals(
     sides: &[Statistic<'_>; 2],
-    strata: Vec<usize>,
+    design: Design,
     seed: u64,
     draws: &mut Draws,
 ) -> Result<(Interval, Interval), String> {
-    let by_trial = sides.each_ref().map(|side| side.by_trial(&strata));
+    let by_trial = sides.each_ref().map(|side| side.by_trial(&design));
     for ((name, side), by_trial) in ["A", "B"].iter().zip(sides).zip(&by_trial) {
         if let (Some(doubt), None) = (&side.doubt, by_trial) {
             return Err(format!("{name}: {doubt}"));
         }
     }
-    let resampling = Resampling::with_draws(strata, sides, seed, draws);
+    let resampling = Resampling::with_draws(design, sides, seed, draws);
     let replicates = |index: usize| {
         let (side, salt) = (&sides[index], index as u64);
         match &by_trial[index] {

@@ -13,7 +13,13 @@ fn by_hand() {
     assert_eq!(found.mann_whitney.u, 6.5);
     assert!((found.kolmogorov_smirnov.value - 1.0 / 3.0).abs() < 1e-12);
     assert!((found.wasserstein.value - 1.0).abs() < 1e-12);
-    let shifts = shifts(&SHIFTS, &[&[1.0, 3.0, 4.0]], &[&[2.0, 4.0, 5.0]], 1);
+    let series = |values: &'static [f64]| [Series::from(values)];
+    let shifts = shifts(
+        &SHIFTS,
+        &series(&[1.0, 3.0, 4.0]),
+        &series(&[2.0, 4.0, 5.0]),
+        1,
+    );
     assert_eq!(found.kolmogorov_smirnov.least_p, 1.0);
     assert!(found.mann_whitney.p.is_err() && shifts[2].absolute.is_err());
     assert_eq!(shifts[2].difference(), Some(1.0));
@@ -78,6 +84,11 @@ fn what_differs_is_told() {
     }
 }
 
+fn measured(trials: &[Vec<f64>]) -> Vec<Series<'_>> {
+    let each = trials.iter().map(Vec::as_slice);
+    each.map(Series::from).collect()
+}
+
 #[test]
 fn shifts_of_trials_have_intervals() {
     let series = |seed: u64, level: f64| -> Vec<f64> {
@@ -88,8 +99,7 @@ fn shifts_of_trials_have_intervals() {
     };
     let a: Vec<Vec<f64>> = (1..5).map(|seed| series(seed, 0.0)).collect();
     let b: Vec<Vec<f64>> = (5..9).map(|seed| series(seed, 10.0)).collect();
-    let a: Vec<&[f64]> = a.iter().map(Vec::as_slice).collect();
-    let b: Vec<&[f64]> = b.iter().map(Vec::as_slice).collect();
+    let (a, b) = (measured(&a), measured(&b));
     for shift in &shifts(&SHIFTS, &a, &b, 1)[..5] {
         let absolute = shift.absolute.clone().unwrap();
         assert!(absolute.low <= 10.0 && 10.0 <= absolute.high, "{shift:?}");
@@ -148,6 +158,38 @@ fn medians_of_one_wander_are_seldom_told_apart() {
     }
 }
 
+/// Two runs of one seed: B's packets are all later by as much, which shows where the spread of the packets would hide it.
+#[test]
+fn simulations_of_one_seed_are_compared_packet_by_packet() {
+    let series = |seed: u64, by: f64| -> Vec<f64> {
+        let delays = ar1(0.5, 1000, seed);
+        delays.iter().map(|x| 100.0 + 10.0 * x + by).collect()
+    };
+    for repeats in [1, 2, 4] {
+        let [a, b] = [0.0, 0.1].map(|by| -> Vec<Vec<f64>> {
+            let seeds = 0..repeats;
+            seeds.map(|seed| series(seed, by)).collect()
+        });
+        for is_simulated in [false, true] {
+            let [a, b] = [&a, &b].map(|side| -> Vec<Series<'_>> {
+                let each = side.iter().zip(0..);
+                each.map(|(values, seed)| Series {
+                    values,
+                    seed: is_simulated.then_some(seed),
+                })
+                .collect()
+            });
+            for shift in &shifts(&SHIFTS, &a, &b, 1)[..3] {
+                let bounds = shift.absolute.clone().unwrap();
+                let width = bounds.high - bounds.low;
+                let (low, high) = (bounds.low - 1e-9, bounds.high + 1e-9);
+                assert!(low <= 0.1 && 0.1 <= high, "{shift:?}");
+                assert_eq!(is_simulated, width < 1e-9, "{repeats}: {shift:?}");
+            }
+        }
+    }
+}
+
 /// Of pairs of runs of one law, so many are called different at 95 %; each of four trials with levels of their own.
 fn false_alarms(next: fn(&mut SplitMix, &mut f64) -> f64, levels: f64) -> usize {
     const RUNS: u64 = 40;
@@ -161,7 +203,7 @@ fn false_alarms(next: fn(&mut SplitMix, &mut f64) -> f64, levels: f64) -> usize 
                 (0..150).map(|_| value()).collect()
             })
             .collect();
-        let trials: Vec<&[f64]> = trials.iter().map(Vec::as_slice).collect();
+        let trials = measured(&trials);
         let (a, b) = trials.split_at(4);
         let found = shift(Functional::Quantile(0.5), a, b, *seed);
         let bounds = found.absolute.unwrap();
@@ -216,7 +258,7 @@ fn trials_of_few_packets_of_one_law_are_seldom_called_different() {
             let mut random = SplitMix::new(seed + 1000);
             let mut trial = || (0..packets).map(|_| law(&mut random)).collect::<Vec<f64>>();
             let all: Vec<Vec<f64>> = (0..2 * trials).map(|_| trial()).collect();
-            let all: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+            let all = measured(&all);
             let (a, b) = all.split_at(trials);
             let bounds = shift(functional, a, b, *seed).absolute.unwrap();
             bounds.low > 0.0 || bounds.high < 0.0

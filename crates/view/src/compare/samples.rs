@@ -67,6 +67,7 @@ fn stream(trial: u32, probe: &str, wait: Option<&str>) -> StreamInfo {
         repeat: 0,
         factors: factor.into_iter().collect(),
         trace_hash: None,
+        seed: None,
     }
 }
 

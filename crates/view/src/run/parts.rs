@@ -147,5 +147,6 @@ fn info(stream: &Stream) -> StreamInfo {
         repeat: stream.repeat,
         factors: stream.levels().cloned().collect(),
         trace_hash: stream.trace_hash,
+        seed: None, // what is chosen does not depend on it
     }
 }

@@ -8,7 +8,7 @@ use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Data, Measure, Selection, StreamInfo, Values};
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
-use delaylab_stats::two_samples;
+use delaylab_stats::two_samples::{self, Series};
 
 /// The interval of the change that a limit is about, where that is of one probe under one combination of levels: what a
 /// table says of it in the same comparison. `None` where no table has it, or it has no interval there.
@@ -26,13 +26,20 @@ pub(super) fn bounds(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> O
     let [a, b] = RUNS.map(|run| {
         let of_run = chosen.iter().filter(|&&at| is_of(&streams[at], run));
         let values = of_run.map(|&at| match both.values(at, measure) {
-            Ok(Values::Packets(values)) => Some(values),
+            Ok(Values::Packets(values)) => Some((values, streams[at].seed)),
             _ => None,
         });
         values.collect::<Option<Vec<_>>>()
     });
     let (a, b) = (a?, b?);
-    let [a, b] = [&a, &b].map(|side| side.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let [a, b] = [&a, &b].map(|side| -> Vec<Series<'_>> {
+        let each = side.iter();
+        each.map(|(values, seed)| Series {
+            values,
+            seed: *seed,
+        })
+        .collect()
+    });
     let shift = two_samples::shift(functional, &a, &b, SEED);
     match limit.bound {
         Bound::Share(_) => shift.relative.ok(),

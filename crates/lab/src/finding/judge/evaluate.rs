@@ -10,7 +10,9 @@ use super::steps;
 use crate::finding::check::Fit;
 use crate::finding::data::TimeTaken;
 use crate::finding::values::Values;
-use delaylab_stats::comparison::{Bounds, ByTrial, Part, Replicates, Resampling, Statistic};
+use delaylab_stats::comparison::{
+    Bounds, ByTrial, Design, Part, Replicates, Resampling, Statistic,
+};
 use delaylab_stats::functional::Basis;
 use delaylab_stats::steps::Detection;
 use resample::counted;
@@ -23,6 +25,7 @@ pub(super) struct Evaluation<'a> {
     statistics: Vec<Option<Statistic<'a>>>,
     /// One for each leaf of which whole trials tell how much it varies, in the place of packets.
     by_trial: Vec<Option<ByTrial>>,
+    design: Design,
     resampling: Resampling,
     leaves: Vec<Option<Replicates>>,
     /// For each leaf, whether all of its repeats are the same simulation.
@@ -35,15 +38,16 @@ pub(super) struct Evaluation<'a> {
 
 impl<'a> Evaluation<'a> {
     pub(super) fn new(plan: &'a Plan, measured: &Measured<'_>, seed: u64) -> Self {
-        let statistics: Vec<_> = plan.leaves.iter().map(statistic).collect();
-        let strata = measured.strata();
-        let of_trials = |statistic: &Option<Statistic<'a>>| statistic.as_ref()?.by_trial(&strata);
+        let design = measured.design();
+        let statistics = plan.leaves.iter().map(|leaf| statistic(leaf, design));
+        let statistics: Vec<_> = statistics.collect();
+        let of_trials = |statistic: &Option<Statistic<'a>>| statistic.as_ref()?.by_trial(design);
         let by_trial: Vec<_> = statistics.iter().map(of_trials).collect();
         // Statistics that are judged by whole trials do not influence the block length of the others.
         let present = statistics.iter().zip(&by_trial);
         let present = present.filter(|(_, by_trial)| by_trial.is_none());
         let present: Vec<_> = present.filter_map(|(it, _)| it.clone()).collect();
-        let resampling = Resampling::new(strata, &present, seed);
+        let resampling = Resampling::new(design.clone(), &present, seed);
         let copies = plan.leaves.iter();
         let copies: Vec<bool> = copies
             .map(|leaf| measured.are_copies(&leaf.streams))
@@ -78,6 +82,7 @@ impl<'a> Evaluation<'a> {
         Self {
             fits: fits.collect(),
             time_taken: measured.time_taken(),
+            design: design.clone(),
             plan,
             statistics,
             by_trial,
@@ -176,7 +181,7 @@ fn nothing() -> String {
 }
 
 /// The statistic of a leaf; `None` if its values are not packets (see `Evaluation::statistics`).
-fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
+fn statistic<'a>(leaf: &'a Leaf, design: &Design) -> Option<Statistic<'a>> {
     let parts = leaf.values.iter().map(|(trial, values)| match &**values {
         Values::Packets(values) => Some(Part {
             trial: *trial,
@@ -185,7 +190,7 @@ fn statistic(leaf: &Leaf) -> Option<Statistic<'_>> {
         _ => None,
     });
     let parts: Option<Vec<Part<'_>>> = parts.collect();
-    Some(Statistic::new(leaf.functional, parts?))
+    Some(Statistic::of_design(leaf.functional, parts?, design))
 }
 
 /// Is it a maximum, or a statistic of one number of each trial, so that only repeats tell how much it varies?

@@ -4,6 +4,7 @@ use crate::finding::data::{Data, StreamInfo, TimeTaken};
 use crate::finding::measure::Measure;
 use crate::finding::values::{MeasureUnavailable, Values};
 use delaylab_model::distinct::{Distinct, originals};
+use delaylab_stats::comparison::Design;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -16,8 +17,10 @@ pub(super) struct Measured<'a> {
     data: &'a dyn Data,
     /// For each stream, the index of its trial. Identical simulations share the index of the first one.
     trials: Vec<usize>,
-    /// For each trial, the number of its combination of levels, shared by its repeats.
-    strata: Vec<usize>,
+    /// The trials: those of one combination of levels repeat each other, and simulations of one seed are one repeat.
+    design: Design,
+    /// How many trials the combination has that has most.
+    repeats: u64,
     read: RefCell<BTreeMap<(usize, Measure), Read>>,
 }
 
@@ -37,6 +40,7 @@ impl<'a> Measured<'a> {
         let trials: Vec<usize> = streams.iter().map(index).collect();
         let mut combinations: Vec<&StreamInfo> = Vec::new();
         let mut strata = vec![0; numbers.len()];
+        let mut seeds = vec![None; numbers.len()];
         // A copy of a simulation is not a repeat: it shares the index of its original.
         let first = |(stream, _): &(&StreamInfo, &usize)| original(stream) == Some(stream.trial);
         for (stream, &trial) in streams.iter().zip(&trials).filter(first) {
@@ -44,6 +48,7 @@ impl<'a> Measured<'a> {
                 .iter()
                 .position(|known| known.factors == stream.factors);
             strata[trial] = known.unwrap_or(combinations.len());
+            seeds[trial] = stream.seed;
             if known.is_none() {
                 combinations.push(stream);
             }
@@ -51,7 +56,8 @@ impl<'a> Measured<'a> {
         Self {
             data,
             trials,
-            strata,
+            repeats: repeats(&strata),
+            design: Design::new(strata, &seeds),
             read: RefCell::default(),
         }
     }
@@ -65,12 +71,8 @@ impl<'a> Measured<'a> {
     }
 
     /// Number of repeats of the combination that has most.
-    pub(super) fn repeats(&self) -> u64 {
-        let mut repeats = BTreeMap::<usize, u64>::new();
-        for stratum in &self.strata {
-            *repeats.entry(*stratum).or_default() += 1;
-        }
-        repeats.values().copied().max().unwrap_or(1)
+    pub(super) const fn repeats(&self) -> u64 {
+        self.repeats
     }
 
     /// Is each of these streams' trials repeated, and every repeat the same simulation, because nothing in it is random?
@@ -88,8 +90,8 @@ impl<'a> Measured<'a> {
         !repeats.is_empty() && repeats.values().all(is_copied)
     }
 
-    pub(super) fn strata(&self) -> Vec<usize> {
-        self.strata.clone()
+    pub(super) const fn design(&self) -> &Design {
+        &self.design
     }
 
     /// The values of a measure in these streams, each with the index of its trial; an error, a clause, if a stream
@@ -136,6 +138,14 @@ impl<'a> Measured<'a> {
             .map_err(|MeasureUnavailable(why)| why.clone());
         values.map(Rc::clone)
     }
+}
+
+fn repeats(strata: &[usize]) -> u64 {
+    let mut repeats = BTreeMap::<usize, u64>::new();
+    for stratum in strata {
+        *repeats.entry(*stratum).or_default() += 1;
+    }
+    repeats.values().copied().max().unwrap_or(1)
 }
 
 /// The levels of a stream's trial, which its repeats share.

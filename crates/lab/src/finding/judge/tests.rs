@@ -93,6 +93,7 @@ fn run(
                     .map(|(name, text)| ((*name).to_owned(), level(text)))
                     .collect(),
                 trace_hash: None,
+                seed: None,
             };
             let records = records(trial, delays(combination), &mut random);
             samples.push(info, records, RecordFacts::default());
@@ -635,6 +636,7 @@ fn a_trial_without_answers_is_nothing_and_hinders_nothing() {
             repeat: 2,
             factors: vec![("side".to_owned(), level(side))],
             trace_hash: None,
+            seed: None,
         };
         let mut lost = records(info.trial, CALM, &mut SplitMix::new(1));
         lost.iter_mut().for_each(|record| {
@@ -673,6 +675,7 @@ fn a_trial_without_two_answers_in_a_row_hinders_nothing() {
             repeat: 2,
             factors: vec![("side".to_owned(), level(side))],
             trace_hash: None,
+            seed: None,
         };
         let mut dying = records(trial, CALM, &mut SplitMix::new(1));
         for record in dying.iter_mut().skip(1) {
@@ -828,6 +831,7 @@ fn copies(repeats: u32) -> Samples {
             repeat: trial / 2,
             factors: vec![("size".to_owned(), level(size))],
             trace_hash: Some(u64::from(trial % 2)),
+            seed: None,
         };
         let mut random = SplitMix::new(u64::from(trial % 2));
         samples.push(
@@ -1179,6 +1183,7 @@ fn backlog(samples: &mut Samples, trial: u32, case: &str, of: &str, mean: f64) {
         repeat: trial / 2,
         factors: vec![("case".to_owned(), level(case))],
         trace_hash: None,
+        seed: None,
     };
     samples.push_series(info, points, Vec::new());
 }
@@ -1259,6 +1264,7 @@ fn a_line_is_never_busier_than_all_the_time() {
             repeat: trial,
             factors: vec![("case".to_owned(), level("one"))],
             trace_hash: None,
+            seed: None,
         };
         samples.push_series(info, points, Vec::new());
     }
@@ -1338,6 +1344,7 @@ fn drops(samples: &mut Samples, trial: u32, of: &str, in_all: f64) {
         repeat: trial,
         factors: Vec::new(),
         trace_hash: None,
+        seed: None,
     };
     samples.push_series(info, (0..10).map(point).collect(), Vec::new());
 }
@@ -1486,6 +1493,7 @@ fn simulated(cases: &[&str], hash: impl Fn(usize, u32) -> u64) -> Samples {
                 repeat,
                 factors: vec![("case".to_owned(), level(case))],
                 trace_hash: Some(hash),
+                seed: None,
             };
             let records = records(trial, CALM, &mut SplitMix::new(hash));
             samples.push(info, records, RecordFacts::default());
@@ -1529,6 +1537,56 @@ fn what_is_the_same_simulation_differs_by_nothing() {
     expect(check, &samples, Verdict::False, "");
 }
 
+/// Simulations of eight sizes, the random numbers of a repeat the same at all of them; each size adds 20 ns to the delay, and so many
+/// packets to the loss of the load.
+fn with_common_random_numbers(repeats: u32) -> Samples {
+    let sizes = ["64B", "66B", "68B", "70B", "72B", "74B", "76B", "78B"];
+    let mut samples = Samples::default();
+    for repeat in 0..repeats {
+        for (size, at) in sizes.into_iter().zip(0..) {
+            let trial = 8 * repeat + at;
+            let info = StreamInfo {
+                trial,
+                probe: "echo".to_owned(),
+                series: None,
+                repeat,
+                factors: vec![("size".to_owned(), level(size))],
+                trace_hash: Some(u64::from(trial)),
+                seed: Some(u64::from(repeat)),
+            };
+            let mut random = SplitMix::new(u64::from(repeat));
+            let base = 200.0 * US + 5.0 * US * random.normal() + 20.0 * f64::from(at);
+            let records = records(trial, Delays { base, ..CALM }, &mut random);
+            samples.push(info, records, RecordFacts::default());
+            let lost = 1000.0 + 100.0 * random.normal() + f64::from(at);
+            samples.push_lost_load(trial, lost as u64);
+        }
+    }
+    samples
+}
+
+#[test]
+fn levels_with_common_random_numbers_are_one_repeat() {
+    let width = |evidence: super::Evaluated| evidence.high.unwrap() - evidence.low.unwrap();
+    for repeats in [1, 4] {
+        let samples = with_common_random_numbers(repeats);
+        let of = |selected: &str| evidence(&format!("mean(response{selected}) < 1s"), &samples);
+        assert_eq!(of("").trials, repeats as usize);
+        let (all, one) = (width(of("")), width(of(" | size=64B")));
+        assert!((0.9..1.1).contains(&(all / one)), "{repeats}: {all} {one}");
+        let more = "mean(response | size=78B) > mean(response | size=64B)";
+        expect(more, &samples, Verdict::True, "");
+        let far = "mean(response | size=78B) > mean(response | size=64B) + 1us";
+        expect(far, &samples, Verdict::False, "");
+    }
+    let samples = with_common_random_numbers(4);
+    let of = |selected: &str| evidence(&format!("mean(lost_load{selected}) < 2000"), &samples);
+    let (all, one) = (width(of("")), width(of(" | size=64B")));
+    assert!((0.8..1.25).contains(&(all / one)), "{all} {one}");
+    let more = "mean(lost_load | size=78B) > mean(lost_load | size=64B)";
+    expect(more, &samples, Verdict::True, "");
+}
+
 /// A queue of 1 cell that is 1000 for one thousandth of each stretch, `factor` stretches long: no mean of a stretch is far
 /// from 2.
 fn bursts(factor: i64) -> Samples {
@@ -1560,6 +1618,7 @@ fn bursts(factor: i64) -> Samples {
             repeat: trial,
             factors: Vec::new(),
             trace_hash: None,
+            seed: None,
         };
         let values = [
             (1.0, 9_950_000 * 1000 * factor),
@@ -1622,6 +1681,7 @@ fn full_queues(repeats: u32) -> Samples {
             repeat,
             factors: vec![("size".to_owned(), size)],
             trace_hash: None,
+            seed: None,
         };
         samples.push(info, (0..400).map(record).collect(), RecordFacts::default());
     }

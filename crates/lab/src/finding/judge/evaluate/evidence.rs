@@ -35,7 +35,7 @@ impl Evaluation<'_> {
         let effective = estimate.map(|statistic| statistic.effective);
         // 0: the streams are too short to tell.
         evidence.effective = effective.filter(|&effective| effective > 0.0);
-        evidence.trials = trials(&[leaf]);
+        evidence.trials = self.trials(&[leaf]);
         let notes = leaf.note.iter().cloned();
         let notes: Vec<String> = notes.chain(self.unseen(&Term::Leaf(index))).collect();
         evidence.note = (!notes.is_empty()).then(|| notes.join("; "));
@@ -74,7 +74,7 @@ impl Evaluation<'_> {
             .iter()
             .filter_map(|&leaf| self.statistics[leaf].as_ref());
         evidence.count = statistics.map(|statistic| statistic.count).sum();
-        evidence.trials = trials(&leaves);
+        evidence.trials = self.trials(&leaves);
         if let Some(detection) = detection {
             evidence.note = Some(steps::says(detection));
             return evidence;
@@ -91,13 +91,13 @@ impl Evaluation<'_> {
         evidence.note = Some(format!("through {}", points.join(", ")));
         evidence
     }
-}
 
-fn trials(leaves: &[&Leaf]) -> usize {
-    let all = leaves
-        .iter()
-        .flat_map(|leaf| leaf.values.iter().map(|(trial, _)| *trial));
-    all.collect::<std::collections::BTreeSet<_>>().len()
+    /// How many independent trials these are of.
+    fn trials(&self, leaves: &[&Leaf]) -> usize {
+        let values = leaves.iter().flat_map(|leaf| &leaf.values);
+        let trials = values.map(|(trial, _)| trial);
+        self.design.repeats_of(trials).len()
+    }
 }
 
 fn evaluated(
