@@ -53,6 +53,13 @@ pub enum Content {
     },
 }
 
+impl Content {
+    /// Is it of a probe over datagrams?
+    const fn is_echo(&self) -> bool {
+        matches!(self, Content::Request(_) | Content::Reply(_))
+    }
+}
+
 /// What a probe's packet carries and collects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
@@ -112,11 +119,14 @@ impl Packet {
 pub struct Arena {
     packets: Vec<Packet>,
     free: Vec<PacketId>,
+    /// Requests and replies of probes among them.
+    echoes: usize,
 }
 
 impl Arena {
     /// Takes a packet in.
     pub fn add(&mut self, packet: Packet) -> PacketId {
+        self.echoes += usize::from(packet.content.is_echo());
         if let Some(id) = self.free.pop() {
             self.packets[id as usize] = packet;
             return id;
@@ -134,6 +144,14 @@ impl Arena {
     /// Gives its place to another.
     pub fn remove(&mut self, id: PacketId) -> Packet {
         self.free.push(id);
-        self.packets[id as usize]
+        let packet = self.packets[id as usize];
+        self.echoes -= usize::from(packet.content.is_echo());
+        packet
+    }
+
+    /// Are there packets of probes over datagrams, on their way out or back?
+    #[inline]
+    pub const fn has_echoes(&self) -> bool {
+        self.echoes > 0
     }
 }

@@ -1,7 +1,10 @@
 //! What series say of a trial, whatever it waits for at its end.
 
 use crate::aqm::{Line, tcp};
-use crate::common::{Taken, every, probe, run, trial};
+use crate::common::{Taken, every, poisson, probe, run, run_with, trial};
+use delaylab_model::trial::Trial;
+use delaylab_sim::engine::Serving;
+use delaylab_sim::event_set::Tournament;
 
 /// 5 s of packets that fill a line of 10 Mbit/s and its buffer, and that long a time-out.
 fn overload(timeout_ns: i64) -> Taken {
@@ -35,6 +38,54 @@ fn the_wait_for_what_was_lost_is_no_part_of_a_series() {
             "{behind}, not {backlog}"
         );
     }
+}
+
+/// A load that goes on for as long as a probe waits is still not counted for it.
+#[test]
+fn the_wait_for_what_was_lost_counts_no_load() {
+    let path = r#"
+[path]
+topology = "pairs-on-a-trunk"
+rate = "100Mbit/s"
+[path.switch]
+buffer = "50kB"
+policer = { rate = "6Mbit/s", burst = "10kB" }
+[[load]]
+name = "cbr"
+kind = "cbr"
+rate = "10Mbit/s"
+payload = "972B"
+"#;
+    let of = |timeout: i64, seed: u64| {
+        let mut probe = probe("echo", 100, poisson(10_000_000), 100);
+        probe.timeout = timeout;
+        let trial = Trial {
+            seed,
+            ..trial(path, vec![probe])
+        };
+        let taken = run(&trial);
+        let eager = run_with::<Tournament>(&trial, Serving::Eager);
+        assert_eq!(taken.records, eager.records);
+        assert_eq!(taken.series, eager.series);
+        let lost = taken.records.iter().filter(|record| !record.answered());
+        let facts = &taken.facts[0];
+        let last_is_lost = !taken.records[99].answered();
+        let (_, _, drops) = taken.series_of("drops", "s1→s2", 0);
+        (
+            (lost.count(), facts.lost_load, facts.simulated, drops as u64),
+            last_is_lost,
+        )
+    };
+    // In some the last packet of the probe is lost, and in some it is not.
+    let ends = (1..9).map(|seed| {
+        let [short, long] = [200_000_000, 5_000_000_000].map(|timeout| of(timeout, seed));
+        assert_eq!(short, long);
+        let (_, lost, ..) = short.0;
+        assert!(lost > Some(100));
+        short.1
+    });
+    let ends: Vec<bool> = ends.collect();
+    assert!(ends.contains(&true) && ends.contains(&false), "{ends:?}");
 }
 
 #[test]

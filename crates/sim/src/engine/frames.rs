@@ -74,6 +74,7 @@ impl<E: EventSet> Engine<E> {
             }
             let done = std::mem::replace(&mut stream.done, true);
             self.probes_left -= usize::from(!done);
+            self.probes_sending -= usize::from(!done);
             return self.set(Event::Application(flow), None);
         }
         let seq = stream.ledger.sent(nanos(now), nanos(now));

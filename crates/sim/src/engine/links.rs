@@ -188,8 +188,7 @@ impl<E: EventSet> Engine<E> {
         self.count_under_way();
     }
 
-    /// When the last packet that there was had come to its end. After that probes at most wait for what will not come, and how
-    /// long they do, their time-out, is no matter of the network.
+    /// When the last packet that there was had come to its end; the end of the trial where packets of loads are still there.
     pub(super) fn quiet_from(&self) -> Picos {
         let waits = |id: usize| self.waits(id as u32) || !self.ports[id].pipe.is_empty();
         if (0..self.ports.len()).any(waits) {
@@ -202,6 +201,16 @@ impl<E: EventSet> Engine<E> {
             .chain(read)
             .max()
             .map_or(self.now, |at| at.min(self.now))
+    }
+
+    /// From now on what is dropped is dropped when it is, not when somebody could first tell.
+    #[cold]
+    pub(super) fn serve_at_each_departure(&mut self) {
+        for id in 0..self.ports.len() as u32 {
+            self.catch_up(id);
+            self.ports[id as usize].eager = true;
+            self.arm(id);
+        }
     }
 
     /// Something may be able to leave at once.

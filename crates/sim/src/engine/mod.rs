@@ -216,6 +216,8 @@ struct Asking {
     host: u32,
     /// A packet that is due waits for the CPU.
     waiting: bool,
+    /// It sends nothing any more, and what it waits for is under way or lost.
+    only_waits: bool,
     done: bool,
 }
 
@@ -401,6 +403,10 @@ pub struct Engine<E> {
     counts_queues: bool,
     framing: Framing,
     probes_left: usize,
+    /// Those of them that may still send, or of which nobody can tell.
+    probes_sending: usize,
+    /// None may.
+    only_waits: bool,
     /// When a tester's frame last arrived, of whichever stream.
     last_frame: Picos,
     /// Of every arrival at the end of a link.
@@ -459,6 +465,9 @@ impl<E: EventSet> Engine<E> {
     /// Until every probe is done, or for so many events.
     pub fn run(&mut self, events: u64) -> EngineProgress {
         for _ in 0..events {
+            if self.probes_sending == 0 && self.probes_left > 0 {
+                self.nothing_is_sent();
+            }
             if self.probes_left == 0 {
                 return EngineProgress::Done;
             }

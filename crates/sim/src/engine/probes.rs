@@ -2,7 +2,7 @@
 //! very [`Prober`](delaylab_traffic::prober::Prober) that live probes use.
 
 use super::links::mix;
-use super::servers::Work;
+use super::servers::{Server, Work};
 use super::{Channel, Engine, Flow, ProbeFlow, Serves, TcpProbe};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
@@ -55,6 +55,8 @@ impl<E: EventSet> Engine<E> {
     /// When the probe has to do something next.
     pub(super) fn schedule(&mut self, flow: u32) {
         let now = nanos(self.now);
+        // What is lost of a connection is sent again.
+        let of_datagrams = matches!(&self.flows[flow as usize], Flow::Probe(_));
         let Some(asking) = self.flows[flow as usize].asking() else {
             return;
         };
@@ -62,7 +64,15 @@ impl<E: EventSet> Engine<E> {
         asking
             .prober
             .take_whole(now, |record| records.push(*record));
-        let at = match asking.prober.next(now) {
+        let next = asking.prober.next(now);
+        let only_waits = match next {
+            Step::Send { .. } => false,
+            Step::Wait { .. } => of_datagrams && asking.prober.sending_is_over(),
+            Step::Done => true,
+        };
+        self.probes_sending -= usize::from(only_waits && !asking.only_waits);
+        asking.only_waits |= only_waits;
+        let at = match next {
             Step::Send { .. } => Some(self.now),
             Step::Wait { due, deadline } => {
                 // A deadline is over when it has passed.
@@ -76,6 +86,41 @@ impl<E: EventSet> Engine<E> {
             }
         };
         self.set(Event::Application(flow), at);
+    }
+
+    /// Every probe has sent its last packet. Where what they wait for is lost, the trial is over at once: how long they wait, their
+    /// time-out, is no matter of the network, and what loads do meanwhile none of the trial.
+    #[cold]
+    pub(super) fn nothing_is_sent(&mut self) {
+        if !std::mem::replace(&mut self.only_waits, true) {
+            self.serve_at_each_departure();
+        }
+        if !self.packets.has_echoes() && self.servers.iter().all(Server::is_idle) {
+            self.time_out();
+        }
+    }
+
+    /// Probes wait as long as they would have, and nothing else happens.
+    fn time_out(&mut self) {
+        for flow in &mut self.flows {
+            let Some(asking) = flow.asking().filter(|asking| !asking.done) else {
+                continue;
+            };
+            let mut now = nanos(self.now);
+            let records = &mut self.records;
+            while let Step::Wait {
+                deadline: Some(deadline),
+                ..
+            } = asking.prober.next(now)
+            {
+                now = deadline.max(now) + 1;
+                asking
+                    .prober
+                    .take_whole(now, |record| records.push(*record));
+            }
+            asking.done = true;
+            self.probes_left -= 1;
+        }
     }
 
     /// The CPU has got to the packet that is due: the send call.

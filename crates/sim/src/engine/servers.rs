@@ -66,6 +66,11 @@ impl Server {
         Some(work)
     }
 
+    /// Does nothing wait for its reply?
+    pub(super) fn is_idle(&self) -> bool {
+        self.due.is_empty()
+    }
+
     fn next(&self) -> Option<Picos> {
         self.due.front().map(|(at, _)| *at)
     }

@@ -237,7 +237,8 @@ impl Prober {
         duration.is_none_or(|duration| due - self.config.start < duration)
     }
 
-    fn sending_is_over(&self) -> bool {
+    /// Is nothing to be sent any more? Of a closed loop that is not known as long as a reply may come.
+    pub fn sending_is_over(&self) -> bool {
         let timed_out = match self.pacer.due() {
             Due::At(due) => !self.is_within_duration(due),
             Due::AfterReply => false,

@@ -91,6 +91,7 @@ impl SeriesShown {
 #[derive(Debug, Clone, Copy)]
 struct Total {
     unit: Unit,
+    /// What the mean weighs it by: how long it was, or how many trials.
     length: f64,
     area: f64,
     max: f64,
@@ -112,13 +113,16 @@ impl Total {
         }
     }
 
-    /// All of one trial's. A count has its last value, whenever it came to that.
+    /// All of one trial's. A count has one number in each trial, its last value, however long the trial was.
     fn of_trial(self, series: &str) -> Self {
-        let area = match COUNTS.contains(&series) {
-            true => self.max * self.length,
-            false => self.area,
-        };
-        Self { area, ..self }
+        match COUNTS.contains(&series) {
+            true => Self {
+                length: 1.0,
+                area: self.max,
+                ..self
+            },
+            false => self,
+        }
     }
 
     fn and(self, other: Self) -> Self {

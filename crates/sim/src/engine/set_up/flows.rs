@@ -171,6 +171,7 @@ impl Maker<'_> {
             prober,
             host: self.number(ends.from),
             waiting: false,
+            only_waits: false,
             done: false,
         };
         if let Some(asked) = fresh {

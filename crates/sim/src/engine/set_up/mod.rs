@@ -220,6 +220,8 @@ impl<'a> Maker<'a> {
             forwarded: forwarded.unwrap_or_default(),
             framing,
             probes_left,
+            probes_sending: probes_left,
+            only_waits: false,
             last_frame: 0,
             digest: 0,
             digest_of_records: 0,
