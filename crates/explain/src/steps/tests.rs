@@ -148,6 +148,24 @@ fn each_direction_has_its_rate() {
     }
 }
 
+/// As in a simulation, in which the random numbers of a repeat are the same at every size: the queue behind a load is as smooth as
+/// the line, and longer for packets of more cells.
+#[test]
+fn what_a_load_adds_to_every_size_alike_is_no_time_of_a_cell() {
+    let packets = std::cell::Cell::new(0_u32);
+    let clock = |_| ReflectorClock::Same;
+    let sweeps = swept_by(40..=280, clock, |size, _| {
+        let met = packets.replace(packets.get() + 1) % 5;
+        [cells(size) * (1.0 + 0.2 * f64::from(met)), 1e6]
+    });
+    for (way, step) in sweeps[0].ways.iter().zip([CELL, CELL, 0.0]) {
+        match &way.detection.verdict {
+            Verdict::Steps(found) => assert!((found.step_ns - step).abs() < 1.0, "{found:?}"),
+            _ => assert_eq!(step, 0.0, "{}", way.sentence()),
+        }
+    }
+}
+
 #[test]
 fn without_cells_it_says_what_would_have_been_seen() {
     let clock = |_| ReflectorClock::None;
