@@ -7,6 +7,7 @@ use crate::output;
 use crate::terminal;
 use delaylab_explain::causes;
 use delaylab_explain::causes::slow::{Baseline, Slow};
+use delaylab_lab::stored::missed_precision;
 use delaylab_runner::resolve;
 use delaylab_runner::run_folder::{shortest, whole};
 use delaylab_view::explain::json;
@@ -26,7 +27,9 @@ pub fn run(args: &ExplainArgs) -> Result<(), Failed> {
     let found = causes::explain(&run, resolved.as_ref(), baseline);
     whole(&run)?;
     let folder = shortest(run.folder());
-    for problem in run.problems() {
+    let missed = resolved.as_ref();
+    let missed = missed.and_then(|resolved| missed_precision(&run, resolved));
+    for problem in run.problems().into_iter().chain(missed) {
         terminal::say(format!("warning: {problem}"));
     }
     let head = stored::head(&run, resolved.as_ref(), &folder);

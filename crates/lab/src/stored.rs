@@ -1,5 +1,7 @@
 //! Reads the measurements of a run on disk, for findings.
 
+use crate::experiment::sequential::Figures;
+use crate::experiment::{Resolved, SequentialPlan};
 use crate::finding::back_to_back::BackToBack;
 use crate::finding::data::{TimeTaken, counted_clock_reads, lost_load, over_time};
 use crate::finding::periodic::{self, HostActivity};
@@ -10,7 +12,7 @@ use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::random::SplitMix;
 use delaylab_stats::trains::{Trains, TrainsBuilder};
-use delaylab_store::run::Run;
+use delaylab_store::run::{Run, State};
 use delaylab_store::trial_row::TrialRow;
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -135,6 +137,27 @@ pub fn trains(run: &Run) -> Trains {
     }
     run.for_each_noise(None, |event| trains.push(event));
     trains.finish()
+}
+
+/// What a stop rule needs of the trials that are recorded.
+pub fn figures(run: &Run) -> BTreeMap<u32, Figures> {
+    let mut all = BTreeMap::<u32, Figures>::new();
+    for row in run.trials() {
+        let figures = all.entry(row.trial).or_default();
+        figures.trace_hash = row.facts.trace_hash;
+        figures.of_probes.push(row.figures.clone());
+    }
+    all
+}
+
+/// How a complete run misses the precision of its stop rule, in a sentence; `None` where it does not.
+pub fn missed_precision(run: &Run, resolved: &Resolved) -> Option<String> {
+    let stop = resolved.stop.clone()?;
+    if run.state() != State::Complete {
+        return None;
+    }
+    let planned = resolved.planned.clone();
+    SequentialPlan::new(planned, stop, figures(run), 1).missed()
 }
 
 fn of_probe(row: &TrialRow) -> StreamInfo {

@@ -394,6 +394,40 @@ fn copies_of_a_simulation_are_no_repeats() {
 }
 
 #[test]
+fn precision_that_was_asked_for_and_not_reached_is_said() {
+    let missed = |apart: f64, trace_hash: Option<u64>| {
+        let planned = resolve(&TEXT.replace("repeats = 4", STOPS)).planned;
+        let done = planned.iter().map(|planned| {
+            let apart = match planned.factors[0].1.label.as_str() {
+                "128B" => apart,
+                _ => 0.001,
+            };
+            let value = 1e6 * (1.0 + apart * f64::from(planned.repeat % 2));
+            let figures = Figures {
+                trace_hash,
+                of_probes: vec![vec![("response_mean_ns".to_owned(), Some(value))]],
+            };
+            (planned.trial.id, figures)
+        });
+        let mut plan = sequential(done.collect());
+        assert!(plan.next_trials().is_empty());
+        plan.missed()
+    };
+    assert_eq!(missed(0.001, None), None);
+    let said = missed(0.05, None).unwrap();
+    for part in [
+        "design.stop: mean(response) is within ±1.6",
+        " after 12 repeats, not within ±0.60",
+        ", of 1 of 3 combinations of levels (size 128B); about ",
+        " would do: raise `at_most`",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    // Of what repeats itself exactly no repeat tells more.
+    assert_eq!(missed(0.05, Some(7)), None);
+}
+
+#[test]
 fn a_sequential_run_that_was_resumed_takes_the_same_decisions() {
     let runs = tempfile::tempdir().unwrap();
     let writer = create(runs.path());

@@ -6,12 +6,11 @@ use crate::options::{LiveOptions, RunOptions};
 use crate::run_folder::{self, PAGE};
 use crate::share::{self, Share};
 use crate::worlds::OpenWorld;
-use delaylab_lab::experiment::sequential::Figures;
 use delaylab_lab::experiment::{FactorialPlan, Resolved, SequentialPlan};
 use delaylab_lab::finding::{Judged, judge};
 use delaylab_lab::procedure::ProcedurePlan;
 use delaylab_lab::run::{Ending, Laboratory, Progress, StopMeans, TrialOutcome, Watch};
-use delaylab_lab::stored::Stored;
+use delaylab_lab::stored::{Stored, figures};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::plan::{Plan, Planned};
 use delaylab_model::probe::HostCondition;
@@ -21,7 +20,7 @@ use delaylab_store::disk::RealDisk;
 use delaylab_store::run::Run;
 use delaylab_store::writer::{Finished, NewRun, RunWriter};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
@@ -373,17 +372,6 @@ pub(crate) fn plan(
             Box::new(SequentialPlan::new(planned, rule.clone(), figures, at_once))
         }
     })
-}
-
-/// The figures of the trials that are recorded.
-fn figures(run: &Run) -> BTreeMap<u32, Figures> {
-    let mut all = BTreeMap::<u32, Figures>::new();
-    for row in run.trials() {
-        let figures = all.entry(row.trial).or_default();
-        figures.trace_hash = row.facts.trace_hash;
-        figures.of_probes.push(row.figures.clone());
-    }
-    all
 }
 
 /// The conditions that this host is put into.

@@ -4,9 +4,9 @@ use super::plan::Turns;
 use super::stop::Precision;
 use crate::run::TrialOutcome;
 use delaylab_model::distinct::Distinct;
-use delaylab_model::plan::{Plan, Planned, Remaining, labels};
+use delaylab_model::plan::{Plan, Planned, Remaining, labels, levels_in_words};
 use delaylab_stats::summary::{Figure, Summary};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The results of a trial that the stop rule needs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,6 +34,10 @@ pub struct SequentialPlan {
     seen: BTreeMap<(Vec<String>, usize), Vec<f64>>,
     /// Identical simulations of a combination count as one repeat.
     distinct: Distinct<Vec<String>>,
+    /// The combinations of levels of which there were any.
+    copied: BTreeSet<Vec<String>>,
+    /// Every combination of levels, in words, and its probes that are meant.
+    combinations: BTreeMap<Vec<String>, (String, Vec<usize>)>,
 }
 
 impl SequentialPlan {
@@ -46,7 +50,16 @@ impl SequentialPlan {
         at_once: usize,
     ) -> Self {
         let mut rounds = BTreeMap::<u32, Vec<Planned>>::new();
+        let mut combinations = BTreeMap::new();
         for planned in planned {
+            combinations
+                .entry(labels(&planned.factors))
+                .or_insert_with(|| {
+                    (
+                        levels_in_words(&planned.factors, None),
+                        stop.probes(&planned.trial),
+                    )
+                });
             rounds.entry(planned.repeat).or_default().push(planned);
         }
         let mut plan = Self {
@@ -56,6 +69,8 @@ impl SequentialPlan {
             done,
             seen: BTreeMap::new(),
             distinct: Distinct::new(),
+            copied: BTreeSet::new(),
+            combinations,
         };
         plan.begin_round();
         plan
@@ -67,6 +82,7 @@ impl SequentialPlan {
             .distinct
             .counts(figures.trace_hash, combination.clone())
         {
+            self.copied.insert(combination);
             return;
         }
         let probes = planned.trial.probes.iter().zip(&figures.of_probes);
@@ -86,6 +102,23 @@ impl SequentialPlan {
         let first = seen.next();
         first.is_none_or(|first| !self.stop.is_reached(first))
             || seen.any(|values| !self.stop.is_reached(values))
+    }
+
+    /// What is missing from the precision asked for, after all that was learned; `None` where nothing is. A sentence. Of what repeats
+    /// itself exactly no repeat would tell more.
+    pub fn missed(&self) -> Option<String> {
+        let mut values = Vec::new();
+        for (combination, (words, probes)) in &self.combinations {
+            for &probe in probes {
+                let seen = self.seen.get(&(combination.clone(), probe));
+                let seen = seen.cloned().unwrap_or_default();
+                let is_exact = seen.len() == 1 && self.copied.contains(combination);
+                if !is_exact {
+                    values.push((words.clone(), seen));
+                }
+            }
+        }
+        self.stop.missed(&values, self.combinations.len())
     }
 
     /// Begins the next round of which any trial is left. A trial is wanted by what the rounds before gave: what is recorded

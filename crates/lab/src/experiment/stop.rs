@@ -5,6 +5,12 @@ use crate::finding::data::PROBE;
 use delaylab_model::experiment::StopRule;
 use delaylab_model::probe::Probe;
 use delaylab_model::trial::RecordFacts;
+#[cfg(feature = "runs")]
+use delaylab_model::trial::Trial;
+#[cfg(feature = "runs")]
+use delaylab_model::units::format_share;
+#[cfg(feature = "runs")]
+use delaylab_model::words::{a_few, plural};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
 use delaylab_stats::summary::SummaryBuilder;
@@ -14,6 +20,8 @@ use delaylab_stats::{student, summary::Figure};
 /// A statistic and the precision at which to stop repeating.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Precision {
+    /// The statistic as the rule has it.
+    of: String,
     /// Name of the statistic among the figures of a trial's summary, such as `response_p50_ns`.
     figure: String,
     functional: Functional,
@@ -35,6 +43,7 @@ impl Precision {
         };
         let (figure, functional) = figure(&statistic)?;
         Ok(Self {
+            of: rule.of.clone(),
             figure,
             functional,
             probe: only_probe(&statistic.selectors)?,
@@ -46,6 +55,15 @@ impl Precision {
     /// The only probe to look at; `None`: all probes.
     pub(super) fn probe(&self) -> Option<&str> {
         self.probe.as_deref()
+    }
+
+    /// The probes of a trial that are looked at, by their index.
+    #[cfg(feature = "runs")]
+    pub(super) fn probes(&self, trial: &Trial) -> Vec<usize> {
+        let probes = trial.probes.iter().enumerate();
+        let meant =
+            probes.filter(|(_, probe)| self.probe().is_none_or(|meant| meant == probe.name));
+        meant.map(|(index, _)| index).collect()
     }
 
     /// Why the trials of this probe never end the repeats: it sends too few packets for the quantile. A sentence; `None` where
@@ -89,19 +107,72 @@ impl Precision {
             && (are_equal || self.is_narrow(before))
     }
 
-    /// Student's interval applies because each repeat has its own random numbers, so that the values are independent.
     #[cfg(feature = "runs")]
     fn is_narrow(&self, values: &[f64]) -> bool {
+        self.reach(values).is_some_and(|reach| reach <= self.within)
+    }
+
+    /// Half the 95 % interval of the mean of these values, as a share of the mean; `None` of fewer than two. Student's interval
+    /// applies because each repeat has its own random numbers, so that the values are independent.
+    #[cfg(feature = "runs")]
+    fn reach(&self, values: &[f64]) -> Option<f64> {
         let count = values.len();
         if count < 2 {
-            return false;
+            return None;
         }
         let n = count as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        let error = (squares / (n - 1.0) / n).sqrt();
-        error * student::two_sided(0.95, count as u32 - 1) <= self.within * mean.abs()
+        let half = (squares / (n - 1.0) / n).sqrt() * student::two_sided(0.95, count as u32 - 1);
+        Some(if half > 0.0 { half / mean.abs() } else { 0.0 })
     }
+
+    /// What is missing from the precision asked for, of these combinations of levels with the values of their repeats, out of so
+    /// many. A sentence; `None` where nothing is.
+    #[cfg(feature = "runs")]
+    pub(super) fn missed(&self, combinations: &[(String, Vec<f64>)], all: usize) -> Option<String> {
+        /// So many are named.
+        const NAMED: usize = 4;
+        let reach = |values: &Vec<f64>| self.reach(values).unwrap_or(f64::INFINITY);
+        let missed = combinations
+            .iter()
+            .filter(|(_, values)| reach(values) > self.within);
+        let missed: Vec<_> = missed.collect();
+        let worst = missed.iter().map(|(_, values)| values);
+        let worst = worst.max_by(|a, b| reach(a).total_cmp(&reach(b)))?;
+        let mut names: Vec<&str> = missed.iter().map(|(name, _)| name.as_str()).collect();
+        names.dedup();
+        let of = match names.as_slice() {
+            [""] => String::new(),
+            _ => format!(
+                ", of {} of {all} combinations of levels ({})",
+                names.len(),
+                a_few(&names, NAMED)
+            ),
+        };
+        let (statistic, wanted) = (&self.of, format_share(self.within));
+        let found = reach(worst);
+        if !found.is_finite() {
+            return Some(format!(
+                "design.stop: {statistic} is not within ±{wanted}{of}: {} with a value",
+                plural(worst.len() as u64, "repeat")
+            ));
+        }
+        let repeats = worst.len() as f64 * (found / self.within).powi(2);
+        Some(format!(
+            "design.stop: {statistic} is within ±{} after {}, not within ±{wanted}{of}; about {} would do: raise `at_most`",
+            format_share(found),
+            plural(worst.len() as u64, "repeat"),
+            two_digits(repeats)
+        ))
+    }
+}
+
+/// Rounded up.
+#[cfg(feature = "runs")]
+fn two_digits(count: f64) -> u64 {
+    let unit = 10_f64.powf((count.max(1.0).log10().floor() - 1.0).max(0.0));
+    ((count / unit).ceil() * unit) as u64
 }
 
 fn only_statistic(check: Check) -> Option<Statistic> {
@@ -224,6 +295,38 @@ mod tests {
             let said = read(of).unwrap_err();
             assert!(said.contains(why), "{of}: {said}");
         }
+    }
+
+    #[test]
+    fn what_is_missed_is_told_with_what_would_do() {
+        let stop = read("mean(response)").unwrap();
+        let missed = |values: &[(&str, &[f64])]| {
+            let each = values.iter();
+            let each: Vec<_> = each
+                .map(|(name, values)| ((*name).to_owned(), values.to_vec()))
+                .collect();
+            stop.missed(&each, 6)
+        };
+        let narrow: &[f64] = &[100.0, 101.0, 100.0, 101.0];
+        let wide: &[f64] = &[100.0, 120.0, 100.0, 120.0];
+        assert_eq!(missed(&[("", narrow), ("rate 1Mbit/s", narrow)]), None);
+        assert_eq!(
+            missed(&[("", wide)]).unwrap(),
+            "design.stop: mean(response) is within ±17 % after 4 repeats, not within ±5.0 %; about 45 would do: \
+             raise `at_most`"
+        );
+        let two = missed(&[
+            ("rate 1Mbit/s", narrow),
+            ("rate 2Mbit/s", wide),
+            ("rate 3Mbit/s", wide),
+        ]);
+        let of = ", of 2 of 6 combinations of levels (rate 2Mbit/s; rate 3Mbit/s); about 45";
+        assert!(two.as_ref().unwrap().contains(of), "{two:?}");
+        let none = missed(&[("rate 1Mbit/s", &[7.0])]);
+        assert!(
+            none.as_ref().unwrap().ends_with(": 1 repeat with a value"),
+            "{none:?}"
+        );
     }
 
     #[test]

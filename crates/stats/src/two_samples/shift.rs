@@ -167,7 +167,7 @@ const TIMES: f64 = 2.0;
 /// a series wanders in more time than it shows.
 fn medians_apart(
     sides: &[Statistic<'_>; 2],
-    values: [&[&[f64]]; 2],
+    values: [&[Series<'_>]; 2],
 ) -> Option<(Interval, Interval)> {
     let is_median = sides[0].statistic() == Functional::Quantile(0.5);
     let is_known =
@@ -203,8 +203,8 @@ struct Middle {
 }
 
 impl Middle {
-    fn of(side: &[&[f64]]) -> Option<Self> {
-        let values = side.iter().copied().flatten().copied();
+    fn of(side: &[Series<'_>]) -> Option<Self> {
+        let values = side.iter().flat_map(|series| series.values).copied();
         let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
         let mut at = |q: f64| Functional::Quantile(q).value(&mut values);
         let (median, smallest) = (at(0.5)?, at(0.0)?);

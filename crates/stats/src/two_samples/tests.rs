@@ -115,7 +115,7 @@ fn wandering(phi: f64, level: f64, sd: f64, seed: u64) -> Vec<f64> {
 }
 
 fn median_moves(a: &[f64], b: &[f64]) -> Result<bool, String> {
-    let found = shift(Functional::Quantile(0.5), &[a], &[b], 1);
+    let found = shift(Functional::Quantile(0.5), &[a.into()], &[b.into()], 1);
     let bounds = found.absolute?;
     Ok(bounds.low > 0.0 || bounds.high < 0.0)
 }
@@ -129,7 +129,8 @@ fn medians_far_apart_are_told_however_much_packets_resemble_each_other() {
         );
         assert_eq!(median_moves(&a, &b), Ok(true));
         assert_eq!(median_moves(&b, &a), Ok(true));
-        let found = shift(Functional::Quantile(0.5), &[&a], &[&b], 1);
+        let [of_a, of_b] = [&a, &b].map(|side| Series::from(side.as_slice()));
+        let found = shift(Functional::Quantile(0.5), &[of_a], &[of_b], 1);
         let (absolute, relative) = (found.absolute.unwrap(), found.relative.unwrap());
         assert!(absolute.low < 8.07 && 8.07 < absolute.high, "{absolute:?}");
         assert!(

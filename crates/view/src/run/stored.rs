@@ -18,6 +18,7 @@ use delaylab_lab::EXACT_LIMIT;
 use delaylab_lab::experiment::Resolved;
 use delaylab_lab::finding::Judged;
 use delaylab_lab::procedure;
+use delaylab_lab::stored::missed_precision;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
 use delaylab_model::plan::compare_combinations;
@@ -358,6 +359,7 @@ fn problems(
     problems.extend(blackouts::warnings(&blackouts::find(run, resolved)));
     problems.extend(run.problems());
     problems.extend(resumed::differences(run.environment()));
+    problems.extend(resolved.and_then(|resolved| missed_precision(run, resolved)));
     let copies = originals.iter().filter(|(trial, first)| trial != first);
     let copies = copies.count() as u64;
     if copies > 0 {
