@@ -18,7 +18,7 @@ use crate::discipline::{Discipline, Queue};
 use crate::flow_control::{Guards, Limits, Set};
 use crate::item::{Backlog, Cause, Dropped, Item, Length};
 use crate::settings::{Kind, Settings};
-use crate::token_bucket::{Shaper, TokenBucket};
+use crate::token_bucket::{self, Shaper, TokenBucket};
 use delaylab_model::Picos;
 use delaylab_model::quantity::Share;
 use delaylab_stats::random::SplitMix;
@@ -42,8 +42,8 @@ struct Port<T> {
     entry: Option<Entry>,
     /// By which length its longest queue gives way to what does not fit, if it does.
     longest_gives_way: Option<Length>,
-    /// Bytes of each item that the buffer does not count.
-    uncounted: u32,
+    /// Bytes of each item that the buffer does not count, as [`token_bucket::Limits::uncounted`].
+    uncounted: i64,
     policer: Option<Box<TokenBucket>>,
     shaper: Option<Box<Shaper<T>>>,
 }
@@ -63,16 +63,16 @@ struct ClassQueues {
     held: [Backlog; 256],
 }
 
-/// An item of which some bytes are not counted.
+/// An item of which some bytes are not counted, or some more.
 struct Counted<'a, T> {
     item: &'a T,
-    less: u32,
+    less: i64,
 }
 
 impl<T: Item> Item for Counted<'_, T> {
     #[inline]
     fn bytes(&self) -> u32 {
-        self.item.bytes().saturating_sub(self.less)
+        token_bucket::counted(self.item.bytes(), self.less)
     }
 
     fn flow(&self) -> u32 {

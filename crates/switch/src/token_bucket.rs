@@ -30,8 +30,16 @@ pub struct Limits {
     pub rate: Parameters,
     /// Until the bucket of `rate` is empty.
     pub ceiling: Option<Parameters>,
-    /// Bytes of each item that are not counted, as of framing.
-    pub uncounted: u32,
+    /// Bytes of each item that are not counted, as of framing. Below zero: so many are counted that it does not have, as of a line
+    /// behind this one.
+    pub uncounted: i64,
+}
+
+/// What is counted of so many bytes.
+#[inline]
+pub(crate) fn counted(bytes: u32, uncounted: i64) -> u32 {
+    let counted = i64::from(bytes).saturating_sub(uncounted).max(0);
+    u32::try_from(counted).unwrap_or(u32::MAX)
 }
 
 /// Tokens in 10⁻¹² bit, so that every rate gains a whole number of them in a picosecond.
@@ -80,7 +88,7 @@ fn tokens(bytes: u64) -> u128 {
 pub struct TokenBucket {
     rate: Bucket,
     ceiling: Option<Bucket>,
-    uncounted: u32,
+    uncounted: i64,
 }
 
 impl TokenBucket {
@@ -98,7 +106,7 @@ impl TokenBucket {
     }
 
     fn needed(&self, item: &impl Item) -> u128 {
-        tokens(u64::from(item.bytes().saturating_sub(self.uncounted)))
+        tokens(counted(item.bytes(), self.uncounted).into())
     }
 
     /// Can an item of this size never pass?

@@ -100,7 +100,7 @@ impl Settings {
         ];
         for (buckets, given) in pairs {
             if let (Some(buckets), Some(given)) = (buckets, given) {
-                buckets.uncounted = overhead.saturating_sub(given.counted());
+                buckets.uncounted = i64::from(overhead) - i64::from(given.counted());
             }
         }
         if let Kind::Cake(cake) = &mut self.kind {

@@ -68,6 +68,33 @@ fn each_discipline_has_its_defaults() {
     assert_eq!(kind(Counts::Packets, Discipline::Wfq).0, Kind::Wfq(flows));
 }
 
+/// A line behind this one may have more framing, as DSL has, and this one less than the 14 B that the kernel counts.
+#[test]
+fn a_bucket_counts_its_header_whatever_the_framing() {
+    for (header, framing, uncounted) in [
+        (None, 38, 24),
+        (None, 2, -12),
+        (Some(0), 38, 38),
+        (Some(38), 38, 0),
+        (Some(60), 38, -22),
+        (Some(100), 2, -98),
+    ] {
+        let switch = path::Switch {
+            shaper: Some(path::TokenBucket {
+                rate: Rate(1_000_000),
+                burst: Size(10_000),
+                ceil: None,
+                ceil_burst: None,
+                header: header.map(Size),
+            }),
+            ..path::Switch::default()
+        };
+        let settings = Settings::read(&switch, Counts::Packets, QUEUES).unwrap();
+        let shaper = settings.with_framing(framing, &switch).shaper.unwrap();
+        assert_eq!(shaper.uncounted, uncounted, "{header:?} {framing}");
+    }
+}
+
 #[test]
 fn framing_is_taken_off_before_cakes_overhead_is_added() {
     let switch = cake(|cake| cake.overhead = Some(Size(44)));

@@ -181,6 +181,40 @@ fn what_is_not_counted_takes_no_tokens() {
     assert_eq!(bucket.take(0, &packet(0, 1_024)), Ok(()));
     assert_eq!(bucket.take(0, &packet(1, 524)), Err(500 * MICRO));
     assert_eq!(bucket.take(0, &packet(2, 20)), Ok(()));
+    let limits = Limits {
+        uncounted: -22,
+        ..of(8_000_000, 1_022)
+    };
+    let mut bucket = TokenBucket::new(limits);
+    assert_eq!(bucket.take(0, &packet(0, 1_000)), Ok(()));
+    assert_eq!(bucket.take(0, &packet(1, 478)), Err(500 * MICRO));
+}
+
+/// So does the buffer behind a shaper.
+#[test]
+fn what_the_line_does_not_have_is_counted_too() {
+    let settings = |header| {
+        let section = path::Switch {
+            shaper: Some(path::TokenBucket {
+                header: Some(Size(header)),
+                ..bucket(1_000_000, 1_100)
+            }),
+            buffer: Some(Limit::Bytes(3_300)),
+            ..path::Switch::default()
+        };
+        let settings = Settings::read(&section, Counts::Packets, &[]);
+        settings.expect("good settings").with_framing(38, &section)
+    };
+    // 1000 bytes of IP, as they are on the line.
+    let kept = |header| {
+        let mut shaped = Switch::new(&settings(header), 1, 1);
+        let mut drops = Vec::new();
+        for number in 0..9 {
+            shaped.enqueue(0, 0, packet(number, 1_038), &mut drops);
+        }
+        9 - drops.len()
+    };
+    assert_eq!([0, 100, 200].map(kept), [3, 3, 2]);
 }
 
 proptest! {

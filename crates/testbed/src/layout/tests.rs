@@ -703,7 +703,7 @@ fn token_buckets_count_by_framing() {
         settings.shaper.unwrap().uncounted
     };
     assert_eq!(uncounted(Framing::Ethernet), 24);
-    assert_eq!(uncounted(Framing::Ppp), 0);
+    assert_eq!(uncounted(Framing::Ppp), -12);
     assert_eq!(uncounted(Framing::Aal5), 0);
     let with_header = shaped(Framing::Aal5, Some(Size(14)));
     assert_eq!(refused(&with_header), ["path.switch.shaper"]);
