@@ -2,7 +2,7 @@
 //!
 //! (Σx)²/(n·Σx²) of n streams is 1 where all received the same, and 1/n where one received everything. A stretch in which
 //! nothing was received lasts until something is. It is of the streams that had begun by its start: one that has not is not
-//! starved.
+//! starved. The first begins with the second stream: one alone shares nothing.
 //!
 //! A stretch is 100 ms, or as long as a fair share of the line takes for 20 packets where that is longer: of one or two packets
 //! each the index would say how coarse packets are, not who is favoured. n streams that get 0 to 2 packets each, by chance,
@@ -47,11 +47,14 @@ pub(super) struct Shares {
 impl Shares {
     /// Of a load whose streams begin then, in stretches of this length.
     pub(super) fn new(load: &str, begins: Vec<Picos>, stretch: Picos) -> Self {
+        let mut in_order = begins.clone();
+        in_order.sort_unstable();
+        let second = in_order.get(1).or(in_order.first());
         Self {
             load: load.into(),
             stretch,
             received: vec![0; begins.len()],
-            since: begins.iter().copied().min().unwrap_or(0),
+            since: second.copied().unwrap_or(0),
             begins,
             last: 0,
             stretches: Vec::new(),
@@ -80,6 +83,9 @@ impl Shares {
             self.close(now - past % self.stretch);
         }
         self.last = now;
+        if now < self.since {
+            return;
+        }
         if let Some(received) = self.received.get_mut(stream as usize) {
             *received += bytes;
         }
@@ -185,16 +191,7 @@ mod tests {
         let points: Vec<_> = (shares.series(0, 1_000 * ms).into_iter())
             .map(|point| (point.t / 1_000_000, point.length / 1_000_000, point.mean))
             .collect();
-        assert_eq!(
-            points,
-            [
-                (500, 100, 1.0),
-                (600, 100, 1.0),
-                (700, 100, 1.0),
-                (800, 100, 0.8),
-                (900, 100, 0.8)
-            ]
-        );
+        assert_eq!(points, [(700, 100, 1.0), (800, 100, 0.8), (900, 100, 0.8)]);
     }
 
     #[test]
@@ -209,7 +206,21 @@ mod tests {
         let points: Vec<_> = points
             .map(|point| (point.t / 1_000_000, point.mean))
             .collect();
-        assert_eq!(points, [(0, 1.0), (200, 0.5), (300, 0.5), (400, 0.5)]);
+        assert_eq!(points, [(150, 0.5), (250, 0.5), (350, 0.5)]);
+    }
+
+    /// One segment of the first stream before all of them starve.
+    #[test]
+    fn a_load_that_is_starved_is_not_fair() {
+        let ms = PICOS_PER_SECOND / 1000;
+        let mut shares = Shares::new("lo", vec![0, 17 * ms], SHORTEST);
+        shares.received(10 * ms, 0, 1448);
+        shares.received(50 * ms, 0, 1448);
+        let points = shares.series(0, 21_900 * ms).into_iter();
+        let points: Vec<_> = points
+            .map(|point| (point.t / 1_000_000, point.mean))
+            .collect();
+        assert_eq!(points, [(17, 0.5)]);
     }
 
     #[test]
