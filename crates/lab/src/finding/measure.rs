@@ -164,7 +164,7 @@ const TABLE: &[(Measure, &str, &str)] = measures! {
     Offered, "offered", "IP packets that a udp load sent, over time";
     LoadRetransmits, "load_retransmits", "segments that a tcp load sent again, over time";
     Utilisation, "utilisation", "share of the link in use, over time";
-    Fairness, "fairness", "Jain's index of what the streams of a load received, over time";
+    Fairness, "fairness", "Jain's index of what the streams of a load received, where there are two or more, over time";
     Paused, "paused", "1 while flow control stops a port, or a priority of it, over time";
     Marks, "marks", "how many cells or packets left a queue marked by it, a number each trial";
     Drops, "drops", "how many cells or packets a queue dropped, a number each trial";

@@ -118,13 +118,25 @@ impl<'a> Measured<'a> {
                 // Handshakes that are made beside requests have no server: the requests have. Packets that do not tell of their
                 // trial leave it to others.
                 Err(why) if measure.is_of_some_trials() => without = Some(why),
-                Err(why) => return Err(why),
+                Err(why) => return Err(self.lacks(stream, streams, measure).unwrap_or(why)),
             }
         }
         match without {
             Some(why) if found.is_empty() => Err(why),
             _ => Ok(found),
         }
+    }
+
+    /// That the probe of this stream has none of it and others have; `None` where none has.
+    fn lacks(&self, stream: usize, streams: &[usize], measure: Measure) -> Option<String> {
+        let all = self.streams();
+        let probe = &all[stream].probe;
+        let mut others = streams.iter().filter(|&&other| all[other].probe != *probe);
+        let other = others.find(|&&other| self.of_stream(other, measure).is_ok())?;
+        let other = &all[*other].probe;
+        Some(format!(
+            "probe `{probe}` has no {measure}, and others have: name one of them, as in `| probe={other}`"
+        ))
     }
 
     fn of_stream(&self, stream: usize, measure: Measure) -> Result<Rc<Values>, String> {

@@ -4,7 +4,7 @@ use crate::finding::check::{
     Beyond, Each, LevelSet, LevelText, Name, Number, ParseError, Selector, Span, of_selectors,
     selectors, sign,
 };
-use crate::finding::data::StreamInfo;
+use crate::finding::data::{OF, PROBE, StreamInfo};
 use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
 use crate::finding::verdict::FixedLevel;
@@ -70,8 +70,35 @@ impl Selection {
             return Err(format!("this run kept no {measure} ({})", measure.about()));
         }
         let own: Vec<StreamInfo> = known.iter().map(|&index| streams[index].clone()).collect();
-        let chosen = self.streams(&own)?;
+        let chosen = self.streams(&own);
+        let chosen = chosen.map_err(|why| self.lacked(measure, &own, streams).unwrap_or(why))?;
         Ok(chosen.into_iter().map(|index| known[index]).collect())
+    }
+
+    /// That trials with these levels are there, and have no stream of the measure; `None` where it is not for that.
+    fn lacked(
+        &self,
+        measure: Measure,
+        own: &[StreamInfo],
+        streams: &[StreamInfo],
+    ) -> Option<String> {
+        let is_of_trials = |it: &&Selector| ![PROBE, OF].contains(&it.factor.as_str());
+        let of_trials = self.selectors.iter().filter(is_of_trials);
+        let of_trials = Self {
+            selectors: of_trials.cloned().collect(),
+        };
+        let is_lacked = |selection: &&Self| {
+            let mut selectors = selection.selectors.iter();
+            selectors.all(|it| known_factor(&it.factor, own).is_ok())
+                && selection.streams(own).is_err()
+                && selection.streams(streams).is_ok()
+        };
+        let lacked = [self, &of_trials].into_iter().find(is_lacked)?;
+        Some(format!(
+            "no trial with {} has {measure} ({})",
+            lacked.words(),
+            measure.about()
+        ))
     }
 
     /// Indices of the selected streams; an error, a clause, if there are none.

@@ -1295,6 +1295,96 @@ fn what_series_there_are_not_says_so() {
     }
 }
 
+/// A load of one stream has no fairness, though there are trials with one.
+#[test]
+fn what_trials_with_a_level_do_not_have_is_said_of_them() {
+    let streams = |text: &'static str| vec![("streams".to_owned(), level(text))];
+    let design = [vec![("streams", "1")], vec![("streams", "4")]];
+    let mut samples = run(&design, 1, 3, |_| CALM);
+    let point = delaylab_model::series::SeriesPoint {
+        trial: 1,
+        series: "fairness".into(),
+        of: "bulk".into(),
+        unit: Unit::Share,
+        t: 0,
+        length: 10_000_000,
+        min: 1.0,
+        mean: 1.0,
+        max: 1.0,
+    };
+    let info = StreamInfo {
+        trial: 1,
+        probe: "bulk".to_owned(),
+        series: Some(Measure::Fairness),
+        repeat: 0,
+        factors: streams("4"),
+        trace_hash: None,
+        seed: None,
+    };
+    samples.push_series(info, vec![point], Vec::new());
+    use Verdict::NotApplicable;
+    let none = "no trial with streams=1 has fairness (Jain's index of what the streams of a load received, where there are two or more, over time)";
+    expect(
+        "mean(fairness | streams=1) > 0.9",
+        &samples,
+        NotApplicable,
+        none,
+    );
+    expect(
+        "mean(fairness | streams=1, of=bulk) > 0.9",
+        &samples,
+        NotApplicable,
+        none,
+    );
+    let unknown = "no trial of this run has streams=7 (it has 4)";
+    expect(
+        "mean(fairness | streams=7) > 0.9",
+        &samples,
+        NotApplicable,
+        unknown,
+    );
+    let nowhere = "no trial of this run has of=nowhere (it has bulk)";
+    expect(
+        "mean(fairness | of=nowhere) > 0.9",
+        &samples,
+        NotApplicable,
+        nowhere,
+    );
+}
+
+/// A tester's frames have no residence; the packets beside them have.
+#[test]
+fn a_probe_that_has_not_what_others_have_is_named() {
+    let mut samples = Samples::default();
+    for (probe, method) in [("echo", Method::Udp), ("fr", Method::Frame)] {
+        let info = StreamInfo {
+            trial: 0,
+            probe: probe.to_owned(),
+            series: None,
+            repeat: 0,
+            factors: Vec::new(),
+            trace_hash: None,
+            seed: None,
+        };
+        let mut records = records(0, CALM, &mut SplitMix::new(1));
+        for record in &mut records {
+            record.method = method;
+            if method == Method::Udp {
+                (record.t_tx, record.t_rx) = (record.t_send, record.t_recv);
+            }
+        }
+        samples.push(info, records, RecordFacts::default());
+    }
+    let why = "probe `fr` has no network, and others have: name one of them, as in `| probe=echo`";
+    expect("mean(network) > 0", &samples, Verdict::NotApplicable, why);
+    expect(
+        "mean(network | probe=echo) > 0",
+        &samples,
+        Verdict::True,
+        "",
+    );
+}
+
 /// The largest value of all is at least that; the peaks of several trials tell how large a peak is.
 #[test]
 fn a_peak_is_a_number_of_each_trial_and_port() {
