@@ -145,6 +145,24 @@ fn errors_say_what_would_do() {
         1,
         "backlog counts bytes, cells or packets",
     );
+    refuses(
+        "mean(drops | of='s1→s2') < 1",
+        1,
+        "drops is counted in packets, or in cells where links carry those, and is compared with a plain number: write \
+         `1packets` or `1cells`",
+    );
+    refuses("0.5 <= mean(marks)", 1, "write `0.5packets` or `0.5cells`");
+    refuses("max(peak_backlog) < 100", 1, "write `100B` or `100cells`");
+    refuses("max(cwnd) < 2 * 100", 1, "write `1B` or `1kB`");
+    refuses("share(backlog > 5) > 0", 17, "write `5B` or `5cells`");
+    for fine in [
+        "count(drops) < 1",
+        "mean(drops) > 0",
+        "mean(drops) < 2 * mean(marks)",
+        "mean(lost_load) < 1",
+    ] {
+        assert!(Check::parse(fine).is_ok(), "{fine}");
+    }
     refuses("lost < 1%", 1, "like `mean(lost)`");
     refuses(
         "mean(lost) < 5",

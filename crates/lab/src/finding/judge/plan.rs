@@ -251,7 +251,15 @@ pub(super) fn common(a: &(Term, Dimension), b: &(Term, Dimension)) -> Result<Dim
     match (a, b) {
         _ if a.1 == b.1 || zero(&b.0) => Ok(a.1),
         _ if zero(&a.0) => Ok(b.1),
-        _ => Err(format!("{} cannot be held against {}", a.1, b.1)),
+        _ => {
+            let unit = [a.1, b.1].into_iter().find(|it| *it != Dimension::NUMBER);
+            let is_plain = [a.1, b.1].contains(&Dimension::NUMBER);
+            let advice = unit.filter(|_| is_plain);
+            let advice = advice.map_or(String::new(), |unit| {
+                format!(": give the number its unit, as in `1{unit}`")
+            });
+            Err(format!("{} cannot be held against {}{advice}", a.1, b.1))
+        }
     }
 }
 

@@ -571,7 +571,7 @@ fn what_a_run_does_not_have_does_not_apply() {
         ),
         ("p50(network) > 0", "no packet has network"),
         ("p50(local_queue) > 0", "was only seen as part of"),
-        ("max(backlog) < 5", "this run kept no backlog"),
+        ("max(backlog) < 5cells", "this run kept no backlog"),
         (
             "slope(p50(response) on size) > 0",
             "this run has no factor `size`",
@@ -581,7 +581,7 @@ fn what_a_run_does_not_have_does_not_apply() {
             "quiet is no number",
         ),
         (
-            "p50(response) > 0 and max(backlog) < 5",
+            "p50(response) > 0 and max(backlog) < 5cells",
             "this run kept no backlog",
         ),
     ] {

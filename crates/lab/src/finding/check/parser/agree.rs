@@ -38,12 +38,18 @@ impl Parser<'_> {
 /// Why two values are not compared or added: they are known to count different things. Zero fits any dimension.
 fn conflict(a: &Value, b: &Value, factor: Factors<'_>) -> Option<String> {
     let (of_a, of_b) = (dimension_on(a, factor), dimension_on(b, factor));
-    for (amount, other) in [(a, of_b), (b, of_a)] {
-        let other = other.filter(|it| [Dimension::TIME, Dimension::RATE].contains(it));
-        if let (Some(measure), Some(other)) = (amount_of(amount), other) {
+    for ((amount, other), of_other) in [((a, b), of_b), ((b, a), of_a)] {
+        let Some((measure, of_other)) = amount_of(amount).zip(of_other) else {
+            continue;
+        };
+        if [Dimension::TIME, Dimension::RATE].contains(&of_other) {
             return Some(format!(
-                "{measure} counts bytes, cells or packets, and is compared with a number of {other}"
+                "{measure} counts bytes, cells or packets, and is compared with {}",
+                kind(of_other)
             ));
+        }
+        if of_other == Dimension::NUMBER && !is_zero(other) {
+            return Some(without_unit(measure, other));
         }
     }
     let (one, other) = of_a.zip(of_b)?;
@@ -59,6 +65,26 @@ fn conflict(a: &Value, b: &Value, factor: Factors<'_>) -> Option<String> {
         kind(one),
         kind(other)
     ))
+}
+
+/// What is wrong with a plain number as an amount of a measure, and what to write in its place.
+fn without_unit(measure: Measure, number: &Value) -> String {
+    let (counted, units) = match measure {
+        Measure::Drops | Measure::Marks => (
+            "packets, or in cells where links carry those",
+            ["packets", "cells"],
+        ),
+        Measure::Cwnd => ("bytes", ["B", "kB"]),
+        _ => ("bytes, or in cells where links carry those", ["B", "cells"]),
+    };
+    let example = match number {
+        Value::Number(number) if number.text.parse::<f64>().is_ok() => number.text.as_str(),
+        _ => "1",
+    };
+    let [first, second] = units.map(|unit| format!("`{example}{unit}`"));
+    format!(
+        "{measure} is counted in {counted}, and is compared with a plain number: write {first} or {second}"
+    )
 }
 
 /// The measure of a statistic that is an amount: the data say of what, but never a time or a rate.
