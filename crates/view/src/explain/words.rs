@@ -223,11 +223,11 @@ mod tests {
             sentence(&change),
             format!("{step} (+20 %; 95 %: +15 to +25 %)")
         );
-        (change.after, change.relative) = (9.88e6, (-0.021, -0.003));
+        (change.after, change.relative) = (9.88e6, Some((-0.021, -0.003)));
         let small = sentence(&change);
         let says = "from 10.0 ms to 9.88 ms (−1.2 %; 95 %: −2.1 to −0.30 %)";
         assert!(small.ends_with(says), "{small}");
-        (change.after, change.relative) = (12e6, (0.15, 0.25));
+        (change.after, change.relative) = (12e6, Some((0.15, 0.25)));
         change.scope = Scope::Between { trial: 3 };
         assert_eq!(
             sentence(&change),
