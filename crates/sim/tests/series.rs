@@ -40,7 +40,7 @@ fn the_wait_for_what_was_lost_is_no_part_of_a_series() {
     }
 }
 
-/// A load that goes on for as long as a probe waits is still not counted for it.
+/// A load sends for as long as a probe waits, and is not counted meanwhile.
 #[test]
 fn the_wait_for_what_was_lost_counts_no_load() {
     let path = r#"

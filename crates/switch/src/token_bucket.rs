@@ -30,12 +30,12 @@ pub struct Limits {
     pub rate: Parameters,
     /// Until the bucket of `rate` is empty.
     pub ceiling: Option<Parameters>,
-    /// Bytes of each item that are not counted, as of framing. Below zero: so many are counted that it does not have, as of a line
+    /// Bytes of each item that are not counted, as of framing. Below zero: bytes are counted that it does not have, as of a line
     /// behind this one.
     pub uncounted: i64,
 }
 
-/// What is counted of so many bytes.
+/// What is counted of an item of these bytes.
 #[inline]
 pub(crate) fn counted(bytes: u32, uncounted: i64) -> u32 {
     let counted = i64::from(bytes).saturating_sub(uncounted).max(0);

@@ -127,11 +127,11 @@ impl Precision {
         Some(if half > 0.0 { half / mean.abs() } else { 0.0 })
     }
 
-    /// What is missing from the precision asked for, of these combinations of levels with the values of their repeats, out of so
-    /// many. A sentence; `None` where nothing is.
+    /// What is missing from the precision asked for, of these combinations of levels with the values of their repeats; `all`: how
+    /// many combinations there are. A sentence; `None` where nothing is.
     #[cfg(feature = "runs")]
     pub(super) fn missed(&self, combinations: &[(String, Vec<f64>)], all: usize) -> Option<String> {
-        /// So many are named.
+        /// As many are named.
         const NAMED: usize = 4;
         let reach = |values: &Vec<f64>| self.reach(values).unwrap_or(f64::INFINITY);
         let missed = combinations

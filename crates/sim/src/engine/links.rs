@@ -203,7 +203,7 @@ impl<E: EventSet> Engine<E> {
             .map_or(self.now, |at| at.min(self.now))
     }
 
-    /// From now on what is dropped is dropped when it is, not when somebody could first tell.
+    /// From now on what is dropped is dropped when it is, not when that is first seen.
     #[cold]
     pub(super) fn serve_at_each_departure(&mut self) {
         for id in 0..self.ports.len() as u32 {

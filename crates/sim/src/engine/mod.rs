@@ -403,7 +403,7 @@ pub struct Engine<E> {
     counts_queues: bool,
     framing: Framing,
     probes_left: usize,
-    /// Those of them that may still send, or of which nobody can tell.
+    /// Those of them that may still send, or of which that is not known.
     probes_sending: usize,
     /// None may.
     only_waits: bool,

@@ -552,7 +552,7 @@ fn a_median_that_is_the_largest_value_is_as_unsure_as_what_is_below_it() {
     assert!(bounds.low < sorted[4700], "{bounds:?}");
 }
 
-/// Simulations of so many levels in each of so many repeats: what chance does to a repeat is the same at all of its levels but
+/// Simulations of several levels in each of several repeats: what chance does to a repeat is the same at all of its levels but
 /// for a hundredth, and a level adds a thousandth of its number.
 struct Simulated {
     levels: usize,

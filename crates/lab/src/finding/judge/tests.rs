@@ -1627,8 +1627,8 @@ fn what_is_the_same_simulation_differs_by_nothing() {
     expect(check, &samples, Verdict::False, "");
 }
 
-/// Simulations of eight sizes, the random numbers of a repeat the same at all of them; each size adds 20 ns to the delay, and so many
-/// packets to the loss of the load.
+/// Simulations of eight sizes, the random numbers of a repeat the same at all of them; each size adds 20 ns to the delay, and a
+/// packet to the loss of the load.
 fn with_common_random_numbers(repeats: u32) -> Samples {
     let sizes = ["64B", "66B", "68B", "70B", "72B", "74B", "76B", "78B"];
     let mut samples = Samples::default();
