@@ -8,7 +8,7 @@
 //! | [`distinct`] | which trials count that are the same simulation |
 //! | [`dscp`] | traffic classes by their RFC names |
 //! | [`experiment`] | the sections of an experiment file |
-//! | `family` | which IP version |
+//! | [`family`] | which IP version |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
 //! | [`host`] | a simulated host: what packets cost it, and what delays them there |
 //! | [`hop`] | what a packet met in a queue of its path |

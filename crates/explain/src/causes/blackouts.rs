@@ -176,13 +176,11 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
     }
     let loses_all = loses_all(resolved, rows);
     let dropped = dropped(run, rows, &met, loses_all);
-    let waited = waited.filter(|_| !loses_all);
-    waited
-        .and_then(|port| {
-            port.and_dropped(total(rows, "lost"), total(rows, "late"), dropped.as_deref())
-        })
-        .or(dropped)
-        .or_else(|| starved(&met))
+    let lost = match loses_all {
+        true => dropped,
+        false => met.and_dropped(rows, dropped.as_deref()),
+    };
+    lost.or_else(|| starved(&met))
         .or_else(|| which_way(rows))
         .or_else(|| {
             rows.iter()

@@ -120,10 +120,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<
     let of_trials = rows_of_trials(run.trials().iter(), rows);
     let drops = Some(drops(of_trials)).filter(|drops| !drops.is_empty());
     let met = Met::new(run, resolved, &may_have_waited(resolved, rows));
-    let drops = match met.waited() {
-        Some(port) => port.and_dropped(total(rows, "lost"), total(rows, "late"), drops.as_deref()),
-        None => drops,
-    };
+    let drops = met.and_dropped(rows, drops.as_deref());
     let errors = counted_errors(run, rows);
     let is_known = drops.is_some() || 2 * total(rows, "refused") > total(rows, "lost");
     let way = which_way(rows).filter(|_| !is_known);

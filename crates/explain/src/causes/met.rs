@@ -1,8 +1,10 @@
 //! What packets met in the queues of their path, where the world sees into it: a packet that waits longer than its time-out counts
 //! as lost, though nothing dropped it.
 
+use super::combination::{dropped, rows_of_trials, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
+use delaylab_model::record::Outcome;
 use delaylab_model::trial::Trial;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_store::run::Run;
@@ -16,6 +18,9 @@ pub(super) struct Met {
     pub(super) ports: Vec<Port>,
     /// Does the world see into the path?
     pub(super) any: bool,
+    /// Lost packets that were sent before a queue of their trial dropped anything: where packets wait too long, these did. Some
+    /// may wait still as the trial ends. None are known where a path loses packets on purpose.
+    not_dropped: u64,
 }
 
 /// A queue.
@@ -46,6 +51,13 @@ impl Met {
                 }
             });
         }
+        let is_asked = || {
+            let mut dropped = dropped(rows_of_trials(run.trials().iter(), rows));
+            dropped.any(|it| it.is_asked())
+        };
+        if met.waited().is_some() && !is_asked() {
+            met.not_dropped = rows.iter().map(|row| sent_before_drops(run, row)).sum();
+        }
         met
     }
 
@@ -61,6 +73,15 @@ impl Met {
             });
         }
         &mut self.ports[at]
+    }
+
+    /// Why packets of these rows were lost, which waited longer than their time-out or were `dropped` as that says.
+    pub(super) fn and_dropped(&self, rows: &[&TrialRow], dropped: Option<&str>) -> Option<String> {
+        let [lost, late] = ["lost", "late"].map(|name| total(rows, name));
+        match self.waited() {
+            Some(port) => port.and_dropped(lost, late, self.not_dropped, dropped),
+            None => dropped.map(str::to_owned),
+        }
     }
 
     /// The queue in which most waited longer than their time-out.
@@ -92,15 +113,21 @@ impl Port {
         )
     }
 
-    /// Why `lost` packets were lost, of which some waited too long here and the others, if there were any, were `dropped` as that
-    /// says: what became of most first. Those that were answered too `late` waited, too, and are not lost.
-    pub(super) fn and_dropped(
+    /// Why `lost` packets were lost, of which some waited too long here, those that were `not_dropped` for sure, and the others,
+    /// if there were any, were `dropped` as that says: what became of most first. Those that were answered too `late` waited,
+    /// too, and are not lost.
+    fn and_dropped(
         &self,
         lost: u64,
         late: u64,
+        not_dropped: u64,
         dropped: Option<&str>,
     ) -> Option<String> {
-        let waited = self.too_long.saturating_sub(late).min(lost);
+        let waited = self
+            .too_long
+            .saturating_sub(late)
+            .max(not_dropped)
+            .min(lost);
         let others = lost - waited;
         match dropped.filter(|_| others > 0) {
             _ if waited == 0 => dropped.map(str::to_owned),
@@ -112,6 +139,22 @@ impl Port {
             Some(dropped) => Some(format!("{dropped}; {waited} {}", self.waited())),
         }
     }
+}
+
+fn sent_before_drops(run: &Run, row: &TrialRow) -> u64 {
+    let mut first = Nanos::MAX;
+    run.for_each_series_point(Some(row.trial), |point| {
+        if &*point.series == "drops" && point.max > 0.0 {
+            first = first.min(point.t);
+        }
+    });
+    let mut lost = 0;
+    run.for_each_record(Some(row.trial), |record| {
+        let is_own = record.probe == row.probe && row.counts(record.seq);
+        let is_before = record.t_send.is_some_and(|sent| sent < first);
+        lost += u64::from(is_own && is_before && record.outcome == Outcome::Lost);
+    });
+    lost
 }
 
 /// How long a row's packets were waited for.
@@ -143,7 +186,7 @@ mod tests {
         let waited =
             "waited in the queue of s1→s2 for up to 5.40 s, longer than their time-out of 1.00 s";
         let dropped = Some("the queue of s1→s2 dropped packets (the buffer was full)");
-        let said = |too_long, dropped| port(too_long).and_dropped(100, 0, dropped).unwrap();
+        let said = |too_long, dropped| port(too_long).and_dropped(100, 0, 0, dropped).unwrap();
         assert_eq!(said(100, dropped), format!("they {waited}"));
         assert_eq!(said(3, None), format!("they {waited}"));
         assert_eq!(
@@ -157,9 +200,15 @@ mod tests {
             format!("the queue of s1→s2 dropped packets (the buffer was full); 40 {waited}")
         );
         // Of 63 that waited so long, 60 were answered after all.
-        let few = port(63).and_dropped(100, 60, dropped);
+        let few = port(63).and_dropped(100, 60, 0, dropped);
         assert!(few.is_some_and(|said| said.ends_with(&format!("; 3 {waited}"))));
-        assert_eq!(port(60).and_dropped(100, 60, dropped).as_deref(), dropped);
-        assert_eq!(port(60).and_dropped(100, 60, None), None);
+        assert_eq!(
+            port(60).and_dropped(100, 60, 0, dropped).as_deref(),
+            dropped
+        );
+        assert_eq!(port(60).and_dropped(100, 60, 0, None), None);
+        // 90 were sent before anything was dropped.
+        let most = port(63).and_dropped(100, 60, 90, dropped);
+        assert!(most.is_some_and(|said| said.starts_with(&format!("90 {waited}; of the others"))));
     }
 }
