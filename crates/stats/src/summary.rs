@@ -84,9 +84,9 @@ impl Counts {
 
     /// Adds packets of which only the numbers are known.
     pub const fn add(&mut self, sent: u64, lost: u64) {
-        self.sent += sent;
-        self.lost += lost;
-        self.received += sent.saturating_sub(lost);
+        self.sent = self.sent.saturating_add(sent);
+        self.lost = self.lost.saturating_add(lost);
+        self.received = self.received.saturating_add(sent.saturating_sub(lost));
     }
 
     /// Answered with what was sent, in time or after the time-out.

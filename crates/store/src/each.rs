@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, Builder};
 
 /// What this work gives for each item, in their order. A thread that is done takes the next item.
 ///
@@ -26,7 +26,9 @@ pub(crate) fn each<I: Send, R: Send, E: Send>(
         Ok(done)
     };
     let mut all = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(some)).collect();
+        // Where the system gives no more threads, those that are there do it.
+        let start = |_| Builder::new().spawn_scoped(scope, some).ok();
+        let others: Vec<_> = (1..threads).filter_map(start).collect();
         let mut all = some()?;
         for other in others {
             all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);

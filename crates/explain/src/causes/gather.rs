@@ -307,7 +307,7 @@ fn alike(rows: &[&TrialRow]) -> Vec<usize> {
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
 fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
-    let spreads: Vec<Option<Spread>> = rows.iter().map(|row| spread(run, row)).collect();
+    let spreads = spreads(run, rows);
     let of = |first: &usize| {
         let repeats = spreads.iter().zip(alike).filter(|(_, of)| *of == first);
         let repeats: Vec<Spread> = repeats.filter_map(|(spread, _)| *spread).collect();
@@ -330,24 +330,38 @@ fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> 
 
 /// What responses of a row usually are: without those of packets that were held and let go together, which may be most. Those are
 /// looked for, in a reading of their own, only where the figures leave room for them.
-fn spread(run: &Run, row: &TrialRow) -> Option<Spread> {
-    let figure = |name: &str| row.figure(name).map(|ns| ns as Nanos);
-    let of_all = Spread {
-        min: figure("response_min_ns")?,
-        median: figure("response_p50_ns")?,
-        iqr: figure("response_iqr_ns")?,
+fn spreads(run: &Run, rows: &[&TrialRow]) -> Vec<Option<Spread>> {
+    let of_all = |row: &&TrialRow| {
+        let figure = |name: &str| row.figure(name).map(|ns| ns as Nanos);
+        Some(Spread {
+            min: figure("response_min_ns")?,
+            median: figure("response_p50_ns")?,
+            iqr: figure("response_iqr_ns")?,
+        })
     };
-    if !holds::may_be_most(of_all) {
-        return Some(of_all);
-    }
-    let mut packets = Vec::new();
-    run.scan(Some(row.trial), |of, record| {
-        let response = record.response().filter(|_| record.answered());
-        if let Some(response) = response.filter(|_| of.probe == row.probe) {
-            packets.push((record.t_intended, response));
+    let mut spreads: Vec<Option<Spread>> = rows.iter().map(of_all).collect();
+    // A trial of many probes is read once for all of them.
+    let mut held = BTreeMap::<u32, BTreeMap<u16, usize>>::new();
+    for (at, row) in rows.iter().enumerate() {
+        if spreads[at].is_some_and(holds::may_be_most) {
+            held.entry(row.trial).or_default().insert(row.probe, at);
         }
-    });
-    holds::spread_without(packets).or(Some(of_all))
+    }
+    for (trial, probes) in held {
+        let mut packets = BTreeMap::<u16, Vec<(Nanos, Nanos)>>::new();
+        run.scan(Some(trial), |of, record| {
+            let response = record.response().filter(|_| record.answered());
+            if let Some(response) = response.filter(|_| probes.contains_key(&of.probe)) {
+                let packets = packets.entry(of.probe).or_default();
+                packets.push((record.t_intended, response));
+            }
+        });
+        for (probe, at) in probes {
+            let packets = packets.remove(&probe).unwrap_or_default();
+            spreads[at] = holds::spread_without(packets).or(spreads[at]);
+        }
+    }
+    spreads
 }
 
 struct Gathering<'a> {

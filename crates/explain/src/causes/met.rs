@@ -9,6 +9,7 @@ use delaylab_model::trial::Trial;
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What packets met in the queues of their path.
@@ -18,8 +19,8 @@ pub(super) struct Met {
     pub(super) ports: Vec<Port>,
     /// Does the world see into the path?
     pub(super) any: bool,
-    /// Lost packets that were sent before a queue of their trial dropped anything: where packets wait too long, these did. Some
-    /// may wait still as the trial ends. None are known where a path loses packets on purpose.
+    /// Lost packets whose time-out passed before a queue of their trial dropped anything: where packets wait too long, these did.
+    /// Some may wait still as the trial ends. None are known where a path loses packets on purpose.
     not_dropped: u64,
 }
 
@@ -56,7 +57,9 @@ impl Met {
             dropped.any(|it| it.is_asked())
         };
         if met.waited().is_some() && !is_asked() {
-            met.not_dropped = rows.iter().map(|row| sent_before_drops(run, row)).sum();
+            let each = rows.iter();
+            let each = each.map(|row| not_dropped(run, row, timeout(resolved, row)));
+            met.not_dropped = each.sum();
         }
         met
     }
@@ -113,7 +116,7 @@ impl Port {
         )
     }
 
-    /// Why `lost` packets were lost, of which some waited too long here, those that were `not_dropped` for sure, and the others,
+    /// Why `lost` packets were lost, of which some waited too long here, those that were `not_dropped` among them, and the others,
     /// if there were any, were `dropped` as that says: what became of most first. Those that were answered too `late` waited,
     /// too, and are not lost.
     fn and_dropped(
@@ -141,17 +144,29 @@ impl Port {
     }
 }
 
-fn sent_before_drops(run: &Run, row: &TrialRow) -> u64 {
-    let mut first = Nanos::MAX;
+fn not_dropped(run: &Run, row: &TrialRow, timeout: Option<Nanos>) -> u64 {
+    // When each queue dropped first: of a large network not all are seen.
+    let mut first = BTreeMap::<Arc<str>, Nanos>::new();
     run.for_each_series_point(Some(row.trial), |point| {
         if &*point.series == "drops" && point.max > 0.0 {
-            first = first.min(point.t);
+            let known = first.entry(point.of.clone()).or_insert(point.t);
+            *known = point.t.min(*known);
         }
     });
+    let own = [row];
+    let mut dropped = dropped(rows_of_trials(run.trials().iter(), &own));
+    if dropped.any(|it| !first.contains_key(it.port)) {
+        return 0;
+    }
+    let first = first.into_values().min().unwrap_or(Nanos::MAX);
+    let Some(timeout) = timeout else {
+        return 0;
+    };
     let mut lost = 0;
     run.for_each_record(Some(row.trial), |record| {
         let is_own = record.probe == row.probe && row.counts(record.seq);
-        let is_before = record.t_send.is_some_and(|sent| sent < first);
+        let given_up = record.t_send.map(|sent| sent.saturating_add(timeout));
+        let is_before = given_up.is_some_and(|at| at < first);
         lost += u64::from(is_own && is_before && record.outcome == Outcome::Lost);
     });
     lost
@@ -207,7 +222,7 @@ mod tests {
             dropped
         );
         assert_eq!(port(60).and_dropped(100, 60, 0, None), None);
-        // 90 were sent before anything was dropped.
+        // The time-out of 90 passed before anything was dropped.
         let most = port(63).and_dropped(100, 60, 90, dropped);
         assert!(most.is_some_and(|said| said.starts_with(&format!("90 {waited}; of the others"))));
     }

@@ -5,27 +5,33 @@ use super::combination::{lost_share, total};
 use delaylab_model::words::a_few;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Routers that are named.
 const NAMED: usize = 4;
 
 /// The rows of a run but for those of routers on the way.
 pub(super) fn others(run: &Run) -> Vec<&TrialRow> {
+    let routers = names(run);
     let rows = run.trials().iter();
-    rows.filter(|row| !is_router(run, row)).collect()
+    rows.filter(|row| !routers.contains(&*row.probe_name))
+        .collect()
 }
 
-fn is_router(run: &Run, row: &TrialRow) -> bool {
+fn names(run: &Run) -> BTreeSet<&str> {
     let on_the_way = run.environment()["imported"]["on_the_way"].as_array();
-    let mut names = on_the_way.into_iter().flatten();
-    names.any(|name| name.as_str() == Some(&row.probe_name))
+    let names = on_the_way.into_iter().flatten();
+    names.filter_map(Value::as_str).collect()
 }
 
 /// Which of them answered less than what is behind them, without its full stop: `hop 1 answered 1 of 30 packets, which is no loss of
 /// the path: …`.
 pub(super) fn sentence(run: &Run) -> Option<String> {
     let of_path = lost_share(&others(run));
-    let routers = run.trials().iter().filter(|row| is_router(run, row));
+    let names = names(run);
+    let rows = run.trials().iter();
+    let routers = rows.filter(|row| names.contains(&*row.probe_name));
     let silent = routers.filter(|row| lost_share(&[*row]) > of_path);
     let each = silent.map(|row| {
         let [sent, lost] = ["sent", "lost"].map(|name| total(&[row], name));

@@ -28,14 +28,26 @@ impl Hop {
 impl Imported {
     /// Names of the streams that end at routers on the way, or behind the target.
     pub fn on_the_way(&self) -> Vec<&str> {
-        let mut routes: BTreeMap<[&str; 2], Vec<usize>> = BTreeMap::new();
+        // Of each route, the hops of each call: a further call begins with a nearer one.
+        let mut routes: BTreeMap<[&str; 2], Vec<Vec<usize>>> = BTreeMap::new();
         for (at, stream) in self.streams.iter().enumerate() {
             if let Some(Hop { from, to, .. }) = &stream.hop {
-                routes.entry([from, to]).or_default().push(at);
+                let calls = routes.entry([from, to]).or_default();
+                let last = calls.last_mut().filter(|call| {
+                    let farthest = call.last().map(|&at| number(&self.streams[at]));
+                    farthest <= Some(number(stream))
+                });
+                match last {
+                    Some(call) => call.push(at),
+                    None => calls.push(vec![at]),
+                }
             }
         }
         let mut names = Vec::new();
-        for ([_, to], streams) in routes {
+        let calls = routes
+            .into_iter()
+            .flat_map(|([_, to], calls)| calls.into_iter().map(move |call| (to, call)));
+        for (to, streams) in calls {
             let target = self.target(to, &streams);
             let others = streams.iter().map(|&at| &self.streams[at]);
             let others = others.filter(|stream| number(stream) != target);
@@ -128,6 +140,21 @@ mod tests {
         assert_eq!(on_the_way(trace), expected);
         let ping = "64 bytes from 10.0.0.2: icmp_seq=1 ttl=57 time=10.5 ms\n";
         assert!(on_the_way(ping).is_empty());
+    }
+
+    /// Reports do not name their target, and ways get longer.
+    #[test]
+    fn each_report_has_its_target() {
+        let report = |hops: u32| {
+            let head = "Start: 2026-11-22T00:05:27+0000\nHOST: prober  Loss%   Snt   Last   Avg  Best  Wrst StDev\n";
+            let hop =
+                |hop| format!(" {hop:2}.|-- 10.77.{hop}.1  0.0%  10  0.1  0.1  0.1  0.1  0.0\n");
+            head.to_owned() + &(1..=hops).map(hop).collect::<String>()
+        };
+        for [first, second] in [[2, 4], [4, 2]] {
+            let routers = on_the_way(&(report(first) + &report(second))).len() as u32;
+            assert_eq!(routers, first + second - 2);
+        }
     }
 
     #[test]

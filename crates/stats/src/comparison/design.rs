@@ -74,7 +74,7 @@ impl Design {
     }
 
     /// Of how many of these trials each repeat is: 1 where all are independent.
-    pub(super) fn trials_a_repeat(&self, trials: &BTreeSet<usize>) -> f64 {
+    pub fn trials_a_repeat(&self, trials: &BTreeSet<usize>) -> f64 {
         let repeats = self.repeats_of(trials).len();
         (trials.len() as f64 / repeats.max(1) as f64).max(1.0)
     }

@@ -1,6 +1,6 @@
 //! What may lie beyond the smallest and the largest value seen.
 
-use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
+use super::{Design, Part, RESAMPLES, Replicates, Resampling, Statistic};
 use std::collections::BTreeMap;
 
 /// Minima of blocks that the floor is estimated from, at most.
@@ -19,7 +19,7 @@ const LEAST_DISTANCE: f64 = 1e-4;
 
 impl Resampling {
     pub(super) fn floor(&self, statistic: &Statistic<'_>, value: f64, salt: u64) -> Replicates {
-        let minima = minima(statistic);
+        let minima = minima(statistic, &self.design);
         let is_reached = minima
             .get(EQUAL.min(minima.len()).saturating_sub(1))
             .is_none_or(|upper| minima.len() > 1 && *upper <= value);
@@ -72,8 +72,9 @@ impl Resampling {
 }
 
 /// Minima of blocks, in rising order: of the streams in whose range the smallest value is, because others, as of larger
-/// packets, have another floor. A stream of few values shows no range.
-fn minima(statistic: &Statistic<'_>) -> Vec<f64> {
+/// packets, have another floor. A stream of few values shows no range. Trials of one repeat have the same smallest values, if
+/// any: they count once.
+fn minima(statistic: &Statistic<'_>, design: &Design) -> Vec<f64> {
     let present = |part: &Part<'_>| -> Vec<f64> {
         let values = part.values.iter().copied();
         values.filter(|x| !x.is_nan()).collect()
@@ -86,11 +87,26 @@ fn minima(statistic: &Statistic<'_>) -> Vec<f64> {
             .fold(f64::NEG_INFINITY, f64::max),
         _ => f64::INFINITY,
     };
-    let is_near = |values: &&Vec<f64>| !values.is_empty() && least(values) <= reach;
-    let near: Vec<&Vec<f64>> = streams.iter().filter(is_near).collect();
-    let count: usize = near.iter().map(|values| values.len()).sum();
-    let of_stream = |values: &&Vec<f64>| block_minima(values, values.len() * MINIMA / count);
-    let all: Vec<f64> = near.iter().flat_map(of_stream).collect();
+    let is_near = |values: &Vec<f64>| !values.is_empty() && least(values) <= reach;
+    // Streams of one place in the trials of a repeat.
+    let mut alike = BTreeMap::<(usize, usize), Vec<&Vec<f64>>>::new();
+    let mut places = BTreeMap::<usize, usize>::new();
+    for (part, values) in statistic.parts.iter().zip(&streams) {
+        let place = places.entry(part.trial).or_default();
+        if is_near(values) {
+            let key = (design.repeat(part.trial), *place);
+            alike.entry(key).or_default().push(values);
+        }
+        *place += 1;
+    }
+    let longest = |streams: &Vec<&Vec<f64>>| streams.iter().map(|it| it.len()).max().unwrap_or(0);
+    let count: usize = alike.values().map(longest).sum();
+    let of_streams = |streams: &Vec<&Vec<f64>>| {
+        let blocks = longest(streams) * MINIMA / count;
+        let each = streams.iter().map(|values| block_minima(values, blocks));
+        each.reduce(least_of_each).unwrap_or_default()
+    };
+    let all: Vec<f64> = alike.values().flat_map(of_streams).collect();
     let mut minima = block_minima(&all, MINIMA);
     minima.sort_unstable_by(f64::total_cmp);
     minima
@@ -170,6 +186,18 @@ fn block_minima(values: &[f64], blocks: usize) -> Vec<f64> {
     (0..blocks)
         .map(|index| least(&values[block(index)]))
         .collect()
+}
+
+/// Block by block, the lesser of two; those that one has alone as they are.
+fn least_of_each(one: Vec<f64>, other: Vec<f64>) -> Vec<f64> {
+    let (mut longer, shorter) = match one.len() < other.len() {
+        true => (other, one),
+        false => (one, other),
+    };
+    for (value, other) in longer.iter_mut().zip(shorter) {
+        *value = value.min(other);
+    }
+    longer
 }
 
 fn least(values: &[f64]) -> f64 {

@@ -138,6 +138,8 @@ impl Resampling {
         };
         let is_of_blocks = !number.as_drawn && !number.is_of_trials;
         is_of_blocks
+            // Values of few steps may be equal in every repeat, and still vary.
+            && spread.variance > 0.0
             && spread.variance.is_finite()
             && spread.degrees >= MIN_TRIAL_DEGREES
             && self.design.shares_repeats(&number.trials)

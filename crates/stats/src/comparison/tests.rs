@@ -552,6 +552,39 @@ fn a_median_that_is_the_largest_value_is_as_unsure_as_what_is_below_it() {
     assert!(bounds.low < sorted[4700], "{bounds:?}");
 }
 
+/// The smallest value of a repeat is that of each of its levels: it was met once, and no floor.
+#[test]
+fn a_minimum_is_met_once_in_a_repeat() {
+    let values = ar1(0.5, 400, 3);
+    let trials = 8;
+    let parts = || {
+        (0..trials).map(|trial| Part {
+            trial,
+            values: &values,
+        })
+    };
+    let half = |seeds: &[Option<u64>]| {
+        let design = Design::new((0..trials).collect(), seeds);
+        let statistics = [Statistic::of_design(
+            Functional::Min,
+            parts().collect(),
+            &design,
+        )];
+        let resampling = Resampling::new(design, &statistics, 7);
+        let replicates = resampling.replicates(&statistics[0], 0).unwrap();
+        let least = replicates
+            .resampled
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min);
+        replicates.value - least
+    };
+    let one = [Some(1); 8];
+    assert!(half(&one) > 0.0);
+    // Of eight repeats it would be the floor.
+    assert_eq!(half(&[None; 8]), 0.0);
+}
+
 /// Simulations of several levels in each of several repeats: what chance does to a repeat is the same at all of its levels but
 /// for a hundredth, and a level adds a thousandth of its number.
 struct Simulated {

@@ -51,6 +51,8 @@ struct Connection {
     server_next: Option<u32>,
     /// Segments of the client that no data has answered, with where they end.
     open: Vec<(u32, Exchange)>,
+    /// How many of these, from the first on, the server acknowledged.
+    told: usize,
     exchanges: Vec<Exchange>,
     /// Segments sent again since the last answer.
     again: u32,
@@ -96,6 +98,10 @@ impl Connections {
                 true => connection.accept(packet),
                 false => connection.open(packet, segment.seq),
             }
+            return;
+        }
+        // Who asks is known of a connection that began before the capture once there is data.
+        if segment.data == 0 && !self.connections.contains_key(&key) {
             return;
         }
         let connection = self.connections.entry(key).or_default();
@@ -192,16 +198,18 @@ impl Connection {
         let again = self.acknowledging.filter(|(known, _)| Some(*known) == sent);
         if let Some((known, before)) = again {
             self.acknowledging = Some((known, time));
-            let open = self.open.iter_mut().map(|(_, exchange)| exchange);
-            let all = open.chain(self.exchanges.last_mut());
-            for exchange in all.filter(|it| it.acknowledged == Some(before)) {
+            let told = self.open[..self.told].iter_mut().rev();
+            let told = told.map(|(_, exchange)| exchange);
+            let last = told.take_while(|it| it.acknowledged == Some(before));
+            let answered = self.exchanges.last_mut();
+            for exchange in last.chain(answered.filter(|it| it.acknowledged == Some(before))) {
                 exchange.acknowledged = Some(time);
             }
             return;
         }
-        let open = self.open.iter_mut();
-        let told = open.filter(|(end, it)| it.acknowledged.is_none() && !behind(*end, ack));
-        for (_, exchange) in told {
+        let open = self.open.iter_mut().skip(self.told);
+        for (_, exchange) in open.take_while(|(end, _)| !behind(*end, ack)) {
+            self.told += 1;
             exchange.acknowledged = Some(time);
             self.acknowledging = sent.map(|sent| (sent, time));
             let trip = time.saturating_sub(exchange.sent);
@@ -253,6 +261,7 @@ impl Connection {
             opening.retransmits = Some(std::mem::take(&mut self.again));
             self.exchanges.push(opening);
         }
+        self.told = 0;
         for (_, mut exchange) in self.open.drain(..) {
             if self.ended && exchange.acknowledged.is_some() && exchange.waits() {
                 exchange.outcome = Outcome::Skipped;
@@ -311,6 +320,7 @@ impl Connection {
             return;
         }
         self.joined += covered as u64 - 1;
+        self.told = self.told.saturating_sub(covered);
         if let Some((_, mut exchange)) = self.open.drain(..covered).next_back() {
             exchange.answer(packet.time, Reply::from_packet(packet));
             exchange.first_byte = Some(packet.time);
@@ -398,6 +408,25 @@ mod tests {
         ]);
         assert_eq!(trips(&imported), [Some(30), Some(30)]);
         assert!(imported.warnings[0].starts_with("1 TCP segments of servers answer"));
+    }
+
+    /// The first segment of a connection that began before the capture may be the server's, and ask nothing.
+    #[test]
+    fn who_asks_is_told_by_data() {
+        let imported = read([
+            (
+                0,
+                Tcp {
+                    opens: false,
+                    ..segment(80, 1000, 1, 1, 0)
+                },
+            ),
+            (10, segment(1000, 80, 1, 1, 10)),
+            (40, segment(80, 1000, 1, 11, 10)),
+            (540, segment(1000, 80, 11, 11, 10)),
+            (570, segment(80, 1000, 11, 21, 10)),
+        ]);
+        assert_eq!(trips(&imported), [Some(30), Some(30)]);
     }
 
     #[test]

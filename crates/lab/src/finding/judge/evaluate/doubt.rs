@@ -8,6 +8,7 @@ use crate::finding::judge::plan::{FitPlan, Leaf, Term};
 use crate::finding::judge::steps;
 use delaylab_stats::comparison::Statistic;
 use delaylab_stats::functional::Basis;
+use std::collections::BTreeSet;
 
 /// The points of a fit need no interval each, but at least this many independent values in all.
 const MIN_EFFECTIVE_OF_FIT: f64 = 24.0;
@@ -155,11 +156,13 @@ impl Evaluation<'_> {
         if each_is_known {
             return None;
         }
-        let statistics = fit
-            .leaves
-            .iter()
-            .filter_map(|&leaf| self.statistics[leaf].as_ref());
-        let effective: f64 = statistics.map(|statistic| statistic.effective).sum();
+        let statistics = fit.leaves.iter();
+        let statistics = statistics.filter_map(|&leaf| self.statistics[leaf].as_ref());
+        let statistics: Vec<_> = statistics.collect();
+        // Packets of the levels of one repeat say as much as those of one of them.
+        let trials: BTreeSet<usize> = statistics.iter().flat_map(|it| it.trials()).collect();
+        let of_all: f64 = statistics.iter().map(|it| it.effective).sum();
+        let effective = of_all / self.design.trials_a_repeat(&trials);
         (effective < MIN_EFFECTIVE_OF_FIT).then(|| {
             format!("all its points together say as much as {effective:.0} independent packets")
         })
