@@ -1,7 +1,7 @@
 //! Is a run what was recorded? Every file of it, and of every run in a folder.
 
 use crate::digest::FileFacts;
-use crate::folder::{EXPERIMENT, Folder, MANIFEST, is_partial};
+use crate::folder::{EXPERIMENT, Folder, MANIFEST};
 use crate::manifest;
 pub use crate::manifest::SCHEMA;
 pub use crate::mismatch::Mismatch;
@@ -113,12 +113,9 @@ pub fn runs_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Has it the name of a run, and may this user not look into it? Then it may be one.
+/// May this user not look into it? Then it may be a run, unless it is what every file system has at its root.
 fn is_closed(folder: &Path) -> bool {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    // `-20260711T101112Z`, or a number behind it.
-    let is_date = |part: &str| part.len() == 16 && part.contains('T') && part.ends_with('Z');
-    if !is_partial(folder) && !name.split('-').any(is_date) {
+    if folder.ends_with("lost+found") {
         return false;
     }
     let looked = fs::symlink_metadata(folder.join(MANIFEST));
