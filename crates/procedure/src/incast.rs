@@ -152,7 +152,7 @@ impl Steps for IncastSteps {
     }
 }
 
-/// Microbursts in the middle of TCP from so many ports, which sends as long as a trial at one load lasts.
+/// Microbursts in the middle of TCP from these ports, which sends as long as a trial at one load lasts.
 fn beside<'a>(bench: &mut Bench<'a>, stateful: usize) -> Result<Vec<Cow<'a, FrameTrial>>, Stop> {
     bench.repeats(bench.setup.effort.repeats, |bench, repeat| {
         let half = bench.setup.effort.trial / 2;

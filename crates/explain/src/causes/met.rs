@@ -39,11 +39,12 @@ pub(super) struct Port {
 impl Met {
     /// The packets of these rows.
     pub(super) fn new(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Self {
+        let any = run.tables().contains(&"hops");
         let mut met = Self {
-            any: run.tables().contains(&"hops"),
+            any,
             ..Self::default()
         };
-        for row in rows.iter().filter(|_| met.any).collect::<Vec<_>>() {
+        for row in rows.iter().filter(|_| any) {
             let timeout = timeout(resolved, row);
             run.for_each_hop(Some(row.trial), |hop| {
                 if hop.probe == row.probe && row.counts(hop.seq) {

@@ -138,7 +138,7 @@ impl Exchange {
     }
 }
 
-/// A client with a port of its own for every few requests asks with so many each at most.
+/// A client with a port of its own for every few requests asks this number with each at most.
 const FEW: usize = 4;
 
 /// Exchanges of clients with servers, by who asks from which port.

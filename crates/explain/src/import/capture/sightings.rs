@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const WAITS: Nanos = SECOND;
 /// Of a few requests those that come again later than this were sent again.
 const AT_ONCE: Nanos = 10 * MILLISECOND;
-/// So many are more than a few.
+/// From this number on they are more than a few.
 const MANY: usize = 4;
 /// More sights of a request are not looked through.
 const PLACES: usize = 8;

@@ -77,7 +77,7 @@ struct Sent {
     id: u16,
 }
 
-/// A segment is seen again before so many others.
+/// A segment is seen again before this number of others.
 const LATEST: usize = 64;
 
 /// Is `a` behind `b`, on numbers that wrap (RFC 9293 §3.4)?
