@@ -41,6 +41,16 @@ const NAMES: &[(&str, u8)] = &[
     ("cs7", 56),
 ];
 
+/// ECN bits by their names in RFC 3168.
+pub const fn ecn_name(ecn: u8) -> &'static str {
+    match ecn & 3 {
+        0 => "not-ect",
+        1 => "ect1",
+        2 => "ect0",
+        _ => "ce",
+    }
+}
+
 /// A class that is neither a known name nor a code point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(

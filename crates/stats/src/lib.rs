@@ -14,6 +14,7 @@
 //! | [`outage`] | packets in a row without an answer, more than chance makes |
 //! | [`unanswered`] | what became of the packets that were not answered |
 //! | [`remarks`] | classes that do not arrive as they were sent |
+//! | [`congestion_marks`] | ECN bits of replies: what queues marked, and what was cleared |
 //! | [`interval`] | intervals for correlated data: batch means and moving blocks |
 //! | [`frames`] | a stream of frames through a device: counts, one-way delay, loss, silence |
 //! | [`functional`] | mean, quantile, share beyond a bound: a distribution in one number |
@@ -70,6 +71,7 @@ mod band;
 mod beyond;
 pub mod change_points;
 pub mod comparison;
+pub mod congestion_marks;
 pub mod cumulative;
 mod dependence;
 mod distribution;

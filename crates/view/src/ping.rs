@@ -25,16 +25,4 @@ impl Ping<'_> {
     pub fn verdict(&self) -> Option<String> {
         verdict::dominant(self.summary).map(|verdict| verdict.to_string())
     }
-
-    /// What to check before trusting the figures.
-    pub fn warnings(&self) -> Vec<String> {
-        warnings(self.summary, self.facts)
-    }
-}
-
-/// What was said of a trial, and classes that were re-marked in it.
-pub fn warnings(summary: &Summary, facts: &ProbeFacts) -> Vec<String> {
-    let remarked = summary.irregular.remarked();
-    let remarked = remarked.iter().map(ToString::to_string);
-    facts.warnings.iter().cloned().chain(remarked).collect()
 }

@@ -2,14 +2,13 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use delaylab_model::Nanos;
-use delaylab_model::dscp::Dscp;
+use delaylab_model::dscp::{Dscp, ecn_name};
 use delaylab_model::experiment::WorldName;
 use delaylab_model::family::Family;
 use delaylab_model::method::Method;
 use delaylab_model::probe::{DontFragment, Fill, HostCondition, StampRequest, WaitMode};
 use delaylab_model::request::{Close, DnsTransport, HttpVersion};
 use delaylab_model::units;
-use delaylab_view::trace::ecn_name;
 
 /// The family that `-4` and `-6` ask for.
 pub const fn family(v4: bool, v6: bool) -> Family {

@@ -161,7 +161,9 @@ impl Progress for Parts<'_, '_> {
         // A part under load without a packet has no results; the error says why.
         let any = |summary: &&Summary| trial == 0 || summary.counts.sent > 0;
         if let Some(summary) = summaries.first().filter(any) {
-            let facts = lock(self.written).facts();
+            let mut facts = lock(self.written).facts();
+            let irregular = summary.irregular.sentences(None);
+            facts.warnings.extend(irregular);
             self.end(trial, summary.clone(), facts, &[]);
         }
     }

@@ -312,6 +312,17 @@ struct CauseContext<'a> {
     drops: &'a str,
 }
 
+/// The ECN bits with which all packets were sent, if they are known and the same.
+fn ecn(resolved: Option<&Resolved>) -> Option<u8> {
+    let probes = resolved?
+        .planned
+        .iter()
+        .flat_map(|planned| &planned.trial.probes);
+    let mut bits = probes.map(|probe| probe.ecn);
+    let first = bits.next()?;
+    bits.all(|next| next == first).then_some(first)
+}
+
 /// `80 of 200 answers were not what was asked for: 60 × closed (RST), 20 × 404`.
 fn bad_answers(gathered: &Gathered<'_>) -> Option<String> {
     let answers = gathered.answers.listed();
@@ -352,7 +363,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             .into_iter()
             .chain(bad_answers(&gathered))
             .chain(blackouts::failed(run, resolved))
-            .chain(gathered.irregular.sentences())
+            .chain(gathered.irregular.sentences(ecn(resolved)))
             .collect(),
         slow: slow::find(&gathered, resolved, baseline),
         sent: gathered.sent + said.sent,

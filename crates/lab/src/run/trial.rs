@@ -168,10 +168,12 @@ impl Begun {
         let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
         let row =
             |(((probe, mut facts), summary), index): (((&Probe, ProbeFacts), &Summary), _)| {
-                let irregular = summary.irregular.sentences().into_iter();
-                facts
-                    .warnings
-                    .extend(irregular.map(|sentence| format!("{}: {sentence}", probe.name)));
+                let irregular = summary.irregular.sentences(Some(probe.ecn)).into_iter();
+                let named = |sentence| match &*trial.probes {
+                    [_] => sentence,
+                    _ => format!("{}: {sentence}", probe.name),
+                };
+                facts.warnings.extend(irregular.map(named));
                 TrialRow {
                     trial: trial.id,
                     probe: index,

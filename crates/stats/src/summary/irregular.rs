@@ -1,5 +1,6 @@
 //! What a path did to packets other than delaying or losing them: copies, another order, other marks.
 
+use crate::congestion_marks::CongestionMarks;
 use crate::remarks::{Remarked, Remarks};
 use delaylab_model::record::Record;
 
@@ -12,6 +13,7 @@ pub struct Irregular {
     /// Packets whose answer came after that of a later one.
     reordered: u64,
     remarks: Remarks,
+    congestion: CongestionMarks,
 }
 
 impl Irregular {
@@ -24,6 +26,7 @@ impl Irregular {
         self.duplicated += u64::from(record.copies > 0);
         self.reordered += u64::from(record.reorder_extent > 0);
         self.remarks.push(record);
+        self.congestion.push(record);
     }
 
     /// Classes that did not arrive as they were sent.
@@ -31,8 +34,9 @@ impl Irregular {
         self.remarks.found()
     }
 
-    /// What is worth knowing, a sentence each without its full stop; empty where nothing is.
-    pub fn sentences(&self) -> Vec<String> {
+    /// What is worth knowing, a sentence each without its full stop; empty where nothing is. `ecn`: the bits that the packets
+    /// were sent with, where all have the same.
+    pub fn sentences(&self, ecn: Option<u8>) -> Vec<String> {
         let of = |count: u64| format!("{count} of {} packets", self.answered);
         let mut sentences = Vec::new();
         if self.duplicated > 0 {
@@ -48,6 +52,7 @@ impl Irregular {
             ));
         }
         sentences.extend(self.remarked().iter().map(ToString::to_string));
+        sentences.extend(self.congestion.sentences(ecn));
         sentences
     }
 }
@@ -69,7 +74,7 @@ mod tests {
             change(seq, &mut record);
             irregular.push(&record);
         }
-        irregular.sentences()
+        irregular.sentences(None)
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::style::{Paint, Style};
 use crate::text::FIRM_SPACE;
 use crate::text::paragraph;
+use delaylab_model::dscp::ecn_name;
 use delaylab_model::method::Method;
 use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
 use delaylab_model::units::{format_duration, format_part};
@@ -36,7 +37,7 @@ pub fn asked(target: &str, run: &ProbeRun) -> Vec<String> {
     asked.extend(ip_size(run).map(|size| format!("{size} B IP")));
     asked.push(probe.dscp.to_string());
     if probe.ecn != 0 {
-        asked.push(format!("ECN {}", probe.ecn));
+        asked.push(ecn_name(probe.ecn).to_owned());
     }
     asked
 }

@@ -28,7 +28,7 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         note("path MTU", Paint::Plain, &path_mtu(ping, style.verbose)),
         note("clock", Paint::Warning, &[clock_events(ping)]),
         note("quantiles", Paint::Plain, &[quantile_error(ping)]),
-        note("warning", Paint::Warning, &ping.warnings()),
+        note("warning", Paint::Warning, &ping.facts.warnings),
     ]
     .concat()
 }

@@ -44,7 +44,7 @@ fn section(working: &Working<'_>, style: &Style) -> String {
     let of_streams = of_streams.flat_map(|it| it.flaws().into_iter().chain(it.warnings()));
     let facts = working.loaded.facts;
     let of_probe = facts.flaws.iter().cloned();
-    let of_probe = of_probe.chain(working.loaded.warnings());
+    let of_probe = of_probe.chain(facts.warnings.iter().cloned());
     for warning in of_streams.chain(of_probe) {
         text += &paragraph(&format!("warning: {warning}"), Paint::Warning, style);
     }

@@ -1,7 +1,7 @@
 //! What came of the packets of one probe.
 
 use super::Stats;
-use crate::ping::{Ping, warnings};
+use crate::ping::Ping;
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Delivery, Negotiated, ProbeFacts, RecordFacts, SwitchLateness};
@@ -27,7 +27,7 @@ pub struct Results<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub resolved: &'a [Vec<IpAddr>],
     /// What to check before trusting the figures.
-    pub warnings: Vec<String>,
+    pub warnings: &'a [String],
     /// What came of each condition of `--fail-if`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fail_if: Vec<Condition<'a>>,
@@ -78,7 +78,7 @@ impl<'a> Results<'a> {
             facts: Facts::new(facts),
             negotiated: &facts.negotiated,
             resolved: &facts.resolved,
-            warnings: warnings(summary, facts),
+            warnings: &facts.warnings,
             fail_if: conditions.iter().map(Condition::new).collect(),
         }
     }

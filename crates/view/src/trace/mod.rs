@@ -97,15 +97,5 @@ const fn name(said: Said) -> &'static str {
     }
 }
 
-/// ECN bits by their names in RFC 3168.
-pub const fn ecn_name(ecn: u8) -> &'static str {
-    match ecn & 3 {
-        0 => "not-ect",
-        1 => "ect1",
-        2 => "ect0",
-        _ => "ce",
-    }
-}
-
 #[cfg(any(test, feature = "samples"))]
 pub mod samples;

@@ -1,8 +1,8 @@
 //! What a path trace found, in sentences.
 
-use super::{Traced, ecn_name};
+use super::Traced;
 use crate::words::plural;
-use delaylab_model::dscp::Dscp;
+use delaylab_model::dscp::{Dscp, ecn_name};
 use delaylab_model::method::Method;
 use delaylab_model::units::format_part;
 use delaylab_model::words::{all_of, capitalised};
