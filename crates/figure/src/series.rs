@@ -5,7 +5,7 @@ use super::{Drawing, Figure, Table, even_columns, order_panels, parse};
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Unit, levels_in_words};
 use delaylab_model::units::{duration_unit, rate_unit};
-use delaylab_view::run::{RunData, SeriesShown, TrialData, parts_of_time};
+use delaylab_view::run::{DrawnBy, RunData, SeriesShown, TrialData, parts_of_time};
 use delaylab_view::words::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -132,15 +132,17 @@ impl<'a> Group<'a> {
         let taken = of_kinds.clone().filter(|shown| !shown.stretches.is_empty());
         let taken = SeriesShown::combinations(taken, &run.levels).len();
         let combinations = SeriesShown::combinations(of_kinds, &run.levels).len();
+        let by = DrawnBy::of(run.series.iter().map(|shown| shown.series.as_str()));
         let some = match combinations > taken {
             true => format!(
-                " Of {combinations} combinations of levels these are the {taken} with the longest queues."
+                " Of {combinations} combinations of levels {}.",
+                by.combinations(taken)
             ),
             false => String::new(),
         };
         let one = match run.trials.iter().any(is_another) {
-            true => " Of the repeats of each the one with the longest queue is drawn.",
-            false => "",
+            true => format!(" Of the repeats of each {} is drawn.", by.repeat()),
+            false => String::new(),
         };
         let left_out = self.left_out_note();
         let dashes = self.dashes_note();

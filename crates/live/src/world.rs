@@ -248,8 +248,8 @@ impl Live {
             for report in &streams {
                 first.flaws.extend(report.flaws());
                 first.warnings.extend(report.warnings());
-                first.warnings.extend(report.by_default());
             }
+            first.warnings.extend(StreamReport::by_default(&streams));
             first.warnings.extend(ended(&mut applied, trial.host));
         }
         Ok(TrialFacts {

@@ -4,6 +4,7 @@ use crate::Nanos;
 use crate::load::{Direction, LoadKind};
 use crate::trial::StreamRun;
 use crate::units::{format_duration, format_duration_f64};
+use crate::words::each_once;
 
 /// A rate-controlled stream may miss this share of what was asked of it.
 pub const TOLERANCE: f64 = 0.01;
@@ -195,14 +196,15 @@ impl StreamReport {
         flaws
     }
 
-    /// Which congestion control was used, where nobody had said which.
-    pub fn by_default(&self) -> Option<String> {
-        let used = self.congestion_control.as_deref();
-        let used = used.filter(|_| self.default_congestion_control)?;
-        Some(format!(
-            "load `{}` uses the congestion control `{used}`: `congestion_control` is not given",
-            self.name
-        ))
+    /// Which congestion controls were used where none was asked for, a sentence each, however many streams used it.
+    pub fn by_default(streams: &[Self]) -> Vec<String> {
+        let by_default = streams.iter().filter(|it| it.default_congestion_control);
+        let used = by_default.filter_map(|it| it.congestion_control.as_deref());
+        let used = each_once(used).into_iter();
+        used.map(|used| {
+            format!("the load uses the congestion control `{used}`: `congestion_control` is not given")
+        })
+        .collect()
     }
 
     /// What to check before trusting the figures.

@@ -24,8 +24,8 @@ pub struct Overview {
     /// Of the stream that lost the largest share: how many it lost, and how many it sent. Of all together, a stream that lost
     /// everything is a few percent.
     pub most_lost: Option<[u64; 2]>,
-    /// The median response of the slowest of its streams, nanoseconds; of the round trip where its findings judge no response,
-    /// or none is known.
+    /// The median response of the slowest of its streams, nanoseconds; of the round trip where its findings judge that,
+    /// or no response is known.
     pub p50: Option<i64>,
     /// The p99 of the same stream, where it has packets enough for one.
     pub p99: Option<i64>,
@@ -45,8 +45,8 @@ impl Overview {
             let values = counting.iter().filter_map(|row| row.figure(name));
             values.sum::<f64>() as u64
         };
-        let judges_responses = judges_responses(run.findings());
-        let of = |row: &&TrialRow| delays(row, judges_responses);
+        let shows_responses = shows_responses(run.findings());
+        let of = |row: &&TrialRow| delays(row, shows_responses);
         let (p50, p99) = slowest(counting.iter().map(of));
         let ends = |row: &&TrialRow| Some([row.figure("lost")? as u64, row.figure("sent")? as u64]);
         let whole = |ns: f64| ns.round() as i64;
@@ -63,12 +63,12 @@ impl Overview {
     }
 }
 
-fn delays(row: &TrialRow, judges_responses: bool) -> Delays {
+fn delays(row: &TrialRow, shows_responses: bool) -> Delays {
     let of = |delay: &str| {
         let quantile = |name: &str| row.figure(&format!("{delay}_{name}_ns"));
         (quantile("p50"), quantile("p99"))
     };
-    let (first, second) = match judges_responses {
+    let (first, second) = match shows_responses {
         true => ("response", "round_trip"),
         false => ("round_trip", "response"),
     };
@@ -92,11 +92,14 @@ fn most_lost(streams: impl Iterator<Item = [u64; 2]>) -> Option<[u64; 2]> {
     sent.max_by(|a, b| share(*a).total_cmp(&share(*b)))
 }
 
-/// As the page of a run asks: do its findings judge responses, and not round trips alone?
-fn judges_responses(findings: Option<&Value>) -> bool {
-    let all = findings.and_then(Value::as_array).into_iter().flatten();
-    let mut checks = all.filter_map(|finding| finding["check"].as_str());
-    checks.any(|check| check.contains("response"))
+/// As the page of a run asks: do its findings judge responses, or at least no round trips?
+fn shows_responses(findings: Option<&Value>) -> bool {
+    let judges = |name: &str| {
+        let all = findings.and_then(Value::as_array).into_iter().flatten();
+        let mut checks = all.filter_map(|finding| finding["check"].as_str());
+        checks.any(|check| check.contains(name))
+    };
+    judges("response") || !judges("round_trip")
 }
 
 fn title(run: &Run) -> Option<String> {

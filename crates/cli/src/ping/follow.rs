@@ -142,10 +142,10 @@ impl Progress for Parts<'_, '_> {
         // What is of a stream stands there: the summary names its congestion control, and it has its own flaws and
         // warnings.
         let of_streams = ended.streams.iter().flat_map(|stream| {
-            let own = stream.flaws().into_iter().chain(stream.warnings());
-            own.chain(stream.by_default())
+            stream.flaws().into_iter().chain(stream.warnings())
         });
-        let of_streams: Vec<String> = of_streams.collect();
+        let by_default = StreamReport::by_default(ended.streams);
+        let of_streams: Vec<String> = of_streams.chain(by_default).collect();
         facts
             .warnings
             .retain(|warning| !of_streams.contains(warning));

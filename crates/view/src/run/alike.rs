@@ -25,7 +25,7 @@ const UNITS: [(&str, f64); 17] = [
 pub fn without_numbers(sentence: &str) -> String {
     let mut after_number = false;
     let words = sentence.split(' ').map(|word| {
-        let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        let bare = bare(word);
         let is_number = bare.parse::<f64>().is_ok();
         let is_unit = after_number && UNITS.iter().any(|(name, _)| *name == bare);
         after_number = is_number;
@@ -35,6 +35,11 @@ pub fn without_numbers(sentence: &str) -> String {
         }
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// Without the punctuation around it. Not without a backtick: what stands between two is a name, as in `up 1`.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| c.is_ascii_punctuation() && c != '`')
 }
 
 /// Each sentence once. Of those that differ in their numbers alone, the one in which the first number that differs is
@@ -75,12 +80,8 @@ fn largest(alike: &[String]) -> &str {
 
 /// What stands as `#` in [`without_numbers`], each in the smallest of its units.
 fn numbers(sentence: &str) -> Vec<f64> {
-    let bare = |word: &str| {
-        word.trim_matches(|c: char| c.is_ascii_punctuation())
-            .to_owned()
-    };
-    let words: Vec<String> = sentence.split(' ').map(bare).collect();
-    let behind = words.iter().skip(1).map(String::as_str).chain([""]);
+    let words: Vec<&str> = sentence.split(' ').map(bare).collect();
+    let behind = words.iter().skip(1).copied().chain([""]);
     let pairs = words.iter().zip(behind);
     let sizes = pairs.filter_map(|(word, unit)| Some(word.parse::<f64>().ok()? * size_of(unit)));
     sizes.collect()
@@ -104,6 +105,8 @@ mod tests {
             "at s1",
             "at s2",
             "at s1",
+            "load `up 1` ended",
+            "load `up 2` ended",
             "late by 988 ns, 99 % by 1.51 ms; so",
             "late by 1.01 µs, 99 % by 2 s; so",
             "3 of 1000 packets at 700 bit/s",
@@ -115,6 +118,8 @@ mod tests {
             "settles after 160 packets (60) (in other trials with other numbers: 1 more)",
             "at s1",
             "at s2",
+            "load `up 1` ended",
+            "load `up 2` ended",
             "late by 1.01 µs, 99 % by 2 s; so (in other trials with other numbers: 1 more)",
             "3 of 1000 packets at 3 kbit/s (in other trials with other numbers: 2 more)",
         ];

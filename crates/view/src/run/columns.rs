@@ -1,11 +1,11 @@
 //! The columns of a table of trials: packets, delays, and what the median response is made of.
 //!
 //! Delays are those that the run's findings judge, so that table and findings can be held against each other: responses,
-//! from when a packet was due, or round trips, from when it was sent. Where the two differ, the other one stands next
-//! to it. Each is named above its first column.
+//! from when a packet was due, or round trips, from when it was sent. Where none judges either of them and the two differ they are
+//! responses, as `delaylab ping` prints: what was late before it was sent is in no round trip. The other one stands next to it. Each is named above its first column.
 
 use super::groups::Apart;
-use super::{RunData, Ways};
+use super::{Group, RunData, Ways};
 use crate::words::{UNKNOWN, or_unknown, short_percent};
 use delaylab_model::Nanos;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part};
@@ -36,10 +36,21 @@ pub enum ShownDelay {
 }
 
 impl RunData {
-    /// Those that its findings judge. Frames have one delay, which is the same by either name.
+    /// Those that its findings judge, or else what differs from a round trip. Frames have one delay, which is the same by either
+    /// name.
     pub fn shown_delay(&self) -> ShownDelay {
+        let judges = |name: &str| self.findings.iter().any(|it| it.check.contains(name));
+        let differ = |it: &Group| {
+            differs(
+                it.summary.response.as_ref(),
+                it.summary.round_trip.as_ref(),
+            )
+        };
+        let is_response = || {
+            judges("response") || (!judges("round_trip") && self.groups.iter().any(differ))
+        };
         match self.ways() {
-            Ways::RoundTrip if judges_responses(self) => ShownDelay::Response,
+            Ways::RoundTrip if is_response() => ShownDelay::Response,
             _ => ShownDelay::RoundTrip,
         }
     }
@@ -174,12 +185,6 @@ fn server(summary: &Summary) -> String {
         Some([least, most]) if least == most => least,
         Some([least, most]) => format!("{}–{most}", least.trim_end_matches('%')),
     }
-}
-
-/// Do its findings judge responses, and not round trips alone?
-fn judges_responses(run: &RunData) -> bool {
-    let mut checks = run.findings.iter().map(|finding| &finding.check);
-    checks.any(|check| check.contains("response"))
 }
 
 fn differs(one: Option<&Distribution>, other: Option<&Distribution>) -> bool {

@@ -69,7 +69,7 @@ pub use columns::ShownDelay;
 pub use findings::Decided;
 pub use marks::{Happening, Mark, Marks};
 pub use over_time::{OverTime, Quantiles};
-pub use series::{SeriesShown, parts_of_time};
+pub use series::{DrawnBy, SeriesShown, parts_of_time};
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
 pub use stream::Stream;
 pub use wall_clock::Begin;

@@ -18,8 +18,6 @@ use delaylab_topology::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The series of what waits in a queue.
-const QUEUE: &str = "backlog";
 /// Stretches that are drawn of a series at most.
 const STRETCHES: usize = 320;
 /// Combinations of levels that are drawn at most.
@@ -84,6 +82,64 @@ impl SeriesShown {
         combinations.sort_by(|a, b| compare_combinations(a, b, order));
         combinations.dedup();
         combinations
+    }
+}
+
+/// By which of a run's series it is decided which combinations are drawn where they are many, and which of the repeats of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrawnBy {
+    /// What waits in a queue: the longest.
+    Queue,
+    /// What gets through: the least.
+    Goodput(&'static str),
+    /// Neither is known: the first.
+    Order,
+}
+
+impl DrawnBy {
+    /// Of a run with these series.
+    pub fn of<'a>(series: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let by = [
+            DrawnBy::Queue,
+            DrawnBy::Goodput("load_goodput"),
+            DrawnBy::Goodput("goodput"),
+        ];
+        let there = |by: &DrawnBy| series.clone().any(|it| Some(it) == by.series());
+        by.into_iter().find(there).unwrap_or(DrawnBy::Order)
+    }
+
+    const fn series(self) -> Option<&'static str> {
+        match self {
+            DrawnBy::Queue => Some("backlog"),
+            DrawnBy::Goodput(series) => Some(series),
+            DrawnBy::Order => None,
+        }
+    }
+
+    /// The larger, the sooner it is drawn.
+    fn rank(self, total: &Total) -> f64 {
+        match self {
+            DrawnBy::Goodput(_) => -total.rank(),
+            DrawnBy::Queue | DrawnBy::Order => total.rank(),
+        }
+    }
+
+    /// `these are the 12 with the longest queues`.
+    pub fn combinations(self, drawn: usize) -> String {
+        match self {
+            DrawnBy::Queue => format!("these are the {drawn} with the longest queues"),
+            DrawnBy::Goodput(_) => format!("these are the {drawn} with the least goodput"),
+            DrawnBy::Order => format!("these are the first {drawn}"),
+        }
+    }
+
+    /// `the one with the longest queue`.
+    pub const fn repeat(self) -> &'static str {
+        match self {
+            DrawnBy::Queue => "the one with the longest queue",
+            DrawnBy::Goodput(_) => "the one with the least goodput",
+            DrawnBy::Order => "the first",
+        }
     }
 }
 
@@ -203,11 +259,13 @@ impl<'a> Everything<'a> {
         let totals = by_combination(&self.by_trial, combination_of);
         let probes = trials.iter().map(|trial| trial.stream.name.as_str());
         let chosen = chosen(&totals, &probes.collect());
+        let by = DrawnBy::of(totals.keys().map(|(series, _, _)| &**series));
+        let of = |combination| {
+            of_combination(&totals, &chosen, &by.series()?.into(), combination).map(|here| here.of)
+        };
         let mut drawn = Drawn {
             run: self.run,
-            trials: drawn_trials(&self.by_trial, combination_of, |combination| {
-                of_combination(&totals, &chosen, &QUEUE.into(), combination).map(|here| here.of)
-            }),
+            trials: drawn_trials(&self.by_trial, combination_of, by, of),
             read: BTreeMap::new(),
         };
         let mut networks = BTreeMap::new();
@@ -321,29 +379,31 @@ fn by_combination(by_trial: &ByTrial, combination_of: &BTreeMap<u32, usize>) -> 
     totals
 }
 
-/// Of each combination that is drawn the trial with the longest queue, or else the first. Of many combinations those
-/// with the longest queues are drawn.
+/// Of each combination that is drawn one trial, and of many combinations some. `of`: the port or flow of a combination by which
+/// that is decided.
 fn drawn_trials(
     by_trial: &ByTrial,
     combination_of: &BTreeMap<u32, usize>,
-    port_of: impl Fn(usize) -> Option<Arc<str>>,
+    by: DrawnBy,
+    of: impl Fn(usize) -> Option<Arc<str>>,
 ) -> BTreeMap<usize, u32> {
     let combinations: BTreeSet<usize> = combination_of.values().copied().collect();
-    let ports = combinations.into_iter().map(|it| (it, port_of(it)));
-    let ports: BTreeMap<usize, Option<Arc<str>>> = ports.collect();
-    let queue_of = |trial: u32, combination: usize| {
-        let port = ports.get(&combination)?.clone()?;
-        by_trial.get(&(trial, QUEUE.into(), port)).map(Total::rank)
+    let of = combinations.into_iter().map(|it| (it, of(it)));
+    let of: BTreeMap<usize, Option<Arc<str>>> = of.collect();
+    let rank_of = |trial: u32, combination: usize| {
+        let of = of.get(&combination)?.clone()?;
+        let total = by_trial.get(&(trial, by.series()?.into(), of))?;
+        Some(by.rank(total))
     };
-    let mut longest = BTreeMap::<usize, (f64, u32)>::new();
+    let mut first = BTreeMap::<usize, (f64, u32)>::new();
     for (&trial, &combination) in combination_of {
-        let queue = queue_of(trial, combination).unwrap_or(-1.0);
-        let known = longest.get(&combination);
-        if known.is_none_or(|(most, _)| queue > *most) {
-            longest.insert(combination, (queue, trial));
+        let rank = rank_of(trial, combination).unwrap_or(f64::NEG_INFINITY);
+        let known = first.get(&combination);
+        if known.is_none_or(|(most, _)| rank > *most) {
+            first.insert(combination, (rank, trial));
         }
     }
-    let mut drawn: Vec<(usize, (f64, u32))> = longest.into_iter().collect();
+    let mut drawn: Vec<(usize, (f64, u32))> = first.into_iter().collect();
     drawn.sort_by(|(_, (a, _)), (_, (b, _))| b.total_cmp(a));
     drawn.truncate(DRAWN);
     let trial = |(combination, (_, trial))| (combination, trial);
@@ -626,9 +686,27 @@ mod tests {
             // Two repeats of each.
             combination_of.insert(trial, trial as usize / 2);
         }
-        let drawn = drawn_trials(&by_trial, &combination_of, |_| Some("s1→s2".into()));
+        let of = |_| Some("s1→s2".into());
+        let drawn = drawn_trials(&by_trial, &combination_of, DrawnBy::Queue, of);
         let expected = (8..20).map(|combination| (combination, 2 * combination as u32 + 1));
         assert!(drawn.into_iter().eq(expected));
+    }
+
+    /// The senders that get least through are what a run without queues is about, and they come last in its order.
+    #[test]
+    fn without_queues_those_with_the_least_goodput_are_drawn() {
+        let mut by_trial = ByTrial::new();
+        for trial in 0..15_u32 {
+            let goodput = Total::add(None, &point("load", 0, f64::from(900 - 50 * trial)));
+            by_trial.insert((trial, "load_goodput".into(), "load".into()), goodput);
+        }
+        let combination_of = (0..15).map(|trial| (trial, trial as usize)).collect();
+        let by = DrawnBy::of(["cwnd", "goodput", "load_goodput"].into_iter());
+        assert_eq!(by, DrawnBy::Goodput("load_goodput"));
+        assert!(!by.combinations(12).contains("queue"));
+        let drawn = drawn_trials(&by_trial, &combination_of, by, |_| Some("load".into()));
+        assert!(drawn.into_keys().eq(3..15));
+        assert_eq!(DrawnBy::of(["cwnd"].into_iter()), DrawnBy::Order);
     }
 
     #[test]
@@ -649,7 +727,7 @@ mod tests {
             by_trial.insert((trial, "backlog".into(), "s1→s2".into()), queue);
             combination_of.insert(trial, trial as usize);
         }
-        let drawn = drawn_trials(&by_trial, &combination_of, |_| Some("s1→s2".into()));
+        let drawn = drawn_trials(&by_trial, &combination_of, DrawnBy::Queue, |_| Some("s1→s2".into()));
         assert!(drawn.into_values().eq(1..13));
     }
 }
