@@ -202,7 +202,9 @@ impl StreamReport {
         let used = by_default.filter_map(|it| it.congestion_control.as_deref());
         let used = each_once(used).into_iter();
         used.map(|used| {
-            format!("the load uses the congestion control `{used}`: `congestion_control` is not given")
+            format!(
+                "the load uses the congestion control `{used}`: `congestion_control` is not given"
+            )
         })
         .collect()
     }

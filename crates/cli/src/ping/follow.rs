@@ -141,9 +141,10 @@ impl Progress for Parts<'_, '_> {
         let mut facts = row.facts.clone();
         // What is of a stream stands there: the summary names its congestion control, and it has its own flaws and
         // warnings.
-        let of_streams = ended.streams.iter().flat_map(|stream| {
-            stream.flaws().into_iter().chain(stream.warnings())
-        });
+        let of_streams = ended
+            .streams
+            .iter()
+            .flat_map(|stream| stream.flaws().into_iter().chain(stream.warnings()));
         let by_default = StreamReport::by_default(ended.streams);
         let of_streams: Vec<String> = of_streams.chain(by_default).collect();
         facts

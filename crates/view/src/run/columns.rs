@@ -40,15 +40,10 @@ impl RunData {
     /// name.
     pub fn shown_delay(&self) -> ShownDelay {
         let judges = |name: &str| self.findings.iter().any(|it| it.check.contains(name));
-        let differ = |it: &Group| {
-            differs(
-                it.summary.response.as_ref(),
-                it.summary.round_trip.as_ref(),
-            )
-        };
-        let is_response = || {
-            judges("response") || (!judges("round_trip") && self.groups.iter().any(differ))
-        };
+        let differ =
+            |it: &Group| differs(it.summary.response.as_ref(), it.summary.round_trip.as_ref());
+        let is_response =
+            || judges("response") || (!judges("round_trip") && self.groups.iter().any(differ));
         match self.ways() {
             Ways::RoundTrip if is_response() => ShownDelay::Response,
             _ => ShownDelay::RoundTrip,

@@ -727,7 +727,9 @@ mod tests {
             by_trial.insert((trial, "backlog".into(), "s1→s2".into()), queue);
             combination_of.insert(trial, trial as usize);
         }
-        let drawn = drawn_trials(&by_trial, &combination_of, DrawnBy::Queue, |_| Some("s1→s2".into()));
+        let drawn = drawn_trials(&by_trial, &combination_of, DrawnBy::Queue, |_| {
+            Some("s1→s2".into())
+        });
         assert!(drawn.into_values().eq(1..13));
     }
 }
