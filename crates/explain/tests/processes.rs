@@ -235,6 +235,44 @@ fn what_processes_of_one_name_share_leaves_the_run_s_own_load_out() {
     );
 }
 
+/// Two that compute all the time and leave every third turn to others: most packets wait for one of them, and none is late.
+#[test]
+fn processes_that_always_have_the_cpu_are_named_where_no_packet_is_late() {
+    const TURN: Nanos = 4 * MILLISECOND;
+    let turn = |at: Nanos, pid: u32| event("python3", Some(pid), at, TURN);
+    let turns = (0..LASTS / TURN).filter(|n| n % 3 < 2);
+    let found = explain(Host {
+        events: turns.map(|n| turn(n * TURN, 100 + n as u32 % 3)).collect(),
+        processes: vec![
+            process(100, "python3 one.py"),
+            process(101, "python3 other.py"),
+        ],
+        ..Host::default()
+    });
+    assert_eq!(found.late, 0, "{:#?}", found.causes);
+    let said = found.slow_answer();
+    let (_, named) = said.split_once(" Meanwhile ").unwrap_or_default();
+    for words in [
+        "something else had the CPU of the prober's host for 9",
+        "python3 (process 100) for 4",
+        "python3 (process 101) for 4",
+    ] {
+        assert!(named.contains(words), "no `{words}` in: {said}");
+    }
+    // On another CPU they keep no packet waiting.
+    let elsewhere = |n: Nanos| NoiseEvent {
+        cpu: Some(REFLECTOR),
+        ..turn(n * TURN, 100)
+    };
+    let found = explain(Host {
+        events: (0..LASTS / TURN).map(elsewhere).collect(),
+        ..Host::default()
+    });
+    let said = found.slow_answer();
+    assert!(!said.contains("Meanwhile"), "{said}");
+    assert!(found.slow.conditions[0].had_cpu.is_empty(), "{found:#?}");
+}
+
 /// Records that were made before processes were: their numbers tell them apart.
 #[test]
 fn records_without_processes_still_tell_numbers_apart() {

@@ -168,10 +168,15 @@ impl<'a, 'n> HostView<'a, 'n> {
         Self { over_tcp, ..self }
     }
 
-    /// Does no thread wait for a CPU here? A segment in the stack waits for a window or an acknowledgement.
+    /// Does no thread wait for a CPU here?
     fn waits_in_tcp(&self, stages: StageSet) -> bool {
-        self.over_tcp && StageSet::span(Stage::SendStack, Stage::LocalQueue).covers(stages)
+        self.over_tcp && waits_in_tcp(stages)
     }
+}
+
+/// A segment in the stack waits for a window or an acknowledgement, and no thread for a CPU.
+pub(crate) const fn waits_in_tcp(stages: StageSet) -> bool {
+    StageSet::span(Stage::SendStack, Stage::LocalQueue).covers(stages)
 }
 
 /// The cause of a late packet, and the event that names it, or that says that its thread was stopped.

@@ -37,6 +37,7 @@
 //! | [`skew`] | how fast two clocks drift apart, from one-way delays |
 //! | [`random`] | random numbers for resampling |
 //! | [`noise_join`] | which records overlap what disturbed the host |
+//! | [`occupied`] | what had the CPU while packets waited for it, added up over all of them |
 //! | [`student`] | quantiles and tails of Student's t |
 //! | [`tail`] | tails of Fisher's F and of χ² |
 //! | [`warm_up`] | how much of a simulation's beginning to leave out |
@@ -92,6 +93,7 @@ pub mod least_squares;
 pub mod loglinear;
 pub mod moments;
 pub mod noise_join;
+pub mod occupied;
 pub mod outage;
 mod passage;
 pub mod periodicity;

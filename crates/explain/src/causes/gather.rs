@@ -83,6 +83,8 @@ pub(super) fn with_requests(run: &Run) -> BTreeSet<u32> {
 #[derive(Debug)]
 pub(super) struct Stream<'a> {
     pub(super) row: &'a TrialRow,
+    /// Beyond which response its packets are late.
+    pub(super) bound: Nanos,
     /// When each packet was due.
     pub(super) due: Vec<Nanos>,
     /// How long each took; NaN for one that was not answered.
@@ -215,8 +217,9 @@ impl<'a> Gathered<'a> {
         let counts = counts
             .map(|row| distinct.counts(row.facts.trace_hash, row.probe))
             .collect();
-        let stream = |row| Stream {
+        let stream = |(row, &bound)| Stream {
             row,
+            bound,
             due: Vec::new(),
             response: Vec::new(),
             not_ended: Vec::new(),
@@ -238,7 +241,6 @@ impl<'a> Gathered<'a> {
                 .collect(),
             usual: vec![excursion::Usual::default(); alike.len()],
             alike,
-            bounds,
             counts,
             sees_queues,
             apart: apart.map(|planned| planned.trial.id).collect(),
@@ -246,7 +248,7 @@ impl<'a> Gathered<'a> {
             read: Vec::new(),
             under_way: BTreeMap::new(),
             gathered: Gathered {
-                streams: rows.into_iter().map(stream).collect(),
+                streams: rows.into_iter().zip(&bounds).map(stream).collect(),
                 tallies: BTreeMap::new(),
                 sent: 0,
                 answered: 0,
@@ -306,7 +308,7 @@ fn alike(rows: &[&TrialRow]) -> Vec<usize> {
 
 /// Beyond which response a packet of each stream is late: repeats of a combination of levels share
 /// their usual median and spread, because one of few packets has no good one of its own.
-fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> {
+fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Nanos> {
     let spreads = spreads(run, rows);
     let of = |first: &usize| {
         let repeats = spreads.iter().zip(alike).filter(|(_, of)| *of == first);
@@ -324,8 +326,12 @@ fn bounds(run: &Run, rows: &[&TrialRow], alike: &[usize]) -> Vec<Option<Nanos>> 
     };
     let mut known = BTreeMap::new();
     let each = alike.iter();
-    each.map(|first| *known.entry(*first).or_insert_with(|| of(first)))
-        .collect()
+    each.map(|first| {
+        let bound = known.entry(*first);
+        // Of none that was answered, none is late.
+        *bound.or_insert_with(|| of(first).unwrap_or(Nanos::MAX))
+    })
+    .collect()
 }
 
 /// What responses of a row usually are: without those of packets that were held and let go together, which may be most. Those are
@@ -370,7 +376,6 @@ struct Gathering<'a> {
     index: BTreeMap<(u32, u16), usize>,
     /// For each stream the first one of its combination of levels and its probe.
     alike: Vec<usize>,
-    bounds: Vec<Option<Nanos>>,
     /// What the packets of all repeats take that were not late, by the first of them.
     usual: Vec<excursion::Usual>,
     /// Is it the first of those streams that are the same simulation? Of the others only effects and conditions are
@@ -448,10 +453,9 @@ impl<'a> Gathering<'a> {
                 ..Read::default()
             },
         });
-        let (facts, bound) = (stream.row.facts.records, self.bounds[at]);
+        let (facts, bound) = (stream.row.facts.records, stream.bound);
         let excursions = open.read.excursions.entry(at);
-        let excursions =
-            excursions.or_insert_with(|| Excursions::new(facts, bound.unwrap_or(Nanos::MAX)));
+        let excursions = excursions.or_insert_with(|| Excursions::new(facts, bound));
         let late = excursions.push(record);
         if response.is_some() && !late {
             stream.usual.count(record);

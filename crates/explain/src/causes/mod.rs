@@ -13,6 +13,7 @@
 //! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
 //! | `met.rs` | what packets met in the queues of their path, and which waited too long there |
 //! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
+//! | [`occupied`] | what had the CPU while packets that were not late waited for it |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
 //! | [`slow`] | what every packet of a condition pays, against a better one |
 //! | [`spent`] | where packets spend their time: stages, queues, links, distance |
@@ -35,6 +36,7 @@ mod gather;
 pub mod line;
 pub mod losses;
 mod met;
+pub mod occupied;
 pub mod rhythm;
 pub mod roles;
 mod routers;
@@ -63,6 +65,7 @@ use delaylab_store::run::Run;
 use effects::Effect;
 use gather::Gathered;
 use losses::Losses;
+use occupied::Processes;
 use rhythm::{Rhythm, SendTimes};
 use roles::{Role, Roles};
 use slow::{Baseline, Slow};
@@ -354,6 +357,13 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let ways = std::mem::take(&mut gathered.ways).finish();
     let sending = SendTimes::new(&gathered.streams);
     let said = gathered.said();
+    let mut slow = slow::find(&gathered, resolved, baseline);
+    let processes = Processes {
+        trains: &trains,
+        roles: &roles,
+        sending: &sending,
+    };
+    occupied::find(run, &gathered, processes, &mut slow);
     let mut explanation = Explanation {
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(run, resolved, |row| {
@@ -365,7 +375,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             .chain(blackouts::failed(run, resolved))
             .chain(gathered.irregular.sentences(ecn(resolved)))
             .collect(),
-        slow: slow::find(&gathered, resolved, baseline),
+        slow,
         sent: gathered.sent + said.sent,
         answered: gathered.answered + said.answered(),
         said: said.answered(),

@@ -12,6 +12,7 @@ mod words;
 
 use super::combination::{LEAST_NS, SLOW, dropped, lost_share};
 use super::gather::{Gathered, Stream};
+use super::occupied::HadCpu;
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
@@ -107,6 +108,9 @@ pub struct Condition {
     pub spent: Vec<Spent>,
     /// Beyond what it is held against: the largest first.
     pub longer: Vec<Spent>,
+    /// What had the CPU of the prober's host while packets that were not late waited for it: the longest first, and last
+    /// all others together. Empty where that is not known, and where that host takes little of the response.
+    pub had_cpu: Vec<HadCpu>,
     /// What they met in queues.
     pub queues: BTreeMap<String, Queue>,
     /// The rate of each link on the way, bit/s; empty where the path is not known.
@@ -516,6 +520,7 @@ fn condition(
         usual_ns: parts.iter().map(|part| part.ns).sum(),
         spent,
         longer: Vec::new(),
+        had_cpu: Vec::new(),
         queues: of_queues(&usual, queues),
         rates: rates.map(|line| (line.name.clone(), line.rate)).collect(),
         paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),

@@ -7,6 +7,7 @@ use delaylab_explain::causes::blackouts::Blackout;
 use delaylab_explain::causes::changes::Scope;
 use delaylab_explain::causes::changes::Visible;
 use delaylab_explain::causes::effects::{self, Shift};
+use delaylab_explain::causes::occupied;
 use delaylab_explain::causes::rhythm::{Basis, Rhythm};
 use delaylab_explain::causes::slow::{self, Against};
 use delaylab_explain::causes::spent::{self, Component};
@@ -103,6 +104,23 @@ pub struct Condition<'a> {
     pub spent: Vec<Spent>,
     /// What they met in queues; empty where nobody sees into the path.
     pub queues: Vec<Queue>,
+    /// What had the CPU of the prober's host while packets that were not late waited for it, the longest first; where that host
+    /// takes a quarter of `usual_ns` or more, and is watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub had_cpu: Vec<HadCpu>,
+}
+
+/// Something that had the CPU while packets waited for it. What the probe's own packets wake is left out.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct HadCpu {
+    /// The process, interrupt or softirq; null of all that had it for less than 5 % of the response each, together.
+    pub name: Option<String>,
+    /// Its process number; null where it is no process, and of several.
+    pub pid: Option<u32>,
+    /// What part it has in the measurement: as of causes.
+    pub role: &'static str,
+    /// For which share of the response, 0 to 1.
+    pub share_of_response: f64,
 }
 
 /// What takes a packet's time.
@@ -365,6 +383,17 @@ fn of_condition(condition: &slow::Condition) -> Condition<'_> {
                 full: queue.is_full,
             })
             .collect(),
+        had_cpu: condition.had_cpu.iter().map(of_had_cpu).collect(),
+    }
+}
+
+fn of_had_cpu(had: &occupied::HadCpu) -> HadCpu {
+    let who = had.who.as_ref().map(|(who, _)| who);
+    HadCpu {
+        name: who.map(|who| who.name.clone()),
+        pid: who.and_then(|who| who.process),
+        role: had.role.key(),
+        share_of_response: had.share,
     }
 }
 

@@ -1,7 +1,11 @@
 //! What is slow, as a sentence.
 
 use super::{Against, Condition, Reference, Slow};
+use crate::causes::combination::LEAST_NS;
+use crate::causes::occupied::{HadCpu, WORTH};
+use crate::causes::roles::Role;
 use crate::causes::spent::{Component, Spent};
+use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::{format_duration_f64, format_rate, format_share};
 use delaylab_stats::anatomy::{Place, Stage, StageSet};
 use delaylab_stats::verdict::SYNS_SENT_AGAIN;
@@ -26,18 +30,20 @@ pub(super) fn answer(slow: &Slow) -> String {
             "{}. {}",
             where_it_goes(first, &main, several),
             against(first)
-        ) + &own_load(first, &main.component);
+        ) + &own_load(first, &main.component)
+            + &had_cpu(first);
     }
     let of_all = nothing_slow(slow, first);
-    match least(first).filter(|_| !is_sending(&main.component)) {
+    let where_it_goes = match least(first).filter(|_| !is_sending(&main.component)) {
         Some(least) => format!(
-            "{of_all}{} of the response of {} is the minimum delay of its path{}.",
+            "{} of the response of {} is the minimum delay of its path{}",
             format_share(least / first.usual_ns),
             length(first, several),
             parts_of_least(first)
         ),
-        None => format!("{of_all}{}.", where_it_goes(first, &main, several)),
-    }
+        None => where_it_goes(first, &main, several),
+    };
+    format!("{of_all}{where_it_goes}.{}", had_cpu(first))
 }
 
 /// That no condition is slow, and against what; empty where there is nothing to hold them against.
@@ -126,6 +132,53 @@ fn own_load(condition: &Condition, main: &Component) -> String {
             " The run's own load ({}) goes through this queue.",
             loads.join("; ")
         ),
+    }
+}
+
+/// Those that had the CPU longest are named, up to so many.
+const NAMED: usize = 3;
+
+/// ` Something else had the CPU of the prober's host for 57 % of the response: python3 for 36 %, rustc for 21 %.`, where that
+/// makes it slow.
+fn had_cpu(condition: &Condition) -> String {
+    let all = &condition.had_cpu;
+    let share: f64 = all.iter().map(|one| one.share).sum();
+    if share < WORTH || share * condition.usual_ns < LEAST_NS {
+        return String::new();
+    }
+    let (named, others): (Vec<&HadCpu>, Vec<&HadCpu>) =
+        all.iter().partition(|one| one.who.is_some());
+    let (named, more) = named.split_at(named.len().min(NAMED));
+    let others: f64 = more.iter().chain(&others).map(|one| one.share).sum();
+    let of = |name: &str, share: f64| format!("{name} for {}", format_share(share));
+    let named = named.iter();
+    let named = named.filter_map(|one| Some(of(&one.name(all)?, one.share)));
+    let others = (others > 0.0).then(|| of("others", others));
+    let each: Vec<String> = named.chain(others).collect();
+    format!(
+        " Meanwhile something else had the CPU of the prober's host for {} of the response: {}.",
+        format_share(share),
+        each.join(", ")
+    )
+}
+
+impl HadCpu {
+    /// `python3`, or where another one of these has that name `python3 (process 4711)`; `None` of several.
+    fn name(&self, all: &[HadCpu]) -> Option<String> {
+        let (who, kind) = self.who.as_ref()?;
+        let names = all.iter().filter_map(|one| one.who.as_ref());
+        let alike = names.filter(|(other, _)| other.name == who.name).count();
+        let name = match who.process.filter(|_| alike > 1) {
+            Some(pid) => format!("{} (process {pid})", who.name),
+            None => who.name.clone(),
+        };
+        Some(match kind {
+            NoiseKind::SentinelGap => "something without a name".to_owned(),
+            NoiseKind::Interrupt => format!("{name} (an interrupt)"),
+            NoiseKind::Softirq => format!("{name} (a softirq)"),
+            _ if self.role == Role::Other => name,
+            _ => self.role.named(&name),
+        })
     }
 }
 
