@@ -126,6 +126,8 @@ pub struct Summary {
     pub answers: Vec<(Answer, u64)>,
     /// TCP segments that this host sent again; `None` where no record tells.
     pub retransmitted: Option<Retransmitted>,
+    /// Requests that the far kernel acknowledged, and to which no reply came.
+    pub acknowledged_only: u64,
     /// t_recv − t_intended.
     pub response: Option<Distribution>,
     /// t_recv − t_send.

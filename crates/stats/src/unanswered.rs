@@ -2,7 +2,9 @@
 
 use crate::outage::{self, Rows};
 use crate::summary::refusals::Refusals;
+use delaylab_model::method::Method;
 use delaylab_model::record::Record;
+use delaylab_model::trial::LossDirection;
 use delaylab_model::unanswered::Unanswered;
 
 /// Takes the records of a probe in the order of their numbers.
@@ -31,10 +33,27 @@ impl UnansweredTally {
     }
 }
 
+/// What every path of IPv4 carries (RFC 791): no smaller packet is too large.
+const ALWAYS_CARRIED: u32 = 576;
+
+/// What it may be if all packets of this size (of tcp: requests) were lost, though the reflector agreed to the session in small
+/// ones: without a full stop. `loss` is where the reflector counts: in which direction packets were lost, and how many. It then was there to the end.
+pub fn too_large(method: Method, size: u32, loss: Option<(&LossDirection, u64)>) -> Option<String> {
+    let way = match (method, loss) {
+        (Method::Udp, Some((loss, all))) if loss.forward == all => "on the way there a link",
+        (Method::Udp, Some((loss, all))) if loss.back == all => "on the way back a link",
+        (Method::Tcp, None) => "a link of the path",
+        _ => return None,
+    };
+    (size > ALWAYS_CARRIED).then(|| format!(
+        "the reflector answered the small packets of the session and none of these of {size} B; {way} may carry no packets so \
+         large, while its errors are lost: smaller ones are answered then"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use delaylab_model::method::Method;
     use delaylab_model::record::Outcome;
     use delaylab_model::{MILLISECOND, Nanos};
     use proptest::prelude::*;
@@ -73,6 +92,27 @@ mod tests {
             prop_assert_eq!(found.is_some(), lost);
             prop_assert_eq!(found.and_then(|kept| kept.outage), outage::longest(packets));
         }
+    }
+
+    #[test]
+    fn what_may_be_too_large_is_larger_than_what_sets_a_session_up() {
+        let loss = |forward, back| LossDirection {
+            forward,
+            back,
+            ..LossDirection::default()
+        };
+        let of_size = |size, method, loss: Option<LossDirection>| {
+            too_large(method, size, loss.as_ref().map(|loss| (loss, 20))).unwrap_or_default()
+        };
+        let of = |method, loss| of_size(1_428, method, loss);
+        assert!(of(Method::Udp, Some(loss(20, 0))).contains("; on the way there a link may"));
+        assert!(of(Method::Udp, Some(loss(0, 20))).contains("; on the way back a link may"));
+        assert!(of(Method::Tcp, None).contains("; a link of the path may"));
+        // Some came through, nothing was heard of the reflector again, and replies came after the time-out.
+        assert_eq!(of(Method::Udp, Some(loss(19, 1))), "");
+        assert_eq!(of(Method::Udp, None), "");
+        assert_eq!(of_size(576, Method::Udp, Some(loss(20, 0))), "");
+        assert_eq!(of(Method::Tcp, Some(loss(0, 0))), "");
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Dominant {
     pub side_share: f64,
     /// That is the least of it: stamps do not tell more.
     pub at_least: bool,
+    /// Handshakes beside it took so long, which tells the server from the network, ns.
+    pub by_handshakes: Option<f64>,
     /// The largest part.
     pub stages: StageSet,
     /// Its share of the response, 0 to 1.
@@ -60,25 +62,27 @@ pub struct Verdict {
     pub tail: Option<Dominant>,
 }
 
-/// What dominates this summary's responses; `None` where nothing was answered.
-pub fn dominant(summary: &Summary) -> Option<Verdict> {
-    let at = |label: &str| {
-        summary
-            .anatomy
-            .iter()
-            .find(|anatomy| anatomy.label == label)
-    };
-    let find = |anatomy| {
-        let found = Dominant::find(anatomy)?;
+/// What dominates this summary's responses; `None` where nothing was answered. Handshakes that were made beside requests, if
+/// any, tell what the network takes.
+pub fn dominant(summary: &Summary, handshakes: Option<&Summary>) -> Option<Verdict> {
+    let find = |label: &str| {
+        let found = Dominant::find(summary.anatomy_at(label)?)?;
         let found = match &summary.server {
             Some(server) => found.by_bounds(server),
             None => found,
         };
         Some(found.by_segments_sent_again(summary))
     };
+    let median = find("p50")?;
+    // Those in the tail may be there because the network was slow just then.
+    let handshake = handshakes.and_then(|made| made.network.as_ref());
+    let median = match handshake {
+        Some(handshake) => median.by_handshakes(handshake.p50 as f64),
+        None => median,
+    };
     Some(Verdict {
-        median: at("p50").and_then(find)?,
-        tail: at("p99").and_then(find),
+        median,
+        tail: find("p99"),
     })
 }
 
@@ -102,6 +106,7 @@ impl Dominant {
             side,
             side_share: side_ns / response_ns,
             at_least: false,
+            by_handshakes: None,
             stages: largest.stages,
             share: largest.ns / response_ns,
             network_includes_reflector: has(&anatomy.parts, StageSet::NETWORK_AND_REFLECTOR),
@@ -157,6 +162,29 @@ impl Dominant {
         }
     }
 
+    /// Where not even bounds tell network and server apart: the far kernel answers handshakes at once, so that those made meanwhile
+    /// show what the network takes.
+    fn by_handshakes(self, handshake_ns: f64) -> Self {
+        if self.side != Side::Part(StageSet::NETWORK_AND_SERVER) {
+            return self;
+        }
+        let of_network = (handshake_ns / self.response_ns).min(self.side_share);
+        let of_server = self.side_share - of_network;
+        let (side, side_share) = if of_server >= MOST {
+            (Side::Part(StageSet::only(Stage::Server)), of_server)
+        } else if of_network >= MOST {
+            (Side::Network, of_network)
+        } else {
+            return self;
+        };
+        Self {
+            side,
+            side_share,
+            by_handshakes: Some(handshake_ns),
+            ..self
+        }
+    }
+
     /// "the host takes 93 %".
     fn side_clause(&self) -> String {
         let who = match self.side {
@@ -177,8 +205,15 @@ impl Dominant {
     fn stage_clause(&self) -> String {
         let (stages, share) = (self.stages, format_share(self.share));
         let in_network = !stages.touches(NOT_NETWORK) || stages == StageSet::NETWORK_AND_REFLECTOR;
+        if let Some(ns) = self.by_handshakes {
+            return format!(
+                ", as handshakes beside it show ({})",
+                format_duration_f64(ns)
+            );
+        }
         match self.side {
             _ if self.syns_sent_again => format!("; {SYNS_SENT_AGAIN}"),
+            Side::Part(StageSet::SETUP) => format!("; {stages} alone takes {share}"),
             Side::Unknown | Side::Part(_) => String::new(),
             Side::Network if stages.covers(StageSet::BOTH_WAYS) => String::new(),
             Side::Network if in_network => format!("; {stages} alone takes {share}"),
@@ -207,7 +242,13 @@ fn of_server(anatomy: &AnatomyAt) -> (Side, f64) {
             _ => true,
         });
     let others = others.map(|part| (Side::Part(part.stages), part.ns));
-    let all = sides.chain(others);
+    // Each handshake may take less than the server, and all of them more.
+    let setup = anatomy.parts.iter();
+    let setup = setup.filter(|part| StageSet::SETUP.covers(part.stages));
+    let several = setup.clone().count() > 1;
+    let setup = setup.map(|part| part.ns).sum();
+    let setup = several.then_some((Side::Part(StageSet::SETUP), setup));
+    let all = sides.chain(others).chain(setup);
     all.max_by(|a, b| a.1.total_cmp(&b.1))
         .unwrap_or((Side::Unknown, 0.0))
 }
@@ -216,6 +257,7 @@ fn of_server(anatomy: &AnatomyAt) -> (Side, f64) {
 fn taken_by(stages: StageSet) -> String {
     match stages {
         StageSet::NETWORK_AND_SERVER => "the network and the server together take".to_owned(),
+        StageSet::SETUP => "making a connection takes".to_owned(),
         _ if stages == StageSet::only(Stage::Resolve) => "looking the name up takes".to_owned(),
         _ if stages == StageSet::only(Stage::Connect) => "the handshake of TCP takes".to_owned(),
         _ => format!("the {stages} takes"),
@@ -315,7 +357,7 @@ mod tests {
             change(&mut record);
             builder.push(&record);
         }
-        dominant(&builder.finish())
+        dominant(&builder.finish(), None)
     }
 
     fn sentence(facts: RecordFacts, change: impl Fn(&mut Record)) -> String {
@@ -381,6 +423,69 @@ mod tests {
         assert_eq!(
             text,
             "At the median, the handshake of TCP takes 75 % of the 100 µs response."
+        );
+    }
+
+    /// A kept connection whose server acknowledges with the reply.
+    fn asked(seq: u64) -> Record {
+        let mut record = record(seq);
+        record.method = Method::Http;
+        (record.r_rx, record.r_tx) = (None, None);
+        (record.t_ack, record.t_first) = (Some(97_000), Some(97_000));
+        (record.t_rx, record.t_recv) = (Some(97_000), Some(100_000));
+        record
+    }
+
+    fn of(records: impl Iterator<Item = Record>) -> Summary {
+        let mut builder = SummaryBuilder::new(NONE, 1000);
+        records.for_each(|record| builder.push(&record));
+        builder.finish()
+    }
+
+    #[test]
+    fn handshakes_beside_requests_tell_the_server_from_the_network() {
+        let requests = of((0..10).map(asked));
+        let said = |handshake: Option<i64>| {
+            let made = handshake.map(|ns| {
+                of((0..10).map(|seq| {
+                    let mut record = Record::due(0, 1, seq, Method::TcpConnect, 0);
+                    (record.t_begin, record.t_send) = (Some(0), Some(0));
+                    (record.t_connected, record.t_recv) = (Some(ns), Some(ns + 500));
+                    record.outcome = Outcome::Ok;
+                    record
+                }))
+            });
+            dominant(&requests, made.as_ref()).unwrap().to_string()
+        };
+        assert_eq!(
+            said(None),
+            "At the median, the network and the server together take 91 % of the 100 µs response."
+        );
+        assert_eq!(
+            said(Some(1_000)),
+            "At the median, the server takes 90 % of the 100 µs response, as handshakes beside it show (1.00 µs)."
+        );
+        assert_eq!(
+            said(Some(85_000)),
+            "At the median, the network takes 85 % of the 100 µs response, as handshakes beside it show (85.0 µs)."
+        );
+    }
+
+    #[test]
+    fn handshakes_that_take_most_together_are_named_together() {
+        let text = sentence(NONE, |record| {
+            record.method = Method::Http;
+            (record.r_rx, record.r_tx) = (None, None);
+            record.t_begin = Some(0);
+            (record.t_connected, record.t_secured) = (Some(30_000), Some(64_000));
+            (record.t_send, record.t_sched) = (Some(64_100), Some(64_200));
+            record.t_tx = Some(64_300);
+            (record.t_ack, record.t_first) = (Some(65_000), Some(98_000));
+            record.t_rx = Some(98_000);
+        });
+        assert_eq!(
+            text,
+            "At the median, making a connection takes 64 % of the 100 µs response; TLS handshake alone takes 34 %."
         );
     }
 

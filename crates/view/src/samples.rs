@@ -57,6 +57,7 @@ impl Sample {
             run: &self.run,
             facts: &self.facts,
             summary: &self.summary,
+            handshakes: None,
             conditions: &[],
         }
     }

@@ -20,6 +20,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The probe that was asked for, among those of a trial.
 const PROBE: u16 = 0;
+/// The one of handshakes beside it, where there is one.
+const HANDSHAKES: usize = 1;
 
 /// Hands packets to what writes them.
 pub struct Packets<'a, 'w> {
@@ -114,11 +116,19 @@ impl<'a, 'w> Parts<'a, 'w> {
         self.under.get(usize::try_from(trial).ok()?.checked_sub(1)?)
     }
 
-    fn end(&mut self, trial: u32, summary: Summary, facts: ProbeFacts, streams: &[StreamReport]) {
+    fn end(
+        &mut self,
+        trial: u32,
+        summary: Summary,
+        facts: ProbeFacts,
+        handshakes: Option<(Summary, ProbeFacts)>,
+        streams: &[StreamReport],
+    ) {
         let load = self.load(trial);
         let part = Part {
             load: load.map(|load| load.label.clone()).unwrap_or_default(),
             way: load.and_then(|load| load.way),
+            handshakes,
             streams: streams.to_vec(),
             ..lock(self.written).end_part(summary, facts)
         };
@@ -151,7 +161,12 @@ impl Progress for Parts<'_, '_> {
             .warnings
             .retain(|warning| !of_streams.contains(warning));
         facts.flaws.retain(|flaw| !of_streams.contains(flaw));
-        self.end(trial, summary.clone(), facts, ended.streams);
+        let handshakes = ended
+            .summaries
+            .get(HANDSHAKES)
+            .zip(ended.rows.get(HANDSHAKES));
+        let handshakes = handshakes.map(|(summary, row)| (summary.clone(), row.facts.clone()));
+        self.end(trial, summary.clone(), facts, handshakes, ended.streams);
         // A first part that is not valid is no baseline for load.
         if self.over.len() == 1 && !row.facts.flaws.is_empty() {
             signals::stop().ask();
@@ -165,7 +180,7 @@ impl Progress for Parts<'_, '_> {
             let mut facts = lock(self.written).facts();
             let irregular = summary.irregular.sentences(None);
             facts.warnings.extend(irregular);
-            self.end(trial, summary.clone(), facts, &[]);
+            self.end(trial, summary.clone(), facts, None, &[]);
         }
     }
 }

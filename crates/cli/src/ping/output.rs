@@ -27,7 +27,7 @@ use delaylab_terminal::visible::visible;
 use delaylab_view::format::{Format, format_of};
 use delaylab_view::json::ping::Head;
 use delaylab_view::json::{SystemInfo, UnderLoad};
-use delaylab_view::ping::Ping;
+use delaylab_view::ping::{Handshakes, Ping};
 use delaylab_view::working::Working;
 use std::io::{self, Write};
 use std::path::Path;
@@ -272,6 +272,7 @@ impl<'a> Written<'a> {
             way: None,
             summary,
             facts,
+            handshakes: None,
             streams: Vec::new(),
             records: self.storage.take_records(),
         }
@@ -446,6 +447,8 @@ pub struct Part {
     pub summary: Summary,
     /// How they are to be read.
     pub facts: ProbeFacts,
+    /// Of handshakes that were made beside them: the same two.
+    pub handshakes: Option<(Summary, ProbeFacts)>,
     /// What each stream of its load did.
     pub streams: Vec<StreamReport>,
     /// Its packets, for a document.
@@ -460,6 +463,7 @@ impl Default for Part {
             way: None,
             summary: SummaryBuilder::new(RecordFacts::default(), 0).finish(),
             facts: ProbeFacts::default(),
+            handshakes: None,
             streams: Vec::new(),
             records: Vec::new(),
         }
@@ -478,11 +482,13 @@ impl Part {
     }
 
     fn ping<'a>(&'a self, conditions: &'a [Answer], shown: PingContext<'a>) -> Ping<'a> {
+        let handshakes = self.handshakes.as_ref();
         Ping {
             target: shown.args.target(),
             run: shown.run,
             facts: &self.facts,
             summary: &self.summary,
+            handshakes: handshakes.map(|(summary, facts)| Handshakes { facts, summary }),
             conditions,
         }
     }

@@ -7,11 +7,12 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
-use delaylab_model::trial::Dropped;
+use delaylab_model::trial::{Dropped, LossDirection};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural, were};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::summary::refusals::{self, Refusals};
+use delaylab_stats::unanswered;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use schemars::JsonSchema;
@@ -181,7 +182,13 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         false => met.and_dropped(rows, dropped.as_deref()),
     };
     lost.or_else(|| starved(&met))
-        .or_else(|| which_way(rows))
+        .or_else(|| {
+            let way = which_way(rows)?;
+            Some(match too_large(run, resolved, rows) {
+                Some(why) => format!("{way}; {why}"),
+                None => way,
+            })
+        })
         .or_else(|| {
             rows.iter()
                 .flat_map(|row| row.facts.flaws.first())
@@ -190,6 +197,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         })
         .or_else(|| instead(run, rows))
         .or_else(|| acknowledged(run, rows))
+        .or_else(|| too_large(run, resolved, rows))
         .unwrap_or_else(|| match timeout {
             Some(timeout) => format!(
                 "no reply came within {}, and nothing that the run recorded says why",
@@ -266,6 +274,33 @@ fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
          and a short answer, as `--head` asks for, would come)",
         format_duration_f64(median)
     ))
+}
+
+/// That a link may carry no packets so large, which its errors do not say: only on paths that the run does not see into.
+fn too_large(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<String> {
+    let row = rows.first().filter(|_| run.world() == Some("live"))?;
+    let mut size = None;
+    run.scan(Some(row.trial), |of, record| {
+        size = size.or(record.ip_size.filter(|_| of.probe == row.probe));
+    });
+    // Segments have sizes of their own.
+    let requests = || {
+        let probes = &planned(resolved, row)?.probes;
+        Some(probes.get(usize::from(row.probe))?.payload)
+    };
+    let size = size.or_else(requests)?;
+    let each = rows.iter().map(|row| row.facts.loss);
+    let loss = each.reduce(|a, b| {
+        let (a, b) = (a?, b?);
+        Some(LossDirection {
+            forward: a.forward + b.forward,
+            back: a.back + b.back,
+            ..a
+        })
+    });
+    let loss = loss.flatten();
+    let loss = loss.as_ref().map(|loss| (loss, total(rows, "lost")));
+    unanswered::too_large(row.method, size, loss)
 }
 
 /// Packets that could not be sent, and replies that were none, where others were answered, a sentence each without its full stop:
@@ -466,7 +501,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::causes::testing::row;
-    use delaylab_model::trial::{LossDirection, LostInHost};
+    use delaylab_model::trial::LostInHost;
 
     #[test]
     fn the_direction_of_some_is_not_said_of_all() {

@@ -13,7 +13,7 @@ use crate::passage::{Passage, is_told_by_acknowledgement};
 use crate::quantile::carries;
 use crate::sample::{Kept, Tally, Values};
 use crate::variation::{Delays, Variation, VariationTally};
-use delaylab_model::record::Record;
+use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MICROSECOND, Nanos};
 
@@ -56,6 +56,7 @@ pub struct SummaryBuilder {
     /// Responses of which the stamps tell no network.
     without_network: Kept,
     answers: Answers,
+    acknowledged_only: u64,
     worst: Vec<Record>,
 }
 
@@ -79,6 +80,7 @@ impl SummaryBuilder {
             server: None,
             without_network: Kept::default(),
             answers: Answers::default(),
+            acknowledged_only: 0,
             worst: Vec::new(),
         }
     }
@@ -94,6 +96,8 @@ impl SummaryBuilder {
         self.refusals.push(record);
         self.irregular.push(record);
         self.answers.push(record);
+        let is_lost = record.outcome == Outcome::Lost;
+        self.acknowledged_only += u64::from(is_lost && record.t_ack.is_some());
         self.span
             .get_or_insert(Span {
                 first: record.t_intended,
@@ -186,6 +190,7 @@ impl SummaryBuilder {
             irregular: self.irregular.clone(),
             answers: self.answers.listed(),
             retransmitted: self.answers.retransmitted(),
+            acknowledged_only: self.acknowledged_only,
             response: distribution(Measure::Response),
             round_trip,
             trimmed_round_trip: round_trips.trimmed_mean(TRIMMED),

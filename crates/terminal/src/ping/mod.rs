@@ -44,9 +44,10 @@ pub fn summary(ping: &Ping<'_>, style: &Style) -> String {
 }
 
 fn verdict(ping: &Ping<'_>, style: &Style) -> String {
-    let verdict = ping
-        .verdict()
-        .unwrap_or_else(|| "Nothing was answered.".to_owned());
+    let verdict = ping.verdict().unwrap_or_else(|| match ping.silence() {
+        Some(why) => format!("No reply came in time: {why}."),
+        None => "Nothing was answered.".to_owned(),
+    });
     paragraph(&verdict, Paint::Bold, style)
 }
 

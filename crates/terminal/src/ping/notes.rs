@@ -8,7 +8,7 @@ use delaylab_model::probe::{DontFragment, Probe};
 use delaylab_model::trial::{Delivery, StampPoint};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::voice::{Voice, Way};
-use delaylab_view::ping::Ping;
+use delaylab_view::ping::{Handshakes, Ping};
 use delaylab_view::words::short_name;
 use delaylab_view::words::{plural, short_percent};
 use std::iter::repeat;
@@ -22,6 +22,7 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
     [
         note("sender", Paint::Plain, &[lateness(ping)]),
         note("variation", Paint::Plain, &variation(ping, style.verbose)),
+        note("handshakes", Paint::Plain, &handshakes(ping)),
         note("stamps", Paint::Plain, &[stamps(ping)]),
         note("negotiated", Paint::Plain, &negotiated(ping)),
         note("resolved", Paint::Plain, &resolved(ping)),
@@ -31,6 +32,11 @@ pub(super) fn section(ping: &Ping<'_>, style: &Style) -> String {
         note("warning", Paint::Warning, &ping.facts.warnings),
     ]
     .concat()
+}
+
+fn handshakes(ping: &Ping<'_>) -> Vec<String> {
+    let made = ping.handshakes.iter();
+    made.map(Handshakes::in_a_line).collect()
 }
 
 /// With the server, where there is something to negotiate.

@@ -1,7 +1,7 @@
 //! What came of the packets of one probe.
 
-use super::Stats;
-use crate::ping::Ping;
+use super::{Measured, Stats, stats};
+use crate::ping::{Handshakes, Ping};
 use delaylab_lab::finding::single::Answer;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Delivery, Negotiated, ProbeFacts, RecordFacts, SwitchLateness};
@@ -16,6 +16,9 @@ use std::net::IpAddr;
 pub struct Results<'a> {
     /// Counts and distributions.
     pub stats: Stats,
+    /// Of the handshakes that were made beside requests on connections that are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshakes: Option<Stats>,
     /// Each stamp of a record: did it come?
     pub stamps: BTreeMap<&'static str, Delivery>,
     /// What a reader needs to know to read the packets.
@@ -67,11 +70,16 @@ impl<'a> Condition<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Of a probe of a finished trial, held against these conditions.
-    pub fn new(summary: &Summary, facts: &'a ProbeFacts, conditions: &'a [Answer]) -> Self {
+    /// Of a probe of a finished trial.
+    pub fn new(summary: &Summary, facts: &'a ProbeFacts) -> Self {
+        Self::judged(summary, facts, stats::verdict(summary))
+    }
+
+    fn judged(summary: &Summary, facts: &'a ProbeFacts, verdict: Measured<String>) -> Self {
         let stamps = facts.stamps.iter();
         Self {
-            stats: Stats::new(summary, facts),
+            stats: Stats::new(summary, facts, verdict),
+            handshakes: None,
             stamps: stamps
                 .map(|&(point, delivery)| (point.name(), delivery))
                 .collect(),
@@ -79,13 +87,24 @@ impl<'a> Results<'a> {
             negotiated: &facts.negotiated,
             resolved: &facts.resolved,
             warnings: &facts.warnings,
-            fail_if: conditions.iter().map(Condition::new).collect(),
+            fail_if: Vec::new(),
         }
     }
 
     /// Of a finished ping.
     pub fn of_ping(ping: &Ping<'a>) -> Self {
-        Self::new(ping.summary, ping.facts, ping.conditions)
+        let verdict = Measured::or(ping.verdict(), || {
+            ping.silence().unwrap_or_else(stats::unanswered)
+        });
+        let of_handshakes = |made: Handshakes<'_>| {
+            let Handshakes { facts, summary } = made;
+            Stats::new(summary, facts, stats::verdict(summary))
+        };
+        Self {
+            handshakes: ping.handshakes.map(of_handshakes),
+            fail_if: ping.conditions.iter().map(Condition::new).collect(),
+            ..Self::judged(ping.summary, ping.facts, verdict)
+        }
     }
 }
 

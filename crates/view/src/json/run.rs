@@ -114,7 +114,7 @@ impl<'a> Line<'a> {
             method: row.method,
             repeat: row.repeat,
             factors: levels(&row.factors),
-            results: Results::new(summary, &row.facts, &[]),
+            results: Results::new(summary, &row.facts),
             flaws: &row.facts.flaws,
             remaining,
         };

@@ -75,8 +75,8 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Of a finished trial.
-    pub fn new(summary: &summary::Summary, facts: &ProbeFacts) -> Self {
+    /// Of a finished trial, and what dominates it.
+    pub fn new(summary: &summary::Summary, facts: &ProbeFacts, verdict: Measured<String>) -> Self {
         let is_answered = summary.response.is_some();
         let known = |d: &Option<summary::Distribution>| d.as_ref().map(Distribution::new);
         let of_answered = |d, why: &dyn Fn(&ProbeFacts) -> String| {
@@ -128,10 +128,7 @@ impl Stats {
             }),
             quantile_error: summary.quantile_error,
             span_ns: summary.span_ns,
-            verdict: Measured::or(
-                verdict::dominant(summary).map(|verdict| verdict.to_string()),
-                unanswered,
-            ),
+            verdict,
             reasons: Reasons::new(),
         };
         stats.reasons = reasons([
@@ -175,7 +172,13 @@ impl ServerTime {
     }
 }
 
-fn unanswered() -> String {
+/// What dominates responses of which nothing else is known.
+pub(super) fn verdict(summary: &summary::Summary) -> Measured<String> {
+    let verdict = verdict::dominant(summary, None);
+    Measured::or(verdict.map(|verdict| verdict.to_string()), unanswered)
+}
+
+pub(super) fn unanswered() -> String {
     "no packet was answered".to_owned()
 }
 
