@@ -1,6 +1,11 @@
 //! Why a figure is missing, in words: the same on the terminal and in JSON.
 
+use delaylab_model::method::Method;
+use delaylab_model::probe::Probe;
 use delaylab_model::trial::{Delivery, ProbeFacts, ReflectorClock, Residence, StampPoint};
+
+/// Payload in which udp and tcp have all stamps, without a key.
+const ROOM_FOR_STAMPS: u32 = 44;
 
 /// Why there is no `network`, and so no `host`, though packets were answered.
 pub fn network(facts: &ProbeFacts) -> String {
@@ -19,6 +24,29 @@ pub fn back(facts: &ProbeFacts) -> String {
         _ => StampPoint::RTx,
     };
     one_way(facts, StampPoint::TRx, end)
+}
+
+/// Why no reply has `r_tx`, the reflector's stamp of its departure, of one that could have it; `None` where some have it.
+pub fn departure(facts: &ProbeFacts, probe: &Probe) -> Option<&'static str> {
+    let delivered = (StampPoint::RTx, Delivery::Delivered);
+    if facts.stamps.contains(&delivered) {
+        return None;
+    }
+    match (probe.method, facts.records.residence) {
+        (Method::Udp | Method::Tcp, Residence::Unknown) if probe.payload < ROOM_FOR_STAMPS => Some(
+            "packets so small have no room for the reflector's stamps (-s 44B, with a key 60B)",
+        ),
+        (Method::Udp | Method::Tcp, Residence::Unknown) => Some(
+            "what answers echoes packets and stamps none, or with a key they have no room (-s 60B)",
+        ),
+        (Method::Stamp, Residence::ToUser) => {
+            Some("this reflector does not report when its replies left, as `delaylab reflect` does")
+        }
+        (_, Residence::ToDriver) => Some(
+            "the reflector's kernel stamped no reply as it left, or the reports of it were lost",
+        ),
+        _ => None,
+    }
 }
 
 fn one_way(facts: &ProbeFacts, here: StampPoint, there: StampPoint) -> String {
@@ -44,6 +72,31 @@ fn undelivered(facts: &ProbeFacts, needed: &[StampPoint]) -> String {
 mod tests {
     use super::*;
     use delaylab_model::trial::RecordFacts;
+
+    #[test]
+    fn a_missing_departure_has_its_reason() {
+        let of = |method, payload, residence, delivery| {
+            let mut probe = Probe::new("ping", method);
+            probe.payload = payload;
+            let facts = ProbeFacts {
+                stamps: vec![(StampPoint::RTx, delivery)],
+                records: RecordFacts {
+                    reflector_clock: ReflectorClock::Same,
+                    residence,
+                },
+                ..ProbeFacts::default()
+            };
+            departure(&facts, &probe).unwrap_or_default()
+        };
+        let (unknown, no) = (Residence::Unknown, Delivery::Unsupported);
+        assert!(of(Method::Udp, 43, unknown, no).contains("have no room for the"));
+        assert!(of(Method::Tcp, 44, unknown, no).starts_with("what answers echoes"));
+        assert!(of(Method::Stamp, 100, Residence::ToUser, no).starts_with("this reflector"));
+        let (to_driver, missing) = (Residence::ToDriver, Delivery::Missing);
+        assert!(of(Method::Udp, 56, to_driver, missing).starts_with("the reflector's kernel"));
+        assert_eq!(of(Method::Udp, 56, to_driver, Delivery::Delivered), "");
+        assert_eq!(of(Method::Icmp, 56, unknown, no), "");
+    }
 
     #[test]
     fn the_stamps_that_it_takes_are_named() {

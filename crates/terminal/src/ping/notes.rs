@@ -8,6 +8,7 @@ use delaylab_model::probe::{DontFragment, Probe};
 use delaylab_model::trial::{Delivery, StampPoint};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_stats::voice::{Voice, Way};
+use delaylab_view::missing;
 use delaylab_view::ping::{Handshakes, Ping};
 use delaylab_view::words::short_name;
 use delaylab_view::words::{plural, short_percent};
@@ -165,7 +166,7 @@ fn measures(row: &[(&str, Option<f64>)]) -> String {
     words.join(", ")
 }
 
-/// What is missing, and what merges because of it.
+/// What is missing, what merges because of it, and why the reflector's departure is.
 fn stamps(ping: &Ping<'_>) -> String {
     let ways = [
         (Delivery::Delivered, "delivered"),
@@ -178,7 +179,10 @@ fn stamps(ping: &Ping<'_>) -> String {
         (!names.is_empty()).then(|| format!("{} {word}", names.join(", ")))
     });
     let lists: Vec<_> = lists.collect();
-    lists.join("; ") + &merged(ping)
+    let answered = ping.summary.response.is_some();
+    let departure = missing::departure(ping.facts, &ping.run.probe).filter(|_| answered);
+    let departure = departure.map_or_else(String::new, |why| format!("; no r_tx: {why}"));
+    lists.join("; ") + &merged(ping) + &departure
 }
 
 /// NIC stamps that nobody asked for are not worth a word.
