@@ -231,6 +231,28 @@ fn a_path_without_queues_is_not_slow() {
     assert_said(&experiment("64B", swept), &["No condition is slow"]);
 }
 
+/// A packet is in each switch for so long, whatever the network carries: it is known, and is part of the least delay.
+#[test]
+fn the_latency_of_switches_is_named_and_is_part_of_the_minimum_delay() {
+    let chain = experiment("64B", "[path.switch]\nlatency = \"3ms\"\n").replace(
+        "topology = \"two-hosts\"",
+        "topology = \"chain\"\nhops = 3\npairs = 1",
+    );
+    let least = [
+        "is the minimum delay of its path",
+        "(18.0 ms latency of switches",
+    ];
+    let found = assert_said(&chain, &least);
+    let condition = &found.slow.conditions[0];
+    let latency = condition.in_component(&Component::Latency);
+    assert!((latency - 18e6).abs() < 1.0, "{condition:#?}");
+    assert!(!condition.is_slow(), "{condition:#?}");
+    let swept =
+        chain + "[sweep]\nlatency = { set = \"path.switch.latency\", to = [\"3ms\", \"1us\"] }\n";
+    let named = ["of latency 3ms is the latency of switches (6 × 3.00 ms): 18.0 ms"];
+    assert_said(&swept, &named);
+}
+
 #[test]
 fn what_condition_stressed_asks_for_is_no_finding() {
     let stressed = "[host]\ncondition = \"stressed\"\n[path.host]\nnoise = \"linux\"\n";

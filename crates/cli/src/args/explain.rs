@@ -11,8 +11,8 @@ pub const IDLE: &str = "idle";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A combination of levels is slow if it takes a quarter longer than the best one with the same load. Without \
-another one, or with `--baseline idle`, it is compared with the minimum delay of the path: transmission time and \
-propagation, without any queue.
+another one, or with `--baseline idle`, it is compared with the minimum delay of the path: transmission time, \
+propagation and the `latency` of switches, without any queue.
 
 A packet is late if its response is longer than the median of its stream by four interquartile \
 ranges and at least 10 us, or far longer than most where more than a quarter are held up. Each late packet is attributed to one cause: the stage that took \

@@ -1,5 +1,5 @@
-//! What the lines of a way take of every packet, in worlds that build their path: how long links send it, and how
-//! long it travels.
+//! What the lines of a way take of every packet, in worlds that build their path: how long links send it, how long it
+//! travels, and how long it is in the switches between them.
 //!
 //! A link sends the whole of a frame before the next one begins; cells of a packet follow each other, so that only the
 //! slowest link takes all of them and the others one.

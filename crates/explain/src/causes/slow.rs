@@ -207,6 +207,13 @@ impl Condition {
         (most.ns > 0.0 && most.ns >= ONE_LINK * all).then_some(most)
     }
 
+    /// What each switch on the way takes of every packet, ns, there and back: of those that take any.
+    fn latencies(&self) -> Vec<f64> {
+        let lines = self.likeness.within.known.lines.iter().flatten();
+        let latencies = lines.map(|line| line.latency_ns);
+        latencies.filter(|&ns| ns > 0.0).collect()
+    }
+
     /// How long packets spend in this, ns.
     pub fn in_component(&self, component: &Component) -> f64 {
         let is_in = |spent: &&Spent| match component {
@@ -249,7 +256,7 @@ impl Condition {
         self.longer = longer(&self.spent, ns_of);
     }
 
-    /// What lines and distance take is the least that a packet can do with.
+    /// What lines, distance and the switches themselves take is the least that a packet can do with.
     fn hold_against_least(&mut self) {
         let Within { usual, known } = &self.likeness.within;
         self.spent = usual.spent(&self.likeness.usual, known);

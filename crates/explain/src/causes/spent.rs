@@ -1,8 +1,8 @@
 //! Where the usual packets of a condition spend their time: stages, and within the network the queues in which they
 //! waited, the links that sent them and the way that they travelled.
 //!
-//! What waits in queues is what the run recorded; what links and distance take follows from the path, and is never more
-//! than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
+//! What waits in queues is what the run recorded; what links, distance and switches take follows from the path, and is never
+//! more than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
 
 use super::anatomies::Anatomies;
 use super::line::{self, Link, Ways};
@@ -31,6 +31,8 @@ pub enum Component {
     Pacing,
     /// The distance.
     Propagation,
+    /// Switches take it of every packet, waiting and sending apart: their `latency`.
+    Latency,
 }
 
 impl Component {
@@ -46,7 +48,10 @@ impl Component {
     pub const fn is_least(&self) -> bool {
         matches!(
             self,
-            Component::Serialisation(_) | Component::Links | Component::Propagation
+            Component::Serialisation(_)
+                | Component::Links
+                | Component::Propagation
+                | Component::Latency
         )
     }
 }
@@ -202,6 +207,7 @@ impl Usual {
         }
         for line in &known.lines[way] {
             rest.take(Component::Propagation, line.propagation_ns);
+            rest.take(Component::Latency, line.latency_ns);
             rest.take(Component::Serialisation(line.name.clone()), line.sending_ns);
         }
     }

@@ -126,7 +126,7 @@ pub struct HadCpu {
 /// What takes a packet's time.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Spent {
-    /// `stage`, `queue`, `serialisation`, `pacing` or `propagation`.
+    /// `stage`, `queue`, `serialisation`, `pacing`, `propagation` or `latency` (of switches).
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     pub place: &'static str,
@@ -405,6 +405,7 @@ fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
         Component::Links => ("serialisation", String::new()),
         Component::Pacing => ("pacing", String::new()),
         Component::Propagation => ("propagation", String::new()),
+        Component::Latency => ("latency", String::new()),
     };
     let mut longer = condition.longer.iter();
     let longer = longer.find(|longer| longer.component == spent.component);

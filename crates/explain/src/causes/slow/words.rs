@@ -215,10 +215,30 @@ fn phrase(condition: &Condition, component: &Component) -> String {
             format!("pacing by the shaper ({})", rate.unwrap_or_default())
         }
         Component::Propagation => "propagation".to_owned(),
+        Component::Latency => format!("the latency of switches{}", latencies(condition)),
         Component::Stages(stages) if is_of_syns(condition, *stages) => {
             format!("the TCP handshake (connect), in which {SYNS_SENT_AGAIN}")
         }
         Component::Stages(stages) => of_stages(*stages),
+    }
+}
+
+/// ` (6 × 3.00 ms)`: how many switches are passed there and back, and how long each takes.
+fn latencies(condition: &Condition) -> String {
+    let each = condition.latencies();
+    let least = each.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = each.iter().copied().fold(0.0, f64::max);
+    let ns = match least < most {
+        true => format!(
+            "{} to {}",
+            format_duration_f64(least),
+            format_duration_f64(most)
+        ),
+        false => format_duration_f64(most),
+    };
+    match each.len() {
+        0 => String::new(),
+        switches => format!(" ({switches} × {ns})"),
     }
 }
 
@@ -258,6 +278,7 @@ impl Component {
             Component::Links => "serialisation".to_owned(),
             Component::Pacing => "pacing by the shaper".to_owned(),
             Component::Propagation => "propagation".to_owned(),
+            Component::Latency => "latency of switches".to_owned(),
             Component::Stages(stages) => stages.name(),
         }
     }
@@ -278,8 +299,13 @@ fn least(condition: &Condition) -> Option<f64> {
 fn parts_of_least(condition: &Condition) -> String {
     let propagation = condition.in_component(&Component::Propagation);
     let sending = condition.in_component(&Component::Links);
+    let latency = condition.in_component(&Component::Latency);
+    let latency = match latency > 0.0 {
+        true => format!("{} latency of switches, ", format_duration_f64(latency)),
+        false => String::new(),
+    };
     format!(
-        " ({} propagation, {} serialisation{})",
+        " ({latency}{} propagation, {} serialisation{})",
         format_duration_f64(propagation),
         format_duration_f64(sending),
         slow_link(condition).unwrap_or_default()
