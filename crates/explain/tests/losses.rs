@@ -9,7 +9,9 @@ use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Answer, Outcome, Record};
 use delaylab_model::refusal::Refusal;
-use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
+use delaylab_model::trial::{
+    LossDirection, LostInHost, ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial,
+};
 use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
 use delaylab_model::{MICROSECOND, MILLISECOND, Nanos};
 use delaylab_store::run::Run;
@@ -50,6 +52,8 @@ struct Lossy {
     first: Outcome,
     ends: fn(u64) -> Outcome,
     warnings: Vec<String>,
+    /// Where packets of the second were lost.
+    way: Option<LossDirection>,
     answers: fn(u64) -> Option<Answer>,
     /// When packets are due.
     due: fn(u64) -> Nanos,
@@ -61,6 +65,7 @@ impl Default for Lossy {
             first: Outcome::Ok,
             ends: |_| Outcome::Ok,
             warnings: Vec::new(),
+            way: None,
             answers: |_| None,
             due: |seq| seq as Nanos * 5 * MILLISECOND,
         }
@@ -72,13 +77,13 @@ impl World for Lossy {
         Vec::new()
     }
 
-    fn run(&mut self, _: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
         sink.begin(0, &FACTS).unwrap();
         sink.begin(1, &FACTS).unwrap();
         for seq in 0..400 {
             for probe in 0..2 {
                 let due = (self.due)(seq);
-                let mut record = Record::due(0, probe, seq, Method::Udp, due);
+                let mut record = Record::due(trial.id, probe, seq, Method::Udp, due);
                 record.outcome = if probe == 0 {
                     self.first
                 } else {
@@ -98,12 +103,27 @@ impl World for Lossy {
                 sink.record(&record).unwrap();
             }
         }
-        let facts = |warnings: &[String]| ProbeFacts {
+        let facts = |warnings: &[String], loss| ProbeFacts {
             records: FACTS,
             warnings: warnings.to_vec(),
+            loss,
             ..ProbeFacts::default()
         };
-        Ok(TrialFacts::from(vec![facts(&self.warnings), facts(&[])]))
+        let [first, second] = [facts(&self.warnings, None), facts(&[], self.way)];
+        Ok(TrialFacts::from(vec![first, second]))
+    }
+}
+
+/// Another world for each trial.
+struct EachTrial(Vec<Lossy>);
+
+impl World for EachTrial {
+    fn refusals(&self, _: &Trial) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
+        self.0[trial.id as usize].run(trial, sink)
     }
 }
 
@@ -214,6 +234,40 @@ fn loss_that_was_asked_for_is_a_reason_of_its_own() {
     let lost = found.some_lost_answer();
     let says = ": packets were lost on the way to the queue of s1→s2, as `impair.loss` asks; the queue of s1→s2 dropped \
                 packets (the buffer was full).";
+    assert!(lost.ends_with(says), "{lost}");
+}
+
+/// What is known of one trial says nothing of the packets of another one.
+#[test]
+fn each_reason_has_its_count_and_stands_for_its_own_trials() {
+    let tenth = |seq| match seq % 10 {
+        0 => Outcome::Lost,
+        _ => Outcome::Ok,
+    };
+    let lossy = |ends, warnings: &[&str], lost_there| Lossy {
+        ends,
+        warnings: warnings.iter().map(|it| (*it).to_owned()).collect(),
+        way: Some(LossDirection {
+            forward: lost_there,
+            back: 0,
+            unknown: 0,
+            answered_later: 0,
+            in_host: LostInHost::default(),
+        }),
+        ..Lossy::default()
+    };
+    let damaged = "packets were damaged at s1→s2: `impair.corrupt` asks for it";
+    let reset = "packets were dropped at s1→s2: the switch was reset";
+    let mut world = EachTrial(vec![
+        lossy(|seq| gone(seq, 390), &[reset], 10),
+        lossy(tenth, &[], 40),
+        lossy(tenth, &[reset, damaged], 40),
+    ]);
+    let cases = "[sweep]\nrate = { set = \"path.rate\", to = [\"100Mbit/s\", \"10Mbit/s\", \"1Mbit/s\"] }\n";
+    let lost = explain_in(&mut world, &[EXPERIMENT, cases].concat(), 1).some_lost_answer();
+    let says = ": 40 where packets were damaged on the way to the queue of s1→s2, as `impair.corrupt` asks or the queue of \
+                s1→s2 dropped packets (the switch was reset); 10 where the queue of s1→s2 dropped packets (the switch was \
+                reset); 40 did not come to the reflector.";
     assert!(lost.ends_with(says), "{lost}");
 }
 

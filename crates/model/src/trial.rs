@@ -9,6 +9,7 @@ use crate::probe::{HostCondition, Probe};
 use crate::unanswered::Unanswered;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
@@ -472,6 +473,9 @@ pub struct ProbeFacts {
     pub simulated: Option<Nanos>,
 }
 
+/// Ports that a reason names one by one.
+const NAMED_PORTS: usize = 4;
+
 /// Where a trial dropped packets or cells, and why: one of its warnings. Worlds write it and readers of a run find it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<'a> {
@@ -498,6 +502,8 @@ impl<'a> Dropped<'a> {
 
     /// Why: the experiment asks for it. No queue is the reason.
     pub const ASKED: &'static str = "`impair.loss` asks for it";
+    /// The same of packets that were changed on their way, which hosts do not take then.
+    pub const DAMAGED: &'static str = "`impair.corrupt` asks for it";
 
     /// Is this what the queue discipline or the experiment is for?
     pub fn is_chosen(&self) -> bool {
@@ -506,31 +512,63 @@ impl<'a> Dropped<'a> {
 
     /// Does the experiment ask for it?
     pub fn is_asked(&self) -> bool {
-        self.why == Self::ASKED
+        [Self::ASKED, Self::DAMAGED].contains(&self.why)
     }
 
     /// As the reason why packets were lost.
     pub fn reason(&self) -> String {
         let Self { port, why, .. } = self;
-        match self.is_asked() {
-            true => format!(
-                "packets were lost on the way to the queue of {port}, as `impair.loss` asks"
-            ),
-            false => format!("the queue of {port} dropped packets ({why})"),
+        reason(&format!("the queue of {port}"), why)
+    }
+
+    /// As reasons why packets were lost, the ports of each together.
+    pub fn reasons(all: impl IntoIterator<Item = Self>) -> Vec<String> {
+        let mut ports_of = BTreeMap::<&str, BTreeSet<&str>>::new();
+        for Self { port, why, .. } in all {
+            ports_of.entry(why).or_default().insert(port);
         }
+        let of = |(why, ports): (&str, BTreeSet<&str>)| {
+            let ports: Vec<&str> = ports.into_iter().collect();
+            let queues = match ports.as_slice() {
+                [port] => format!("the queue of {port}"),
+                few if few.len() <= NAMED_PORTS => format!("the queues of {}", few.join(", ")),
+                many => format!("the queues of {} ports", many.len()),
+            };
+            reason(&queues, why)
+        };
+        let mut reasons: Vec<String> = ports_of.into_iter().map(of).collect();
+        reasons.sort();
+        reasons
     }
 
     /// The warning.
     pub fn sentence(&self) -> String {
         let Self { what, port, why } = self;
-        format!("{what} were dropped at {port}: {why}")
+        match self.why == Self::DAMAGED {
+            true => format!("{what} were damaged at {port}: {why}"),
+            false => format!("{what} were dropped at {port}: {why}"),
+        }
     }
 
     /// What such a warning says; `None` where it is another one.
     pub fn read(warning: &'a str) -> Option<Self> {
-        let (what, rest) = warning.split_once(" were dropped at ")?;
+        let verbs = [" were dropped at ", " were damaged at "];
+        let (what, rest) = verbs.iter().find_map(|verb| warning.split_once(verb))?;
         let (port, why) = rest.split_once(": ")?;
         Some(Self { what, port, why })
+    }
+}
+
+/// Why packets were lost at these queues.
+fn reason(queues: &str, why: &str) -> String {
+    match why {
+        Dropped::ASKED => {
+            format!("packets were lost on the way to {queues}, as `impair.loss` asks")
+        }
+        Dropped::DAMAGED => {
+            format!("packets were damaged on the way to {queues}, as `impair.corrupt` asks")
+        }
+        _ => format!("{queues} dropped packets ({why})"),
     }
 }
 
@@ -555,6 +593,37 @@ mod tests {
         };
         assert!(asked.is_chosen() && !dropped.is_chosen());
         assert!(!asked.reason().contains("dropped"));
+        let damaged = Dropped {
+            why: Dropped::DAMAGED,
+            ..dropped
+        };
+        assert_eq!(
+            damaged.sentence(),
+            "packets were damaged at s1→b1: `impair.corrupt` asks for it"
+        );
+        assert_eq!(Dropped::read(&damaged.sentence()), Some(damaged));
+        assert!(damaged.is_asked());
+    }
+
+    #[test]
+    fn queues_that_drop_for_the_same_reason_are_said_together() {
+        let at = |why| {
+            move |port| Dropped {
+                what: "packets",
+                port,
+                why,
+            }
+        };
+        let [few, many] = [&["b", "a", "a"][..], &["a", "b", "c", "d", "e"]];
+        let full = few.iter().copied().map(at(Dropped::FULL));
+        let asked = many.iter().copied().map(at(Dropped::ASKED));
+        assert_eq!(
+            Dropped::reasons(full.chain(asked)),
+            [
+                "packets were lost on the way to the queues of 5 ports, as `impair.loss` asks",
+                "the queues of a, b dropped packets (the buffer was full)"
+            ]
+        );
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub fn hand_over(
         }
         let dropped = traces.counts.dropped.into_keys();
         warnings.extend(dropped.map(|(port, cause)| sentence(&port, cause.words())));
+        let damaged = traces.counts.damaged.iter();
+        warnings.extend(damaged.map(|port| sentence(port, Dropped::DAMAGED)));
         if traces.counts.unknown > 0 {
             warnings.push(format!(
                 "{} knew no way to the addresses of {}",

@@ -178,12 +178,12 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
     let loses_all = loses_all(resolved, rows);
     let dropped = dropped(run, rows, &met, loses_all);
     let lost = match loses_all {
-        true => dropped,
-        false => met.and_dropped(rows, dropped.as_deref()),
+        Some(_) => dropped,
+        None => met.and_dropped(rows, dropped.as_deref()),
     };
     lost.or_else(|| starved(&met))
         .or_else(|| {
-            let way = which_way(rows)?;
+            let way = which_way(rows, false)?;
             Some(match too_large(run, resolved, rows) {
                 Some(why) => format!("{way}; {why}"),
                 None => way,
@@ -207,11 +207,16 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
         })
 }
 
-/// Does the experiment ask its switches to lose every packet?
-fn loses_all(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> bool {
-    let trial = rows.first().and_then(|row| planned(resolved, row));
-    let impair = trial.and_then(|trial| trial.path.switch.as_ref()?.impair);
-    impair.is_some_and(|impair| impair.loss == Share::WHOLE)
+/// Why packets are dropped, where the experiment asks its switches to lose every one of them, or to damage it.
+fn loses_all(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<&'static str> {
+    let trial = planned(resolved, rows.first()?)?;
+    let impair = trial.path.switch.as_ref()?.impair?;
+    let asked = [
+        (impair.loss, Dropped::ASKED),
+        (impair.corrupt, Dropped::DAMAGED),
+    ];
+    let mut whole = asked.iter().filter(|(share, _)| *share == Share::WHOLE);
+    whole.next().map(|(_, why)| *why)
 }
 
 /// What is wrong with replies: why requests failed, or that bytes differ.
@@ -396,14 +401,18 @@ fn errors(run: &Run, rows: &[&TrialRow]) -> Option<(u64, &'static str, String)> 
 
 /// Where packets of the trials were dropped, and how full that queue was. Loss that was asked for is the reason only where all
 /// packets are lost so.
-fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: bool) -> Option<String> {
+fn dropped(run: &Run, rows: &[&TrialRow], met: &Met, loses_all: Option<&str>) -> Option<String> {
     let of_trials = rows_of_trials(run.trials().iter(), rows);
-    let all = combination::dropped(of_trials).filter(|it| it.is_asked() == loses_all);
+    let all = combination::dropped(of_trials);
+    let all = all.filter(|it| match loses_all {
+        Some(why) => it.why == why,
+        None => !it.is_asked(),
+    });
     let all: Vec<Dropped<'_>> = all.collect();
     // A queue that the packets never left, rather than one that they passed.
     let passed = |dropped: &&Dropped<'_>| met.ports.iter().any(|port| *port.name == *dropped.port);
     let found = all.iter().find(|it| !passed(it)).or(all.first())?;
-    if loses_all {
+    if loses_all.is_some() {
         return Some(found.reason());
     }
     let trials: BTreeSet<u32> = rows.iter().map(|row| row.trial).collect();
@@ -433,8 +442,8 @@ fn starved(met: &Met) -> Option<String> {
 }
 
 /// The reflector counts what comes to it. Of what was lost behind its last count that arrived, or where nothing counts, the
-/// direction is not known.
-pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
+/// direction is not known. Where these are `some` of what the sentence is about, all have their count.
+pub(super) fn which_way(rows: &[&TrialRow], some: bool) -> Option<String> {
     let (mut there, mut back, mut in_host, mut later, mut unknown) = (0, 0, 0, 0, 0);
     for row in rows {
         match row.facts.loss {
@@ -482,8 +491,8 @@ pub(super) fn which_way(rows: &[&TrialRow]) -> Option<String> {
     let known = known.into_iter().filter(|(count, _)| *count > 0);
     let mut parts: Vec<String> = known
         .map(|(count, what)| match count {
-            1 if all == 1 => format!("it {what}"),
-            count if count == all => format!("they {what}"),
+            1 if all == 1 && !some => format!("it {what}"),
+            count if count == all && !some => format!("they {what}"),
             count => format!("{count} {what}"),
         })
         .collect();
@@ -507,7 +516,7 @@ mod tests {
     fn the_direction_of_some_is_not_said_of_all() {
         let words = |losses: &[LossDirection]| {
             let rows: Vec<TrialRow> = losses.iter().map(|&loss| row(&[], Some(loss))).collect();
-            which_way(&rows.iter().collect::<Vec<_>>())
+            which_way(&rows.iter().collect::<Vec<_>>(), false)
         };
         let lost = |forward, back, unknown, own_buffer| LossDirection {
             forward,

@@ -8,14 +8,16 @@ use super::met::{Met, timeout};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;
+use delaylab_model::trial::Dropped;
 use delaylab_model::units::{format_duration, format_part, format_share};
 use delaylab_model::words::{a_few, were};
 use delaylab_stats::outage;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Labels that share the largest share are named, up to this many.
+/// Labels that share the largest share are named, and reasons with a count, up to this many.
 const NAMED: usize = 4;
 
 /// Packets that were lost, some of them in combinations of levels of which others were answered.
@@ -115,27 +117,82 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
     (labels.len() < alike.len()).then(|| (a_few(&labels, NAMED), largest))
 }
 
-/// What the run's tables tell of why packets of these rows were lost.
+/// What the run's tables tell of why packets of these rows were lost. What is seen in one trial is no reason for another: with
+/// several reasons each has its count, and of packets for which nothing is seen the direction is said.
 fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<String> {
-    let of_trials = rows_of_trials(run.trials().iter(), rows);
-    let drops = Some(drops(of_trials)).filter(|drops| !drops.is_empty());
-    let met = Met::new(run, resolved, &may_have_waited(resolved, rows));
-    let drops = met.and_dropped(rows, drops.as_deref());
+    let (late, in_time): (Vec<&TrialRow>, Vec<&TrialRow>) =
+        rows.iter().partition(|row| may_have_waited(resolved, row));
+    let met = Met::new(run, resolved, &late);
+    let of_late = drops(rows_of_trials(run.trials().iter(), &late));
+    let of_late = Some(of_late).filter(|drops| !drops.is_empty());
+    let waited = met
+        .waited()
+        .and_then(|_| met.and_dropped(&late, of_late.as_deref()));
+    let (mut seen, mut unseen) = match waited {
+        Some(_) => by_drops(run, &in_time),
+        None => by_drops(run, rows),
+    };
+    seen.extend(waited.map(|waited| (total(&late, "lost"), vec![waited])));
+    let seen = most_first(seen);
+    unseen.retain(|row| 2 * total(&[row], "refused") <= total(&[row], "lost"));
+    let several = seen.len() + usize::from(!unseen.is_empty()) > 1;
+    let of_each = seen.iter().map(|(lost, reasons)| match several {
+        true => format!("{lost} where {}", reasons.join(" or ")),
+        false => reasons.join("; "),
+    });
+    let way = which_way(&unseen, unseen.len() < rows.len());
+    let unknown = || format!("of {} it is not known why", total(&unseen, "lost"));
+    let way = way.or_else(|| (several && !unseen.is_empty()).then(unknown));
     let errors = counted_errors(run, rows);
-    let is_known = drops.is_some() || 2 * total(rows, "refused") > total(rows, "lost");
-    let way = which_way(rows).filter(|_| !is_known);
-    let reasons: Vec<String> = [drops, errors, way].into_iter().flatten().collect();
+    let reasons: Vec<String> = of_each.chain(errors).chain(way).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// Rows of which packets may have waited until their time-out: a queue that grows so long lets others pass which waited half as long.
-/// What each packet met is read of these alone.
-fn may_have_waited<'a>(resolved: Option<&Resolved>, rows: &[&'a TrialRow]) -> Vec<&'a TrialRow> {
-    let may = |row: &&&TrialRow| {
-        let half = timeout(resolved, row).map(|timeout| timeout as f64 / 2.0);
-        half.is_some_and(|half| row.figure("response_max_ns") >= Some(half))
-    };
-    rows.iter().filter(may).copied().collect()
+/// How many packets were lost, and the reasons for which they may have been.
+type Seen = (u64, Vec<String>);
+
+/// These rows by why their trials dropped packets, and those whose trials dropped none.
+fn by_drops<'a>(run: &Run, rows: &[&'a TrialRow]) -> (Vec<Seen>, Vec<&'a TrialRow>) {
+    let mut of_trials = BTreeMap::<u32, Vec<Dropped<'_>>>::new();
+    for row in rows_of_trials(run.trials().iter(), rows) {
+        let drops = dropped(std::iter::once(row));
+        of_trials.entry(row.trial).or_default().extend(drops);
+    }
+    let mut alike = BTreeMap::<BTreeSet<&str>, (u64, Vec<Dropped<'_>>)>::new();
+    let mut none = Vec::new();
+    for row in rows {
+        match of_trials.get(&row.trial) {
+            Some(drops) if !drops.is_empty() => {
+                let why = drops.iter().map(|it| it.why).collect();
+                let (lost, all) = alike.entry(why).or_default();
+                *lost += total(&[row], "lost");
+                all.extend(drops);
+            }
+            _ => none.push(*row),
+        }
+    }
+    let seen = alike.into_values();
+    let seen = seen.map(|(lost, drops)| (lost, Dropped::reasons(drops)));
+    (seen.collect(), none)
+}
+
+/// The reasons of most packets first, and those of the fewest together where there are many.
+fn most_first(mut seen: Vec<Seen>) -> Vec<Seen> {
+    seen.sort_by_key(|(lost, _)| Reverse(*lost));
+    if seen.len() > NAMED {
+        let few = seen.split_off(NAMED - 1);
+        let lost = few.iter().map(|(lost, _)| lost).sum();
+        let reasons: BTreeSet<String> = few.into_iter().flat_map(|(_, reasons)| reasons).collect();
+        seen.push((lost, reasons.into_iter().collect()));
+    }
+    seen
+}
+
+/// May packets of this row have waited until their time-out? A queue that grows so long lets others pass which waited half as long.
+/// What each packet met is read of such rows alone.
+fn may_have_waited(resolved: Option<&Resolved>, row: &TrialRow) -> bool {
+    let half = timeout(resolved, row).map(|timeout| timeout as f64 / 2.0);
+    half.is_some_and(|half| row.figure("response_max_ns") >= Some(half))
 }
 
 /// The longest outage of these rows.
@@ -185,8 +242,7 @@ pub(super) fn outage_of(streams: &[Stream<'_>], row: &TrialRow) -> Option<outage
 
 /// `the queue of s1→s2 dropped packets (the buffer was full)`; empty where no trial says so.
 pub(super) fn drops<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> String {
-    let words: BTreeSet<String> = dropped(rows).map(|it| it.reason()).collect();
-    words.into_iter().collect::<Vec<_>>().join("; ")
+    Dropped::reasons(dropped(rows)).join("; ")
 }
 
 impl Losses {

@@ -22,7 +22,7 @@ use delaylab_sim::transmitter::Transmitter;
 use delaylab_stats::random::SplitMix;
 use delaylab_switch::{Cause, Dropped, Settings, Switch};
 use delaylab_topology::framing::{CELL, in_cells, wire};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -109,6 +109,8 @@ pub struct DeviceOutput {
 pub struct Counts {
     /// Frames that were dropped, by port and cause.
     pub dropped: BTreeMap<(Arc<str>, Cause), u64>,
+    /// Ports to which frames came damaged, as the experiment asks.
+    pub damaged: BTreeSet<Arc<str>>,
     /// Frames to addresses that no port leads to.
     pub unknown: u64,
 }
@@ -294,6 +296,8 @@ impl Device {
             && let Some(last) = frame.bytes.last_mut()
         {
             *last ^= 1;
+            let port = &self.ports[usize::from(egress)].settings;
+            self.counts.damaged.insert(port.name.clone());
         }
         let by = impair.reorder_by.map_or(REORDER_BY, Duration::picos);
         let late = if self.by_chance(impair.reorder) {

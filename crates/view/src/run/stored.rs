@@ -404,10 +404,10 @@ fn chosen(warning: &str) -> Option<Dropped<'_>> {
 fn notes(rows: &[TrialRow]) -> Vec<String> {
     let warnings = rows.iter().flat_map(|row| &row.facts.warnings);
     let mut by_port = BTreeMap::<&str, BTreeSet<&str>>::new();
-    let mut asked = BTreeSet::new();
+    let mut asked = Vec::new();
     for dropped in warnings.filter_map(|warning| chosen(warning)) {
         if dropped.is_asked() {
-            asked.insert(dropped.reason());
+            asked.push(dropped);
         } else {
             by_port.entry(dropped.port).or_default().insert(dropped.why);
         }
@@ -419,7 +419,7 @@ fn notes(rows: &[TrialRow]) -> Vec<String> {
             disciplines.join(", ")
         )
     });
-    ports.chain(asked).collect()
+    ports.chain(Dropped::reasons(asked)).collect()
 }
 
 fn findings(run: &Run, resolved: Option<&Resolved>) -> Vec<FindingShown> {

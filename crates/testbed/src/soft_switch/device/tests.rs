@@ -275,6 +275,7 @@ fn impaired(impair: Impair) -> Vec<(u16, Vec<u8>)> {
     let counts = device.end_trial().counts;
     let lost = counts.dropped.get(&("s→h1".into(), Cause::Asked));
     assert_eq!(lost.is_some(), impair.loss > Share(0));
+    assert_eq!(counts.damaged.contains("s→h1"), impair.corrupt > Share(0));
     let sent = due.send.into_iter();
     sent.map(|sent| (sent.port, sent.bytes)).collect()
 }
