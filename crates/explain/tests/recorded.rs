@@ -3,8 +3,11 @@
 use crate::causes::{carry_out, explain_in};
 use delaylab_explain::causes::{self, Explanation, slow::Baseline};
 use delaylab_model::method::Method;
+use delaylab_model::plan::Unit;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::refusal::Refusal;
+use delaylab_model::rows::Rows;
+use delaylab_model::series::SeriesPoint;
 use delaylab_model::trial::{ProbeFacts, RecordFacts, ReflectorClock, Residence, Trial};
 use delaylab_model::units::format_duration;
 use delaylab_model::world::{Sink, TrialFacts, World, WorldError};
@@ -58,6 +61,36 @@ impl World for Known {
     }
 }
 
+/// A testbed whose only queue is the kernel's. It holds more in the first half of a trial, as its packets show.
+struct KernelQueue(Known);
+
+impl World for KernelQueue {
+    fn refusals(&self, _: &Trial) -> Vec<Refusal> {
+        Vec::new()
+    }
+
+    fn run(&mut self, trial: &Trial, sink: &mut dyn Sink) -> Result<TrialFacts, WorldError> {
+        let mut facts = self.0.run(trial, sink)?;
+        let half = PACKETS as Nanos / 2 * 100 * MILLISECOND;
+        let point = |(t, mean, max)| SeriesPoint {
+            trial: trial.id,
+            series: "backlog".into(),
+            of: "s1→b1".into(),
+            unit: Unit::Bytes,
+            t,
+            length: half,
+            min: 0.0,
+            mean,
+            max,
+        };
+        let points = [(0, 43_200.0, 59_900.0), (half, 30_000.0, 40_000.0)].map(point);
+        sink.rows(Rows::Series(&points)).unwrap();
+        let warning = "packets were dropped at s1→b1: the kernel's queue";
+        facts.probes[0].warnings = vec![warning.to_owned()];
+        Ok(facts)
+    }
+}
+
 fn experiment(design: &str) -> String {
     format!(
         r#"
@@ -87,6 +120,29 @@ fn of_a_live_path(world: &mut Known, design: &str, baseline: Baseline<'_>) -> Ex
     let runs = tempfile::tempdir().unwrap();
     let (run, _) = carry_out(runs.path(), &experiment(design), 1, ("live", world));
     causes::explain(&run, None, baseline)
+}
+
+/// No table has what each packet met in it, but what it held is known.
+#[test]
+fn a_full_queue_of_the_kernel_is_named_with_about_how_long_packets_waited() {
+    let design = "[path.line.b1]\nrate = \"10Mbit/s\"\n[path.switch]\ndiscipline = \"kernel-tbf\"\nbuffer = \"60kB\"\n\
+                  [[load]]\nname = \"up\"\nkind = \"tcp\"\nstreams = 2\n";
+    let mut world = KernelQueue(Known {
+        clock: |_| ReflectorClock::Same,
+        takes: |_, seq| [if seq < PACKETS / 2 { 36_000 } else { 25_440 }, 10, 100],
+    });
+    let runs = tempfile::tempdir().unwrap();
+    let text = experiment(design);
+    let (run, resolved) = carry_out(runs.path(), &text, 1, ("testbed", &mut world));
+    let found = causes::explain(&run, Some(&resolved), Baseline::Best);
+    let says =
+        "is waiting in the queue of s1→b1, which was full: about 29.3 ms of 30.8 ms on average.";
+    let answer = found.slow_answer();
+    assert!(answer.contains(says), "{answer}");
+    let load = "The run's own load (up, 2 streams) goes through this queue.";
+    assert!(answer.contains(load), "{answer}");
+    let condition = &found.slow.conditions[0];
+    assert!(condition.queues["s1→b1"].is_estimate, "{condition:#?}");
 }
 
 /// What they are held against is what is usual in the other repeats.

@@ -490,6 +490,8 @@ pub struct Dropped<'a> {
 impl<'a> Dropped<'a> {
     /// Why: there was no room left.
     pub const FULL: &'static str = "the buffer was full";
+    /// Why: a queue of the kernel had no room left, or lost them in another way that it does not tell apart.
+    pub const KERNEL: &'static str = "the kernel's queue";
     /// Why: the queue discipline chose them, to keep the queue short. That is what it is for, and no warning.
     pub const CHOSEN: [&'static str; 6] = [
         "random early detection",

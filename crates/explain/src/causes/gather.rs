@@ -4,6 +4,7 @@
 
 use super::Worst;
 use super::anatomies::Anatomies;
+use super::kernel_queues::{KernelQueue, KernelQueues};
 use super::routers;
 use super::spent::Usual;
 use super::stages::Stages;
@@ -243,6 +244,7 @@ impl<'a> Gathered<'a> {
             alike,
             counts,
             sees_queues,
+            kernel_queues: KernelQueues::new(run, resolved),
             apart: apart.map(|planned| planned.trial.id).collect(),
             open: None,
             read: Vec::new(),
@@ -383,6 +385,7 @@ struct Gathering<'a> {
     counts: Vec<bool>,
     /// May there be something to read of queues?
     sees_queues: bool,
+    kernel_queues: KernelQueues,
     /// Simulated trials whose reflector is another host, though one clock serves both.
     apart: BTreeSet<u32>,
     open: Option<Open>,
@@ -459,6 +462,7 @@ impl<'a> Gathering<'a> {
         let late = excursions.push(record);
         if response.is_some() && !late {
             stream.usual.count(record);
+            self.kernel_queues.push(record);
             if self.sees_queues {
                 open.usual.entry(at).or_default().push(record.seq);
             }
@@ -509,6 +513,13 @@ impl<'a> Gathering<'a> {
             .values_mut()
             .for_each(|seqs| seqs.sort_unstable());
         open.read.held = self.held(&open);
+        let trial = open.read.trial;
+        let met = |probe, queue: &KernelQueue, met| {
+            if let Some(&at) = self.index.get(&(trial, probe)) {
+                self.gathered.streams[at].usual.met_estimate(queue, met);
+            }
+        };
+        self.kernel_queues.end_trial(self.run, trial, met);
         for (&at, excursions) in &open.read.excursions {
             let usual = excursions.usual();
             self.usual[self.alike[at]].merge(usual);

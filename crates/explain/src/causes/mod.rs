@@ -11,6 +11,7 @@
 //! | `anatomies.rs` | sums of anatomies of packets |
 //! | `combination.rs` | combinations of levels: labels, and the rows and figures of each |
 //! | [`blackouts`] | combinations of levels that lost everything, and the likely reason |
+//! | `kernel_queues.rs` | about how long packets waited in queues of the kernel |
 //! | `met.rs` | what packets met in the queues of their path, and which waited too long there |
 //! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
 //! | [`occupied`] | what had the CPU while packets that were not late waited for it |
@@ -33,6 +34,7 @@ pub mod changes;
 mod combination;
 pub mod effects;
 mod gather;
+mod kernel_queues;
 pub mod line;
 pub mod losses;
 mod met;

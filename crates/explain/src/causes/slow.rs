@@ -136,6 +136,8 @@ pub struct Queue {
     pub dropped: Vec<String>,
     /// It dropped because it was full, and was nearly so when packets came.
     pub is_full: bool,
+    /// It is the kernel's: how long packets waited in it is an estimate, from what it held.
+    pub is_estimate: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -545,11 +547,12 @@ fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTree
     let queues = usual.queues().into_iter().map(|(port, met)| {
         let dropped = dropped.remove(&port).unwrap_or_default();
         let backlog = met.backlog / met.packets.max(1) as f64;
+        let had_no_room = |why: &String| [Dropped::FULL, Dropped::KERNEL].contains(&why.as_str());
         let queue = Queue {
             backlog,
             most_backlog: met.most_backlog,
-            is_full: backlog >= FULL * met.most_backlog as f64
-                && dropped.iter().any(|why| why == Dropped::FULL),
+            is_full: backlog >= FULL * met.most_backlog as f64 && dropped.iter().any(had_no_room),
+            is_estimate: usual.is_estimate(&port),
             dropped,
         };
         (port, queue)

@@ -1,10 +1,12 @@
 //! Where the usual packets of a condition spend their time: stages, and within the network the queues in which they
 //! waited, the links that sent them and the way that they travelled.
 //!
-//! What waits in queues is what the run recorded; what links, distance and switches take follows from the path, and is never
-//! more than what is left of the stage. The rest keeps the stage's name. All of it adds up to the mean response.
+//! What waits in queues is what the run recorded, and for queues of the kernel what these held; what links, distance and
+//! switches take follows from the path. None of it is more than what is left of the stage. The rest keeps the stage's name. All
+//! of it adds up to the mean response.
 
 use super::anatomies::Anatomies;
+use super::kernel_queues::{KernelQueue, MetEstimate};
 use super::line::{self, Link, Ways};
 use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::record::Record;
@@ -88,6 +90,8 @@ impl Waited {
 pub(super) struct Usual {
     pub(super) anatomy: Anatomies,
     waited: BTreeMap<(Direction, Arc<str>), Waited>,
+    /// In queues of the kernel: an estimate, from what these held.
+    waited_estimate: BTreeMap<(Direction, Arc<str>), Waited>,
     /// Packets that were seen in each queue of a way, by its place.
     passed: BTreeMap<(Direction, u16), u64>,
     /// Bytes of IP packets, and how many.
@@ -122,10 +126,24 @@ impl Usual {
         *self.passed.entry((hop.direction, hop.hop)).or_default() += 1;
     }
 
+    pub(super) fn met_estimate(&mut self, queue: &KernelQueue, met: MetEstimate) {
+        let key = (queue.direction, queue.port.clone());
+        self.waited_estimate.entry(key).or_default().add(&Waited {
+            ns: met.ns,
+            backlog: met.backlog,
+            most_backlog: met.most_backlog as u64,
+            packets: 1,
+        });
+    }
+
     pub(super) fn merge(&mut self, other: &Usual) {
         self.anatomy.merge(&other.anatomy);
         for (port, waited) in &other.waited {
             self.waited.entry(port.clone()).or_default().add(waited);
+        }
+        for (port, waited) in &other.waited_estimate {
+            let own = self.waited_estimate.entry(port.clone()).or_default();
+            own.add(waited);
         }
         for (place, packets) in &other.passed {
             *self.passed.entry(*place).or_default() += packets;
@@ -138,10 +156,16 @@ impl Usual {
     /// What packets met in each queue, both ways.
     pub(super) fn queues(&self) -> BTreeMap<String, Waited> {
         let mut queues = BTreeMap::<String, Waited>::new();
-        for ((_, port), waited) in &self.waited {
+        for ((_, port), waited) in self.waited.iter().chain(&self.waited_estimate) {
             queues.entry(port.to_string()).or_default().add(waited);
         }
         queues
+    }
+
+    /// Is how long packets waited at this port an estimate?
+    pub(super) fn is_estimate(&self, port: &str) -> bool {
+        let mut known = self.waited_estimate.keys();
+        known.any(|(_, known)| **known == *port)
     }
 
     /// What is known of the way, where the path is.
@@ -209,6 +233,12 @@ impl Usual {
             rest.take(Component::Propagation, line.propagation_ns);
             rest.take(Component::Latency, line.latency_ns);
             rest.take(Component::Serialisation(line.name.clone()), line.sending_ns);
+        }
+        // An estimate takes nothing of what is known.
+        let estimates = self.waited_estimate.iter();
+        for ((_, port), waited) in estimates.filter(|((of, _), _)| *of == direction) {
+            let ns = waited.ns / waited.packets.max(1) as f64;
+            rest.take(Component::Queue(port.to_string()), ns);
         }
     }
 }

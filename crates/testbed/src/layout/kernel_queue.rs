@@ -48,7 +48,7 @@ pub fn why_dropped(discipline: Discipline, section: &Switch) -> &'static str {
         Discipline::KernelNetem if is_asked => Dropped::ASKED,
         // It keeps its queue short, and seldom has no room left.
         Discipline::KernelFqCodel => Cause::CoDel.words(),
-        _ => "the kernel's queue",
+        _ => Dropped::KERNEL,
     }
 }
 

@@ -132,7 +132,7 @@ pub struct Spent {
     pub place: &'static str,
     /// The stages, the queue's port, or the link.
     pub name: String,
-    /// How long, on average.
+    /// How long, on average; in a queue of the kernel about.
     pub ns: Nanos,
     /// How much of that is beyond what the condition is held against.
     pub longer_ns: Nanos,

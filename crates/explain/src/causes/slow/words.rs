@@ -81,8 +81,15 @@ fn where_it_goes(condition: &Condition, main: &Spent, several: bool) -> String {
         true => format!(" of {}", condition.label),
         false => String::new(),
     };
+    let queue = match &main.component {
+        Component::Queue(port) => condition.queues.get(port),
+        _ => None,
+    };
+    let about = queue
+        .filter(|queue| queue.is_estimate)
+        .map_or("", |_| "about ");
     format!(
-        "{} of the response{whose} is {}: {} of {} on average",
+        "{} of the response{whose} is {}: {about}{} of {} on average",
         format_share(main.ns / condition.usual_ns),
         phrase(condition, &main.component),
         format_duration_f64(main.ns),
