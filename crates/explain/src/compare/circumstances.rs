@@ -43,8 +43,14 @@ const FACTS: [(&str, &str); 8] = [
     ("/delaylab", "delaylab"),
 ];
 
-/// Parts of the experiment that change nothing that is measured.
-const WORDS_ONLY: [&str; 4] = ["title", "about", "finding", "figure"];
+/// Parts of the experiment that change nothing that is measured, and its world, which `--world` replaces.
+const NO_SETTINGS: [&str; 5] = ["title", "about", "finding", "figure", "world"];
+
+/// Settings that say what is said once more in other words.
+const SAID_AS: [(&str, &str); 2] = [
+    ("host.condition", "host condition"),
+    ("path.target", "target"),
+];
 
 impl Circumstances {
     /// Was it made of what another tool measured? Then there is no schedule but the times of the packets.
@@ -56,15 +62,7 @@ impl Circumstances {
 /// What is not the same in A and in B, the world and the host first.
 pub fn differences(a: &Circumstances, b: &Circumstances) -> Vec<Difference> {
     let mut found = Vec::new();
-    let mut compare = |what: &str, a: Option<String>, b: Option<String>| {
-        if a != b {
-            found.push(Difference {
-                what: what.to_owned(),
-                a,
-                b,
-            });
-        }
-    };
+    let mut compare = |what: &str, a, b| found.extend(difference(what, a, b));
     compare("world", Some(a.world.clone()), Some(b.world.clone()));
     compare("host condition", conditions(a), conditions(b));
     if let Some([in_a, in_b]) = remarked(a, b) {
@@ -78,12 +76,24 @@ pub fn differences(a: &Circumstances, b: &Circumstances) -> Vec<Difference> {
         }
     }
     let [mut in_a, mut in_b] = [a, b].map(settings);
-    let names: Vec<String> = in_a.keys().chain(in_b.keys()).cloned().collect();
+    let is_said = |of: &str| found.iter().any(|difference| difference.what == of);
+    let mut names: Vec<String> = in_a.keys().chain(in_b.keys()).cloned().collect();
+    names.retain(|name| {
+        !SAID_AS
+            .iter()
+            .any(|(setting, of)| name == setting && is_said(of))
+    });
     for name in names {
         // One that was seen is gone from both.
-        compare(&name, in_a.remove(&name), in_b.remove(&name));
+        let (a, b) = (in_a.remove(&name), in_b.remove(&name));
+        found.extend(difference(&name, a, b));
     }
     found
+}
+
+fn difference(what: &str, a: Option<String>, b: Option<String>) -> Option<Difference> {
+    let what = what.to_owned();
+    (a != b).then_some(Difference { what, a, b })
 }
 
 /// The classes that one alone re-marks, or that become another one in each, where they are known in both.
@@ -119,7 +129,7 @@ fn settings(side: &Circumstances) -> BTreeMap<String, String> {
     flatten("", &side.experiment, &mut found);
     found.retain(|path, _| {
         let first = path.split('.').next().unwrap_or_default();
-        !WORDS_ONLY.contains(&first)
+        !NO_SETTINGS.contains(&first)
     });
     found
 }
@@ -174,7 +184,7 @@ mod tests {
             world: world.to_owned(),
             environment: json!({ "host": { "kernel": kernel, "cpus": 2 }, "target": null }),
             experiment: json!({
-                "name": "x", "title": kernel, "seed": 1,
+                "name": "x", "title": kernel, "seed": 1, "world": world, "host": { "condition": "quiet" },
                 "probe": [{ "name": "echo", "payload": "64B", "pacing": { "every": wait } }],
             }),
             conditions: vec!["quiet".to_owned(), "quiet".to_owned()],
@@ -205,6 +215,26 @@ mod tests {
         assert!(found(&a, &b).is_empty());
         let mixed = found(&a, &side("live", "6.1", "1ms"));
         assert_eq!(mixed, ["world: sim live"]);
+    }
+
+    #[test]
+    fn what_is_both_set_and_seen_is_said_once() {
+        let a = side("live", "6.1", "1ms");
+        let mut b = a.clone();
+        b.environment["target"] = json!("192.0.2.1");
+        b.experiment["path"] = json!({ "target": "example.org" });
+        b.experiment["host"]["condition"] = json!("normal");
+        b.conditions = vec!["normal".to_owned()];
+        assert_eq!(
+            found(&a, &b),
+            ["host condition: quiet normal", "target: – 192.0.2.1"]
+        );
+        // A name that means another address, or what one of several conditions is, is seen nowhere else.
+        b.environment["target"] = Value::Null;
+        assert_eq!(
+            found(&a, &b),
+            ["host condition: quiet normal", "path.target: – example.org"]
+        );
     }
 
     #[test]

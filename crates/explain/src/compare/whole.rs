@@ -327,6 +327,7 @@ impl<'a> Words<'a> {
     fn count(&self, whole: &Whole) -> String {
         let unknown = match whole.unknown {
             0 => String::new(),
+            1 => ", 1 is undecided".to_owned(),
             some => format!(", {some} are undecided"),
         };
         format!("{} of {} pairs differ{unknown}.", whole.differ, whole.pairs)
