@@ -182,7 +182,11 @@ impl<'a> Lexer<'a> {
             None => {
                 let start = self.at;
                 self.at += first.len_utf8();
-                Err(self.error(start, format!("`{first}` means nothing here")))
+                let instead = match first {
+                    '$' => ": `for each FACTOR:` selects each level by itself",
+                    _ => "",
+                };
+                Err(self.error(start, format!("`{first}` means nothing here{instead}")))
             }
         }
     }

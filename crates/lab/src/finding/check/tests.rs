@@ -130,6 +130,18 @@ fn errors_say_what_would_do() {
         1,
         "a number of ns is compared with a plain number: write the unit",
     );
+    for plain in [
+        "mean(lost_load) < 5packets",
+        "5 packets > mean(lost_load)",
+        "count(drops) < 5cells",
+    ] {
+        refuses(plain, 1, "leave the unit out");
+    }
+    refuses(
+        "p50(response) > mean(lost_load)",
+        1,
+        "a number of ns is compared with a plain number",
+    );
     refuses(
         "p50(response) > 5B",
         1,
@@ -225,6 +237,11 @@ fn errors_say_what_would_do() {
         "this quote has no end",
     );
     refuses("p50(response) > 1ms § 2", 21, "`§` means nothing here");
+    refuses(
+        "for each case: mean(lost) < mean(lost | case=$case)",
+        46,
+        "`$` means nothing here: `for each FACTOR:` selects each level by itself",
+    );
     refuses("slope(p50(response)) > 0", 20, "`on` and a factor");
     refuses(
         "slope(r2(min(delay) on a) on b) > 0",

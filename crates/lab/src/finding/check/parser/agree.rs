@@ -56,9 +56,14 @@ fn conflict(a: &Value, b: &Value, factor: Factors<'_>) -> Option<String> {
     if one == other || is_zero(a) || is_zero(b) {
         return None;
     }
-    let advice = match [one, other].contains(&Dimension::NUMBER) {
-        true => ": write the unit",
-        false => "",
+    // A number that is written lacks its unit, or has one too many.
+    let written = [(a, one), (b, other)]
+        .into_iter()
+        .find(|(value, _)| is_written(value));
+    let advice = match written {
+        Some((_, Dimension::NUMBER)) => ": write the unit",
+        Some(_) if [one, other].contains(&Dimension::NUMBER) => ": leave the unit out",
+        _ => "",
     };
     Some(format!(
         "{} is compared with {}{advice}",
@@ -181,6 +186,15 @@ fn of_statistic(statistic: &Statistic, factor: Factors<'_>) -> Option<Dimension>
         Kind::On(Fit::R2, ..) => Some(Dimension::NUMBER),
         Kind::On(Fit::Steps, ..) => Some(Dimension::SIZE),
         Kind::On(Fit::Slope, of, on) => Some(of_statistic(of, factor)?.per(factor(on)?)),
+    }
+}
+
+/// Is it a number, whose unit is a matter of writing?
+fn is_written(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => true,
+        Value::Negative(inner) => is_written(inner),
+        _ => false,
     }
 }
 
