@@ -1,12 +1,14 @@
 //! What may lie beyond the smallest and the largest value seen.
 
 use super::{Design, Part, RESAMPLES, Replicates, Resampling, Statistic};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Minima of blocks that the floor is estimated from, at most.
 const MINIMA: usize = 32;
 /// This number of equal minima is the floor itself.
 const EQUAL: usize = 5;
+/// And so are those of two repeats, if no more than this share of the other values is equal to one of them by chance.
+const COINCIDENCES: f64 = 0.01;
 /// Shapes of the lower end: 1 where the density does not vanish at the floor, larger the more slowly it rises. A normal
 /// law, which has no floor, looks like 8.
 const SHAPES: [f64; 12] = [
@@ -22,7 +24,8 @@ impl Resampling {
         let minima = minima(statistic, &self.design);
         let is_reached = minima
             .get(EQUAL.min(minima.len()).saturating_sub(1))
-            .is_none_or(|upper| minima.len() > 1 && *upper <= value);
+            .is_none_or(|upper| minima.len() > 1 && *upper <= value)
+            || is_met_again(statistic, value, &self.design);
         let mut random = self.random(salt);
         let below = if is_reached {
             None
@@ -69,6 +72,22 @@ impl Resampling {
             ..self.constant(value)
         }
     }
+}
+
+/// Is the smallest value that of several repeats, though values that are equal by chance are rare? Then nothing made these
+/// packets late.
+fn is_met_again(statistic: &Statistic<'_>, smallest: f64, design: &Design) -> bool {
+    let has_it = |part: &&Part<'_>| part.values.contains(&smallest);
+    let repeats = statistic.parts.iter().filter(has_it);
+    let repeats: BTreeSet<usize> = repeats.map(|part| design.repeat(part.trial)).collect();
+    if repeats.len() < 2 {
+        return false;
+    }
+    let values = statistic.parts.iter().flat_map(|part| part.values);
+    let mut others: Vec<f64> = values.copied().filter(|&x| x > smallest).collect();
+    others.sort_unstable_by(f64::total_cmp);
+    let equal = others.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    equal as f64 <= COINCIDENCES * others.len() as f64
 }
 
 /// Minima of blocks, in rising order: of the streams in whose range the smallest value is, because others, as of larger

@@ -170,6 +170,15 @@ impl Replicates {
         self
     }
 
+    /// Draws from the least to the most that a number of its kind can be.
+    #[must_use]
+    pub fn within(mut self, (least, most): (f64, f64)) -> Self {
+        for draw in &mut self.resampled {
+            *draw = draw.clamp(least, most);
+        }
+        self
+    }
+
     /// Draws that no number of its kind exceeds.
     #[must_use]
     pub fn at_most(mut self, most: f64) -> Self {

@@ -285,6 +285,35 @@ fn trials_that_differ_widen_the_end_that_is_known() {
     assert!(bounds.low < 0.0 && bounds.repeats_differ, "{bounds:?}");
 }
 
+/// What two repeats have to the nanosecond is what there is without a wait, and in steps of 50 µs it is chance.
+#[test]
+fn the_least_of_two_repeats_is_the_floor() {
+    let bounds = |at_floor: &dyn Fn(usize, usize) -> bool, step: f64| {
+        let trials = Trials::new(&[0; 6], |trial| {
+            let mut random = SplitMix::new(trial as u64);
+            let wait = |index| {
+                let wait = 1e6 * (0.5 - random.uniform().ln());
+                if at_floor(trial, index) { 0.0 } else { wait }
+            };
+            let waits = (0..250).map(wait);
+            waits
+                .map(|wait| 9e6 + (wait / step).round() * step)
+                .collect()
+        });
+        let statistic = [trials.statistic(Functional::Min, 0)];
+        let resampling = Resampling::new(trials.strata.clone(), &statistic, 1);
+        let number = resampling.replicates(&statistic[0], 0).unwrap();
+        (number.value, resampling.interval(&number).unwrap())
+    };
+    let twice = |trial, index| trial >= 4 && index == 100;
+    let (value, known) = bounds(&twice, 1.0);
+    assert_eq!((value, known.low, known.high), (9e6, 9e6, 9e6));
+    let (value, once) = bounds(&|trial, index| trial == 5 && index == 100, 1.0);
+    assert!(value == 9e6 && once.low < 8.95e6, "{once:?}");
+    let (value, coarse) = bounds(&twice, 50_000.0);
+    assert!(value == 9e6 && coarse.low < 9e6, "{coarse:?}");
+}
+
 /// Delays whose density rises slowly from the floor, or that have none.
 #[test]
 fn equal_floors_are_seldom_called_different() {

@@ -1,6 +1,6 @@
 //! Compares an interval with a bound, and says what would decide an undecided comparison.
 
-use super::evaluate::{Evaluation, finite};
+use super::evaluate::{Evaluation, ends, finite};
 use super::measured::Measured;
 use super::plan::{self, Plan, Term};
 use super::select::Selection;
@@ -183,7 +183,7 @@ impl ComparisonContext<'_> {
             (compared.verdict, compared.reason) = steps::absent(none, &turned, *claimed);
             return Ok(());
         }
-        let ends = possible_ends(evaluation, a, b);
+        let ends = [a, b].map(|term| evaluation.possible(term));
         let unseen: Vec<String> = [a, b]
             .iter()
             .filter_map(|term| evaluation.unseen(term))
@@ -196,7 +196,8 @@ impl ComparisonContext<'_> {
             ComparisonScale::Difference => {
                 let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
                 let range = Range::new(self.relation, 0.0);
-                let bounds = possible(evaluation.interval(&difference)?, ends);
+                let bounds = evaluation.interval(&difference)?;
+                let bounds = within(bounds, ends::of(Operator::Minus, ends[0], ends[1]));
                 (bounds, difference.value, range)
             }
             ComparisonScale::Ratio => {
@@ -208,7 +209,7 @@ impl ComparisonContext<'_> {
                     ..bounds
                 };
                 (
-                    exponential,
+                    within(exponential, ends::of(Operator::Over, ends[0], ends[1])),
                     a.value / b.value,
                     Range::new(self.relation, 1.0),
                 )
@@ -390,16 +391,11 @@ fn packets_that_settle(share: f64, excess: f64) -> Option<f64> {
         .filter(|more| *more < MAX_FACTOR)
 }
 
-/// The possible range of a − b: a delay minus a constant c is at least −c, two shares differ by 1 at most.
-fn possible_ends(evaluation: &Evaluation<'_>, a: &Term, b: &Term) -> (f64, f64) {
-    let low = evaluation.least(a) - evaluation.most(b);
-    (low, evaluation.most(a) - evaluation.least(b))
-}
-
-fn possible(bounds: Bounds, (low, high): (f64, f64)) -> Bounds {
+/// Without what is not possible.
+fn within(bounds: Bounds, (least, most): (f64, f64)) -> Bounds {
     Bounds {
-        low: bounds.low.max(low),
-        high: bounds.high.min(high),
+        low: bounds.low.max(least),
+        high: bounds.high.min(most),
         ..bounds
     }
 }

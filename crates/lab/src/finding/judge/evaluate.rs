@@ -1,6 +1,7 @@
 //! Values and intervals of a comparison's statistics, resampled together so that correlations are kept.
 
 mod doubt;
+pub(super) mod ends;
 mod evidence;
 mod resample;
 
@@ -56,7 +57,7 @@ impl<'a> Evaluation<'a> {
         let leaves: Vec<_> = leaves
             .map(|(index, (leaf, statistic))| {
                 let salt = index as u64;
-                match (statistic, &by_trial[index]) {
+                let number = match (statistic, &by_trial[index]) {
                     // Where nothing is random, each trial has this number.
                     _ if copies[index] && is_number_of_trials(leaf) => {
                         leaf.point().map(|value| resampling.constant(value))
@@ -69,7 +70,9 @@ impl<'a> Evaluation<'a> {
                     }
                     (Some(statistic), None) => resampling.replicates(statistic, salt),
                     (None, _) => counted(leaf, &resampling, salt),
-                }
+                };
+                // What is computed from it would vary by what cannot be.
+                number.map(|number| number.within(leaf.possible()))
             })
             .collect();
         let detect = |fit: &FitPlan| (fit.fit == Fit::Steps).then(|| detection(fit, plan, seed));
@@ -141,21 +144,18 @@ impl<'a> Evaluation<'a> {
         bases.any(|basis| matches!(basis, Basis::Smallest | Basis::Largest))
     }
 
-    /// The smallest possible value of a term; −∞ if unknown.
-    pub(super) fn least(&self, term: &Term) -> f64 {
+    /// The smallest and the largest possible value of a term, infinite if unknown: a delay minus a constant c is at least −c,
+    /// two shares differ by 1 at most.
+    pub(super) fn possible(&self, term: &Term) -> (f64, f64) {
         match term {
-            Term::Leaf(index) => self.plan.leaves[*index].least(),
-            Term::Constant(value) => *value,
-            _ => f64::NEG_INFINITY,
-        }
-    }
-
-    /// The largest possible value of a term; ∞ if unknown.
-    pub(super) fn most(&self, term: &Term) -> f64 {
-        match term {
-            Term::Leaf(index) => self.plan.leaves[*index].most(),
-            Term::Constant(value) => *value,
-            _ => f64::INFINITY,
+            Term::Leaf(index) => self.plan.leaves[*index].possible(),
+            Term::Constant(value) => (*value, *value),
+            Term::Fit(_) => ends::ANY,
+            Term::Negative(inner) => {
+                let (least, most) = self.possible(inner);
+                (-most, -least)
+            }
+            Term::Binary(operator, a, b) => ends::of(*operator, self.possible(a), self.possible(b)),
         }
     }
 

@@ -357,20 +357,16 @@ pub(super) fn point(
 }
 
 impl Leaf {
-    /// The smallest possible value. Min, max, mean and quantiles cannot be smaller than the measure.
-    pub(super) fn least(&self) -> f64 {
-        let (least, _) = self.functional.range();
-        let of_values = self.functional.is_among_values();
-        let of_measure = self.measure.least().filter(|_| of_values);
-        of_measure.map_or(least, |of_measure| of_measure.max(least))
-    }
-
-    /// The largest possible value, likewise.
-    pub(super) fn most(&self) -> f64 {
-        let (_, most) = self.functional.range();
-        let of_values = self.functional.is_among_values();
-        let of_measure = self.measure.most().filter(|_| of_values);
-        of_measure.map_or(most, |of_measure| of_measure.min(most))
+    /// The smallest and the largest possible value. Min, max, mean and quantiles cannot be smaller or larger than the measure.
+    pub(super) fn possible(&self) -> (f64, f64) {
+        let (least, most) = self.functional.range();
+        match self.functional.is_among_values() {
+            true => (
+                self.measure.least().unwrap_or(least),
+                self.measure.most().unwrap_or(most),
+            ),
+            false => (least, most),
+        }
     }
 
     /// The functional of all values pooled.

@@ -1085,6 +1085,37 @@ fn a_delay_is_never_less_than_nothing_and_repeats_are_asked_for() {
     assert!(difference.parts[0].comparisons[0].low < Some(-3.0 * MS));
 }
 
+/// The least delay may be far below the least seen, where the queue was never empty; it is above zero all the same.
+#[test]
+fn a_delay_above_the_least_is_no_more_than_the_delay() {
+    let samples = run(&[vec![("side", "a")]], 6, 5, |_| Delays {
+        base: 20.0 * MS,
+        sd: 5.0 * MS,
+        phi: 0.5,
+        late: 0.0,
+        count: 200,
+    });
+    let of = |check: &str| judged(check, &samples).parts.remove(0);
+    let difference = of("mean(response) - min(response) < 23ms");
+    assert_eq!(difference.verdict, Verdict::True, "{}", difference.reason);
+    assert_eq!(difference.statistics[1].low, Some(0.0));
+    let ratio = of("mean(response) - min(response) ≈ 15ms within 50 %");
+    assert_eq!(ratio.verdict, Verdict::True, "{}", ratio.reason);
+}
+
+/// A share over a constant.
+#[test]
+fn a_ratio_is_no_more_than_what_it_is_made_of_can_be() {
+    let data = waits(|wait, _| Delays {
+        late: if wait == "0ms" { 0.9 } else { 0.1 },
+        count: 50,
+        ..CALM
+    });
+    let check = "share(response > 2ms | wait=0ms, condition=quiet) ≈ 80 % within 10 %";
+    let compared = judged(check, &data).parts.remove(0).comparisons.remove(0);
+    assert!(compared.high.unwrap() <= 1.25, "{compared:?}");
+}
+
 #[test]
 fn a_verdict_can_be_recomputed_from_what_is_printed() {
     let data = waits(|wait, _| with_sd(if wait == "0ms" { 10.0 } else { 15.0 }));

@@ -27,8 +27,9 @@ impl Evaluation<'_> {
         };
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
         // Intervals are widened for few blocks or repeats: clip them to the possible range.
-        evidence.low = evidence.low.map(|low| low.max(leaf.least()));
-        evidence.high = evidence.high.map(|high| high.min(leaf.most()));
+        let (least, most) = leaf.possible();
+        evidence.low = evidence.low.map(|low| low.max(least));
+        evidence.high = evidence.high.map(|high| high.min(most));
         evidence.no_interval = doubt.or(evidence.no_interval);
         evidence.count = self.count_of(index);
         let estimate = statistic.filter(|_| !leaf.functional.is_found());
