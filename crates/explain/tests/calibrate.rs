@@ -575,6 +575,77 @@ fn random_loss_is_no_overflow() {
     assert!(why.contains("does not depend on what waits"), "{why}");
 }
 
+/// A thin flow that has priority, another that has none, and a flood.
+const CLASSES: &str = r#"
+    name = "classes"
+    title = "Classes"
+    world = "sim"
+    [[probe]]
+    name = "sized"
+    method = "udp"
+    payload = "64B"
+    pacing = { poisson = "9ms" }
+    duration = "3s"
+    [[probe]]
+    name = "other"
+    method = "udp"
+    payload = "200B"
+    class = "ef"
+    pacing = { poisson = "3ms" }
+    duration = "3s"
+    [[probe]]
+    name = "flood"
+    method = "udp"
+    payload = "1200B"
+    pacing = { every = "1500us" }
+    duration = "3s"
+    [sweep.size]
+    set = "probe.sized.payload"
+    to = ["64B", "400B", "1400B"]
+    [[case]]
+    name = "unloaded"
+    set = { "probe.other.count" = 1, "probe.flood.count" = 1 }
+    [[case]]
+    name = "overflow"
+    [path]
+    topology = "pairs-on-a-trunk"
+    pairs = 3
+    rate = "100Mbit/s"
+    propagation = "300us"
+    [path.line]
+    trunk = { rate = "6Mbit/s" }
+    [path.switch]
+    discipline = "priority"
+    buffer = "40kB"
+"#;
+
+/// What has priority waits for nothing, and is dropped where the others fill the buffer: that is no random loss. A flow that
+/// waits beside one that does not is in another queue, whichever sends more.
+#[test]
+fn a_priority_is_no_random_loss_and_no_fifo() {
+    for seed in 1..=4 {
+        let text = format!("seed = {seed}\n{CLASSES}");
+        let resolved = resolve(&read("classes.toml", text), &[]);
+        let seen = simulated(&resolved);
+        assert!(seen.trials.iter().all(|trial| !trial.random_loss), "{seed}");
+        let found = calibrate(&seen);
+        assert_eq!(found.trials, [3, 3], "{seed}: {found:#?}");
+        assert_eq!(found.discipline(), Some("priority"), "{seed}: {found:#?}");
+        let open = found
+            .unknown
+            .iter()
+            .find(|one| one.what.starts_with("priority"));
+        assert!(open.is_some_and(|open| open.assumed), "{seed}: {found:#?}");
+        let pairs = pairs(&resolved, &found, &seen, &[]);
+        let overflow =
+            |pair: &&overlay::Pair| !pair.measured.unloaded && pair.measured.probe == "other";
+        for pair in pairs.iter().filter(overflow) {
+            let off = pair.distance(overlay::Measure::Network).unwrap().errors();
+            assert!(off[0].abs() < 0.05, "{seed}: {off:?}");
+        }
+    }
+}
+
 /// Where nothing stamps at the far end, rate, buffer and discipline are still found, of there and back together.
 #[test]
 fn round_trips_alone_tell_the_bottleneck() {

@@ -315,10 +315,16 @@ fn queue(found: &Calibration) -> String {
     let Some(queue) = &found.queue else {
         return "# Discipline unknown.\ndiscipline = \"fifo\"".to_owned() + &limit(found);
     };
-    let waited = format!(
-        "# Packets of other flows waited for {} of what stood before them.\n",
-        format_share(queue.waited_for)
-    );
+    let [least, most] = queue.of_flows.map(format_share);
+    let waited = match queue.order {
+        Order::Classes => format!(
+            "# Packets of one flow waited for {most} of what stood before them, those of another for {least}.\n"
+        ),
+        _ => format!(
+            "# Packets of other flows waited for {} of what stood before them.\n",
+            format_share(queue.waited_for)
+        ),
+    };
     let discipline = found.discipline().unwrap_or("fifo");
     format!("{waited}discipline = \"{discipline}\"{}", limit(found))
 }
@@ -401,6 +407,7 @@ impl Calibration {
             (Order::First, true) => &["codel", "red", "pie"],
             (Order::PerFlow, false) => &["per-flow", "drr", "wfq", "priority"],
             (Order::PerFlow, true) => &["fq-codel", "cake"],
+            (Order::Classes, _) => &["priority", "wrr", "wfq"],
             (Order::Neither, _) => &[],
         }
     }

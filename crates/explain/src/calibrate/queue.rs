@@ -2,12 +2,13 @@
 //!
 //! In one queue a packet waits for all that stood before it, so its wait at the line's rate is those bytes. Where each flow has
 //! a queue of its own, a packet of a thin flow waits for about one packet of each other flow, however many
-//! stand there. A flow that wants more than its share waits for itself there, so the thinnest flow is asked.
+//! stand there. A flow that wants more than its share waits for itself there, so the thinnest flow is asked. Where a flow that
+//! wants less waits for all, and another for next to nothing, their classes have queues of their own.
 
 use super::backlog::Standing;
 use super::rate::Rate;
 use delaylab_stats::functional::Functional;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Packets that have to say something.
 const PACKETS: usize = 30;
@@ -16,6 +17,8 @@ const STOOD: f64 = 4.0;
 /// At most this share waited for is a queue a flow, at least that share one queue.
 const APART: f64 = 0.5;
 const TOGETHER: f64 = 0.75;
+/// A flow that sends less than this part of an equal share of what passes does not wait for itself.
+const THIN: f64 = 0.75;
 
 /// How a queue is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +27,8 @@ pub enum Order {
     First,
     /// A queue a flow.
     PerFlow,
+    /// A queue for each class, or one class before others.
+    Classes,
     /// Neither.
     Neither,
 }
@@ -35,6 +40,8 @@ pub struct Queue {
     pub order: Order,
     /// Median share of what stood before a packet of the thinnest flow for which it waited.
     pub waited_for: f64,
+    /// The least and the largest of these shares of any flow.
+    pub of_flows: [f64; 2],
     /// Packets behind it.
     pub packets: usize,
 }
@@ -63,10 +70,20 @@ impl Queue {
             }
         }
         let known = flows.into_values();
-        let known = known.filter(|flow| flow.shares.len() >= PACKETS);
-        let Flow { mut shares, .. } = known.min_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
-        let waited_for = Functional::Quantile(0.5).value(&mut shares)?;
+        let mut known: Vec<Flow> = known.filter(|flow| flow.shares.len() >= PACKETS).collect();
+        known.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        let share = |flow: &mut Flow| Functional::Quantile(0.5).value(&mut flow.shares);
+        let shares: Vec<f64> = known.iter_mut().filter_map(share).collect();
+        let waited_for = *shares.first()?;
+        let least = shares.iter().copied().fold(waited_for, f64::min);
+        let most = shares.iter().copied().fold(waited_for, f64::max);
+        let thin = THIN * equal_share(standing);
+        let waits_for_others =
+            |(flow, share): (&Flow, &f64)| *share >= TOGETHER && flow.bytes < thin;
         let order = match waited_for {
+            _ if least <= APART && known.iter().zip(&shares).any(waits_for_others) => {
+                Order::Classes
+            }
             share if share >= TOGETHER => Order::First,
             share if share <= APART => Order::PerFlow,
             _ => Order::Neither,
@@ -74,9 +91,18 @@ impl Queue {
         Some(Self {
             order,
             waited_for,
-            packets: shares.len(),
+            of_flows: [least, most],
+            packets: known.first()?.shares.len(),
         })
     }
+}
+
+/// The bytes of each flow if what passed were divided equally.
+fn equal_share(standing: &[Standing]) -> f64 {
+    let passed = standing.iter().filter(|one| one.waited.is_some());
+    let passed: f64 = passed.map(|one| one.wire).sum();
+    let flows: BTreeSet<usize> = standing.iter().map(|one| one.stream).collect();
+    passed / flows.len() as f64
 }
 
 #[cfg(test)]
@@ -119,5 +145,21 @@ mod tests {
         let found = Queue::estimate(&all[..1000 + PACKETS - 1], &RATE).unwrap();
         assert_eq!((found.order, found.packets), (Order::First, 1000));
         assert_eq!(Queue::estimate(&[], &RATE), None);
+    }
+
+    /// Two thin flows beside a flood: one waits for all, the other for a packet.
+    #[test]
+    fn flows_that_differ_are_of_different_classes() {
+        let flood = (0..1000).map(|_| Standing {
+            flood: true,
+            ..standing(0, 1500.0, 45_000.0)
+        });
+        let each = |stream, wire, waited| (0..PACKETS).map(move |_| standing(stream, wire, waited));
+        for sizes in [[100.0, 200.0], [200.0, 100.0]] {
+            let flows = each(1, sizes[0], 50_000.0).chain(each(2, sizes[1], 1_000.0));
+            let all: Vec<_> = flood.clone().chain(flows).collect();
+            let found = Queue::estimate(&all, &RATE).unwrap();
+            assert_eq!((found.order, found.of_flows), (Order::Classes, [0.02, 1.0]));
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Loss that has nothing to do with a queue.
 //!
 //! A queue loses packets while others wait in it, whether it is full or drops early. A path that loses at random
-//! loses as many while nothing waits. So of each lost packet the one before it is asked, of the same stream: did it
-//! wait? Behind a policer nothing waits either, but there a bucket tells what passed from what was dropped.
+//! loses as many while nothing waits. So of each lost packet it is asked whether any other, of whatever stream, was waiting as
+//! it came: a packet that has priority waits for none, and is dropped where others fill the buffer. Behind a policer nothing
+//! waits either, but there a bucket tells what passed from what was dropped.
 
 use super::limiter::{self, explained_by_a_bucket};
 use super::passage::{Overflow, Ways};
@@ -12,9 +13,9 @@ use std::collections::BTreeMap;
 
 /// Fewer lost packets say nothing alone.
 const LOST: usize = 20;
-/// A packet that waited for less than this share of the largest packet's time found an idle path.
+/// A packet that waited for less than this share of the largest packet's time did not wait.
 const IDLE: f64 = 0.5;
-/// At least this share of the lost packets found one.
+/// At least this share of the lost packets came while none waited.
 const LOST_IDLE: f64 = 0.05;
 /// And an idle path loses at least this share of what a busy one loses.
 const AS_OFTEN: f64 = 0.5;
@@ -65,7 +66,7 @@ fn is_random(trial: &Trial, framing: Framing, least: usize) -> bool {
         && !explained_by_a_bucket(&overflow.counted(limiter::uncounted(framing)))
 }
 
-/// The packets that found an idle path, and the others, by how long the one before them waited.
+/// The packets that found an idle path, and those that came while another waited.
 fn tallies(overflow: &Overflow) -> Option<[Tally; 2]> {
     let out = |passage: &super::passage::Passage| Some(passage.out? - passage.sent);
     // What is least for each size of each stream: their lines may differ.
@@ -82,17 +83,18 @@ fn tallies(overflow: &Overflow) -> Option<[Tally; 2]> {
     let time = arrived.last()?.out? - arrived.first()?.out?;
     let largest = super::largest(overflow.passages.iter());
     let bound = IDLE * largest * time / bytes;
-    let mut before = BTreeMap::<usize, bool>::new();
+    // Until when those that came so far wait, on the clock of the sender; what the way takes is the same for all.
+    let mut waiting = f64::NEG_INFINITY;
     let mut tallies = [Tally::default(); 2];
     for passage in &overflow.passages {
-        if let Some(&was_busy) = before.get(&passage.stream) {
-            let tally = &mut tallies[usize::from(was_busy)];
-            tally.sent += 1;
-            tally.lost += usize::from(passage.out.is_none());
-        }
+        let tally = &mut tallies[usize::from(passage.sent < waiting)];
+        tally.sent += 1;
+        tally.lost += usize::from(passage.out.is_none());
         let key = (passage.stream, passage.wire as u64);
-        if let Some((took, least)) = out(passage).zip(least.get(&key)) {
-            before.insert(passage.stream, took - least > bound);
+        if let Some((took, least)) = out(passage).zip(least.get(&key))
+            && took - least > bound
+        {
+            waiting = waiting.max(passage.sent + took - least);
         }
     }
     Some(tallies)

@@ -373,6 +373,17 @@ fn discipline(found: &Calibration) -> Option<Unknown> {
             open(found),
             "Several floods at once, of different packet sizes and classes: how they share tells.",
         ),
+        (Order::Classes, _) => {
+            let [least, most] = queue.of_flows.map(format_share);
+            unknown(
+                "priority, or a queue for each class",
+                format!(
+                    "Packets of one flow wait for {most} of what stands before them, those of another for {least}. {}",
+                    open(found)
+                ),
+                "Several floods at once, of different classes: how they share tells.",
+            )
+        }
         (Order::Neither, _) => unknown(
             "discipline",
             format!(
@@ -423,6 +434,7 @@ mod tests {
             queue: Some(Queue {
                 order,
                 waited_for: 1.0,
+                of_flows: [1.0, 1.0],
                 packets: 100,
             }),
             ..calibrate(&RunTrials::default())

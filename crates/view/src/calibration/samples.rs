@@ -143,6 +143,7 @@ fn found() -> Calibration {
         queue: Some(Queue {
             order: Order::First,
             waited_for: 1.01,
+            of_flows: [1.01, 1.01],
             packets: 4_000,
         }),
         unknown: vec![Unknown {

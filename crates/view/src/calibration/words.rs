@@ -9,6 +9,7 @@ use delaylab_explain::calibrate::line::{Estimate, Line};
 use delaylab_explain::calibrate::overlay::{Group, Measure};
 use delaylab_explain::calibrate::passage::Ways;
 use delaylab_explain::calibrate::prediction::Expected;
+use delaylab_explain::calibrate::queue::Order;
 use delaylab_model::plan::{compare_combinations, level_of};
 use delaylab_model::units::{format_duration_f64, format_share, rate_unit};
 use delaylab_model::words::plural;
@@ -174,10 +175,16 @@ fn discipline(found: &Calibration) -> Option<Fact> {
             [one, others @ ..] => format!("{one} or {} others", others.len()),
         },
         between: String::new(),
-        from: format!(
-            "others wait for {} of what is ahead",
-            format_share(queue.waited_for)
-        ),
+        from: match queue.order {
+            Order::Classes => {
+                let [least, most] = queue.of_flows.map(format_share);
+                format!("one flow waits for {most} of what is ahead, another for {least}")
+            }
+            _ => format!(
+                "others wait for {} of what is ahead",
+                format_share(queue.waited_for)
+            ),
+        },
     })
 }
 
