@@ -16,6 +16,9 @@
 //! at once, and all are left out at once. Where a number is of several trials of a repeat, and there are enough repeats, these alone
 //! say how much it varies: blocks show what the trials have in common only as far as they are of the same moments.
 //!
+//! Where packets resemble each other too much for any of this, but came and went often enough, the values seen bound a mean or a
+//! quantile all the same ([`Statistic::surely_within`]).
+//!
 //! Two kinds of statistic no resampling of packets does justice:
 //! - a *minimum* estimates a floor, from minima of blocks and the shape of their law (Weibull's);
 //! - a *maximum* is at least the largest seen. How much larger it may be only repeats can tell:
@@ -43,6 +46,7 @@ mod replicates;
 mod resample;
 mod squares;
 mod statistic;
+mod surely;
 #[cfg(test)]
 mod tests;
 mod whole_trials;

@@ -69,11 +69,28 @@ pub(crate) fn too_few(count: u64) -> String {
     )
 }
 
+/// Of values that resemble each other for longer than a 20th of them. So it may be any number that is missing, also where only
+/// `needed`, how many independent values are, bounds it from below.
+pub(crate) fn too_slow(count: u64, needed: f64) -> String {
+    const FEWER_THAN: f64 = 20.0;
+    let missing = match needed > MIN_EFFECTIVE {
+        true => {
+            let least = round_up(count as f64 * (needed / FEWER_THAN - 1.0));
+            format!("at least {least:.0} more are needed")
+        }
+        false => "how many more are needed they do not show".to_owned(),
+    };
+    format!(
+        "{count} packets say as much as fewer than {FEWER_THAN} independent ones, because each delay resembles the one before; \
+         {missing}"
+    )
+}
+
 /// `needed`: how many independent values are.
-pub(crate) fn too_correlated(count: u64, about: &str, effective: f64, needed: f64) -> String {
+pub(crate) fn too_correlated(count: u64, effective: f64, needed: f64) -> String {
     let more = round_up(count as f64 * (needed / effective - 1.0).max(1.0));
     format!(
-        "{count} packets say as much as {about} {effective:.0} independent ones, because each \
+        "{count} packets say as much as about {effective:.0} independent ones, because each \
          delay resembles the one before; about {more:.0} more are needed"
     )
 }

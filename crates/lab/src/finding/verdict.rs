@@ -184,7 +184,7 @@ pub struct Compared {
     pub value: Option<f64>,
     /// Unit of the difference or ratio.
     pub value_unit: String,
-    /// Lower end of its 95 % interval; null where there is none, or nothing bounds it below.
+    /// Lower end of its 95 % interval, or of where it surely is; null where there is none, or nothing bounds it below.
     pub low: Option<f64>,
     /// Upper end; null where there is none, or nothing bounds it above.
     pub high: Option<f64>,

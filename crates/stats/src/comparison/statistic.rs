@@ -5,7 +5,9 @@ use crate::dependence::{self, Dependence};
 use crate::far_quantile::{self, Beyond, JointTail};
 use crate::features::Features;
 use crate::functional::{Basis, Functional};
-use crate::interval::{MIN_BEYOND, MIN_EFFECTIVE, too_correlated, too_few, too_few_beyond};
+use crate::interval::{
+    MIN_BEYOND, MIN_EFFECTIVE, too_correlated, too_few, too_few_beyond, too_slow,
+};
 use std::collections::BTreeSet;
 
 /// So many packets show whether those far out come in clusters (as for the extremal index:
@@ -217,16 +219,16 @@ impl<'a> Statistic<'a> {
 
     fn find_doubt(&self) -> Option<String> {
         let (count, effective) = (self.count_of_repeats() as u64, self.effective);
-        let correlated = |about: &str, effective: f64| {
-            Some(too_correlated(count, about, effective, MIN_EFFECTIVE))
-        };
         match self.functional.basis() {
             Basis::Count | Basis::Largest => None,
             Basis::Smallest if count > 1 => None,
             Basis::Trials => Some(ONLY_TRIALS.to_owned()),
             _ if self.has_few() => Some(too_few(count)),
-            _ if effective == 0.0 => correlated("fewer than", 20.0),
-            _ if effective < MIN_EFFECTIVE => correlated("about", effective),
+            _ if effective == 0.0 => {
+                let beyond = self.functional.tail().map_or(0.0, |tail| MIN_BEYOND / tail);
+                Some(too_slow(count, MIN_EFFECTIVE.max(beyond)))
+            }
+            _ if effective < MIN_EFFECTIVE => Some(too_correlated(count, effective, MIN_EFFECTIVE)),
             _ => self.tail_doubt(),
         }
     }
@@ -244,6 +246,11 @@ impl<'a> Statistic<'a> {
     /// Do they resemble each other so much that they say as much as too few?
     pub fn is_correlated(&self) -> bool {
         !self.has_few() && self.effective < MIN_EFFECTIVE
+    }
+
+    /// Do they resemble each other for so long that they do not show for how long?
+    pub fn is_too_slow(&self) -> bool {
+        !self.has_few() && self.effective == 0.0
     }
 
     /// Do only whole trials say how much it varies?

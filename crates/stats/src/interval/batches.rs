@@ -95,7 +95,7 @@ impl BatchMeans {
         if sums.len() < BATCHES / 2 {
             too_few(count)
         } else if effective < MIN_EFFECTIVE {
-            too_correlated(count, "about", effective, MIN_EFFECTIVE)
+            too_correlated(count, effective, MIN_EFFECTIVE)
         } else {
             unsettled(count)
         }

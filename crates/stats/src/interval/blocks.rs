@@ -2,7 +2,7 @@
 
 use super::{
     CONFIDENCE, Interval, MIN_BEYOND, MIN_EFFECTIVE, open_end, too_correlated, too_few,
-    too_few_beyond,
+    too_few_beyond, too_slow,
 };
 use crate::dependence::{memory, sokal};
 use crate::far_quantile::{self, Beyond, JointTail};
@@ -35,12 +35,12 @@ pub fn of_quantile(series: &[Nanos], ranked: &mut Ranked<Nanos>, q: f64) -> Inte
     let own = std::iter::once(&at_or_below).chain(down_by);
     let Some(time) = time_of(own, series, ranked, q) else {
         // Five times τ is more than a quarter of the series.
-        return Interval::refused(too_correlated(count, "fewer than", 20.0, needed));
+        return Interval::refused(too_slow(count, needed));
     };
     let effective = count as f64 / far_quantile::at_most(time, count as f64);
     let beyond = Beyond::new(tail, count as f64, time);
     if effective < MIN_EFFECTIVE {
-        return Interval::refused(too_correlated(count, "about", effective, needed));
+        return Interval::refused(too_correlated(count, effective, needed));
     }
     if beyond.independent < MIN_BEYOND {
         return Interval::refused(too_few_beyond(count, effective, beyond.independent));

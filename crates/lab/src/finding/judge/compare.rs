@@ -183,6 +183,23 @@ impl ComparisonContext<'_> {
             (compared.verdict, compared.reason) = steps::absent(none, &turned, *claimed);
             return Ok(());
         }
+        let found = self.by_intervals(compared, evaluation, a, b);
+        let is_open = compared.low.is_none() || compared.high.is_none();
+        if compared.verdict == Verdict::Undecided && is_open {
+            return self
+                .by_sure_ends(compared, evaluation, a, b)
+                .map_or(found, Ok);
+        }
+        found
+    }
+
+    fn by_intervals(
+        &self,
+        compared: &mut Compared,
+        evaluation: &Evaluation<'_>,
+        a: &Term,
+        b: &Term,
+    ) -> Result<(), String> {
         let ends = [a, b].map(|term| evaluation.possible(term));
         let unseen: Vec<String> = [a, b]
             .iter()
@@ -239,6 +256,56 @@ impl ComparisonContext<'_> {
             compared.reason.push_str(&settle);
         }
         Ok(())
+    }
+
+    /// Decides by the ends between which both sides surely are, where an interval is missing; `None` where these leave it open.
+    fn by_sure_ends(
+        &self,
+        compared: &mut Compared,
+        evaluation: &Evaluation<'_>,
+        a: &Term,
+        b: &Term,
+    ) -> Option<()> {
+        let ends = [a, b].map(|term| evaluation.sure_ends(term));
+        let is_share = matches!(self.relation, Relation::About { relative: true, .. });
+        let (by, operator, centre) = match is_share {
+            true => (ComparisonScale::Ratio, Operator::Over, 1.0),
+            false => (ComparisonScale::Difference, Operator::Minus, 0.0),
+        };
+        if is_share && ends.iter().any(|(low, _)| *low <= 0.0) {
+            return None;
+        }
+        let (low, high) = ends::of(operator, ends[0], ends[1]);
+        let range = Range::new(self.relation, centre);
+        let verdict = range.holds(&Bounds {
+            low,
+            high,
+            repeats_differ: false,
+            degrees: 0,
+            from_packets: 1.0,
+        });
+        let [left, right] = [a, b].map(|term| evaluation.value(term));
+        let value = operator.of(left, right);
+        if verdict == Verdict::Undecided || !value.is_finite() {
+            return None;
+        }
+        let unit = self.value_dimension(by);
+        (compared.left, compared.right) = (finite(left), finite(right));
+        (compared.by, compared.value_unit) = (by, unit.to_string());
+        (compared.value, compared.low, compared.high) = (finite(value), finite(low), finite(high));
+        (compared.above, compared.below) = (range.above, range.below);
+        (compared.repeats_differ, compared.of_trials) = (false, false);
+        compared.verdict = verdict;
+        compared.reason = format!(
+            "{} against {}: the {} is {} and surely {}: the values came and went too seldom for an interval, but often enough \
+             for that",
+            self.dimension.format(left),
+            self.dimension.format(right),
+            by_name(by),
+            unit.format(value),
+            between(unit, low, high),
+        );
+        Some(())
     }
 
     /// Sets the number of further packets or repeats that would decide the comparison. More packets reduce only their
@@ -329,12 +396,8 @@ impl ComparisonContext<'_> {
             |value: Option<f64>| value.map_or("infinity".to_owned(), |x| self.dimension.format(x));
         let (left, right) = (side(compared.left), side(compared.right));
         let unit = self.value_dimension(compared.by);
-        let name = match compared.by {
-            ComparisonScale::Difference => "difference",
-            ComparisonScale::Ratio => "ratio",
-        };
+        let name = by_name(compared.by);
         let value = unit.format(value);
-        let (low, high) = (unit.format(bounds.low), unit.format(bounds.high));
         let repeats = match (compared.repeats_differ, compared.of_trials) {
             (true, _) => {
                 " (from the spread of repeats, which differ by more than their packets allow for)"
@@ -342,11 +405,7 @@ impl ComparisonContext<'_> {
             (false, true) => " (from the spread of trials, each as one value)",
             (false, false) => "",
         };
-        let ends = match (bounds.low.is_finite(), bounds.high.is_finite()) {
-            (true, false) => format!("at least {low}"),
-            (false, true) => format!("at most {high}"),
-            _ => format!("from {low} to {high}"),
-        };
+        let ends = between(unit, bounds.low, bounds.high);
         format!("{left} against {right}: the {name} is {value}, at 95 % {ends}{repeats}")
     }
 
@@ -379,6 +438,23 @@ impl ComparisonContext<'_> {
                     .to_owned()
             }
         }
+    }
+}
+
+const fn by_name(by: ComparisonScale) -> &'static str {
+    match by {
+        ComparisonScale::Difference => "difference",
+        ComparisonScale::Ratio => "ratio",
+    }
+}
+
+/// "from 1 ms to 2 ms", "at least 1 ms".
+fn between(unit: Dimension, low: f64, high: f64) -> String {
+    let [from, to] = [low, high].map(|end| unit.format(end));
+    match (low.is_finite(), high.is_finite()) {
+        (true, false) => format!("at least {from}"),
+        (false, true) => format!("at most {to}"),
+        _ => format!("from {from} to {to}"),
     }
 }
 

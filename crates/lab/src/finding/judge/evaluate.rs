@@ -4,6 +4,7 @@ mod doubt;
 pub(super) mod ends;
 mod evidence;
 mod resample;
+mod sure;
 
 use super::measured::Measured;
 use super::plan::{FitPlan, Leaf, Plan, Term};
@@ -31,6 +32,8 @@ pub(super) struct Evaluation<'a> {
     leaves: Vec<Option<Replicates>>,
     /// For each leaf, whether all of its repeats are the same simulation.
     copies: Vec<bool>,
+    /// For each leaf, whether it is of several trials, copies or not.
+    is_repeated: Vec<bool>,
     /// One for each fit: the detected steps; `None` if the fit is not of steps.
     detections: Vec<Option<Detection>>,
     time_taken: Option<TimeTaken>,
@@ -53,6 +56,9 @@ impl<'a> Evaluation<'a> {
         let copies: Vec<bool> = copies
             .map(|leaf| measured.are_copies(&leaf.streams))
             .collect();
+        let is_repeated = plan.leaves.iter();
+        let is_repeated = is_repeated.map(|leaf| measured.are_of_several_trials(&leaf.streams));
+        let is_repeated = is_repeated.collect();
         let leaves = plan.leaves.iter().zip(&statistics).enumerate();
         let leaves: Vec<_> = leaves
             .map(|(index, (leaf, statistic))| {
@@ -92,6 +98,7 @@ impl<'a> Evaluation<'a> {
             resampling,
             leaves,
             copies,
+            is_repeated,
             detections,
         }
     }
@@ -126,6 +133,19 @@ impl<'a> Evaluation<'a> {
                 Replicates::combine(&[&a, &b], |x| operator.of(x[0], x[1]))
             }
         })
+    }
+
+    /// The value of a term from all data.
+    pub(super) fn value(&self, term: &Term) -> f64 {
+        let leaves = self.plan.leaves.iter();
+        let leaves: Vec<f64> = leaves
+            .map(|leaf| leaf.point().unwrap_or(f64::NAN))
+            .collect();
+        let fits = self.fits.iter();
+        let fits: Vec<f64> = fits
+            .map(|fit| fit.as_ref().map_or(f64::NAN, |fit| fit.value))
+            .collect();
+        term.value(&leaves, &fits)
     }
 
     /// Where two numbers are open on the side on which their difference is, the reason is that of the first.

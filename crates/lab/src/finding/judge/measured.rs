@@ -90,6 +90,12 @@ impl<'a> Measured<'a> {
         !repeats.is_empty() && repeats.values().all(is_copied)
     }
 
+    /// Are these streams of more than one trial? Copies are trials, too.
+    pub(super) fn are_of_several_trials(&self, streams: &[usize]) -> bool {
+        let trials = streams.iter().map(|&stream| self.streams()[stream].trial);
+        trials.collect::<BTreeSet<u32>>().len() > 1
+    }
+
     pub(super) const fn design(&self) -> &Design {
         &self.design
     }

@@ -844,6 +844,76 @@ fn copies(repeats: u32) -> Samples {
     samples
 }
 
+/// Two queues that fill and drain, each with so many repeats: in case `a` 10 to 11 ms, in `b` 30 to 46 ms, in a period of so many
+/// of 400 packets. Repeats are the same simulation, or of hosts whose delays vary.
+fn saws(repeats: u32, period: u64, are_copies: bool) -> Samples {
+    let mut samples = Samples::default();
+    let mut random = SplitMix::new(3);
+    for trial in 0..2 * repeats {
+        let (case, from, by) = [("a", 10.0, 1.0), ("b", 30.0, 16.0)][trial as usize % 2];
+        let info = StreamInfo {
+            trial,
+            probe: "echo".to_owned(),
+            series: None,
+            repeat: trial / 2,
+            factors: vec![("case".to_owned(), level(case))],
+            trace_hash: are_copies.then(|| u64::from(trial % 2)),
+            seed: None,
+        };
+        let record = |seq: u64| {
+            let noise = if are_copies { 0.0 } else { random.uniform() };
+            let delay = from + by * ((seq % period) as f64 + noise) / period as f64;
+            let mut record = Record::due(trial, 0, seq, Method::Udp, seq as i64 * 5_000_000);
+            record.t_send = Some(record.t_intended);
+            record.t_recv = Some(record.t_intended + (delay * MS) as i64);
+            record.outcome = Outcome::Ok;
+            record
+        };
+        let records = (0..400).map(record).collect();
+        samples.push(info, records, RecordFacts::default());
+    }
+    samples
+}
+
+/// Delays that change too slowly for an interval came and went often enough to tell that all of one side is below all of
+/// the other.
+#[test]
+fn sides_that_are_surely_apart_are_told_without_an_interval() {
+    const BELOW: &str = "p99(response | case=a) < p50(response | case=b)";
+    for are_copies in [true, false] {
+        let data = saws(2, 90, are_copies);
+        expect(BELOW, &data, Verdict::True, " and surely from ");
+        let compared = judged(BELOW, &data).parts.remove(0).comparisons.remove(0);
+        assert!(compared.high.unwrap() < 0.0 && compared.low < compared.value);
+        let above = "p50(response | case=b) < 20ms";
+        expect(above, &data, Verdict::False, "surely from 10.0 ms");
+        let about = "p50(response | case=b) ≈ 40ms within 60 %";
+        expect(about, &data, Verdict::True, "the ratio is 0.9");
+        // How much each of them is, it does not tell, and no number of packets is said that would be said again.
+        let near = judged("p50(response | case=b) < 40ms", &data);
+        assert_eq!(near.verdict, Verdict::Undecided);
+        let advice = match are_copies {
+            true => "longer trials may tell; its repeats are the same simulation",
+            false => "longer trials may tell, or at least 3 of them",
+        };
+        assert!(near.reason.contains(advice), "{}", near.reason);
+        assert!(!near.reason.contains("about 400 more"), "{}", near.reason);
+    }
+    // One trial does not show what differs from trial to trial, and one tooth nothing at all.
+    expect(
+        BELOW,
+        &saws(1, 90, false),
+        Verdict::Undecided,
+        "has no interval",
+    );
+    expect(
+        BELOW,
+        &saws(2, 400, true),
+        Verdict::Undecided,
+        "has no interval",
+    );
+}
+
 /// Where nothing is random, each trial's number is what it is, and no repeat is asked for.
 #[test]
 fn repeats_in_which_nothing_is_random_are_not_asked_for() {

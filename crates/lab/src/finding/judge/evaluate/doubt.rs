@@ -78,6 +78,11 @@ impl Evaluation<'_> {
                 "it hardly changes within a trial, or never comes back to the same: longer trials would tell{}",
                 self.or_repeats(index)
             )
+        } else if self.statistics[index]
+            .as_ref()
+            .is_some_and(Statistic::is_too_slow)
+        {
+            format!("{doubt}: longer trials may tell{}", self.or_repeats(index))
         } else {
             doubt
         })
@@ -116,7 +121,9 @@ impl Evaluation<'_> {
     /// That several trials would do, too; empty where each would be a copy of the first.
     fn or_repeats(&self, index: usize) -> &'static str {
         match self.copies[index] {
-            true => "; its repeats are the same simulation",
+            true => {
+                "; its repeats are the same simulation, which `pacing = { poisson = … }` would change"
+            }
             false => ", or at least 3 of them",
         }
     }

@@ -18,19 +18,13 @@ impl Evaluation<'_> {
     fn leaf_evidence(&self, index: usize) -> Evaluated {
         let leaf = &self.plan.leaves[index];
         let statistic = self.statistics[index].as_ref();
-        let doubt = self.leaf_doubt(index, false);
-        let interval = match (doubt.clone(), &self.leaves[index]) {
-            (Some(_), Some(number)) if self.is_open(index) => self.interval(number),
-            (Some(doubt), _) => Err(doubt),
-            (None, Some(number)) => self.interval(number),
-            (None, None) => Err(nothing()),
-        };
+        let interval = self.leaf_interval(index);
         let mut evidence = evaluated(&leaf.text, leaf.dimension, leaf.point(), interval);
         // Intervals are widened for few blocks or repeats: clip them to the possible range.
         let (least, most) = leaf.possible();
         evidence.low = evidence.low.map(|low| low.max(least));
         evidence.high = evidence.high.map(|high| high.min(most));
-        evidence.no_interval = doubt.or(evidence.no_interval);
+        evidence.no_interval = self.leaf_doubt(index, false).or(evidence.no_interval);
         evidence.count = self.count_of(index);
         let estimate = statistic.filter(|_| !leaf.functional.is_found());
         let effective = estimate.map(|statistic| statistic.effective);
@@ -41,6 +35,16 @@ impl Evaluation<'_> {
         let notes: Vec<String> = notes.chain(self.unseen(&Term::Leaf(index))).collect();
         evidence.note = (!notes.is_empty()).then(|| notes.join("; "));
         evidence
+    }
+
+    /// Its interval, of which an end may be infinite, or why it has none.
+    pub(super) fn leaf_interval(&self, index: usize) -> Result<Bounds, String> {
+        match (self.leaf_doubt(index, false), &self.leaves[index]) {
+            (Some(_), Some(number)) if self.is_open(index) => self.interval(number),
+            (Some(doubt), _) => Err(doubt),
+            (None, Some(number)) => self.interval(number),
+            (None, None) => Err(nothing()),
+        }
     }
 
     /// How many values a leaf is made of.
