@@ -112,6 +112,13 @@ impl Exchange {
         self.reply = reply;
     }
 
+    /// The reply, of which there has been a copy before.
+    pub fn answer_after_copy(&mut self, time: Nanos, reply: Reply) {
+        self.copies = self.copies.saturating_add(1);
+        self.answered = Some(time);
+        self.reply = reply;
+    }
+
     fn record(&self, stream: u16, seq: u64, method: Method) -> Record {
         Record {
             dscp: self.dscp,

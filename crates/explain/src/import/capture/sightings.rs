@@ -82,10 +82,28 @@ impl<T: Ord + Copy> Sightings<T> {
         let Some(&latest) = self.latest.get(tag) else {
             return false;
         };
-        // Where none waits it is a copy.
-        let at = self.place_of_waiting(tag).unwrap_or(latest);
-        self.sights[at].exchange.answer(time, reply);
+        if let Some(at) = self.place_of_waiting(tag) {
+            self.sights[at].exchange.answer(time, reply);
+        } else if let Some(at) = self.place_of_copy(latest, reply) {
+            self.sights[at].exchange.answer_after_copy(time, reply);
+        } else {
+            // It is a copy, of whichever sight.
+            self.sights[latest].exchange.answer(time, reply);
+        }
         true
+    }
+
+    /// The sight to which a copy of the reply that the sight within it had was given: this reply has passed more hops.
+    fn place_of_copy(&self, latest: usize, reply: Reply) -> Option<usize> {
+        let outer = self.sights_of(latest).skip(1);
+        let mut pairs = self.sights_of(latest).zip(outer);
+        let found = pairs.find(|&(inner, outer)| {
+            let [inner, outer] = [inner, outer].map(|at| &self.sights[at].exchange);
+            inner.ttl < outer.ttl
+                && inner.reply.ttl == outer.reply.ttl
+                && reply.ttl < outer.reply.ttl
+        });
+        found.map(|(_, outer)| outer)
     }
 
     /// Does a request with this tag wait for its reply?
@@ -114,7 +132,7 @@ impl<T: Ord + Copy> Sightings<T> {
         std::iter::successors(Some(latest), outer).take(PLACES)
     }
 
-    pub fn finish(self, repeats: Repeats) -> Seen {
+    pub fn finish(mut self, repeats: Repeats) -> Seen {
         let mut seen = Seen::default();
         let (nested, contradicting, near) = self.nesting();
         let different = self.latest.len();
@@ -124,6 +142,9 @@ impl<T: Ord + Copy> Sightings<T> {
         seen.contradicted = are_sights && contradicting * 2 > nested;
         if seen.contradicted {
             return seen;
+        }
+        if are_sights {
+            self.count_copies();
         }
         let mut kept = Vec::new();
         for sight in self.sights {
@@ -140,6 +161,26 @@ impl<T: Ord + Copy> Sightings<T> {
             vec![kept.into_iter().map(|(_, exchange)| exchange).collect()]
         };
         seen
+    }
+
+    /// A reply is in the capture as often as its request: what is there more often is a copy, which is counted at the first sight.
+    fn count_copies(&mut self) {
+        let mut outermost: Vec<usize> = Vec::with_capacity(self.sights.len());
+        // Of each outermost sight, how often request and replies are in the capture.
+        let mut times = vec![(0_u32, 0_u32); self.sights.len()];
+        for (at, sight) in self.sights.iter().enumerate() {
+            let outer = sight.before.filter(|_| sight.nests);
+            let first = outer.map_or(at, |outer| outermost[outer]);
+            outermost.push(first);
+            let (requests, replies) = &mut times[first];
+            *requests += 1;
+            *replies += u32::from(sight.exchange.answered.is_some());
+            *replies += u32::from(sight.exchange.copies);
+        }
+        for (sight, (requests, replies)) in self.sights.iter_mut().zip(times) {
+            let copies = replies.div_ceil(requests.max(1)).saturating_sub(1);
+            sight.exchange.copies = u16::try_from(copies).unwrap_or(u16::MAX);
+        }
     }
 
     /// How many sights came while the one before waited, how many of them contradict it, and whether all came at once.

@@ -201,3 +201,28 @@ fn what_is_lost_behind_two_interfaces_is_lost_once() {
         assert_eq!(trips(&imported), (vec![expected.clone()], 0), "{link}");
     }
 }
+
+/// All replies come again, 1 ms later and before they are at the sender, where both places have them, or one.
+#[test]
+fn a_copy_of_a_reply_is_one_at_two_places() {
+    const COPY: i64 = 1_000;
+    let places = [(0, [64, 63], [0, 22_000]), (0, [63, 64], [10_000, 12_000])];
+    for [at_sender, at_other] in [[true, true], [true, false], [false, true]] {
+        let seen = |seq: u16| {
+            let echoes = passing(seq, 100 * i64::from(seq), &places);
+            let copy = |echo: &Echo| Echo {
+                at: echo.at + COPY * MICROSECOND,
+                ..*echo
+            };
+            let is_copied = |echo: &&Echo| {
+                let is_there = if echo.ttl == 63 { at_sender } else { at_other };
+                echo.is_reply && is_there
+            };
+            let copies: Vec<Echo> = echoes.iter().filter(is_copied).map(copy).collect();
+            [echoes, copies].concat()
+        };
+        let imported = capture(RAW, (0..20).flat_map(seen).collect()).unwrap();
+        let expected = vec![vec![Some(22_000); 20]];
+        assert_eq!(trips(&imported), (expected, 20), "{at_sender} {at_other}");
+    }
+}

@@ -7,7 +7,9 @@
 //!   the reflector, which may count otherwise;
 //! - by its beginning, as many bytes as it takes to tell requests from each other, where most replies have that of a request:
 //!   delaylab's token and sequence number, sockperf's sequence number, any RFC 862 echo;
-//! - by order, where no request is sent before the one before it is answered. Else nothing tells it, and the flow is left out.
+//! - by order, where no request is sent before the one before it is answered;
+//! - by time, where a few requests have no reply and waited for one much longer than any other: each reply is that of the request
+//!   before it. Else nothing tells it, and the flow is left out.
 //!
 //! A client may have a port of its own for each request: those that it has for a few are one stream. Requests that none answers are
 //! lost where their server answers others.
@@ -29,6 +31,7 @@ use super::packet::{self, Icmp, Packet, Udp};
 use super::places::Elsewhere;
 use super::sightings::{Repeats, Seen, Sightings};
 use crate::import::Imported;
+use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::record::Outcome;
 use matching::Matching;
@@ -51,6 +54,20 @@ struct Flow<'a> {
 
 /// The datagram that an error is about is among this number of the latest ones.
 const LOOKED_BACK: usize = 4096;
+
+/// A request is lost and not answered later where it waited for this many of the longest round trips until the next one was sent.
+const ROUND_TRIPS_WAITED: Nanos = 2;
+/// One of this many requests may be lost. Where more have no reply, these need not be replies: each side may send at a rate of its own.
+const REQUESTS_A_LOSS: usize = 4;
+
+/// The requests of a flow with what came of them.
+struct Matched {
+    seen: Seen,
+    /// How many replies have no request.
+    strays: u64,
+    /// Nothing but the times tells replies from lost ones.
+    by_time: bool,
+}
 
 /// What is needed of a datagram when all have been seen.
 struct Datagram<'a> {
@@ -94,7 +111,7 @@ impl<'a> Flows<'a> {
     }
 
     pub fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
-        let (mut by_order, mut strays) = (0_u64, 0_u64);
+        let (mut by_order, mut by_time, mut strays) = (0_u64, 0_u64, 0_u64);
         let mut untold: Vec<String> = Vec::new();
         let mut clients = Clients::default();
         let mut servers: BTreeMap<SocketAddr, Method> = BTreeMap::new();
@@ -111,15 +128,17 @@ impl<'a> Flows<'a> {
                 continue;
             }
             let name = format!("{from} to {to}");
-            let Some((seen, unasked)) = flow.exchanges(matching) else {
+            let Some(matched) = flow.matched(matching) else {
                 untold.push(name);
                 continue;
             };
             servers.extend(is_answered.then_some((to, matching.method())));
-            by_order += u64::from(is_answered && matching == Matching::Order);
-            strays += unasked;
-            elsewhere.take(&name, &seen);
-            let sessions = seen.sessions.into_iter();
+            let is_by_order = is_answered && matching == Matching::Order && !matched.by_time;
+            by_order += u64::from(is_by_order);
+            by_time += u64::from(matched.by_time);
+            strays += matched.strays;
+            elsewhere.take(&name, &matched.seen);
+            let sessions = matched.seen.sessions.into_iter();
             sessions.for_each(|exchanges| clients.add(from, to, matching.method(), exchanges));
         }
         // What goes to a server that answers others was asked and got lost; else it is no request: a stream of media, a
@@ -138,12 +157,18 @@ impl<'a> Flows<'a> {
         clients.push(imported);
         if let Some(first) = untold.first() {
             imported.warn(format!(
-                "the replies of {} UDP flows do not say which request they answer, and several requests were open at once: they were left out (the first: {first})",
+                "the replies of {} UDP flows do not say which request they answer, and several requests were open at once, or may have been: they were left out (the first: {first})",
                 untold.len()
             ));
         }
         if by_order > 0 {
             imported.warn(format!("the replies of {by_order} UDP flows do not say which request they answer: they were matched by order"));
+        }
+        if by_time > 0 {
+            imported.warn(format!(
+                "the replies of {by_time} UDP flows do not say which request they answer, and a few requests have none: each reply was taken for that \
+                 of the request before it, because all came long before the next request"
+            ));
         }
         if strays > 0 {
             imported.warn(format!(
@@ -187,26 +212,15 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The requests with what came of them, and how many replies had none; `None` if nothing tells which reply answers
-    /// which.
-    fn exchanges(&self, matching: Matching) -> Option<(Seen, u64)> {
+    /// `None` if nothing tells which reply answers which request.
+    fn matched(&self, matching: Matching) -> Option<Matched> {
         match matching {
-            Matching::Order => {
-                let (exchanges, strays) = self.in_order()?;
-                let sessions = vec![exchanges];
-                Some((
-                    Seen {
-                        sessions,
-                        ..Seen::default()
-                    },
-                    strays,
-                ))
-            }
+            Matching::Order => self.in_order(),
             _ => Some(self.by_tag(matching)),
         }
     }
 
-    fn by_tag(&self, matching: Matching) -> (Seen, u64) {
+    fn by_tag(&self, matching: Matching) -> Matched {
         let mut sightings = Sightings::default();
         let mut strays = 0;
         for datagram in &self.datagrams {
@@ -223,7 +237,11 @@ impl<'a> Flow<'a> {
             };
             strays += u64::from(!sightings.answer(&tag, datagram.exchange.sent, reply));
         }
-        (sightings.finish(Repeats::Sometimes), strays)
+        Matched {
+            seen: sightings.finish(Repeats::Sometimes),
+            strays,
+            by_time: false,
+        }
     }
 
     /// Its requests, where none has a reply.
@@ -235,29 +253,53 @@ impl<'a> Flow<'a> {
         sightings.finish(Repeats::Sometimes)
     }
 
-    /// Each reply answers the request before it, unless two requests wait for one.
-    fn in_order(&self) -> Option<(Vec<Exchange>, u64)> {
-        let is_answered = self.goes(false);
+    /// Each reply answers the request before it. `None` if that is not sure: a request was sent while another waited.
+    fn in_order(&self) -> Option<Matched> {
         let mut exchanges: Vec<Exchange> = Vec::new();
         let (mut waits, mut strays) = (false, 0);
+        // How long those waited that another request came before their reply.
+        let mut waited: Option<Nanos> = None;
         for datagram in &self.datagrams {
-            match (datagram.forward, waits) {
-                (true, true) if is_answered => return None,
-                (true, _) => {
-                    waits = datagram.exchange.outcome == Outcome::Lost;
-                    exchanges.push(datagram.exchange.clone());
-                }
-                (false, true) => {
-                    waits = false;
-                    if let Some(asked) = exchanges.last_mut() {
-                        datagram.answer(asked);
+            let exchange = &datagram.exchange;
+            match (datagram.forward, exchanges.last_mut()) {
+                (true, last) => {
+                    if let Some(last) = last.filter(|_| waits) {
+                        let here = exchange.sent.saturating_sub(last.sent);
+                        waited = Some(waited.map_or(here, |waited| waited.min(here)));
                     }
+                    waits = exchange.waits();
+                    exchanges.push(exchange.clone());
                 }
-                (false, false) => strays += 1,
+                (false, Some(last)) if waits => {
+                    waits = false;
+                    datagram.answer(last);
+                }
+                (false, _) => strays += 1,
             }
         }
-        Some((exchanges, strays))
+        let waited = waited.filter(|_| self.goes(false));
+        let is_sure = |waited| strays == 0 && are_lost(&exchanges, waited);
+        waited.is_none_or(is_sure).then(|| Matched {
+            strays,
+            by_time: waited.is_some(),
+            seen: Seen {
+                sessions: vec![exchanges],
+                ..Seen::default()
+            },
+        })
     }
+}
+
+/// Are the requests without a reply lost, where each reply was taken for that of the request before it? They waited for this time at least
+/// until the next one. Had the replies come later, each behind the next request, the first request would have none.
+fn are_lost(exchanges: &[Exchange], waited: Nanos) -> bool {
+    let trip = |it: &Exchange| Some(it.answered?.saturating_sub(it.sent));
+    let longest = exchanges.iter().filter_map(trip).max().unwrap_or(0);
+    let lost = exchanges.iter().filter(|it| it.waits()).count();
+    let begins_with_a_reply = exchanges.first().is_some_and(|first| !first.waits());
+    begins_with_a_reply
+        && lost * REQUESTS_A_LOSS <= exchanges.len()
+        && longest.saturating_mul(ROUND_TRIPS_WAITED) <= waited
 }
 
 impl Datagram<'_> {
@@ -276,6 +318,8 @@ mod tests {
     use delaylab_model::MILLISECOND;
     use delaylab_model::icmp::IcmpReason;
     use delaylab_model::record::Answer;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     /// Host 1 asks from port 1000 and host 2 answers.
     fn take(flows: &mut Flows<'static>, ms: i64, is_reply: bool, payload: &[u8]) {
@@ -623,6 +667,37 @@ mod tests {
             };
             assert!(warning.contains("1 UDP flows do not say which request they answer, and several requests were open at once"), "{warning}");
         }
+    }
+
+    proptest! {
+        /// Requests are 10 ms apart, and replies take this number of milliseconds. Nothing is in a reply that is in its request only, and some
+        /// replies do not come.
+        #[test]
+        fn replies_that_say_nothing_are_matched_by_time_or_left_out(
+            count in 8_i64..60,
+            lost in proptest::collection::btree_set(0_i64..60, 1..10),
+            after in 1_i64..45,
+        ) {
+            let lost: BTreeSet<i64> = lost.into_iter().filter(|at| *at < count).collect();
+            let answer = |at: i64| (!lost.contains(&at)).then(|| (after, vec![0; 8]));
+            let imported = every(10, count, |_| vec![0; 8], answer);
+            let expected: Vec<_> = (0..count).map(|at| answer(at).map(|(after, _)| after)).collect();
+            let is_sure = after <= 5 && lost.len() as i64 * 4 <= count && !lost.contains(&0);
+            prop_assert!(!imported.streams.is_empty() || !is_sure);
+            if !imported.streams.is_empty() {
+                prop_assert_eq!(trips(&imported), expected);
+                let is_last_alone = lost.iter().all(|at| *at == count - 1);
+                let said = imported.warnings[0].contains("taken for that of the request before it");
+                prop_assert_eq!(said, !is_last_alone);
+            }
+        }
+    }
+
+    /// Each side sends at a rate of its own.
+    #[test]
+    fn where_many_requests_have_no_reply_they_are_none() {
+        let reply = |at: i64| (at % 2 == 0).then(|| (3, vec![0; 8]));
+        assert_eq!(every(10, 100, |_| vec![0; 8], reply).streams.len(), 0);
     }
 
     #[test]
