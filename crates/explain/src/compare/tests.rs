@@ -1032,10 +1032,19 @@ fn a_bound_counts_what_the_statistic_of_these_runs_counts() {
         let text = format!("slope(p50(response) on size) > {bound}");
         let error = held(&Limit::parse(&text).unwrap(), &both).unwrap_err();
         assert!(error.contains("counts ns/B, and its bound"), "{error}");
+        assert!(error.contains("write `1ns / 1B`"), "{error}");
     }
-    for bound in ["0", "+10%"] {
+    for bound in ["0", "+10%", "1us/64B"] {
         let text = format!("slope(p50(response) on size) > {bound}");
         assert_eq!(limits(&sizes, &sizes, &text).len(), 1, "{text}");
+    }
+    for (bound, expected) in [
+        ("> 1ns / 1B", Outcome::Failed),
+        ("> 1ms / 1B", Outcome::Held),
+        ("> +1us / 1B", Outcome::Held),
+    ] {
+        let text = format!("slope(p50(response) on size) {bound}");
+        assert_eq!(outcome(&sizes, &sizes, &text), expected, "{text}");
     }
 }
 

@@ -10,6 +10,7 @@ use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::anatomy::{self, Stage, StageSet};
+use delaylab_stats::functional::Functional;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -275,6 +276,17 @@ impl Measure {
             Lost | PeriodicCause | Valid | Utilisation | Fairness | Paused => Some(1.0),
             _ => None,
         }
+    }
+
+    /// The least and the largest value that this statistic of it can have; infinite where nothing bounds it. Min, max, mean and quantiles are
+    /// never beyond the values.
+    pub fn range_of(self, functional: Functional) -> [f64; 2] {
+        let (mut least, mut most) = functional.range();
+        if functional.is_among_values() {
+            least = self.least().map_or(least, |of_values| of_values.max(least));
+            most = self.most().map_or(most, |of_values| of_values.min(most));
+        }
+        [least, most]
     }
 
     /// Is it of a port or flow (factor `of`), rather than of a probe's packets?

@@ -92,11 +92,9 @@ impl Question<'_> {
         match bound.value == 0.0 || unit == of_bound {
             true => Ok(()),
             false => {
-                // No bound is written in a unit such as that of a slope.
-                let remedy = match unit.contains('/') {
-                    true => ": a bound of it is 0, or a change such as +10%",
-                    false => "",
-                };
+                let remedy = quotient(unit).map_or_else(String::new, |example| {
+                    format!(": write `{example}`, or a change such as +10%")
+                });
                 Err(format!(
                     "{} counts {unit}, and its bound {} counts {of_bound}{remedy}",
                     self.limit.statistic, bound.text
@@ -267,6 +265,13 @@ impl Question<'_> {
         };
         sign.to_owned() + &text
     }
+}
+
+/// How a bound in a unit such as that of a slope is written: `1ns / 1B`.
+fn quotient(unit: &str) -> Option<String> {
+    let (over, under) = unit.rsplit_once('/')?;
+    let over = if over == "1" { "" } else { over };
+    Some(format!("1{over} / 1{under}"))
 }
 
 /// What was said of one run in which the run is a factor.

@@ -5,6 +5,7 @@
 //! bound     = ( "+" | "-" ) percent       change from the first run, relative to the first run
 //!           | ( "+" | "-" ) quantity      change from the first run
 //!           | percent | quantity | number value in the second run
+//!           | quantity "/" quantity       that of a slope, like `8ns / 1B`; with a sign, a change of it
 //! ```
 //!
 //! `statistic` and `each` are as in checks. `lost` is the share of packets that were never answered,

@@ -5,6 +5,7 @@
 
 mod agree;
 mod limit;
+mod range;
 mod statistics;
 mod values;
 
@@ -275,8 +276,9 @@ impl Parser<'_> {
             let right = self.sum()?;
             let right = self.value(right)?;
             self.agree(&left, &right, self.since(start))?;
-            for (share, bound) in [(&left, &right), (&right, &left)] {
-                self.can_be_share(share, constant(bound), self.since(start))?;
+            let turned = relation.map(Beyond::turned_round);
+            for (value, relation, bound) in [(&left, relation, &right), (&right, turned, &left)] {
+                self.can_compare(value, relation, constant(bound), self.since(start))?;
             }
             let relation = match relation {
                 Some(beyond) => Relation::Is(beyond),

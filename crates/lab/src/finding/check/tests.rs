@@ -263,6 +263,68 @@ fn errors_say_what_would_do() {
 }
 
 #[test]
+fn what_no_statistic_ever_is_is_refused() {
+    for (text, column, message) in [
+        (
+            "p99(response) > -5ms",
+            1,
+            "p99(response) is never below 0, and is compared with less: a change is the difference",
+        ),
+        ("p99(response) ≈ -5ms within 1ms", 1, "never below 0"),
+        (
+            "-1 >= sd(ipdv) / 1ms or sd(ipdv) < -1ms",
+            25,
+            "never below 0",
+        ),
+        ("count(response) > -1", 1, "never below 0"),
+        ("steps(min(delay) on size) >= -8B", 1, "never below 0"),
+        (
+            "p50(response) < 0",
+            1,
+            "p50(response) is never below 0: this is never true",
+        ),
+        (
+            "0 > share(response > 1ms)",
+            1,
+            "a share is never below 0: this is never true",
+        ),
+        (
+            "max(lost) > 1",
+            1,
+            "max(lost) is never above 1: this is never true",
+        ),
+        (
+            "mean(utilisation) < 90",
+            1,
+            "mean(utilisation) is 0 to 1, and is compared with 90: write a percentage",
+        ),
+        (
+            "r2(min(delay) on size) >= 99",
+            1,
+            "is 0 to 1, and is compared with 99: write a percentage",
+        ),
+        ("share(lost > 5) > 0", 14, "lost is 0 to 1"),
+        (
+            "share(response > -5ms) > 1 %",
+            18,
+            "response is never below 0",
+        ),
+    ] {
+        refuses(text, column, message);
+    }
+    for fine in [
+        "mean(ipdv) > -5ms",
+        "min(delay) > -5us",
+        "slope(p50(response) on size) < 0",
+        "p50(response) - p50(network) > -5ms",
+        "min(load_retransmits) >= 0 and max(lost) <= 1",
+        "share(delay < 0) <= 0",
+    ] {
+        assert!(Check::parse(fine).is_ok(), "{fine}");
+    }
+}
+
+#[test]
 fn nothing_is_divided_by_zero() {
     for (text, column) in [
         ("p99(response) / 0 < 5", 17),
@@ -547,7 +609,8 @@ proptest! {
         let text = check.to_string();
         match Check::parse(&text) {
             Ok(again) => prop_assert_eq!(again, check, "{}", text),
-            Err(error) => prop_assert!(false, "{}", error.pretty(&text)),
+            // A claim of chance may be one that nothing makes true.
+            Err(error) => prop_assert!(error.message.contains("never below 0"), "{}", error.pretty(&text)),
         }
     }
 
@@ -598,6 +661,12 @@ fn limits_are_changes_where_they_have_a_sign() {
     );
     assert_eq!(value("mean(lost | probe=ef) > +1%"), ("change", 0.01));
     assert_eq!(value("mean(copies) > +1%"), ("share", 0.01));
+    assert_eq!(value("p99(response) <= -100%"), ("share", -1.0));
+    assert_eq!(value("mean(ipdv) < -150%"), ("share", -1.5));
+    assert_eq!(value("p99(response) < -5ms"), ("change", -5e6));
+    let slope = "slope(p50(response) on size) > ";
+    assert_eq!(value(&format!("{slope}8us/1kB")), ("value", 8.0));
+    assert_eq!(value(&format!("{slope}+2ns / 4B")), ("change", 0.5));
     assert_eq!(
         value("mean(backlog | of='s1→s2') > +5cells"),
         ("change", 5.0)
@@ -607,6 +676,8 @@ fn limits_are_changes_where_they_have_a_sign() {
         "for each probe, wait in [1ms, 2ms]: sd(ipdv) >= +20us",
         "share(lost > 0 | probe=ef) > 1%",
         "for each probe: lost > +1%",
+        "slope(p50(response) on size) > 8ns / 1B",
+        "slope(p50(response) on size) < -8ns / 1B",
     ] {
         assert_eq!(limit(text).to_string(), text);
     }
@@ -636,12 +707,43 @@ fn a_limit_that_is_none_is_pointed_at() {
         ("1ms < p99(response)", 1, "a statistic"),
         ("p99(response) > -", 18, "a bound"),
         ("lost == 0", 6, "write what must not be, like `> 0`"),
-        ("lost > 1", 8, "this would never fail"),
+        ("lost > 1", 8, "a share is never > 1: this would never fail"),
         ("lost >= 250%", 9, "this would never fail"),
+        ("lost >= 0%", 9, "this would always fail"),
+        ("lost > -150%", 8, "this would always fail"),
         ("lost < 0%", 8, "this would never fail"),
         ("lost > +100%", 8, "this would never fail"),
         ("share(rtt > 1ms) < -100%", 20, "this would never fail"),
-        ("lost < 5", 8, "a share is 0 to 1"),
+        ("lost < 5", 8, "this would always fail; write a percentage"),
+        (
+            "p99(response) < -150%",
+            17,
+            "falls by 100 % at most: this would never fail. Half of A's is `-50%`",
+        ),
+        ("p99(response) > -150 %", 17, "this would always fail"),
+        (
+            "for each probe: sd(ipdv) < -100%",
+            28,
+            "this would never fail",
+        ),
+        (
+            "p99(response) < 0ms",
+            17,
+            "p99(response) is never < 0ms: this would never fail",
+        ),
+        (
+            "p99(response) >= 0",
+            18,
+            "p99(response) is always >= 0: this would always fail",
+        ),
+        ("mean(utilisation) > 90", 21, "write a percentage"),
+        ("r2(min(delay) on size) < 99", 26, "write a percentage"),
+        (
+            "slope(p50(response) on size) > 8ns / 0B",
+            38,
+            "nothing can be divided by it",
+        ),
+        ("p99(response) > 8ns / 1B", 17, "a number of ns/B"),
     ] {
         let error = Limit::parse(text).unwrap_err();
         assert_eq!(error.column, column, "{text}: {error}");

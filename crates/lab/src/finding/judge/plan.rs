@@ -357,16 +357,10 @@ pub(super) fn point(
 }
 
 impl Leaf {
-    /// The smallest and the largest possible value. Min, max, mean and quantiles cannot be smaller or larger than the measure.
+    /// The smallest and the largest possible value.
     pub(super) fn possible(&self) -> (f64, f64) {
-        let (least, most) = self.functional.range();
-        match self.functional.is_among_values() {
-            true => (
-                self.measure.least().unwrap_or(least),
-                self.measure.most().unwrap_or(most),
-            ),
-            false => (least, most),
-        }
+        let [least, most] = self.measure.range_of(self.functional);
+        (least, most)
     }
 
     /// The functional of all values pooled.

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::finding::check::syntax::{Claim, Fit, Kind, Operator, Relation, Span, Statistic, Value};
-use crate::finding::dimension::{Dimension, format_number};
+use crate::finding::dimension::Dimension;
 use crate::finding::measure::Measure;
 
 impl Parser<'_> {
@@ -11,26 +11,6 @@ impl Parser<'_> {
         match conflict(left, right, &|_| None) {
             None => Ok(()),
             Some(message) => self.error(span, message),
-        }
-    }
-
-    /// An error at `span` if the value is a share and the number is none: what is compared with it is always true, or never.
-    pub(super) fn can_be_share(
-        &self,
-        value: &Value,
-        number: Option<f64>,
-        span: Span,
-    ) -> Parsed<()> {
-        let is_share = matches!(value, Value::Statistic(statistic) if statistic.is_share());
-        match number.filter(|number| is_share && !(0.0..=1.0).contains(number)) {
-            None => Ok(()),
-            Some(number) => {
-                let message = format!(
-                    "a share is 0 to 1, and is compared with {}: write a percentage, like `5 %`",
-                    format_number(number)
-                );
-                self.error(span, message)
-            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Dimension, Parsed, Parser, Token};
 use crate::finding::check::syntax::{Kind, Number, Span, Statistic, Value};
-use crate::finding::check::{Bound, Limit, print};
+use crate::finding::check::{Bound, Limit};
 use crate::finding::measure::Measure;
 use delaylab_stats::functional::Beyond;
 
@@ -51,51 +51,55 @@ impl Parser<'_> {
     fn limit_bound(&mut self, statistic: &Statistic, beyond: Beyond) -> Parsed<Bound> {
         let start = self.span();
         let sign = ["+", "-"].into_iter().find(|sign| self.takes_sign(sign));
-        let Token::Number(number) = self.peek().clone() else {
-            return self.expected("a bound: `+10%` or `+2ms` for a change, `30ms` for the value");
-        };
-        self.take();
-        let span = self.since(start);
+        let number = self.bound_number()?;
         let is_percent = number.text.ends_with('%');
+        let number = self.over(number)?;
+        let span = self.since(start);
+        let of = Value::Statistic(statistic.clone());
+        let agree = |number: &Number| self.agree(&of, &Value::Number(number.clone()), span);
         let Some(sign) = sign else {
             if is_percent && !statistic.is_share() {
                 let text = &number.text;
                 let message = format!("{text} of what? Write `+{text}` for a change from A to B");
                 return self.error(span, message);
             }
-            let of = self.limited_by(statistic, &number, beyond, [0.0, 1.0], span)?;
-            self.can_be_share(&of, Some(number.value), span)?;
+            agree(&number)?;
+            self.can_fail(statistic, beyond, &number, span)?;
             return Ok(Bound::Value(number));
         };
         let number = signed(sign, number);
         if is_percent && !statistic.is_share() {
+            self.can_change_by_share(statistic, beyond, &number, span)?;
             return Ok(Bound::Share(number));
         }
-        self.limited_by(statistic, &number, beyond, [-1.0, 1.0], span)?;
+        agree(&number)?;
+        self.can_change(statistic, beyond, &number, span)?;
         Ok(Bound::Change(number))
     }
 
-    /// The statistic as a value. An error at `span` if the number counts something else, or if the statistic is a share
-    /// and nothing within `ends` is beyond the number.
-    fn limited_by(
-        &self,
-        statistic: &Statistic,
-        number: &Number,
-        beyond: Beyond,
-        ends: [f64; 2],
-        span: Span,
-    ) -> Parsed<Value> {
-        let of = Value::Statistic(statistic.clone());
-        self.agree(&of, &Value::Number(number.clone()), span)?;
-        if statistic.is_share() && !ends.iter().any(|&end| beyond.holds(end, number.value)) {
-            let message = format!(
-                "no share is {} {}: this would never fail",
-                print::sign(beyond),
-                number.text
-            );
-            return self.error(span, message);
+    fn bound_number(&mut self) -> Parsed<Number> {
+        let Token::Number(number) = self.peek().clone() else {
+            return self.expected("a bound: `+10%` or `+2ms` for a change, `30ms` for the value");
+        };
+        self.take();
+        Ok(number)
+    }
+
+    /// The number, divided by another if one follows, as in `8ns / 1B`, which may be a slope.
+    fn over(&mut self, number: Number) -> Parsed<Number> {
+        if !self.takes_sign("/") {
+            return Ok(number);
         }
-        Ok(of)
+        let span = self.span();
+        let divisor = self.bound_number()?;
+        if divisor.value == 0.0 {
+            return self.error(span, "this is 0, and nothing can be divided by it");
+        }
+        Ok(Number {
+            value: number.value / divisor.value,
+            dimension: number.dimension.per(divisor.dimension),
+            text: format!("{} / {}", number.text, divisor.text),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parses statistics with their measures and selectors.
 
+use super::values::constant;
 use super::{Parsed, Parser};
 use crate::finding::check::lexer::Token;
 use crate::finding::check::syntax::{
@@ -158,6 +159,7 @@ impl Parser<'_> {
             of: start,
         });
         self.agree(&value, &bound, self.since(start))?;
+        self.can_be_beyond(measure, beyond, constant(&bound), self.since(start))?;
         Ok((beyond, bound))
     }
 
