@@ -162,6 +162,11 @@ impl Values {
         matches!(self, Values::Spilled(_))
     }
 
+    /// Are they all there, and the same in the same order?
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        matches!((self, other), (Values::Exact(own), Values::Exact(others)) if own == others)
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         match self {
             Values::Exact(values) => values.capacity() * size_of::<Nanos>(),

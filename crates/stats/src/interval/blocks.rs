@@ -164,6 +164,9 @@ impl AtOrBelow {
     /// Blocks wrap around the end, so that each value is drawn equally often (Politis and Romano
     /// 1992).
     fn bootstrap(&self, length: usize, factor: f64) -> (f64, f64) {
+        if [0, self.count()].contains(&(self.hits() as usize)) {
+            return (0.0, 0.0); // whatever is drawn
+        }
         let blocks = self.count().div_ceil(length);
         let mut random = SplitMix::new(0x6465_6c61_796c_6162);
         let mut sums: Vec<u64> = (0..RESAMPLES)

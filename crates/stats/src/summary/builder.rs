@@ -177,10 +177,8 @@ impl SummaryBuilder {
     /// The summary of all that was pushed.
     pub fn finish(&self) -> Summary {
         let measured = Measure::ALL.map(|measure| self.values(measure));
-        let distribution = |measure: Measure| {
-            let index = measure as usize;
-            self.measures[index].distribution(&measured[index])
-        };
+        let distributions = self.distributions(&measured);
+        let distribution = |measure: Measure| distributions[measure as usize].clone();
         let round_trips = &measured[Measure::RoundTrip as usize];
         let round_trip = distribution(Measure::RoundTrip);
         Summary {
@@ -216,6 +214,25 @@ impl SummaryBuilder {
                 .span
                 .map_or(0, |span| span.last.wrapping_sub(span.first)),
         }
+    }
+
+    /// Of each measure. Most of the work is resampling, and several measures may have the same values, as where nothing but the network takes
+    /// time.
+    fn distributions(
+        &self,
+        measured: &[Values; Measure::ALL.len()],
+    ) -> [Option<Distribution>; Measure::ALL.len()] {
+        let mut found = [const { None }; Measure::ALL.len()];
+        for (index, values) in measured.iter().enumerate() {
+            let same = measured[..index]
+                .iter()
+                .position(|before| before.is_same(values));
+            found[index] = match same {
+                Some(before) => found[before].clone(),
+                None => self.measures[index].distribution(values),
+            };
+        }
+        found
     }
 
     fn is_spilled(&self) -> bool {
