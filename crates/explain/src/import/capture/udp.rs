@@ -60,7 +60,7 @@ const ROUND_TRIPS_WAITED: Nanos = 2;
 /// One of this many requests may be lost. Where more have no reply, these need not be replies: each side may send at a rate of its own.
 const REQUESTS_A_LOSS: usize = 4;
 
-/// The requests of a flow with what came of them.
+/// The requests of a flow, and how they were matched with replies.
 struct Matched {
     seen: Seen,
     /// How many replies have no request.
