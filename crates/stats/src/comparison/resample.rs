@@ -134,14 +134,11 @@ impl Resampling {
     /// The statistic in each draw.
     fn resampled(&self, features: &Features, sums: &[PartSums]) -> Vec<f64> {
         let mut totals = vec![0.0; features.width() * RESAMPLES];
-        for part in sums {
-            for &(block, feature, sum) in &part.sums {
-                let start = self.starts[self.design.repeat(part.trial)];
-                let weights = self.weights_of(start + block as usize);
-                let of_feature = feature as usize * RESAMPLES..(feature as usize + 1) * RESAMPLES;
-                for (total, &weight) in totals[of_feature].iter_mut().zip(weights) {
-                    *total += f64::from(weight) * sum;
-                }
+        for (block, feature, sum) in self.sums_of_repeats(features.width(), sums) {
+            let weights = self.weights_of(block);
+            let of_feature = feature * RESAMPLES..(feature + 1) * RESAMPLES;
+            for (total, &weight) in totals[of_feature].iter_mut().zip(weights) {
+                *total += f64::from(weight) * sum;
             }
         }
         let of_draw = |draw: usize| -> Vec<f64> {
@@ -155,6 +152,29 @@ impl Resampling {
         (0..RESAMPLES)
             .map(|draw| features.finish(&of_draw(draw)))
             .collect()
+    }
+
+    /// Block of all, feature, sum. All that is drawn together is one sum, however many trials or streams of a repeat it is of: that each
+    /// sum is weighted in every draw is most of the work.
+    fn sums_of_repeats(&self, width: usize, parts: &[PartSums]) -> Vec<(usize, usize, f64)> {
+        const NONE: u32 = u32::MAX;
+        let blocks = self.weights.len() / RESAMPLES;
+        let mut places = vec![NONE; blocks * width];
+        let mut found = Vec::new();
+        for part in parts {
+            let start = self.starts[self.design.repeat(part.trial)];
+            for &(block, feature, sum) in &part.sums {
+                let (block, feature) = (start + block as usize, feature as usize);
+                let place = &mut places[block * width + feature];
+                if *place == NONE {
+                    *place = found.len() as u32;
+                    found.push((block, feature, sum));
+                } else {
+                    found[*place as usize].2 += sum;
+                }
+            }
+        }
+        found
     }
 
     /// Without one repeat; the other trials of its strata stand for those that it has of them.
