@@ -18,6 +18,8 @@ use delaylab_topology::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// The series of what waits in a queue.
+const QUEUE: &str = "backlog";
 /// Stretches that are drawn of a series at most.
 const STRETCHES: usize = 320;
 /// Combinations of levels that are drawn at most.
@@ -110,7 +112,7 @@ impl DrawnBy {
 
     const fn series(self) -> Option<&'static str> {
         match self {
-            DrawnBy::Queue => Some("backlog"),
+            DrawnBy::Queue => Some(QUEUE),
             DrawnBy::Goodput(series) => Some(series),
             DrawnBy::Order => None,
         }
