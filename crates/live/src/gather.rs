@@ -1,5 +1,6 @@
 //! Brings what several threads measure to one sink.
 
+use crate::load::LastsGuard;
 use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
 use delaylab_model::series::SeriesPoint;
@@ -37,17 +38,19 @@ pub(crate) fn hand_over(receiver: Receiver<Message>, sink: &mut dyn Sink) -> io:
     })
 }
 
-/// Hands records to the thread that started this one.
-pub(crate) struct Forward {
+/// Hands records to the thread that started this one. Loads last as long as it does, or until it only waits.
+pub(crate) struct Forward<'a> {
     sender: SyncSender<Message>,
     batch: Vec<Record>,
+    lasts: Option<LastsGuard<'a>>,
 }
 
-impl Forward {
-    pub(crate) const fn new(sender: SyncSender<Message>) -> Self {
+impl<'a> Forward<'a> {
+    pub(crate) const fn new(sender: SyncSender<Message>, lasts: LastsGuard<'a>) -> Self {
         Self {
             sender,
             batch: Vec::new(),
+            lasts: Some(lasts),
         }
     }
 
@@ -58,7 +61,7 @@ impl Forward {
     }
 }
 
-impl Sink for Forward {
+impl Sink for Forward<'_> {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         self.send(Message::Begin(probe, *facts))
     }
@@ -77,6 +80,10 @@ impl Sink for Forward {
         }
         let batch = std::mem::take(&mut self.batch);
         self.send(Message::Records(batch))
+    }
+
+    fn only_waits(&mut self) {
+        self.lasts = None;
     }
 }
 

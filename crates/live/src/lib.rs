@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`around`] | what else sees the path, and is to know when a trial is measured |
 //! | [`condition`] | the state of the measuring host: normal, quiet, stressed |
 //! | [`doctor`] | what this host can measure, what it lacks, what that costs |
 //! | [`joined()`] | what a thread that has ended gives |
@@ -16,6 +17,7 @@
 //! | [`world`] | all of it as a [`delaylab_model::world::World`] that carries trials out |
 #![forbid(unsafe_code)]
 
+pub mod around;
 mod clocks;
 pub mod condition;
 pub mod doctor;

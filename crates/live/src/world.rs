@@ -1,5 +1,6 @@
 //! The live world: this host, a real path, and whatever the target is.
 
+use crate::around::Around;
 use crate::condition::{Applied, ApplyError, Measure, Options};
 use crate::gather::{self, Forward, GatherChannel};
 use crate::joined;
@@ -154,7 +155,7 @@ impl World for Live {
         if has_nowhere_to_ask || wants_load && trial.target.is_none() {
             return Err(LiveError::NoTarget.into());
         }
-        let ran = self.carry_out(trial, &runs, &loads, frames, sink);
+        let ran = self.carry_out(trial, &runs, &loads, frames, &(), sink);
         Ok(ran?)
     }
 }
@@ -189,7 +190,7 @@ impl Live {
     }
 
     /// Carries a trial out whose probes and streams of load go from these places. Its target and its
-    /// loads are not looked at.
+    /// loads are not looked at. What is around it knows when it is measured.
     ///
     /// # Errors
     /// See [`LiveError`]. What was recorded has been handed over.
@@ -199,6 +200,7 @@ impl Live {
         runs: &[Placed<ProbeRun>],
         loads: &[Placed<StreamRun>],
         frames: Job,
+        around: &dyn Around,
         sink: &mut dyn Sink,
     ) -> Result<TrialFacts, LiveError> {
         self.start_watcher()?;
@@ -210,10 +212,12 @@ impl Live {
             on_condition(applied.describe());
         }
         let watch = self.watcher.as_mut().map(|watcher| watcher.watch(trial.id));
+        around.begins();
         let ran = match runs {
             // On this thread: one that stays where it is needs none of its own.
             [Placed { run, enter: None }] if loads.is_empty() && frames.streams.is_empty() => {
                 let ran = self.probing.run(run, sink);
+                around.ends();
                 ran.map(|facts| (vec![facts], Vec::new()))
             }
             several => {
@@ -223,6 +227,7 @@ impl Live {
                     frames: &frames,
                     under_way,
                     lead: trial.lead(),
+                    around,
                 };
                 all.carry_out(gathered, sink)
             }
@@ -382,11 +387,12 @@ struct AtOnce<'env> {
     frames: &'env Job,
     under_way: UnderWay,
     lead: Nanos,
+    around: &'env dyn Around,
 }
 
 impl AtOnce<'_> {
     /// Each probe on a thread of its own, so that none waits for another's replies, and the tester on
-    /// its own. The load ends with the last of them. Facts are in the order of the trial's probes.
+    /// its own. The load ends as the last of them only waits. Facts are in the order of the trial's probes.
     fn carry_out(
         self,
         (sender, receiver): GatherChannel,
@@ -396,7 +402,8 @@ impl AtOnce<'_> {
         self.under_way.release();
         let first = clock::monotonic() + self.lead;
         let tested = usize::from(!frames.streams.is_empty());
-        let lasts = &self.under_way.as_long_as(runs.len() + tested);
+        let lasts = self.under_way.as_long_as(runs.len() + tested, self.around);
+        let lasts = &lasts;
         // Where one cannot go on, the trial has failed: the others, which may have no end, are not waited for.
         let others = self.probing.stop.of_a_part();
         let probing = &Probing {
@@ -405,10 +412,9 @@ impl AtOnce<'_> {
         };
         std::thread::scope(|scope| {
             let start = |Placed { run, enter }: &'_ Placed<ProbeRun>| {
-                let mut forward = Forward::new(sender.clone());
+                let mut forward = Forward::new(sender.clone(), lasts.guard());
                 let (run, enter, others) = (run.clone(), enter.clone(), others.clone());
                 scope.spawn(move || {
-                    let _lasts = lasts.guard();
                     lasts.sleep_until(first + share_of_interval(&run, runs.len()));
                     let entered = enter_place(enter.as_ref()).map_err(RunError::Enter);
                     let ran = entered.and_then(|()| probing.run(&run, &mut forward));
@@ -424,9 +430,8 @@ impl AtOnce<'_> {
             };
             let mut threads: Vec<_> = runs.iter().map(start).collect();
             if tested > 0 {
-                let mut forward = Forward::new(sender.clone());
+                let mut forward = Forward::new(sender.clone(), lasts.guard());
                 threads.push(scope.spawn(move || {
-                    let _lasts = lasts.guard();
                     lasts.sleep_until(first);
                     let tested = tester::carry_out(frames, &mut forward);
                     let _ = forward.pause();

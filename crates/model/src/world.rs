@@ -21,6 +21,8 @@ pub trait Sink {
     fn pause(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+    /// The probe sends nothing any more, and what is still under way is as good as lost: it only waits. Loads may end.
+    fn only_waits(&mut self) {}
 }
 
 /// What came of a trial, beside its records.

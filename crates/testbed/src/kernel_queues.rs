@@ -33,6 +33,7 @@ pub struct QueuesSeen {
 /// Asks until it is asked for what it saw.
 #[derive(Debug)]
 pub struct KernelQueues {
+    begun: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<io::Result<QueuesSeen>>>,
 }
@@ -44,6 +45,7 @@ impl KernelQueues {
     /// Where the kernel cannot be asked.
     pub fn watch(ports: &[KernelPort], standing: &Standing) -> io::Result<Self> {
         let mut queues = Self {
+            begun: Arc::default(),
             stop: Arc::default(),
             threads: Vec::new(),
         };
@@ -52,7 +54,8 @@ impl KernelQueues {
             places.entry(port.place).or_default().push(port.clone());
         }
         for (place, ports) in places {
-            let (enter, stop) = (standing.enter(place), queues.stop.clone());
+            let enter = standing.enter(place);
+            let (begun, stop) = (queues.begun.clone(), queues.stop.clone());
             let (ready, is_ready) = channel();
             let thread = std::thread::Builder::new()
                 .name("kernel-queues".to_owned())
@@ -61,7 +64,7 @@ impl KernelQueues {
                     let mut watcher = Watcher::new(&ports)?;
                     watcher.look()?;
                     let _ = ready.send(());
-                    watcher.until(&stop)
+                    watcher.until(&begun, &stop)
                 })?;
             queues.threads.push(thread);
             // A thread that ended has its reason, which it tells in the end.
@@ -70,12 +73,22 @@ impl KernelQueues {
         Ok(queues)
     }
 
+    /// What they held before is left out.
+    pub fn begin(&self) {
+        self.begun.store(true, Ordering::Relaxed);
+    }
+
+    /// Nothing more is asked.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
     /// What was seen.
     ///
     /// # Errors
     /// Of the first thread that had one.
     pub fn end(mut self) -> io::Result<Vec<QueuesSeen>> {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop();
         let threads = std::mem::take(&mut self.threads);
         let ended = threads.into_iter().map(|thread| joined(thread.join()));
         ended.collect()
@@ -84,7 +97,7 @@ impl KernelQueues {
 
 impl Drop for KernelQueues {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.stop();
     }
 }
 
@@ -140,12 +153,25 @@ impl Watcher {
         Ok(())
     }
 
-    fn until(mut self, stop: &AtomicBool) -> io::Result<QueuesSeen> {
+    /// What is over time begins anew.
+    fn restart(&mut self) {
+        self.began = clock::monotonic();
+        for port in self.ports.values_mut() {
+            port.backlog = Trace::new(port.backlog.value());
+        }
+    }
+
+    fn until(mut self, begun: &AtomicBool, stop: &AtomicBool) -> io::Result<QueuesSeen> {
         let _ = scheduling::set_timer_slack(1);
+        let mut waits = true;
         while !stop.load(Ordering::Relaxed) {
             let next = clock::monotonic() + EVERY;
             // A signal ends the sleep early.
             let _ = clock::sleep_until(next);
+            if waits && begun.load(Ordering::Relaxed) {
+                waits = false;
+                self.restart();
+            }
             self.look()?;
         }
         let end = self.picos(clock::monotonic());

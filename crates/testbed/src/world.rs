@@ -7,7 +7,9 @@ use crate::reflectors::{ReflectorError, Reflectors};
 use crate::seen;
 use crate::servers::wanted::Wanted;
 use crate::servers::{ServerError, Servers};
+use crate::soft_switch::driver::SoftSwitches;
 use crate::soft_switch::probes::{Probes, WatchedProbe};
+use delaylab_live::around::Around;
 use delaylab_live::load;
 use delaylab_live::prober::error::RunError;
 use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
@@ -20,7 +22,6 @@ use delaylab_model::refusal::Refusal;
 use delaylab_model::trial::{LoadTarget, ProbeRun, Server, StreamRun, Target, Trial};
 use delaylab_model::world::{FailureKind, Sink, TrialFacts, World, WorldError};
 use delaylab_wire::{stamp, test_frame};
-use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -149,16 +150,16 @@ impl Testbed {
         let loads = stream_runs(trial, &layout, standing);
         let queues = KernelQueues::watch(&layout.kernel_ports, standing);
         let queues = queues.map_err(TestbedError::Queues)?;
-        let mut alike = BTreeSet::new();
-        if let Some(switches) = &switches {
-            let mut watched = watched(&runs, &layout);
-            watched.extend(watched_frames(trial));
-            let probes = Probes::new(watched);
-            alike = probes.alike();
-            switches.begin(probes);
-        }
+        let mut seen_of = watched(&runs, &layout);
+        seen_of.extend(watched_frames(trial));
+        let path = PathWatch {
+            switches: switches.as_ref(),
+            probes: Probes::new(seen_of),
+            queues: &queues,
+        };
+        let alike = path.probes.alike();
         let frames = self.live.job(trial, ports);
-        let ran = self.live.carry_out(trial, &runs, &loads, frames, sink);
+        let ran = (self.live).carry_out(trial, &runs, &loads, frames, &path, sink);
         let seen = switches.map(|switches| switches.end()).transpose();
         let watched = queues.end();
         let mut facts = ran?;
@@ -181,6 +182,30 @@ impl Testbed {
             first.flaws.extend(flaws);
         }
         Ok(facts)
+    }
+}
+
+/// What sees the path itself, while the trial is measured.
+struct PathWatch<'a> {
+    switches: Option<&'a SoftSwitches>,
+    /// Whose packets the switches know.
+    probes: Probes,
+    queues: &'a KernelQueues,
+}
+
+impl Around for PathWatch<'_> {
+    fn begins(&self) {
+        if let Some(switches) = self.switches {
+            switches.begin(self.probes.clone());
+        }
+        self.queues.begin();
+    }
+
+    fn ends(&self) {
+        if let Some(switches) = self.switches {
+            switches.cut();
+        }
+        self.queues.stop();
     }
 }
 

@@ -827,6 +827,50 @@ assert late["round_trip_min_ns"][0] >= 40_000_000
         );
 }
 
+/// The policer drops packets of the probe, which are waited for through their time-out: loads and series have ended by then.
+#[test]
+fn the_wait_for_what_was_lost_is_no_part_of_loads_and_series() {
+    let mut bed = or_skip!(Bed::new(
+        r#"
+name = "bed"
+title = "A policer"
+world = "testbed"
+[[probe]]
+name = "echo"
+method = "udp"
+payload = "1000B"
+pacing = { every = "10ms" }
+duration = "1s"
+timeout = "4s"
+[[load]]
+name = "bulk"
+kind = "cbr"
+rate = "10Mbit/s"
+payload = "1000B"
+[path]
+topology = "pairs-on-a-trunk"
+pairs = 2
+rate = "100Mbit/s"
+[path.switch]
+policer = { rate = "6Mbit/s", burst = "20kB" }
+"#
+    ));
+    let done = bed.run("");
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    bed.look(
+        r#"
+assert (records["outcome"] == "lost").sum() > 5
+busy = series.filter((pl.col("series") == "utilisation") & (pl.col("of") == "s1→s2"))
+assert 0.9e9 < busy["length"].sum() < 3e9, busy
+first = records["t_intended"].min()
+assert busy["t"].min() <= first < busy["t"].max()
+# 4 of 10 Mbit/s are dropped and more: of 1 s about 550 packets, of 5 s 2500.
+lost = trials["lost_load"][0]
+assert 300 < lost < 1500, lost
+"#,
+    );
+}
+
 /// Builds `count` testbeds one after the other, and takes each down.
 fn come_and_go(count: usize) {
     or_skip!(root());

@@ -1,7 +1,7 @@
 //! Load: what competes with the probes for the path.
 //!
 //! Each stream of a `[[load]]` has a thread of its own. All are set up first; then all start, by the same
-//! clock, and send until the last probe has ended.
+//! clock, and send until the last probe has sent everything and only waits for what is as good as lost.
 //!
 //! | module | does |
 //! |---|---|
@@ -27,6 +27,7 @@ use delaylab_model::stream_report::mark_others_overflow;
 pub use delaylab_model::stream_report::{Amount, Received, StreamReport, lost};
 pub use delaylab_model::trial::StreamRun;
 
+use crate::around::Around;
 use crate::gather::{self, Message};
 use crate::joined;
 use crate::placed::{Placed, enter_place};
@@ -166,23 +167,29 @@ impl LoadState {
 }
 
 /// The load lasts as long as these do.
-pub(crate) struct Lasts {
+pub(crate) struct Lasts<'a> {
     state: Arc<LoadState>,
     left: AtomicUsize,
+    around: &'a dyn Around,
 }
 
-impl Lasts {
-    /// One of them; it has ended when this is dropped.
-    pub(crate) fn guard(&self) -> impl Drop + '_ {
-        struct Guard<'a>(&'a Lasts);
-        impl Drop for Guard<'_> {
-            fn drop(&mut self) {
-                if self.0.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-                    self.0.state.is_over.store(true, Ordering::Relaxed);
-                }
-            }
+/// One of those that the load lasts as long as; it has ended when this is dropped.
+pub(crate) struct LastsGuard<'a>(&'a Lasts<'a>);
+
+impl Drop for LastsGuard<'_> {
+    fn drop(&mut self) {
+        if self.0.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            // First: what is seen of the path is seen under load.
+            self.0.around.ends();
+            self.0.state.is_over.store(true, Ordering::Relaxed);
         }
-        Guard(self)
+    }
+}
+
+impl<'a> Lasts<'a> {
+    /// One of them.
+    pub(crate) const fn guard(&'a self) -> LastsGuard<'a> {
+        LastsGuard(self)
     }
 
     /// Sleeps until then, or until the user asks to stop.
@@ -278,11 +285,12 @@ impl UnderWay {
         }
     }
 
-    /// The load ends with the last of so many.
-    pub(crate) fn as_long_as(&self, many: usize) -> Lasts {
+    /// The load ends with the last of this many, and so does what is `around`.
+    pub(crate) fn as_long_as<'a>(&self, many: usize, around: &'a dyn Around) -> Lasts<'a> {
         Lasts {
             state: self.state.clone(),
             left: AtomicUsize::new(many),
+            around,
         }
     }
 

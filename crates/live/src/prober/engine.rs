@@ -48,6 +48,10 @@ const KEEP_ALIVES: Nanos = 3;
 const LEAST_KEEP_ALIVE: Nanos = 100 * MILLISECOND;
 /// The reflector's last words are waited for as long as this number of the longest round trips.
 const LAST_WORDS_TAKE: Nanos = 3;
+/// After the last packet of a probe, one that has not come back within this number of the longest round trips is as good as lost.
+const GOOD_AS_LOST: Nanos = 3;
+/// And not before this: a host may be kept from its work for some milliseconds.
+const LEAST_PATIENCE: Nanos = 20 * MILLISECOND;
 
 /// How a probe is run.
 #[derive(Debug, Clone)]
@@ -133,6 +137,10 @@ pub struct Engine<'a, C> {
     /// When something was sent last, and when something came.
     last_sent: Nanos,
     last_heard: Nanos,
+    /// When it was first seen that nothing is sent any more.
+    sent_all_at: Option<Nanos>,
+    /// The sink knows that it only waits.
+    only_waits: bool,
 }
 
 /// Send calls that failed one after the other.
@@ -173,6 +181,8 @@ impl<'a, C: Channel> Engine<'a, C> {
             keep_alive_every: max_idle.map(|idle| (idle / KEEP_ALIVES).max(LEAST_KEEP_ALIVE)),
             last_sent: now,
             last_heard: now,
+            sent_all_at: None,
+            only_waits: false,
             overflow: Overflow::of_probe(&channel.socket(), v6, config.carrier),
             reflector_time: channel.reflector_time(),
             channel,
@@ -224,6 +234,7 @@ impl<'a, C: Channel> Engine<'a, C> {
     /// The probe is over, by itself or by an error: asks for what is outstanding and hands out the last records.
     /// The first part of the result is there also where an error ended the probe.
     pub fn end(mut self, outcome: Result<(), RunError>) -> (EngineReport, Result<(), RunError>) {
+        self.say_only_waits();
         let told = self.finish();
         let silent_for = clock::monotonic() - self.last_heard;
         let ran = EngineReport {
@@ -316,7 +327,8 @@ impl<'a, C: Channel> Engine<'a, C> {
                 Ok(Polled::Again)
             }
             Step::Wait { due, deadline } => {
-                let deadline = deadline.into_iter().chain(self.keep_alive(now)).min();
+                let others = self.keep_alive(now).into_iter().chain(self.patience(now));
+                let deadline = deadline.into_iter().chain(others).min();
                 let wait = Wait { due, deadline };
                 self.tidy(now, wait)?;
                 Ok(Polled::Wait(wait))
@@ -333,6 +345,32 @@ impl<'a, C: Channel> Engine<'a, C> {
             let _ = self.channel.keep_alive();
         }
         Some(self.last_sent + every)
+    }
+
+    /// Until when what is under way may well come, once nothing is sent any more; then the sink knows. What is lost of a
+    /// connection is sent again, and of a path that has not answered nothing is known: there the time-out alone says so.
+    #[inline]
+    fn patience(&mut self, now: Nanos) -> Option<Nanos> {
+        if self.only_waits || !self.prober.sending_is_over() {
+            return None;
+        }
+        let sent_all_at = *self.sent_all_at.get_or_insert(now);
+        let longest = self.prober.longest_round_trip();
+        if self.config.carrier == Carrier::Tcp || longest == 0 {
+            return None;
+        }
+        let until = sent_all_at + (GOOD_AS_LOST * longest).max(LEAST_PATIENCE);
+        if now < until {
+            return Some(until);
+        }
+        self.say_only_waits();
+        None
+    }
+
+    fn say_only_waits(&mut self) {
+        if !std::mem::replace(&mut self.only_waits, true) {
+            self.sink.only_waits();
+        }
     }
 
     /// The first request stops sending; the second, or a second's patience, ends the wait for

@@ -393,6 +393,10 @@ impl Sink for StampCounter<'_> {
     fn pause(&mut self) -> io::Result<()> {
         self.sink.pause()
     }
+
+    fn only_waits(&mut self) {
+        self.sink.only_waits();
+    }
 }
 
 impl StampCounter<'_> {

@@ -358,6 +358,45 @@ fn what_a_rate_limit_refuses_is_not_lost_on_the_path() {
     }
 }
 
+/// Counts packets that were given up, and has how many those were when the probe only waited.
+#[derive(Default)]
+struct GivenUp {
+    lost: u64,
+    lost_by_then: Vec<u64>,
+}
+
+impl Sink for GivenUp {
+    fn begin(&mut self, _: u16, _: &RecordFacts) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.lost += u64::from(record.outcome == Outcome::Lost);
+        Ok(())
+    }
+
+    fn only_waits(&mut self) {
+        self.lost_by_then.push(self.lost);
+    }
+}
+
+/// The last packets are not answered. Who waits for the probe hears of it long before they are given up, and once.
+#[test]
+fn a_probe_says_that_it_only_waits() {
+    let mut reflector = Running::new(Method::Udp);
+    reflector.policy.limits.loopback = true;
+    reflector.policy.limits.each.packets = 100;
+    reflector.policy.limits.each.burst = SECOND / 5;
+    let (here, mut given_up) = (HostClock::of_kernel(), GivenUp::default());
+    reflector.probed(&here, Method::Udp, &mut given_up, || {});
+    assert!(given_up.lost > 0);
+    assert_eq!(given_up.lost_by_then, [0]);
+    // Where nothing is lost, when it is over.
+    let mut given_up = GivenUp::default();
+    Running::new(Method::Udp).probed(&here, Method::Udp, &mut given_up, || {});
+    assert_eq!(given_up.lost_by_then.len(), 1);
+}
+
 /// Its packets are further apart than a silent session is kept.
 #[test]
 fn a_slow_probe_keeps_its_session() {

@@ -158,6 +158,10 @@ pub struct Device {
     now: Picos,
     /// From when on it is traced.
     traced_from: Picos,
+    /// When a frame last moved.
+    moved_at: Picos,
+    /// What was traced, where that has ended.
+    traced: Option<Vec<PortTraces>>,
     drops: Vec<Dropped<Frame>>,
     counts: Counts,
     /// After a reset it is down until then.
@@ -187,6 +191,8 @@ impl Device {
             random: SplitMix::new(seed),
             now: 0,
             traced_from: 0,
+            moved_at: 0,
+            traced: None,
             drops: Vec::new(),
             counts: Counts::default(),
             up_at: 0,
@@ -329,6 +335,9 @@ impl Device {
             }
             let event = entry.remove();
             self.now = at;
+            if !matches!(event, Event::Resets(_)) {
+                self.moved_at = at;
+            }
             match event {
                 Event::Arrives(egress, frame) => self.arrives(egress, frame, due),
                 Event::Sent(egress) => self.sent(egress, due),
@@ -472,6 +481,8 @@ impl Device {
     /// From now on is another trial: traces and counts begin anew.
     pub fn begin_trial(&mut self) {
         self.traced_from = self.now;
+        self.moved_at = self.now;
+        self.traced = None;
         self.counts = Counts::default();
         if let Some(reset) = self.settings.reset {
             let at = self.now + reset.at.picos();
@@ -485,19 +496,35 @@ impl Device {
         }
     }
 
-    /// Backlog and utilisation of each port since [`Self::begin_trial`], in times since then, and what
-    /// was dropped.
-    pub fn end_trial(&mut self) -> TrialTraces {
-        let length = self.now - self.traced_from;
+    /// Since when nothing has been under way here; `None` where something is.
+    pub fn quiet_from(&self) -> Option<Picos> {
+        let mut events = self.events.values();
+        // What waits in a queue waits for one of them, too.
+        let is_quiet = events.all(|event| matches!(event, Event::Resets(_)));
+        is_quiet.then_some(self.moved_at)
+    }
+
+    /// Traces end then, or now; a second time changes nothing.
+    pub fn cut(&mut self, at: Option<Picos>) {
+        let end = at.unwrap_or(self.now).max(self.traced_from);
+        let length = end - self.traced_from;
         let end = |trace: &mut Trace| std::mem::replace(trace, Trace::new(0)).finish(length);
         let take = |port: &mut Port| PortTraces {
             port: port.settings.name.clone(),
             backlog: end(&mut port.backlog),
             utilisation: end(&mut port.utilisation),
         };
+        let ports = &mut self.ports;
+        self.traced
+            .get_or_insert_with(|| ports.iter_mut().map(take).collect());
+    }
+
+    /// Backlog and utilisation of each port since [`Self::begin_trial`] until [`Self::cut`], in times since then, and what was dropped.
+    pub fn end_trial(&mut self) -> TrialTraces {
+        self.cut(None);
         TrialTraces {
             began: self.traced_from,
-            ports: self.ports.iter_mut().map(take).collect(),
+            ports: self.traced.take().unwrap_or_default(),
             counts: std::mem::take(&mut self.counts),
         }
     }

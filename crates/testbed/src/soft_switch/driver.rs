@@ -40,6 +40,8 @@ pub const MOST_MET: usize = 8_000_000;
 enum Order {
     /// A trial begins: say so.
     Begin(Probes, Sender<()>),
+    /// It is measured: what is over time ends.
+    Cut,
     /// It ends: what was seen?
     End(Sender<SwitchObservations>),
     /// Everything ends.
@@ -107,6 +109,12 @@ impl SoftSwitches {
         let _ = receiver.recv();
     }
 
+    /// What is over time ends, shortly after this returns or when the last packet had left, whatever comes behind: the trial is
+    /// measured, and only waits.
+    pub fn cut(&self) {
+        let _ = self.orders.send(Order::Cut);
+    }
+
     /// What was seen since.
     ///
     /// # Errors
@@ -138,6 +146,15 @@ fn overflowed(wired: &[Wired]) -> u64 {
     let sockets = wired.iter().flat_map(|wired| &wired.sockets);
     let lost = sockets.filter_map(PacketSocket::overflowed);
     lost.map(u64::from).sum()
+}
+
+/// What is over time ends now, or when the last packet had left where none is under way any more.
+fn cut(wired: &mut [Wired]) {
+    let mut devices = wired.iter().map(|wired| &wired.device);
+    let quiet_from = devices.try_fold(0, |last, device| Some(device.quiet_from()?.max(last)));
+    for wired in wired {
+        wired.device.cut(quiet_from);
+    }
 }
 
 struct Driver {
@@ -259,7 +276,9 @@ impl Driver {
                     }
                     let _ = begun.send(());
                 }
+                Ok(Order::Cut) => cut(wired),
                 Ok(Order::End(answer)) => {
+                    cut(wired);
                     let mut seen = std::mem::take(&mut self.seen);
                     seen.epoch = self.epoch;
                     seen.overflowed = overflowed(wired).saturating_sub(self.overflowed);

@@ -182,6 +182,48 @@ fn a_line_that_a_reset_has_cleared_is_idle() {
     assert_eq!(busy.sum::<Picos>(), MICRO);
 }
 
+/// A trial that only waits, and then asks for last words: they are no part of what is over time.
+#[test]
+fn traces_end_as_the_last_packet_has_left() {
+    let mut device = Device::new(settings(2, |_| ()), 1);
+    let (mut probes, mut due) = (watching(), DeviceOutput::default());
+    let line = on_the_line(1000);
+    device.advance(line, &mut due);
+    device.begin_trial();
+    for seq in 0..9 {
+        device.receive(line, 0, &packet(0, 1, seq, 1000), &mut probes);
+    }
+    device.advance(2 * line + line / 2, &mut due);
+    assert_eq!(device.quiet_from(), None);
+    device.advance(100 * line, &mut due);
+    assert_eq!(device.quiet_from(), Some(11 * line));
+    device.cut(device.quiet_from());
+    device.receive(100 * line, 0, &packet(0, 1, 9, 1000), &mut probes);
+    device.advance(200 * line, &mut due);
+    device.cut(None);
+    let traces = device.end_trial();
+    let of = |over_time: &OverTime| {
+        let points = over_time.points.iter();
+        let length: Picos = points.clone().map(|point| point.length).sum();
+        let area: f64 = points.map(|point| point.mean * point.length as f64).sum();
+        (length, area / length as f64)
+    };
+    let port = &traces.ports[1];
+    let (length, busy) = of(&port.utilisation);
+    assert_eq!(length, 10 * line);
+    assert!((busy - 0.9).abs() < 1e-9, "{busy}");
+    assert_eq!(of(&port.backlog).0, 10 * line);
+    // What leaves afterwards is a packet of the probe all the same.
+    assert_eq!(due.met.len(), 10);
+    // The next trial begins anew.
+    device.begin_trial();
+    device.advance(210 * line, &mut due);
+    assert_eq!(
+        of(&device.end_trial().ports[1].utilisation),
+        (10 * line, 0.0)
+    );
+}
+
 /// A bucket of one frame at a byte a microsecond: the first leaves at once, each further one when its tokens are there.
 #[test]
 fn a_shaper_holds_frames_until_their_tokens_are_there() {
