@@ -57,10 +57,10 @@ pub struct Hop {
     pub hop: u16,
     /// The port whose queue it is, as in `s1→s2`.
     pub port: Arc<str>,
-    /// When it joined the queue.
+    /// When it joined the queue, or came to the switch that then held it as it paused.
     pub t_enqueue: Nanos,
     /// When it left the queue for the link.
     pub t_dequeue: Nanos,
-    /// What stood before it in the queue: cells where the link has cells, bytes elsewhere.
+    /// What stood before it in the queue as it joined that: cells where the link has cells, bytes elsewhere.
     pub backlog: u64,
 }

@@ -94,7 +94,8 @@ pub struct Packet {
     pub marked: bool,
     /// What it is for.
     pub content: Content,
-    /// When its last unit came to the queue that it is in, and what was before it there.
+    /// When its last unit came to the queue that it is in, or to the switch that held it as it paused, and what was before it in that
+    /// queue.
     pub queued: (Picos, u64),
 }
 

@@ -11,6 +11,7 @@
 //! | [`flow_control`] | pauses between neighbours |
 //! | [`hosts`] | what hosts do to packets |
 //! | [`oracles`] | closed forms and independent figures |
+//! | [`pauses`] | switches that pause at regular intervals |
 //! | [`procedures`] | device benchmarks of simulated switches |
 //! | [`rates`] | explicit rates keep queues short and lines busy |
 //! | [`series`] | what series say of a trial |
@@ -32,6 +33,7 @@ mod directions;
 mod flow_control;
 mod hosts;
 mod oracles;
+mod pauses;
 mod procedures;
 mod rates;
 mod resets;

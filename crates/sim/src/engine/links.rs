@@ -289,8 +289,13 @@ impl<E: EventSet> Engine<E> {
                 series.marks(at);
             }
         }
-        let end = port.line.send(at, unit.bytes()) + port.latency;
-        let end = port.pause.map_or(end, |pause| pause.goes_on(end));
+        let mut end = port.line.send(at, unit.bytes()) + port.latency;
+        if let Some(pause) = port.pause {
+            if unit.has(TRACED) && unit.has(END) {
+                self.packets.get(unit.packet()).queued.0 = end;
+            }
+            end = pause.goes_on(end);
+        }
         port.sent += 1;
         port.pipe.push_back((end, unit));
         let near = port.near;
@@ -447,8 +452,12 @@ impl<E: EventSet> Engine<E> {
     /// A probe's last unit comes to a queue.
     fn note_arrival(&mut self, switch: u32, egress: u32, unit: &Unit) {
         if unit.has(END) {
-            let backlog = self.switches[switch as usize].backlog(egress, self.in_cells);
-            self.packets.get(unit.packet()).queued = (self.now, backlog);
+            let node = &self.switches[switch as usize];
+            let backlog = node.backlog(egress, self.in_cells);
+            let queued = &mut self.packets.get(unit.packet()).queued;
+            // What a pause held has waited since it came.
+            let came = if node.pauses { queued.0 } else { self.now };
+            *queued = (came, backlog);
         }
     }
 

@@ -166,6 +166,8 @@ struct Node {
     marks: bool,
     /// It is reset, or tells sources their rate.
     special: bool,
+    /// It holds what comes while it pauses.
+    pauses: bool,
     /// When it is reset, and when it is up again.
     reset: Option<(Picos, Picos)>,
     /// What it is after a reset: as it was before anything came.
@@ -346,7 +348,7 @@ pub struct Hop {
     pub hop: u16,
     /// The port whose queue it was in.
     pub port: u32,
-    /// When its last unit came to the queue.
+    /// When its last unit came to the queue, or to the switch that then held it as it paused.
     pub enqueue: Picos,
     /// When that began to leave.
     pub dequeue: Picos,

@@ -76,7 +76,7 @@ pub struct Met {
     pub whose: Whose,
     /// The queue.
     pub port: Arc<str>,
-    /// When it joined it.
+    /// When it joined it, or came to the switch that then held it as it paused.
     pub enqueue: Picos,
     /// When it left it.
     pub dequeue: Picos,
@@ -223,7 +223,9 @@ impl Device {
             let whole = port.from_host.send(begins, wire_bytes) + port.settings.propagation;
             at = whole + self.settings.latency;
         }
-        let at = self.after_pause(at);
+        let came = at;
+        let at = self.after_pause(came);
+        frame.held = at - came;
         let known = self.known_port(bytes);
         for egress in self.egress(ingress, known) {
             let mut frame = frame.clone();
@@ -386,7 +388,8 @@ impl Device {
             self.drops.push(dropped(frame, Cause::Reset));
             return self.account(egress);
         }
-        frame.joined = (self.now, self.counted(self.switch.backlog(port).bytes));
+        let came = self.now - frame.held;
+        frame.joined = (came, self.counted(self.switch.backlog(port).bytes));
         self.switch.enqueue(self.now, port, frame, &mut self.drops);
         self.account(egress);
         if self.ports[port].sending.is_none() {

@@ -1,5 +1,6 @@
 //! An Ethernet frame as a queue sees it: its size on the wire, its flow, its class, and whose packet it is.
 
+use delaylab_model::Picos;
 use delaylab_switch::Item;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::net::IpAddr;
@@ -120,8 +121,10 @@ pub struct Frame {
     pub ingress: u16,
     /// Whose packet it is.
     pub whose: Option<Whose>,
-    /// When it joined the queue, and what it found there.
-    pub joined: (delaylab_model::Picos, u64),
+    /// How long the switch held it as it paused.
+    pub held: Picos,
+    /// When it came to the queue, or was held before it, and what it found there.
+    pub joined: (Picos, u64),
     /// Where its IP header is.
     ip_at: Option<usize>,
 }
@@ -136,6 +139,7 @@ impl Frame {
             queue,
             ingress,
             whose: None,
+            held: 0,
             joined: (0, 0),
             ip_at: read.ip_at,
         }

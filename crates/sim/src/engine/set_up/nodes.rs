@@ -48,6 +48,7 @@ impl Maker<'_> {
                     let rates = explicit_rates(&settings, section, self.outlets(&ports));
                     self.switches.push(Node {
                         special: section.reset.is_some() || !rates.is_empty(),
+                        pauses: section.pause.is_some(),
                         rates,
                         crossbar: (settings.crossbar).map(|_| Box::new(CellTimes::new(fastest))),
                         // What waits at the inputs of a crossbar leaves by events of its own.

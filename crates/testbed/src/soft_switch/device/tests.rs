@@ -224,6 +224,28 @@ fn traces_end_as_the_last_packet_has_left() {
     );
 }
 
+/// It leaves when the pause ends, and has waited since it came.
+#[test]
+fn what_a_pause_holds_came_before_it_ended() {
+    let mut all = settings(2, |_| ());
+    all.latency = 12 * MICRO;
+    all.pause = Some(Pause {
+        every: Duration(2_000_000),
+        lasts: Duration(1_500_000),
+    });
+    let mut device = Device::new(all, 1);
+    let (mut probes, mut due) = (watching(), DeviceOutput::default());
+    device.receive(0, 0, &packet(0, 1, 0, 100), &mut probes);
+    device.receive(1_000 * MICRO, 0, &packet(0, 1, 1, 100), &mut probes);
+    finish(&mut device, &mut due);
+    let came = on_the_line(100) + 12 * MICRO;
+    let hops = due.met.iter().map(|met| (met.enqueue, met.dequeue));
+    assert_eq!(
+        hops.collect::<Vec<_>>(),
+        [(came, came), (1_000 * MICRO + came, 2_000 * MICRO)]
+    );
+}
+
 /// A bucket of one frame at a byte a microsecond: the first leaves at once, each further one when its tokens are there.
 #[test]
 fn a_shaper_holds_frames_until_their_tokens_are_there() {
