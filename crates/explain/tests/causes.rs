@@ -153,9 +153,74 @@ fn a_process_on_the_probes_cpu_is_named_first_with_its_period() {
 #[test]
 fn a_pause_of_the_network_is_the_networks() {
     let found = explain(&experiment(PAUSE), 2);
-    assert!(is_network(&found.causes[0]), "{:#?}", found.causes);
-    assert_period(&found.causes[0], 1.3e8);
+    let first = &found.causes[0];
+    assert!(is_network(first), "{:#?}", found.causes);
+    assert_period(first, 1.3e8);
     assert!(found.share_of(Place::Network) > 0.99, "{:#?}", found.causes);
+    // It has the name of the port, and the reason is in the experiment.
+    let is_paused = |cause: &Cause| matches!(cause.what, LateCause::Paused { .. });
+    assert!(is_paused(first), "{first:#?}");
+    let why = "s1 pauses every 130 ms for 3.00 ms (`pause`)";
+    assert!(
+        first.evidence.iter().any(|said| said.starts_with(why)),
+        "{first:#?}"
+    );
+    assert!(first.remedy.contains("`pause`"), "{}", first.remedy);
+    assert!(
+        found.answer().contains("while it was paused"),
+        "{}",
+        found.answer()
+    );
+    // Nothing else goes there that could be limited.
+    let limits = |cause: &Cause| cause.remedy.contains("limit it");
+    assert!(!found.causes.iter().any(limits), "{:#?}", found.causes);
+}
+
+/// Six streams fill the line to b2, and s2 stops all that comes from s1: also what goes to b1.
+#[test]
+fn a_port_that_flow_control_stops_is_named_and_so_is_the_queue_behind_it() {
+    let text = r#"
+name = "pfc"
+title = "A victim of flow control"
+world = "sim"
+
+[[probe]]
+name = "victim"
+method = "udp"
+payload = "200B"
+pacing = { poisson = "2ms" }
+duration = "2s"
+warmup = "500ms"
+timeout = "500ms"
+from = "a1"
+to = "b1"
+
+[[load]]
+name = "incast"
+kind = "tcp"
+streams = 6
+congestion_control = "cubic"
+
+[path]
+topology = "pairs-on-a-trunk"
+pairs = 7
+rate = "1Gbit/s"
+propagation = "5us"
+
+[path.line]
+b2 = { rate = "50Mbit/s" }
+
+[path.switch]
+discipline = "fifo"
+buffer = "300kB"
+flow_control = { kind = "pfc", xoff = "60kB", priorities = ["best-effort"] }
+"#;
+    let answer = explain(text, 1).answer();
+    let said = "waiting at s1→s2 while it is paused (s2 stopped it by PFC for ";
+    assert!(answer.contains(said), "{answer}");
+    assert!(answer.contains("where s2→b2 held most"), "{answer}");
+    let load = "The run's own load (incast, 6 streams) goes through s2→b2.";
+    assert!(answer.contains(load), "{answer}");
 }
 
 /// Pauses as long and as often as any process's work, whatever else runs on the host.

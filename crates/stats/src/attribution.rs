@@ -52,6 +52,11 @@ pub enum LateCause {
         /// The port whose queue it is.
         port: Arc<str>,
     },
+    /// A port of the path was paused, and held them.
+    Paused {
+        /// Which port.
+        port: Arc<str>,
+    },
     /// A segment was lost, and TCP sent it again; or they waited behind one that was.
     SentAgain,
     /// The network took its time, and no queue that is seen into held them.
@@ -86,9 +91,10 @@ impl LateCause {
         match self {
             LateCause::Ran { .. } | LateCause::Others | LateCause::Prober { .. } => Place::Prober,
             LateCause::Reflector { .. } => Place::Reflector,
-            LateCause::Queue { .. } | LateCause::SentAgain | LateCause::Network { .. } => {
-                Place::Network
-            }
+            LateCause::Queue { .. }
+            | LateCause::Paused { .. }
+            | LateCause::SentAgain
+            | LateCause::Network { .. } => Place::Network,
             LateCause::Server => Place::Server,
             LateCause::Resolver => Place::Resolver,
             LateCause::Unclear { .. } | LateCause::Clock => Place::Unclear,
@@ -103,6 +109,8 @@ pub struct Held {
     pub port: Arc<str>,
     /// On the way there or back.
     pub direction: Direction,
+    /// Its port was paused, which is what held the packet.
+    pub paused: bool,
     /// Beyond its usual time there, ns.
     pub ns: f64,
 }
@@ -216,7 +224,11 @@ pub fn whose<'n>(
         place => match held.filter(|held| enough(held.ns, main)) {
             Some(held) => {
                 let port = held.port.clone();
-                (LateCause::Queue { port }, None)
+                let what = match held.paused {
+                    true => LateCause::Paused { port },
+                    false => LateCause::Queue { port },
+                };
+                (what, None)
             }
             None if place == Place::Network => (LateCause::Network { stages }, None),
             None => (LateCause::Unclear { stages }, None),
@@ -492,6 +504,7 @@ mod tests {
             let held = Held {
                 port: port.clone(),
                 direction: Direction::Forward,
+                paused: false,
                 ns,
             };
             let (join, trains) = (Join::new(&noise), Trains::default());
@@ -506,6 +519,7 @@ mod tests {
         let held = Direction::ALL.map(|direction| Held {
             port: direction.name().into(),
             direction,
+            paused: false,
             ns: if direction == Direction::Return {
                 2e6
             } else {
@@ -534,18 +548,22 @@ mod tests {
             LateCause::Unclear { stages }
         );
         let port: Arc<str> = "s1→s2".into();
-        let held = |ns| Held {
+        let held = |ns, paused| Held {
             port: port.clone(),
             direction: Direction::Forward,
+            paused,
             ns,
         };
-        let by = |ns| {
+        let by = |ns, paused| {
             let (join, trains) = (Join::new(&noise), Trains::default());
             let host = HostView::new(SAME, &join, &trains, std::iter::empty());
-            whose(&late(stages), &host, Some(&held(ns))).0
+            whose(&late(stages), &host, Some(&held(ns, paused))).0
         };
         let queue = LateCause::Queue { port: port.clone() };
-        assert_eq!([by(2e6), by(1e6)], [queue, LateCause::Unclear { stages }]);
+        let unclear = LateCause::Unclear { stages };
+        assert_eq!([by(2e6, false), by(1e6, false)], [queue, unclear.clone()]);
+        let pause = LateCause::Paused { port: port.clone() };
+        assert_eq!([by(2e6, true), by(1e6, true)], [pause, unclear]);
     }
 
     #[test]

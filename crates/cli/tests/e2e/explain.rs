@@ -247,10 +247,10 @@ mod alone {
             run_pauses(scratch);
             let found = explained(scratch);
             has_period(
-                cause(&found, |cause| cause["place"] == "network")?,
+                cause(&found, |cause| cause["kind"] == "paused")?,
                 PAUSE_EVERY,
             )?;
-            let first = found["causes"][0]["place"] == "network";
+            let first = found["causes"][0]["kind"] == "paused";
             first
                 .then_some(())
                 .ok_or_else(|| format!("not first: {found:#}"))

@@ -5,6 +5,7 @@
 use super::Worst;
 use super::anatomies::Anatomies;
 use super::kernel_queues::{KernelQueue, KernelQueues};
+use super::paused::{Paused, WhyPaused};
 use super::routers;
 use super::spent::Usual;
 use super::stages::Stages;
@@ -96,6 +97,8 @@ pub(super) struct Stream<'a> {
     pub(super) sent: Vec<Sent>,
     /// Where those spent their time that were not late.
     pub(super) usual: Usual,
+    /// Why ports were paused as they held packets of it.
+    pub(super) paused: BTreeMap<Arc<str>, WhyPaused>,
     /// What those lost that were late, by cause: packets and ns.
     pub(super) late: BTreeMap<LateCause, (u64, f64)>,
 }
@@ -201,7 +204,7 @@ impl Tally {
 impl<'a> Gathered<'a> {
     /// Of all records of a run, in which these processes ran. Its experiment, where that is known, says which of
     /// its simulated hosts are two.
-    pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&Resolved>) -> Self {
+    pub(super) fn new(run: &'a Run, trains: &'a Trains, resolved: Option<&'a Resolved>) -> Self {
         let rows = routers::others(run);
         let alike = alike(&rows);
         let bounds = bounds(run, &rows, &alike);
@@ -226,6 +229,7 @@ impl<'a> Gathered<'a> {
             not_ended: Vec::new(),
             sent: Vec::new(),
             usual: Usual::default(),
+            paused: BTreeMap::new(),
             late: BTreeMap::new(),
         };
         let sees_queues = run.tables().contains(&"hops");
@@ -236,6 +240,7 @@ impl<'a> Gathered<'a> {
             planned.filter(|planned| planned.trial.path.topology != Some(Topology::SwitchLoopback));
         let mut gathering = Gathering {
             run,
+            resolved,
             trains,
             index: (rows.iter().zip(0..))
                 .map(|(row, at)| ((row.trial, row.probe), at))
@@ -374,6 +379,7 @@ fn spreads(run: &Run, rows: &[&TrialRow]) -> Vec<Option<Spread>> {
 
 struct Gathering<'a> {
     run: &'a Run,
+    resolved: Option<&'a Resolved>,
     trains: &'a Trains,
     index: BTreeMap<(u32, u16), usize>,
     /// For each stream the first one of its combination of levels and its probe.
@@ -668,34 +674,53 @@ impl<'a> Gathering<'a> {
         let late: BTreeSet<(usize, u64)> = (open.read.excursions.iter())
             .flat_map(|(&at, excursions)| excursions.seqs().map(move |seq| (at, seq)))
             .collect();
+        let paused = Paused::new(self.run, self.resolved, open.read.trial);
         let streams = &mut self.gathered.streams;
-        let mut usual: BTreeMap<(usize, Arc<str>), (f64, f64)> = BTreeMap::new();
+        let mut usual: BTreeMap<(usize, Arc<str>), Waits> = BTreeMap::new();
         let mut waits: Vec<((usize, u64), Held)> = Vec::new();
         self.run.for_each_hop(Some(open.read.trial), |hop| {
             let Some(&at) = self.index.get(&(hop.trial, hop.probe)) else {
                 return;
             };
-            let ns = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
+            let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
+            let held = paused.held(hop);
+            if let Some((_, why)) = held {
+                let known = &mut streams[at].paused;
+                known.entry(hop.port.clone()).or_insert_with(|| why.clone());
+            }
+            let held = held.map_or(0.0, |(ns, _)| ns);
             if late.contains(&(at, hop.seq)) {
-                let held = Held {
-                    port: hop.port.clone(),
-                    direction: hop.direction,
-                    ns,
+                let mut wait = |paused, ns| {
+                    let held = Held {
+                        port: hop.port.clone(),
+                        direction: hop.direction,
+                        paused,
+                        ns,
+                    };
+                    waits.push(((at, hop.seq), held));
                 };
-                waits.push(((at, hop.seq), held));
+                wait(false, waited - held);
+                if held > 0.0 {
+                    wait(true, held);
+                }
             } else {
-                let (sum, count) = usual.entry((at, hop.port.clone())).or_default();
-                (*sum, *count) = (*sum + ns, *count + 1.0);
+                let usual = usual.entry((at, hop.port.clone())).or_default();
+                usual.packets += 1.0;
+                usual.queued += waited - held;
+                usual.paused += held;
                 let met = open.usual.get(&at);
                 if met.is_some_and(|seqs| seqs.binary_search(&hop.seq).is_ok()) {
-                    streams[at].usual.met(hop);
+                    streams[at].usual.met(hop, held);
                 }
             }
         });
         let mut longest: BTreeMap<(usize, u64), Vec<Held>> = BTreeMap::new();
         for (whose, mut held) in waits {
             let usual = usual.get(&(whose.0, held.port.clone()));
-            held.ns -= usual.map_or(0.0, |(sum, count)| sum / count);
+            held.ns -= usual.map_or(0.0, |usual| match held.paused {
+                true => usual.paused / usual.packets,
+                false => usual.queued / usual.packets,
+            });
             let of_packet = longest.entry(whose).or_default();
             let same_way = |known: &Held| known.direction == held.direction;
             match of_packet.iter().position(same_way) {
@@ -706,6 +731,15 @@ impl<'a> Gathering<'a> {
         }
         longest
     }
+}
+
+/// What packets that were not late waited at a port: sums, ns.
+#[derive(Debug, Default)]
+struct Waits {
+    packets: f64,
+    queued: f64,
+    /// While that was paused.
+    paused: f64,
 }
 
 /// Losses of one stream that TCP repaired.

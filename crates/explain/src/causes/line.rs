@@ -48,6 +48,8 @@ pub(super) struct Ways {
     pub(super) first_port: Option<String>,
     /// The ports whose queues packets of each load go through, by the load's name.
     pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
+    /// The ports whose queues packets of other probes go through, there or back.
+    pub(super) ports_of_others: BTreeSet<String>,
 }
 
 /// The links that packets of this probe and of this size pass on their way there; none where the path cannot be built.
@@ -64,6 +66,7 @@ pub(super) fn ways(trial: &Trial, probe: u16, ip_size: u32) -> Ways {
     let mut routes = Routes::new(&built.network);
     let mut ways = Ways {
         ports_of_loads: ports_of_loads(trial, &built, &mut routes),
+        ports_of_others: ports_of_others(probe, &built, &mut routes),
         ..Ways::default()
     };
     if let Some(ends) = built.probes.get(usize::from(probe)) {
@@ -97,6 +100,19 @@ fn ports_of_loads(
         }
     }
     of_each
+}
+
+fn ports_of_others(probe: u16, built: &Built, routes: &mut Routes<'_>) -> BTreeSet<String> {
+    let others = (0..).zip(&built.probes);
+    let others = others.filter(|(index, _)| *index != probe);
+    let ways = others.flat_map(|(_, ends)| {
+        let there = routes.path(ends.from, ends.to, ends.out.as_deref(), 0);
+        let back = routes.path(ends.to, ends.from, ends.back.as_deref(), 0);
+        [there, back].into_iter().flatten().flatten()
+    });
+    let ports: BTreeSet<PortId> = ways.collect();
+    let names = ports.into_iter().map(|port| built.network.port_name(port));
+    names.collect()
 }
 
 /// `as_named` is the port that a link is called by: both ways have the names of the way there.

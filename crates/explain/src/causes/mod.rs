@@ -15,6 +15,7 @@
 //! | `met.rs` | what packets met in the queues of their path, and which waited too long there |
 //! | [`losses`] | which packets of the others were lost, where most, and the likely reason |
 //! | [`occupied`] | what had the CPU while packets that were not late waited for it |
+//! | [`paused`] | ports of the path that were paused, and by what |
 //! | [`rhythm`] | do causes come at regular intervals, and whose are they? |
 //! | [`slow`] | what every packet of a condition pays, against a better one |
 //! | [`spent`] | where packets spend their time: stages, queues, links, distance |
@@ -39,6 +40,7 @@ pub mod line;
 pub mod losses;
 mod met;
 pub mod occupied;
+pub mod paused;
 pub mod rhythm;
 pub mod roles;
 mod routers;
@@ -310,6 +312,8 @@ struct CauseContext<'a> {
     role: Role,
     /// The run's own load, where packets were late by it beside that alone.
     load: String,
+    /// Packets were late in a queue that something else may fill.
+    has_others: bool,
     alike: &'a Alike,
     driven: Option<&'a Driven>,
     rhythm: Option<&'a Rhythm>,
@@ -427,6 +431,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             process,
             role,
             load: explanation.slow.load_beside(what),
+            has_others: explanation.slow.has_others_beside(what),
             alike: &alike,
             driven: driven.as_ref(),
             rhythm: rhythm.as_ref(),

@@ -13,6 +13,7 @@ mod words;
 use super::combination::{LEAST_NS, SLOW, dropped, lost_share};
 use super::gather::{Gathered, Stream};
 use super::occupied::HadCpu;
+use super::paused::WhyPaused;
 use super::spent::{Component, KnownWay, Spent, Usual};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
@@ -113,6 +114,8 @@ pub struct Condition {
     pub had_cpu: Vec<HadCpu>,
     /// What they met in queues.
     pub queues: BTreeMap<String, Queue>,
+    /// Why ports were paused that held packets.
+    pub paused: BTreeMap<String, WhyPaused>,
     /// The rate of each link on the way, bit/s; empty where the path is not known.
     pub rates: BTreeMap<String, u64>,
     /// The rate of the shaper before the path, bit/s, where there is one.
@@ -289,6 +292,15 @@ impl Condition {
         self.likeness.loads.iter().filter(goes_through).collect()
     }
 
+    /// May anything else fill the queue of this port: loads or other probes?
+    fn is_shared(&self, port: &str) -> bool {
+        let known = &self.likeness.within.known;
+        let is_unknown = known.lines.iter().all(Vec::is_empty);
+        is_unknown
+            || !self.loads_through(Some(port)).is_empty()
+            || known.ports_of_others.contains(port)
+    }
+
     fn is_like(&self, other: &Condition) -> bool {
         (&self.probe, self.host, &self.likeness.loads)
             == (&other.probe, other.host, &other.likeness.loads)
@@ -346,6 +358,17 @@ impl Slow {
         let names = loads.iter().flatten().map(|load| load.name.as_str());
         let names: BTreeSet<&str> = names.collect();
         names.into_iter().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Where packets were late in a queue: may anything else have filled it?
+    pub(super) fn has_others_beside(&self, what: &LateCause) -> bool {
+        let LateCause::Queue { port } = what else {
+            return false;
+        };
+        let mut beside = self.conditions.iter();
+        beside.any(|condition| {
+            condition.late.iter().any(|(late, ..)| late == what) && condition.is_shared(port)
+        })
     }
 
     /// The condition in which these causes cost most, and its share of what they cost in all, where there are several.
@@ -531,6 +554,7 @@ fn condition(
         longer: Vec::new(),
         had_cpu: Vec::new(),
         queues: of_queues(&usual, queues),
+        paused: paused(streams),
         rates: rates.map(|line| (line.name.clone(), line.rate)).collect(),
         paced_at: (trial.and_then(|trial| trial.path.shaper)).map(|shaper| shaper.cbr.0),
         against: Against::LeastDelay,
@@ -541,6 +565,16 @@ fn condition(
             within: Within { usual, known },
         },
     })
+}
+
+/// The first reason of each port; repeats have the same.
+fn paused(streams: &[&Stream<'_>]) -> BTreeMap<String, WhyPaused> {
+    let mut paused = BTreeMap::new();
+    for (port, why) in streams.iter().flat_map(|stream| &stream.paused) {
+        let known = paused.entry(port.to_string());
+        known.or_insert_with(|| why.clone());
+    }
+    paused
 }
 
 fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTreeMap<String, Queue> {

@@ -25,6 +25,8 @@ pub enum Component {
     Stages(StageSet),
     /// Waiting in the queue of this port.
     Queue(String),
+    /// Waiting at this port while it is paused.
+    Paused(String),
     /// This link sends it, bit by bit, both ways.
     Serialisation(String),
     /// All links of the way do, none of them most of it.
@@ -70,7 +72,10 @@ pub struct Spent {
 /// What packets met in one queue.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Waited {
+    /// In the queue itself.
     pub(super) ns: f64,
+    /// While the port was paused.
+    pub(super) paused_ns: f64,
     pub(super) backlog: f64,
     pub(super) most_backlog: u64,
     pub(super) packets: u64,
@@ -79,6 +84,7 @@ pub(super) struct Waited {
 impl Waited {
     fn add(&mut self, other: &Waited) {
         self.ns += other.ns;
+        self.paused_ns += other.paused_ns;
         self.backlog += other.backlog;
         self.most_backlog = self.most_backlog.max(other.most_backlog);
         self.packets += other.packets;
@@ -114,11 +120,14 @@ impl Usual {
         self.sent_again.0 as f64 / self.sent_again.1.max(1) as f64
     }
 
-    pub(super) fn met(&mut self, hop: &Hop) {
-        let ns = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
+    /// A packet met this, and waited for so long of that because the port was paused.
+    pub(super) fn met(&mut self, hop: &Hop, paused_ns: f64) {
+        let waited = hop.t_dequeue.saturating_sub(hop.t_enqueue) as f64;
+        let ns = waited - paused_ns;
         let waited = self.waited.entry((hop.direction, hop.port.clone()));
         waited.or_default().add(&Waited {
             ns,
+            paused_ns,
             backlog: hop.backlog as f64,
             most_backlog: hop.backlog,
             packets: 1,
@@ -183,6 +192,7 @@ impl Usual {
             links: mut lines,
             first_port,
             ports_of_loads,
+            ports_of_others,
         } = line::ways(trial, probe, size);
         // A frame of a device test goes one way alone.
         if payload.is_some_and(|probe| probe.method.is_one_way()) {
@@ -192,6 +202,7 @@ impl Usual {
             lines,
             first_port,
             ports_of_loads,
+            ports_of_others,
             pacing_ns: line::pacing_ns(trial, size),
         }
     }
@@ -223,8 +234,9 @@ impl Usual {
         let of_way = self.passed.iter().filter(|((of, _), _)| *of == direction);
         let packets = of_way.map(|(_, packets)| *packets).max().unwrap_or(0);
         for ((_, port), waited) in self.waited.iter().filter(|((of, _), _)| *of == direction) {
-            let ns = waited.ns / packets as f64;
-            rest.take(Component::Queue(port.to_string()), ns);
+            let [paused, queued] = [waited.paused_ns, waited.ns].map(|ns| ns / packets as f64);
+            rest.take(Component::Paused(port.to_string()), paused);
+            rest.take(Component::Queue(port.to_string()), queued);
         }
         if direction == Direction::Forward && known.pacing_ns > 0.0 {
             rest.take(Component::Pacing, known.pacing_ns);
@@ -252,6 +264,8 @@ pub(super) struct KnownWay {
     pub(super) first_port: Option<String>,
     /// The ports whose queues each load goes through.
     pub(super) ports_of_loads: BTreeMap<String, BTreeSet<String>>,
+    /// The ports whose queues other probes go through.
+    pub(super) ports_of_others: BTreeSet<String>,
     /// What the shaper before it takes, ns.
     pub(super) pacing_ns: f64,
 }

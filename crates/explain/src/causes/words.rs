@@ -11,11 +11,13 @@ pub(super) use evidence::evidence;
 pub(super) use remedy::remedy;
 
 use super::gather::{Gathered, Tally};
+use super::paused::WhyPaused;
 use super::{Cause, CauseContext, Explanation};
 use delaylab_model::noise::NoiseKind;
 use delaylab_stats::anatomy::{Stage, StageSet};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::trains::Owner;
+use std::sync::Arc;
 
 impl Cause {
     /// A process by its name, and where others have that by its number as well.
@@ -54,6 +56,7 @@ impl Cause {
             LateCause::Reflector { here: true } => "the reflector, on this host".to_owned(),
             LateCause::Reflector { here: false } => "the reflector's host".to_owned(),
             LateCause::Queue { port } => format!("the queue of {port}"),
+            LateCause::Paused { port } => format!("{port}, which was paused"),
             LateCause::Network { stages } => format!("the network, in {stages}"),
             LateCause::Server => "the server".to_owned(),
             LateCause::Resolver => "the resolver".to_owned(),
@@ -67,6 +70,18 @@ impl Cause {
             LateCause::Clock => "the clock was set".to_owned(),
         }
     }
+}
+
+/// Why a port was paused as it held packets: a reason for each way in which it was, over all trials.
+fn why_paused(port: &Arc<str>, tally: &Tally, gathered: &Gathered<'_>) -> Vec<WhyPaused> {
+    let streams = tally.due.keys().map(|&at| &gathered.streams[at]);
+    let mut reasons: Vec<WhyPaused> = Vec::new();
+    for why in streams.filter_map(|stream| stream.paused.get(port)) {
+        if !reasons.iter().any(|known| known.is_like(why)) {
+            reasons.push(why.clone());
+        }
+    }
+    reasons
 }
 
 /// What the kernel's tracer is called among the sources: with it, all that had a CPU is known.

@@ -126,11 +126,11 @@ pub struct HadCpu {
 /// What takes a packet's time.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Spent {
-    /// `stage`, `queue`, `serialisation`, `pacing`, `propagation` or `latency` (of switches).
+    /// `stage`, `queue`, `paused`, `serialisation`, `pacing`, `propagation` or `latency` (of switches).
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     pub place: &'static str,
-    /// The stages, the queue's port, or the link.
+    /// The stages, the port whose queue or pause it is, or the link.
     pub name: String,
     /// How long, on average; in a queue of the kernel about.
     pub ns: Nanos,
@@ -202,11 +202,11 @@ pub struct Way<'a> {
 /// One cause of late packets.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Cause {
-    /// `ran`, `others`, `prober`, `reflector`, `queue`, `sent_again`, `network`, `server`, `resolver`, `unclear`, `clock`.
+    /// `ran`, `others`, `prober`, `reflector`, `queue`, `paused`, `sent_again`, `network`, `server`, `resolver`, `unclear`, `clock`.
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     pub place: &'static str,
-    /// The process, interrupt or queue; null where it has no name.
+    /// The process, interrupt, or port whose queue or pause it is; null where it has no name.
     pub name: Option<String>,
     /// Packets that were late by it.
     pub packets: u64,
@@ -401,6 +401,7 @@ fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
     let (kind, name) = match &spent.component {
         Component::Stages(stages) => ("stage", stages.key()),
         Component::Queue(port) => ("queue", port.clone()),
+        Component::Paused(port) => ("paused", port.clone()),
         Component::Serialisation(link) => ("serialisation", link.clone()),
         Component::Links => ("serialisation", String::new()),
         Component::Pacing => ("pacing", String::new()),
@@ -487,6 +488,7 @@ const fn kind(what: &LateCause) -> &'static str {
         LateCause::Prober { .. } => "prober",
         LateCause::Reflector { .. } => "reflector",
         LateCause::Queue { .. } => "queue",
+        LateCause::Paused { .. } => "paused",
         LateCause::SentAgain => "sent_again",
         LateCause::Network { .. } => "network",
         LateCause::Server => "server",
@@ -510,7 +512,7 @@ const fn place(place: Place) -> &'static str {
 fn name(what: &LateCause) -> Option<String> {
     match what {
         LateCause::Ran { who, .. } => Some(who.name.clone()),
-        LateCause::Queue { port } => Some(port.to_string()),
+        LateCause::Queue { port } | LateCause::Paused { port } => Some(port.to_string()),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use super::{Against, Condition, Reference, Slow};
 use crate::causes::combination::LEAST_NS;
 use crate::causes::occupied::{HadCpu, WORTH};
 use crate::causes::roles::Role;
+use crate::causes::paused::WhyPaused;
 use crate::causes::spent::{Component, Spent};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::{format_duration_f64, format_rate, format_share};
@@ -122,9 +123,16 @@ fn against(condition: &Condition) -> String {
 
 /// The run's own load is no finding: it is said to be the run's own.
 fn own_load(condition: &Condition, main: &Component) -> String {
-    let port = match main {
-        Component::Queue(port) => Some(port.as_str()),
-        Component::Stages(stages) if *stages == StageSet::only(Stage::LocalQueue) => None,
+    let (port, queue) = match main {
+        Component::Queue(port) => (Some(port.as_str()), "this queue"),
+        // What stops a port fills the queue behind it.
+        Component::Paused(port) => match condition.paused.get(port).and_then(WhyPaused::fullest) {
+            Some(queue) => (Some(queue), queue),
+            None => return String::new(),
+        },
+        Component::Stages(stages) if *stages == StageSet::only(Stage::LocalQueue) => {
+            (None, "this queue")
+        }
         _ => return String::new(),
     };
     let loads = condition.loads_through(port).into_iter();
@@ -136,7 +144,7 @@ fn own_load(condition: &Condition, main: &Component) -> String {
     match loads.is_empty() {
         true => String::new(),
         false => format!(
-            " The run's own load ({}) goes through this queue.",
+            " The run's own load ({}) goes through {queue}.",
             loads.join("; ")
         ),
     }
@@ -202,6 +210,11 @@ fn phrase(condition: &Condition, component: &Component) -> String {
                 _ => String::new(),
             };
             format!("waiting in the queue of {port}{state}")
+        }
+        Component::Paused(port) => {
+            let why = condition.paused.get(port);
+            let why = why.map_or_else(String::new, |why| format!(" ({})", why.words()));
+            format!("waiting at {port} while it is paused{why}")
         }
         Component::Serialisation(link) => {
             let rate = condition.rates.get(link);
@@ -281,6 +294,7 @@ impl Component {
     pub fn name(&self) -> String {
         match self {
             Component::Queue(port) => format!("queue of {port}"),
+            Component::Paused(port) => format!("pauses of {port}"),
             Component::Serialisation(link) => format!("serialisation on {link}"),
             Component::Links => "serialisation".to_owned(),
             Component::Pacing => "pacing by the shaper".to_owned(),

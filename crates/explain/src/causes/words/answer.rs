@@ -186,6 +186,7 @@ fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
             };
             format!(", {share} in the queue of {port}{load}")
         }
+        LateCause::Paused { port } => format!(", {share} at {port} while it was paused"),
         _ => String::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! What causes of late packets are known from, a sentence each.
 
-use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu};
+use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::{Basis, Rhythm};
@@ -39,6 +39,10 @@ pub(in crate::causes) fn evidence(
         LateCause::Network { .. } | LateCause::Unclear { .. } => {
             sentences.extend(sent_again(tally, seen));
             sentences.extend(overtaken(tally));
+        }
+        LateCause::Paused { port } => {
+            let reasons = why_paused(port, tally, gathered).into_iter();
+            sentences.extend(reasons.map(|why| why.evidence()));
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! What to do about causes of late packets.
 
-use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu};
+use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::Rhythm;
@@ -70,10 +70,22 @@ pub(in crate::causes) fn remedy(
              discipline: `delaylab predict RUN --set path.switch.discipline=fq-codel`.",
             seen.load
         ),
+        LateCause::Queue { port } if !seen.has_others && !why_paused(port, tally, gathered).is_empty() => {
+            "Packets that a pause held are let go together, and wait for each other: without pauses they would not.".to_owned()
+        }
+        LateCause::Queue { port } if !seen.has_others => format!(
+            "Only the probe's own packets go through {port}, faster at times than its line sends them: send them further apart, or \
+             give the line a higher rate."
+        ),
         LateCause::Queue { port } => format!(
             "What else goes through {port} fills its queue: limit it, or give the queue a discipline \
              that keeps flows apart (`delaylab predict RUN --set path.switch.discipline=fq-codel`)."
         ),
+        LateCause::Paused { port } => {
+            let reasons = why_paused(port, tally, gathered);
+            let remedies: Vec<String> = reasons.iter().map(|why| why.remedy(port)).collect();
+            remedies.join(" ")
+        }
         LateCause::Network { .. } if 2 * tally.overtaken >= tally.packets => {
             "Later packets overtook these, so that no single queue held them: look for a path that differs from packet to packet \
              (several links or paths at once, a radio link that sends again, an emulated delay). `delaylab trace TARGET` shows the hops."
@@ -118,7 +130,7 @@ pub(in crate::causes) fn remedy(
 /// Is what to do about it the same in simulations?
 pub(super) fn is_of_any_world(what: &LateCause) -> bool {
     match what {
-        LateCause::Queue { .. } | LateCause::Clock => true,
+        LateCause::Queue { .. } | LateCause::Paused { .. } | LateCause::Clock => true,
         LateCause::Unclear { stages } => {
             *stages == StageSet::NETWORK_AND_SERVER || StageSet::OF_SERVERS.covers(*stages)
         }
