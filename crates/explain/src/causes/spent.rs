@@ -139,6 +139,7 @@ impl Usual {
         let key = (queue.direction, queue.port.clone());
         self.waited_estimate.entry(key).or_default().add(&Waited {
             ns: met.ns,
+            paused_ns: 0.0,
             backlog: met.backlog,
             most_backlog: met.most_backlog as u64,
             packets: 1,
