@@ -29,6 +29,11 @@ impl Statistic<'_> {
     /// What it is in each trial of this design, where enough repeats tell how much it varies and its packets do not.
     pub fn by_trial(&self, design: &Design) -> Option<ByTrial> {
         self.doubt.as_ref()?;
+        self.in_each_trial(design)
+    }
+
+    /// What it is in each trial of this design, where there are enough repeats, whatever its packets tell.
+    pub fn in_each_trial(&self, design: &Design) -> Option<ByTrial> {
         self.value?;
         let tail = self.functional.tail().filter(|tail| *tail < 0.5);
         if tail.is_some_and(|tail| self.count as f64 * tail < MIN_BEYOND * (1.0 - 1e-9)) {

@@ -140,6 +140,28 @@ fn medians_far_apart_are_told_however_much_packets_resemble_each_other() {
     }
 }
 
+/// However many figures are looked at: that of another pair, which does not differ, hides none.
+#[test]
+fn medians_so_far_apart_are_told_among_several_figures() {
+    let mut told = 0;
+    for seed in 0..20 {
+        let (a, b) = (
+            wandering(0.95, 14.0, 1.0, seed),
+            wandering(0.95, 22.0, 0.1, seed + 100),
+        );
+        let [of_a, of_b] = [&a, &b].map(|side| Series::from(side.as_slice()));
+        let found = shift(Functional::Quantile(0.5), &[of_a], &[of_b], 1);
+        let Ok(bounds) = &found.absolute else {
+            continue;
+        };
+        told += 1;
+        let difference = found.difference().unwrap();
+        let reach = bounds.stretch(1.0 - 0.05 / 40.0) * (difference - bounds.low);
+        assert!(difference > reach, "{found:?}");
+    }
+    assert!(told > 5, "{told}");
+}
+
 #[test]
 fn medians_of_one_wander_are_seldom_told_apart() {
     for phi in [0.9, 0.95, 0.98] {
@@ -187,6 +209,70 @@ fn simulations_of_one_seed_are_compared_packet_by_packet() {
                 assert!(low <= 0.1 && 0.1 <= high, "{shift:?}");
                 assert_eq!(is_simulated, width < 1e-9, "{repeats}: {shift:?}");
             }
+        }
+    }
+}
+
+/// Trials of one side whose packets resemble each other so much that the trials stand for them, and of the other side whose
+/// packets do not.
+#[test]
+fn a_side_that_is_judged_by_its_trials_leaves_the_other_one_its_packets() {
+    for same_seeds in [false, true] {
+        let [a, b] = [(0.3, 28.0, 0.4), (0.99, 357.0, 40.0)].map(|(phi, level, sd)| {
+            let seeds = (0..5).map(|trial| trial + (1000.0 * phi) as u64);
+            let trial = |seed| -> Vec<f64> {
+                let series = ar1(phi, 240, seed).into_iter();
+                series.map(|x| level + sd * x).collect()
+            };
+            seeds.map(trial).collect::<Vec<_>>()
+        });
+        let [a, b] = [&a, &b].map(|side| -> Vec<Series<'_>> {
+            let each = side.iter().zip(0..);
+            let series = each.map(|(values, seed)| Series {
+                values,
+                seed: same_seeds.then_some(seed),
+            });
+            series.collect()
+        });
+        for (from, to, by) in [(&a, &b, 329.0), (&b, &a, -329.0)] {
+            for shift in &shifts(&SHIFTS, from, to, 1)[..3] {
+                let bounds = shift.absolute.clone().unwrap();
+                assert!(bounds.low * bounds.high > 0.0, "{same_seeds}: {shift:?}");
+                let is_middle = shift.statistic == Functional::Quantile(0.5);
+                let holds = bounds.low <= by && by <= bounds.high;
+                assert!(holds || !is_middle, "{same_seeds}: {shift:?}");
+            }
+        }
+    }
+}
+
+/// Of pairs of runs of one law, so many are called different at 95 %; each of five trials whose packets resemble each other
+/// more in one run than in the other.
+#[test]
+fn trials_of_slow_delays_of_one_law_are_seldom_called_different() {
+    const RUNS: u64 = 60;
+    for phis in [[0.95, 0.95], [0.98, 0.98], [0.7, 0.98]] {
+        for levels in [0.0, 3.0] {
+            let alarm = |run: &u64| {
+                let mut random = SplitMix::new(run + 1000);
+                let side = |phi, first: u64, random: &mut SplitMix| -> Vec<Vec<f64>> {
+                    let seeds = (0..5).map(|trial| 20 * run + first + trial);
+                    let trial = |seed| {
+                        let level = 100.0 + levels * random.normal();
+                        ar1(phi, 240, seed).iter().map(|x| level + x).collect()
+                    };
+                    seeds.map(trial).collect()
+                };
+                let [a, b] =
+                    [(phis[0], 0), (phis[1], 10)].map(|(phi, first)| side(phi, first, &mut random));
+                let (a, b) = (measured(&a), measured(&b));
+                let found = shift(Functional::Quantile(0.5), &a, &b, *run);
+                let bounds = found.absolute.unwrap();
+                bounds.low > 0.0 || bounds.high < 0.0
+            };
+            let alarms = (0..RUNS).filter(alarm).count();
+            // At 5 %, 3 on average, and more than 6 in 3 of 100 cases.
+            assert!(alarms <= 6, "{phis:?} {levels}: {alarms}");
         }
     }
 }
