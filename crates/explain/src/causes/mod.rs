@@ -360,7 +360,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let trains = trains(run);
     let mut gathered = Gathered::new(run, &trains, resolved);
     let drops = losses::drops(run.trials().iter());
-    let ways = std::mem::take(&mut gathered.ways).finish();
+    let ways = std::mem::take(&mut gathered.ways).finish(resolved);
     let sending = SendTimes::new(&gathered.streams);
     let said = gathered.said();
     let mut slow = slow::find(&gathered, resolved, baseline);

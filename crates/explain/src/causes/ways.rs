@@ -4,13 +4,19 @@
 //! runs is estimated and taken out ([`delaylab_stats::skew`]). A delay itself needs clocks that agree, and
 //! stands in the summary of a trial.
 //!
+//! The minimum is that of the trial: of two clocks it is not known how they compare from trial to trial. By one clock it is
+//! that of all trials with the same path, so that a queue which never empties in one of them is not taken for it.
+//!
 //! Combinations of levels are one where they agree; where they do not, each has its own line.
 
 use super::combination::agree;
 use crate::one_way::{Ends, MOST_OF_THEM, one_way};
+use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
+use delaylab_model::dscp::Dscp;
 use delaylab_model::hop::Direction;
-use delaylab_model::plan::{Factor, levels_in_words};
+use delaylab_model::path::Path;
+use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::functional::Functional;
@@ -40,7 +46,7 @@ pub struct OneWay {
     pub direction: Direction,
     /// Packets that this is made of.
     pub packets: usize,
-    /// Delay above the least of the same trial.
+    /// Delay above the least: of the same trial, or by one clock of all trials with the same path.
     pub above: Above,
     /// How the two clocks compare.
     pub clocks: Clocks,
@@ -119,8 +125,8 @@ impl StreamDelays {
         }
     }
 
-    /// Delays above the least, and how the clocks compare; `None` where the stamps or the clocks do not say.
-    fn above(&self, way: usize) -> Option<(Vec<f64>, Clocks)> {
+    /// `None` where the stamps or the clocks do not say.
+    fn pooled(&self, way: usize) -> Option<Pooled> {
         let delays = self.delays(way);
         let mut order: Vec<usize> = (0..self.sent.len()).collect();
         order.retain(|&at| delays[at].is_finite());
@@ -140,9 +146,16 @@ impl StreamDelays {
                 Clocks::Skewed(found.ppm, found.interval)
             }
         };
-        let least = delays.iter().copied().fold(f64::INFINITY, f64::min);
-        delays.iter_mut().for_each(|delay| *delay -= least);
-        Some((delays, clocks))
+        let mut pooled = Pooled {
+            least: delays.iter().copied().fold(f64::INFINITY, f64::min),
+            packets: delays.len(),
+            delays,
+            clocks,
+        };
+        if clocks != Clocks::One {
+            pooled.take_off(pooled.least);
+        }
+        Some(pooled)
     }
 }
 
@@ -163,64 +176,120 @@ pub(super) struct Ways(BTreeMap<String, BTreeMap<String, Combination>>);
 #[derive(Debug, Clone, Default)]
 struct Combination {
     factors: Vec<Factor>,
+    /// The first of its trials.
+    trial: u32,
     ways: [Option<Pooled>; 2],
 }
 
 #[derive(Debug, Clone)]
 struct Pooled {
-    above: Vec<f64>,
+    delays: Vec<f64>,
+    /// The least of them; 0 where it is taken off.
+    least: f64,
     clocks: Clocks,
     /// Packets of the trial that `clocks` is from.
     packets: usize,
 }
 
 impl Pooled {
+    fn take_off(&mut self, least: f64) {
+        self.delays.iter_mut().for_each(|delay| *delay -= least);
+        self.least -= least;
+    }
+
     fn merge(&mut self, mut other: Pooled) {
+        if self.clocks == Clocks::One && other.clocks == Clocks::One {
+            self.least = self.least.min(other.least);
+        } else {
+            self.take_off(self.least);
+            other.take_off(other.least);
+        }
         if other.packets > self.packets {
             (self.clocks, self.packets) = (other.clocks, other.packets);
         }
-        self.above.append(&mut other.above);
+        self.delays.append(&mut other.delays);
     }
 
     fn quantiles(&mut self) -> Above {
         QUANTILES.map(|q| {
-            let carried = carries(self.above.len() as u64, q);
-            let value = Functional::Quantile(q).value(&mut self.above);
+            let carried = carries(self.delays.len() as u64, q);
+            let value = Functional::Quantile(q).value(&mut self.delays);
             value.filter(|_| carried)
         })
     }
+}
+
+/// What the least delay of a probe depends on: not on queues, which may be empty.
+type Way<'a> = (Path, u32, Dscp, [&'a Option<String>; 2]);
+
+fn way_of<'a>(planned: &'a Planned, probe: &str) -> Option<Way<'a>> {
+    let probe = planned.trial.probes.iter().find(|one| one.name == probe)?;
+    let path = Path {
+        switch: None,
+        ..planned.trial.path.clone()
+    };
+    Some((path, probe.payload, probe.dscp, [&probe.from, &probe.to]))
 }
 
 impl Ways {
     /// A stream is at its end.
     pub(super) fn add(&mut self, row: &TrialRow, stream: &StreamDelays) {
         for way in 0..Direction::ALL.len() {
-            let Some((above, clocks)) = stream.above(way) else {
+            let Some(pooled) = stream.pooled(way) else {
                 continue;
-            };
-            let packets = above.len();
-            let pooled = Pooled {
-                above,
-                clocks,
-                packets,
             };
             let of_probe = self.0.entry(row.probe_name.clone()).or_default();
             let combination = of_probe
                 .entry(levels_in_words(&row.factors, None))
                 .or_default();
-            combination.factors.clone_from(&row.factors);
+            if combination.ways.iter().all(Option::is_none) {
+                combination.factors.clone_from(&row.factors);
+                combination.trial = row.trial;
+            }
             add(&mut combination.ways[way], pooled);
         }
     }
 
     /// Both ways of each probe: of all combinations where their medians and 90th percentiles agree, else of each, that with
-    /// the longest median first.
-    pub(super) fn finish(self) -> Vec<OneWay> {
+    /// the longest median first. The experiment, where it is known, says which have the same path.
+    pub(super) fn finish(self, resolved: Option<&Resolved>) -> Vec<OneWay> {
+        let planned = resolved.map_or(&[][..], |resolved| &resolved.planned);
         let each = self.0.into_iter();
         each.flat_map(|(probe, combinations)| {
-            of_probe(&probe, combinations.into_values().collect())
+            let mut combinations: Vec<Combination> = combinations.into_values().collect();
+            take_off_least(&mut combinations, |trial| {
+                let planned = planned.iter().find(|planned| planned.trial.id == trial)?;
+                way_of(planned, &probe)
+            });
+            of_probe(&probe, combinations)
         })
         .collect()
+    }
+}
+
+/// Of each way the least of all combinations that have the same one, by one clock.
+fn take_off_least<T: PartialEq>(
+    combinations: &mut [Combination],
+    way_of: impl Fn(u32) -> Option<T>,
+) {
+    let ways = combinations.iter().map(|one| way_of(one.trial));
+    let ways: Vec<Option<T>> = ways.collect();
+    for direction in 0..Direction::ALL.len() {
+        let own = |one: &Combination| {
+            let way = one.ways[direction].as_ref()?;
+            (way.clocks == Clocks::One).then_some(way.least)
+        };
+        let own: Vec<Option<f64>> = combinations.iter().map(own).collect();
+        for (at, one) in combinations.iter_mut().enumerate() {
+            let Some(way) = &mut one.ways[direction] else {
+                continue;
+            };
+            let alike = ways.iter().zip(&own);
+            let alike = alike.filter(|(way, _)| way.is_some() && **way == ways[at]);
+            let least = alike.filter_map(|(_, least)| *least);
+            let least = own[at].map(|own| least.fold(own, f64::min));
+            way.take_off(least.unwrap_or(way.least));
+        }
     }
 }
 
@@ -270,7 +339,7 @@ fn lines(probe: &str, factors: Option<&Vec<Factor>>, ways: [Option<Pooled>; 2]) 
             probe: probe.to_owned(),
             factors: factors.cloned(),
             direction,
-            packets: pooled.above.len(),
+            packets: pooled.delays.len(),
             above: pooled.quantiles(),
             clocks: pooled.clocks,
         })
@@ -321,7 +390,7 @@ mod tests {
     fn ways(stream: &StreamDelays) -> Vec<OneWay> {
         let mut ways = Ways::default();
         ways.add(&row(&[], None), stream);
-        ways.finish()
+        ways.finish(None)
     }
 
     #[test]
@@ -335,7 +404,7 @@ mod tests {
             row.factors = vec![("case".to_owned(), Level::named(case))];
             ways.add(&row, stream);
         }
-        let found = ways.finish();
+        let found = ways.finish(None);
         let told = found.iter().map(|way| {
             let case = way.factors.is_some().then(|| way.levels());
             (case.unwrap(), way.direction, way.packets)
@@ -353,6 +422,38 @@ mod tests {
         );
     }
 
+    /// Under load a queue never empties: its least delay is not that of the path. Where the experiment does not say that the
+    /// path is the same, or clocks are two, that is not known.
+    #[test]
+    fn by_one_clock_a_queue_that_never_empties_is_above_the_least_of_all_trials() {
+        let median_of = |clock, way_of: fn(u32) -> Option<u32>| {
+            let idle = stream(clock, 1_000);
+            let mut loaded = idle.clone();
+            loaded.delays[0][1].iter_mut().for_each(|ns| *ns += 40e6);
+            let combination = |trial, stream: &StreamDelays| Combination {
+                factors: Vec::new(),
+                trial,
+                ways: [0, 1].map(|way| stream.pooled(way)),
+            };
+            let mut both = [combination(0, &idle), combination(1, &loaded)];
+            take_off_least(&mut both, way_of);
+            both.map(|one| one.ways[1].clone().unwrap().quantiles()[0].unwrap())
+        };
+        let [idle, loaded] = median_of(ReflectorClock::Same, |_| Some(0));
+        assert!(idle < 1e6 && (40e6..41e6).contains(&loaded), "{loaded}");
+        for (clock, way_of) in [
+            (
+                ReflectorClock::Same,
+                (|trial| Some(trial)) as fn(u32) -> Option<u32>,
+            ),
+            (ReflectorClock::Same, |_| None),
+            (ReflectorClock::Unrelated, |_| Some(0)),
+        ] {
+            let [idle, loaded] = median_of(clock, way_of);
+            assert!(idle < 1e6 && loaded < 1e6, "{clock:?}: {loaded}");
+        }
+    }
+
     #[test]
     fn combinations_that_agree_are_one() {
         let mut ways = Ways::default();
@@ -362,7 +463,7 @@ mod tests {
             row.factors = vec![("case".to_owned(), Level::named(case))];
             ways.add(&row, &stream);
         }
-        let found = ways.finish();
+        let found = ways.finish(None);
         assert!(found.len() == 2 && found[0].factors.is_none(), "{found:?}");
         assert_eq!(found[0].packets, 2_000);
     }

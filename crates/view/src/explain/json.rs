@@ -181,7 +181,7 @@ pub struct Way<'a> {
     pub direction: &'static str,
     /// Packets that this is made of.
     pub packets: usize,
-    /// Delay above the least of the same trial: its median.
+    /// Delay above the least, of the same trial, or by one clock of all trials with the same path: its median.
     pub above_p50_ns: Option<Nanos>,
     /// The 90th percentile.
     pub above_p90_ns: Option<Nanos>,
