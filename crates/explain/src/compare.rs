@@ -61,9 +61,9 @@ pub const IN_FULL: usize = 3;
 pub struct Comparison {
     /// What the verdicts are about.
     pub headline: Measure,
-    /// Each probe under each combination of levels that both have.
+    /// Each probe under each combination of levels that both have; handshakes beside requests last.
     pub pairs: Vec<PairFigures>,
-    /// All pairs together, where there are several.
+    /// All pairs that were asked for together, where there are several.
     pub whole: Option<Whole>,
     /// What A alone has, and B alone.
     pub alone: [Vec<String>; 2],
@@ -78,6 +78,14 @@ impl Comparison {
     /// Names of the factors, and `probe`, of which the pairs have more than one level.
     pub fn varied(&self) -> Vec<String> {
         pairs::varied(self.pairs.iter().map(|figures| figures.pair.named()))
+    }
+}
+
+/// The first so many were asked for; all, where none was.
+fn count_asked_for(pairs: &[PairFigures]) -> usize {
+    match pairs.partition_point(|pair| !pair.is_beside) {
+        0 => pairs.len(),
+        some => some,
     }
 }
 
@@ -107,14 +115,19 @@ pub fn compare(
     let each = pairs.iter();
     let each = each.map(|pair| figures::compare_pair(pair, [a, b], asked));
     let mut pairs: Vec<_> = each.collect();
-    figures::find_silent(&mut pairs);
-    let looks = looks::looks(&pairs, asked.headline);
-    for pair in &mut pairs {
+    pairs.sort_by_key(|pair| pair.is_beside);
+    let count = count_asked_for(&pairs);
+    let (asked_for, beside) = pairs.split_at_mut(count);
+    figures::find_silent(asked_for);
+    figures::find_silent(beside);
+    let looks = looks::looks(asked_for, asked.headline);
+    for pair in asked_for.iter_mut().chain(beside) {
         pair.verdict = decide::decide(pair, asked.headline, looks);
     }
+    let several = asked_for.len() > 1;
     Ok(Comparison {
         headline: asked.headline,
-        whole: (pairs.len() > 1).then(|| Whole::new(&pairs, asked.headline, looks)),
+        whole: several.then(|| Whole::new(asked_for, asked.headline, looks)),
         pairs,
         alone,
         pooled,

@@ -3,7 +3,7 @@
 use crate::experiment::sequential::Figures;
 use crate::experiment::{Resolved, SequentialPlan};
 use crate::finding::back_to_back::BackToBack;
-use crate::finding::data::{TimeTaken, counted_clock_reads, lost_load, over_time};
+use crate::finding::data::{TimeTaken, counted_clock_reads, is_handshake, lost_load, over_time};
 use crate::finding::periodic::{self, HostActivity};
 use crate::finding::{Data, Measure, MeasureUnavailable, StreamInfo, Values};
 use delaylab_model::noise::ClockReads;
@@ -276,6 +276,14 @@ impl Data for Stored<'_> {
     fn said(&self, stream: usize, figure: &str) -> Option<f64> {
         let row = self.run.trials().get(stream)?;
         row.figure(figure).filter(|_| self.is_said(row))
+    }
+
+    fn is_beside(&self, stream: usize) -> bool {
+        let rows = self.run.trials();
+        rows.get(stream).is_some_and(|row| {
+            let of_trial = rows.iter().filter(|other| other.trial == row.trial);
+            is_handshake(&row.probe_name, row.method, of_trial.map(|row| row.method))
+        })
     }
 
     fn time_taken(&self) -> Option<TimeTaken> {

@@ -5,6 +5,7 @@ use crate::args::load::{self, LoadArg, UnderPart};
 use crate::args::ping::PingArgs;
 use crate::exit::Failed;
 use delaylab_lab::experiment::{Choices, Diagnostics, Experiment, Resolved, Source};
+use delaylab_lab::finding::data::HANDSHAKE;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::load::Load;
 use delaylab_model::method::Method;
@@ -199,7 +200,7 @@ fn handshakes(args: &PingArgs, port: u16) -> Option<Value> {
     let duration = [lasts, args.duration].into_iter().flatten().min();
     let duration = duration.or(part);
     Some(table([
-        ("name", json!("handshake")),
+        ("name", json!(HANDSHAKE)),
         ("method", json!("tcp-connect")),
         ("port", json!(port)),
         ("class", json!(marks(args).0.to_string())),

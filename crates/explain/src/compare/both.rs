@@ -69,6 +69,26 @@ impl<'a> Both<'a> {
         }
     }
 
+    /// The same without handshakes that `ping` made beside its requests, unless there is nothing else.
+    pub(super) fn asked_for(&self) -> Self {
+        let all = 0..self.streams.len();
+        let kept: Vec<usize> = all.filter(|&at| !self.is_beside(at)).collect();
+        let is_any = kept.iter().any(|&at| self.streams[at].series.is_none());
+        if !is_any || kept.len() == self.streams.len() {
+            return self.clone();
+        }
+        let mut found = Self {
+            streams: kept.iter().map(|&at| self.streams[at].clone()).collect(),
+            origins: kept.iter().map(|&at| self.origins[at]).collect(),
+            ..self.clone()
+        };
+        for streams in found.pairs.iter_mut().flat_map(|pair| &mut pair.streams) {
+            let new = streams.iter().filter_map(|at| kept.binary_search(at).ok());
+            *streams = new.collect();
+        }
+        found
+    }
+
     /// Probes that have a counterpart, and the series of their trials.
     fn add(&mut self, side: usize, pairs: &[Pair]) {
         let streams = self.sides[side].streams();
@@ -139,5 +159,10 @@ impl Data for Both<'_> {
     fn facts(&self, stream: usize) -> Option<RecordFacts> {
         let (data, from) = self.origin(stream)?;
         data.facts(from.stream)
+    }
+
+    fn is_beside(&self, stream: usize) -> bool {
+        let origin = self.origin(stream);
+        origin.is_some_and(|(data, from)| data.is_beside(from.stream))
     }
 }

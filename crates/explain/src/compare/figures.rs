@@ -22,6 +22,9 @@ use delaylab_stats::two_samples::{self, Distance, MannWhitney, SHIFTS, Series, S
 pub struct PairFigures {
     /// Which.
     pub pair: Pair,
+    /// It is of handshakes that `ping` made beside its requests. They show what the network takes; what is said of all pairs
+    /// leaves them out.
+    pub is_beside: bool,
     /// How packets ended, in A and in B.
     pub counts: [Counts; 2],
     /// The share of packets that were never answered.
@@ -203,6 +206,7 @@ pub(super) fn compare_pair(
         distributions: [Vec::new(), Vec::new()],
         thinned: sides.each_ref().map(|side| side.thinned),
         verdict: Verdict::default(),
+        is_beside: pair.is_beside(data),
         pair: pair.clone(),
     };
     for &measure in &asked.measures {

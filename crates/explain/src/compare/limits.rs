@@ -26,13 +26,15 @@ use super::asked::SEED;
 use super::both::{Both, RUN, RUNS};
 use answer::Question;
 use delaylab_lab::finding::check::{
-    Beyond, Bound, Check, Claim, Comparison, LevelSet, LevelText, Limit, Number, Relation,
+    Beyond, Bound, Check, Claim, Comparison, Kind, LevelSet, LevelText, Limit, Number, Relation,
     Selector, Span, Statistic, Value,
 };
+use delaylab_lab::finding::data::PROBE;
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::{FixedLevel, Part};
-use delaylab_lab::finding::{Finding, judge};
+use delaylab_lab::finding::{Data, Finding, Selection, judge};
 use delaylab_model::units::format_share;
+use delaylab_model::words::{each_once, plural};
 use silence::Silence;
 
 /// Is it as it must not be?
@@ -122,6 +124,10 @@ impl LimitResult {
 /// # Errors
 /// Why it cannot be held against these runs at all: a factor, level or measure that they do not have.
 pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
+    let both = &match names_probe(limit) {
+        true => both.clone(),
+        false => both.asked_for(),
+    };
     match limit.bound {
         Bound::Value(_) => return judged(limit, &both.each_by_itself()),
         Bound::Change(_) => return judged(limit, both),
@@ -138,6 +144,51 @@ pub fn held(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> 
         }
     }
     Ok(all)
+}
+
+/// Does it say which probes it is about?
+fn names_probe(limit: &Limit) -> bool {
+    let selectors = selectors(&limit.statistic);
+    let mut each = limit.each.iter();
+    each.any(|each| each.factor == PROBE) || selectors.iter().any(|it| it.factor == PROBE)
+}
+
+/// Of the statistic, and of the one that a fit goes through.
+fn selectors(statistic: &Statistic) -> Vec<Selector> {
+    let inner = match &statistic.kind {
+        Kind::On(_, inner, _) => selectors(inner),
+        _ => Vec::new(),
+    };
+    let own = statistic.selectors.iter().cloned();
+    own.chain(inner).collect()
+}
+
+/// `; pooled: 30 packets of ping, 30 of voip`, in both runs together; empty of one probe.
+fn pooled(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
+    let selection = Selection::at(levels).within(&selectors(&limit.statistic));
+    let (streams, measure) = (both.streams(), limit.statistic.measure());
+    let chosen = selection.streams(streams).unwrap_or_default();
+    let chosen = chosen.into_iter();
+    let chosen: Vec<usize> = chosen
+        .filter(|&at| streams[at].series.is_none() && streams[at].can_have(measure))
+        .collect();
+    let probes = each_once(chosen.iter().map(|&at| streams[at].probe.as_str()));
+    if probes.len() < 2 {
+        return String::new();
+    }
+    let packets = |probe: &str| {
+        let mut packets = 0_u64;
+        for &at in chosen.iter().filter(|&&at| streams[at].probe == probe) {
+            both.records(at, &mut |_| packets += 1);
+        }
+        packets
+    };
+    let each = probes.iter().enumerate();
+    let each = each.map(|(index, probe)| match (index, packets(probe)) {
+        (0, count) => format!("{} of {probe}", plural(count, "packet")),
+        (_, count) => format!("{count} of {probe}"),
+    });
+    format!("; pooled: {}", each.collect::<Vec<_>>().join(", "))
 }
 
 fn no_change(limit: &Limit) -> Limit {
@@ -168,7 +219,9 @@ fn judged(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
     let answer = |part: Part| {
         let silence = Silence::new(limit, &part.levels, both);
         let tabled = shifted::bounds(limit, &part.levels, both);
+        let pooled = pooled(limit, &part.levels, both);
         let mut held = question.answer(part, tabled.as_ref())?;
+        held.reason += &pooled;
         let is_undecided = held.outcome == Outcome::Undecided && question.is_beyond(&held);
         if let Some(outage) = silence.outage.filter(|_| is_undecided) {
             held.fail_by_outage(&outage);

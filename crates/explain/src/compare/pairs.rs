@@ -37,6 +37,12 @@ impl Pair {
         sides.flat_map::<Vec<_>, _>(of).collect()
     }
 
+    /// Is it of handshakes that `ping` made beside its requests, in both runs?
+    pub(super) fn is_beside(&self, data: [&dyn Data; 2]) -> bool {
+        let mut sides = data.into_iter().zip(&self.streams);
+        sides.all(|(data, streams)| streams.iter().all(|&stream| data.is_beside(stream)))
+    }
+
     /// `wait 1ms, probe echo`, of the factors that vary.
     pub fn label(&self, varied: &[String]) -> String {
         label(&self.factors, &self.probes[0], varied)

@@ -1008,6 +1008,67 @@ fn what_cannot_be_held_is_an_error() {
     }
 }
 
+/// Requests whose server thinks for `think` ms, with handshakes of 10 ms beside them.
+fn with_handshakes(think: f64, probe: &str, seed: u64) -> Samples {
+    let mut random = SplitMix::new(seed);
+    let mut exchanges = |method: Method, probe: u16, ms: f64| -> Vec<Record> {
+        let exchange = |seq: u64| {
+            let due = seq as i64 * 150_000_000;
+            let mut record = Record::due(0, probe, seq, method, due);
+            let takes = ms * 1e6 + exponential(&mut random, 200_000.0) as f64;
+            (record.t_send, record.t_recv) = (Some(due), Some(due + takes as i64));
+            record.outcome = End::Ok;
+            record
+        };
+        (0..30).map(exchange).collect()
+    };
+    let mut samples = Samples::default();
+    let requests = exchanges(Method::Http, 0, 10.0 + think);
+    samples.push(stream(0, "ping", &[]), requests, RecordFacts::default());
+    let handshakes = exchanges(Method::TcpConnect, 1, 10.0);
+    samples.push(stream(0, probe, &[]), handshakes, RecordFacts::default());
+    samples
+}
+
+#[test]
+fn handshakes_beside_requests_are_in_no_verdict_and_in_no_condition_that_does_not_name_them() {
+    let [a, b] =
+        [(3.0, 1), (30.0, 2)].map(|(think, seed)| with_handshakes(think, "handshake", seed));
+    let failed = &limits(&a, &b, "p50(response) > +50%")[0];
+    assert_eq!(failed.outcome, Outcome::Failed, "{}", failed.reason);
+    let [before, after] = failed.values.map(Option::unwrap);
+    assert!((after / before - 40.0 / 13.0).abs() < 0.1, "{failed:?}");
+    assert!(!failed.reason.contains("pooled"), "{}", failed.reason);
+    for named in [
+        "p50(response | probe=handshake) > +50%",
+        "for each probe: p50(response) > +50%",
+    ] {
+        let of_handshakes =
+            |held: &LimitResult| held.levels.iter().all(|it| it.level == "handshake");
+        let found = limits(&a, &b, named).into_iter().find(of_handshakes);
+        let found = found.unwrap();
+        assert_ne!(found.outcome, Outcome::Failed, "{named}");
+        let [before, after] = found.values.map(Option::unwrap);
+        assert!((after / before - 1.0).abs() < 0.1, "{found:?}");
+    }
+    let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
+    assert!(found.whole.is_none() && found.looks == looks::LOOKS);
+    let beside: Vec<bool> = found.pairs.iter().map(|pair| pair.is_beside).collect();
+    assert_eq!(beside, [false, true]);
+    assert_eq!(found.pairs[0].verdict.kind, Kind::Differs);
+}
+
+/// Probes that an experiment has beside each other are all asked for, also where one of them makes handshakes.
+#[test]
+fn probes_that_were_asked_for_are_pooled_and_said() {
+    let [a, b] = [(3.0, 1), (30.0, 2)].map(|(think, seed)| with_handshakes(think, "connect", seed));
+    let pooled = &limits(&a, &b, "p50(response) > +50%")[0];
+    let says = "; pooled: 60 packets of ping, 60 of connect";
+    assert!(pooled.reason.ends_with(says), "{}", pooled.reason);
+    let found = compare(&a, &b, &ComparisonRequest::usual()).unwrap();
+    assert_eq!(found.whole.map(|whole| whole.pairs), Some(2));
+}
+
 /// What a slope counts depends on the levels of its factor, which only the runs have.
 #[test]
 fn a_bound_counts_what_the_statistic_of_these_runs_counts() {

@@ -5,6 +5,7 @@ use super::measure::Measure;
 use super::periodic::{self, HostActivity};
 use super::series::Stretches;
 use super::values::{MeasureUnavailable, Values};
+use delaylab_model::method::Method;
 use delaylab_model::noise::ClockReads;
 use delaylab_model::plan::{Factor, Level, level_of};
 use delaylab_model::record::Record;
@@ -53,8 +54,20 @@ impl StreamInfo {
 
 /// Name of the factor that every run has: its levels are the probes' names.
 pub const PROBE: &str = "probe";
+/// The probe of handshakes that `ping` makes beside its requests to a server.
+pub const HANDSHAKE: &str = "handshake";
 /// Name of the factor of series: its levels are the names of ports and flows.
 pub const OF: &str = "of";
+
+/// Is this probe one of handshakes beside requests, where its trial has probes of these methods?
+pub fn is_handshake(
+    probe: &str,
+    method: Method,
+    mut of_trial: impl Iterator<Item = Method>,
+) -> bool {
+    let is_request = |method: Method| method.asks_server() && method != Method::TcpConnect;
+    probe == HANDSHAKE && method == Method::TcpConnect && of_trial.any(is_request)
+}
 
 /// How long the trials of a run took.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -99,6 +112,10 @@ pub trait Data {
     /// with packets, and where it does not say it.
     fn said(&self, _stream: usize, _figure: &str) -> Option<f64> {
         None
+    }
+    /// Is it of [`HANDSHAKE`]s beside requests of the same trial? They are evidence of what the network takes, and were not asked for.
+    fn is_beside(&self, _stream: usize) -> bool {
+        false
     }
     /// How long the trials took; `None` if unknown.
     fn time_taken(&self) -> Option<TimeTaken> {
@@ -236,6 +253,16 @@ impl Data for Samples {
         let info = self.streams.get(stream)?;
         let (_, facts) = self.records.get(stream)?;
         info.series.is_none().then_some(*facts)
+    }
+
+    fn is_beside(&self, stream: usize) -> bool {
+        let method = |at: usize| Some(self.records.get(at)?.0.first()?.method);
+        let (Some(info), Some(own)) = (self.streams.get(stream), method(stream)) else {
+            return false;
+        };
+        let all = self.streams.iter().enumerate();
+        let of_trial = all.filter(|(_, other)| other.trial == info.trial);
+        is_handshake(&info.probe, own, of_trial.filter_map(|(at, _)| method(at)))
     }
 }
 

@@ -17,6 +17,7 @@ use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::{LimitResult, Outcome};
 use delaylab_explain::compare::{Comparison, PairFigures};
 use delaylab_lab::finding::Measure;
+use delaylab_lab::finding::data::HANDSHAKE;
 use delaylab_model::words::all_of;
 
 /// So many differences stand with both values in front of what came out.
@@ -170,6 +171,13 @@ impl Compared {
                 notes.push(format!("The probe is {a} in A and {b} in B."));
             }
         }
+        let beside = comparison.pairs.iter().filter(|pair| pair.is_beside);
+        if (1..comparison.pairs.len()).contains(&beside.count()) {
+            notes.push(format!(
+                "Handshakes that ping made beside its requests (probe {HANDSHAKE}) show what the network takes. They are left out \
+                 of what is said of both runs, and of conditions that do not name this probe."
+            ));
+        }
         let of_side = |side: usize| comparison.pairs.iter().any(|pair| pair.said[side]);
         let said = match [0, 1].map(of_side) {
             [false, false] => None,
@@ -268,6 +276,19 @@ mod tests {
         let died = &mut pair.outages[1];
         (died.ended, died.packets) = (1, 200);
         assert_eq!(differs(&pair), (true, true));
+    }
+
+    #[test]
+    fn figures_that_few_packets_have_say_how_many() {
+        let mut pair = samples::import().comparison.pairs[0].clone();
+        let marked = |pair: &PairFigures| {
+            let rows = rows::most(pair, 4).into_iter();
+            rows.filter(|row| row.quantity.contains("(n = ")).count()
+        };
+        assert_eq!(marked(&pair), 0);
+        pair.figures[0].counts = (5, 2);
+        assert_eq!(marked(&pair), 1);
+        assert!(rows::most(&pair, 4)[1].quantity.ends_with(" (n = 5 and 2)"));
     }
 
     #[test]

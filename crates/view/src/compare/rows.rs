@@ -11,6 +11,7 @@ use delaylab_model::units::{format_share, format_signed_duration, format_signed_
 use delaylab_model::words::each_once;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
+use delaylab_stats::summary::Counts;
 use delaylab_stats::two_samples::Shift;
 
 /// A statistic of a quantity in both runs.
@@ -57,7 +58,8 @@ impl Row {
 /// What was lost, and every statistic of every quantity that moves at all, or is not zero.
 pub fn all(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let shown = pair.figures.iter().filter(|figures| !is_nothing(figures));
-    let shown = shown.flat_map(|figures| rows(figures, looks, |_| true));
+    let shown =
+        shown.flat_map(|figures| with_counts(pair, figures, rows(figures, looks, |_| true)));
     [loss(pair, looks)].into_iter().chain(shown).collect()
 }
 
@@ -90,12 +92,26 @@ pub fn most(pair: &PairFigures, looks: usize) -> Vec<Row> {
     let measures = pair.figures.iter();
     let measures = measures.filter(|f| matches!(f.quantity, Quantity::Measure(_)));
     let shown = measures.enumerate().flat_map(|(at, figures)| {
-        rows(figures, looks, move |statistic| {
+        let rows = rows(figures, looks, |statistic| {
             let few = [0.5, 0.99].map(Functional::Quantile);
             at == 0 || few.contains(&statistic)
-        })
+        });
+        with_counts(pair, figures, rows)
     });
     [loss(pair, looks)].into_iter().chain(shown).collect()
+}
+
+/// `network (n = 5 and 2)` where most packets that were answered have none: that is not what all of them take.
+fn with_counts(pair: &PairFigures, figures: &Figures, mut rows: Vec<Row>) -> Vec<Row> {
+    let counts = [figures.counts.0, figures.counts.1];
+    let are_few = |(count, of): (&u64, &Counts)| count * 2 < of.answered();
+    if counts != [0, 0] && counts.iter().zip(&pair.counts).any(are_few) {
+        let [a, b] = counts;
+        rows.iter_mut()
+            .take(1)
+            .for_each(|row| row.quantity += &format!(" (n = {a} and {b})"));
+    }
+    rows
 }
 
 /// A stage that takes no time in either run.

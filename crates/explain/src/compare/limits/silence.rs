@@ -1,9 +1,10 @@
 //! What was answered in A and not in B: no statistic of what was answered shows it, because it is not among it.
 
+use super::selectors;
 use crate::compare::both::Both;
 use crate::compare::outage::{Ends, Outages, are_no_chance};
 use crate::compare::pairs::{Named, Pair, names};
-use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Selector, Statistic};
+use delaylab_lab::finding::check::{Beyond, Bound, Kind, Limit, Statistic};
 use delaylab_lab::finding::dimension::Dimension;
 use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Data, Measure, Selection};
@@ -176,14 +177,4 @@ fn is_of_delay(statistic: &Statistic) -> bool {
         }
         Kind::On(_, inner, _) => is_of_delay(inner),
     }
-}
-
-/// Of the statistic, and of the one that a fit goes through.
-fn selectors(statistic: &Statistic) -> Vec<Selector> {
-    let inner = match &statistic.kind {
-        Kind::On(_, inner, _) => selectors(inner),
-        _ => Vec::new(),
-    };
-    let own = statistic.selectors.iter().cloned();
-    own.chain(inner).collect()
 }
