@@ -55,8 +55,9 @@ fn a_condition_that_is_so_is_said_and_ends_with_1() {
 #[test]
 fn what_one_probe_cannot_answer_is_a_usage_error() {
     for (condition, why) in [
-        ("p99(network) > +10%", "a change is between two runs"),
-        ("p99(network) > 10%", "of what?"),
+        ("p99(network) > +10%", "write a value with its unit"),
+        ("p99(network) > +1ms", "write the bound without a sign"),
+        ("p99(network) > 10%", "like `10ms`"),
         ("p99(backlog) > 1kB", "packets have no backlog"),
     ] {
         let ran = ping(&["--fail-if", condition]);

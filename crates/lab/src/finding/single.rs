@@ -63,11 +63,15 @@ impl LimitCheck {
                 "one probe has no factors to select by: leave `for each` and `|` out".to_owned(),
             );
         }
-        if !matches!(limit.bound, Bound::Value(_)) {
-            return Err(
-                "a change is between two runs, and this is one: write the bound without a sign"
-                    .to_owned(),
-            );
+        let remedy = match limit.bound {
+            Bound::Value(_) => None,
+            Bound::Change(_) => Some("the bound without a sign"),
+            Bound::Share(_) => Some("a value with its unit"),
+        };
+        if let Some(remedy) = remedy {
+            return Err(format!(
+                "a change is between two runs, and this is one: write {remedy}"
+            ));
         }
         let (functional, measure) = match &limit.statistic.kind {
             Kind::Of(functional, measure) => (*functional, *measure),

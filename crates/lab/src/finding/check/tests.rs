@@ -688,7 +688,13 @@ fn limits_are_changes_where_they_have_a_sign() {
 #[test]
 fn a_limit_that_is_none_is_pointed_at() {
     for (text, column, says) in [
+        ("p99(response) > 10%", 17, "like `10ms`"),
         ("p99(response) > 10%", 17, "`+10%` for a change"),
+        ("max(backlog) > 10%", 16, "a value with its unit;"),
+        ("lost > 1ms", 8, "is a percentage, like `1%`"),
+        ("count(response) > 1ms", 19, "leave the unit out"),
+        ("loss > 1%", 1, "did you mean `lost`?"),
+        ("dropped > 1%", 1, "one of `lost`, `count`"),
         ("p99(response) > +10", 17, "write the unit"),
         ("p99(response) > 5B", 17, "a number of B"),
         ("max(backlog) > 5ms", 16, "bytes, cells or packets"),

@@ -36,20 +36,29 @@ fn conflict(a: &Value, b: &Value, factor: Factors<'_>) -> Option<String> {
     if one == other || is_zero(a) || is_zero(b) {
         return None;
     }
-    // A number that is written lacks its unit, or has one too many.
-    let written = [(a, one), (b, other)]
-        .into_iter()
-        .find(|(value, _)| is_written(value));
-    let advice = match written {
-        Some((_, Dimension::NUMBER)) => ": write the unit",
-        Some(_) if [one, other].contains(&Dimension::NUMBER) => ": leave the unit out",
-        _ => "",
+    let plain = match [one, other].map(|of| of == Dimension::NUMBER) {
+        [true, _] => Some((a, b)),
+        [_, true] => Some((b, a)),
+        _ => None,
     };
+    let advice = plain.map_or("", |(plain, other)| what_to_write(plain, other));
     Some(format!(
         "{} is compared with {}{advice}",
         kind(one),
         kind(other)
     ))
+}
+
+/// What to write where the first has no unit, and the second has one; nothing where neither is a number that is written.
+fn what_to_write(plain: &Value, other: &Value) -> &'static str {
+    match plain {
+        plain if is_written(plain) => ": write the unit",
+        _ if !is_written(other) => "",
+        Value::Statistic(statistic) if statistic.is_share() => {
+            ": what is compared with a share is a percentage, like `1%`"
+        }
+        _ => ": leave the unit out",
+    }
 }
 
 /// What is wrong with a plain number as an amount of a measure, and what to write in its place.

@@ -43,6 +43,7 @@ impl Parser<'_> {
                 self.take();
                 Ok(share_lost(span))
             }
+            Token::Name(_) if is_bare => self.statistic_or(&["lost"]),
             Token::Name(_) => self.statistic(),
             _ => self.expected("a statistic such as `p99(response)`, or `lost`"),
         }
@@ -60,7 +61,12 @@ impl Parser<'_> {
         let Some(sign) = sign else {
             if is_percent && !statistic.is_share() {
                 let text = &number.text;
-                let message = format!("{text} of what? Write `+{text}` for a change from A to B");
+                let of_time = of_time(statistic)
+                    .then(|| format!(", like `{}ms`", text.trim_end_matches('%')));
+                let message = format!(
+                    "{text} of what? Write a value with its unit{}; where two runs are compared, `+{text}` for a change from A to B",
+                    of_time.unwrap_or_default()
+                );
                 return self.error(span, message);
             }
             agree(&number)?;
@@ -101,6 +107,10 @@ impl Parser<'_> {
             text: format!("{} / {}", number.text, divisor.text),
         })
     }
+}
+
+fn of_time(statistic: &Statistic) -> bool {
+    statistic.measure().dimension() == Some(Dimension::TIME)
 }
 
 fn signed(sign: &str, number: Number) -> Number {

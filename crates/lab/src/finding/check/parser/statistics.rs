@@ -45,12 +45,17 @@ impl Fit {
 
 impl Parser<'_> {
     pub(super) fn statistic(&mut self) -> Parsed<Statistic> {
+        self.statistic_or(&[])
+    }
+
+    /// Parses a statistic, where these words may stand in its place.
+    pub(super) fn statistic_or(&mut self, words: &[&str]) -> Parsed<Statistic> {
         let start = self.span();
         let Token::Name(name) = self.take() else {
             return self.error(start, "expected a statistic");
         };
         let Some(form) = Form::named(&name) else {
-            return self.unknown_statistic(start, &name);
+            return self.unknown_statistic(start, &name, words);
         };
         self.expect_sign("(", &format!("`(` after `{name}`"))?;
         let (kind, of) = self.arguments(form)?;
@@ -235,7 +240,7 @@ impl Parser<'_> {
         }
     }
 
-    fn unknown_statistic<T>(&self, span: Span, name: &str) -> Parsed<T> {
+    fn unknown_statistic<T>(&self, span: Span, name: &str, words: &[&str]) -> Parsed<T> {
         let message = format!("there is no statistic `{name}`");
         let mut error = ParseError::new(self.text, span, message);
         error.help = match Measure::named(name) {
@@ -252,7 +257,8 @@ impl Parser<'_> {
                 let fits = FITS.iter().map(|row| row.0);
                 // Suggest only the usual percentiles.
                 let others = ["share", "p50", "p90", "p99", "p999"];
-                let known: Vec<&str> = functions.chain(fits).chain(others).collect();
+                let words = words.iter().copied();
+                let known: Vec<&str> = words.chain(functions).chain(fits).chain(others).collect();
                 choices(name, known).map(|help| match help.starts_with("one of") {
                     true => help + ", and other p1 to p99",
                     false => help,
