@@ -7,11 +7,12 @@ use crate::harness::process::{DELAYLAB, Process, Ran, Reflector, delaylab, insid
 use crate::harness::scratch::Scratch;
 use crate::{or_skip, skip};
 use nix::sys::signal::Signal;
+use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 /// What was typed and what came of it, as on a terminal.
 fn session(inside: Option<&Namespace>, scratch: &Scratch, lines: &[&str]) -> String {
@@ -260,6 +261,45 @@ fn ctrl_c_prints_the_summary() {
         for part in [" received, 0 % lost", "round trip", "Where the time goes"] {
             assert!(summary.contains(part), "{method}: {summary}");
         }
+    }
+}
+
+/// As a terminal that is closed sends it. `nohup` keeps it away.
+#[test]
+fn a_hangup_ends_a_ping_as_ctrl_c_does() {
+    let scratch = Scratch::new();
+    let reflector = Reflector::local();
+    for (name, disposition) in [
+        ("ended.json", "--default-signal=HUP"),
+        ("kept.json", "--ignore-signal=HUP"),
+    ] {
+        let file = scratch.path(name);
+        let words = format!(
+            "ping 127.0.0.1 --method udp --port {} -i 60ms -o",
+            reflector.port
+        );
+        let mut command = Command::new("env");
+        command.args([disposition, DELAYLAB]);
+        command.args(words.split(' ')).arg(&file);
+        command.env_remove("DELAYLAB_KEY").env("NO_COLOR", "1");
+        let mut process = Process::start(command.stdout(Stdio::piped()));
+        let mut lines = BufReader::new(process.child.stdout.take().unwrap()).lines();
+        let mut packets = |count: usize| {
+            for _ in 0..count {
+                let line = lines.next().unwrap().unwrap();
+                assert!(line.starts_with("seq="), "{name}: {line}");
+            }
+        };
+        packets(3);
+        process.signal(Signal::SIGHUP);
+        if disposition.contains("ignore") {
+            packets(5);
+            process.signal(Signal::SIGTERM);
+        }
+        lines.for_each(drop);
+        assert_eq!(process.child.wait().unwrap().code(), Some(0), "{name}");
+        let document: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        assert!(document["stats"]["received"].as_u64() >= Some(3), "{name}");
     }
 }
 
