@@ -309,8 +309,13 @@ impl<'a> Written<'a> {
         let documents = documents
             .map(|(working, part)| (part.way, UnderLoad::new(working, &part.records)))
             .collect();
+        // A program finds each condition in one place, whatever packets it is about.
+        let documented = Ping {
+            conditions: &answers,
+            ..idle
+        };
         self.storage
-            .finish(&idle, &parts[0].records, documents, shown.head())?;
+            .finish(&documented, &parts[0].records, documents, shown.head())?;
         if self.summary_to_stdout {
             let style = terminal::style(&io::stdout(), shown.args.verbose);
             if self.lines.is_some() && self.any() {

@@ -23,6 +23,7 @@ fn under_load(command: &mut Command) -> Value {
     assert_eq!(ran.code, 0, "{}{}", ran.stdout, ran.stderr);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert!(document["stats"]["received"].as_u64().unwrap() > 0, "idle");
+    assert_eq!(document["fail_if"], document["under_load"]["fail_if"]);
     document["under_load"].clone()
 }
 
@@ -43,7 +44,9 @@ fn number(value: &Value) -> f64 {
 #[test]
 fn tcp_load_is_told_beside_the_probe() {
     let sink = sink();
-    let told = under_load(&mut at(&sink, "--load tcp:2:reno"));
+    let mut command = at(&sink, "--load tcp:2:reno");
+    let told = under_load(command.args(["--fail-if", "lost > 99%"]));
+    assert_eq!(told["fail_if"][0]["failed"], false);
     let streams = told["streams"].as_array().unwrap();
     assert_eq!(streams.len(), 2);
     for stream in streams {

@@ -29,6 +29,8 @@ pub struct Results<'a> {
     /// dns: the addresses that the name has, once for all answers that have the same.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub resolved: &'a [Vec<IpAddr>],
+    /// Why it is not what was asked for, such as a connection that ended; those of a load's stream stand there. None: it is valid.
+    pub flaws: &'a [String],
     /// What to check before trusting the figures.
     pub warnings: &'a [String],
     /// What came of each condition of `--fail-if`.
@@ -86,6 +88,7 @@ impl<'a> Results<'a> {
             facts: Facts::new(facts),
             negotiated: &facts.negotiated,
             resolved: &facts.resolved,
+            flaws: &facts.flaws,
             warnings: &facts.warnings,
             fail_if: Vec::new(),
         }

@@ -45,8 +45,6 @@ pub struct Trial<'a> {
     /// The same fields as in a ping's document. Sizes and pacing are in the run's `experiment.toml`.
     #[serde(flatten)]
     results: Results<'a>,
-    /// Why the trial is not what its experiment meant. None: it is valid.
-    flaws: &'a [String],
     /// How many trials are still to come, as far as that is known: with a stop rule at most.
     remaining: Option<usize>,
 }
@@ -115,7 +113,6 @@ impl<'a> Line<'a> {
             repeat: row.repeat,
             factors: levels(&row.factors),
             results: Results::new(summary, &row.facts),
-            flaws: &row.facts.flaws,
             remaining,
         };
         Self::Trial(Box::new(trial))

@@ -30,8 +30,6 @@ pub struct UnderLoad<'a> {
     pub grew: Option<Grew>,
     /// Which queue grew, as a sentence.
     pub verdict: String,
-    /// Why the probe is not what was asked for; those of a stream stand there.
-    pub flaws: &'a [String],
     /// What came of the packets.
     #[serde(flatten)]
     pub results: Results<'a>,
@@ -161,7 +159,6 @@ impl<'a> UnderLoad<'a> {
             },
             grew,
             verdict: working.verdict(),
-            flaws: &working.loaded.facts.flaws,
             results: Results::of_ping(&working.loaded),
             round_trips: Rows {
                 records,
