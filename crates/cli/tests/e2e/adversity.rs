@@ -2,8 +2,9 @@
 //! goes to another packet.
 
 use crate::harness::netns::{B4, Pair};
-use crate::harness::process::{Ran, Reflector, delaylab, measure, ping};
+use crate::harness::process::{Ran, Reflector, Stream, delaylab, measure, ping};
 use crate::or_skip;
+use nix::sys::signal::Signal;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
@@ -63,6 +64,55 @@ fn a_session_that_ends_is_said_so_and_nothing_hangs() {
         "{}",
         ran.stderr
     );
+}
+
+/// A ping under way, whose reflector is killed after some packets, and that reflector's port.
+fn without_reflector(method: &str) -> (Stream, u16) {
+    let reflector = Reflector::local();
+    let port = reflector.port_of(method);
+    let words = format!("127.0.0.1 --method {method} --port {port} -i 20ms -W 200ms");
+    let mut stream = Stream::start(None, &words);
+    (0..20).for_each(|_| stream.until("ok"));
+    (stream, port)
+}
+
+#[test]
+fn a_reflector_that_ends_is_said_so() {
+    for (method, says) in [
+        ("udp", "nothing listens on its port"),
+        ("stamp", "nothing listens on its port"),
+        ("tcp", "ended while it was probed"),
+    ] {
+        let (mut stream, _) = without_reflector(method);
+        if method != "tcp" {
+            stream.until("refused");
+            stream.process.signal(Signal::SIGINT);
+        }
+        let run = stream.ended_with(1);
+        let said = run.said("flaws");
+        assert!(said.contains(says), "{method}: {said}");
+        if method != "tcp" {
+            assert_eq!(run.loss_direction()[0], 0, "{method}");
+        }
+    }
+}
+
+/// It answers packets of senders that it does not know, and counts them from 0.
+#[test]
+fn what_a_restarted_stamp_reflector_did_not_hear_was_not_lost_on_the_way_out() {
+    let (mut stream, port) = without_reflector("stamp");
+    stream.until("refused");
+    let words = format!("reflect -p 0 --stamp-port {port}");
+    let _again = Reflector::start(delaylab(None).args(words.split(' ')));
+    (0..10).for_each(|_| stream.until("ok"));
+    stream.process.signal(Signal::SIGINT);
+    let run = stream.finish();
+    let [forward, _, unknown] = run.loss_direction();
+    assert!(forward == 0 && unknown > 0, "{forward} {unknown}");
+    let counts = run.records.iter().filter_map(|record| record.reflector_seq);
+    assert!(u64::from(counts.max().unwrap()) < run.count("sent"));
+    let said = run.said("warnings");
+    assert!(said.contains("it was restarted"), "{said}");
 }
 
 /// Whoever reads the lines gets each when its record is whole, also in a closed loop.

@@ -194,11 +194,21 @@ impl Stream {
     }
 
     /// Waits for the end, which must be a good one.
-    pub fn finish(mut self) -> Run {
+    pub fn finish(self) -> Run {
+        self.ended_with(0)
+    }
+
+    /// Waits for the end, which must have this code.
+    pub fn ended_with(mut self, code: i32) -> Run {
         while self.next_line().is_some() {}
         let status = self.process.child.wait().unwrap();
-        assert!(status.success(), "{status}");
+        assert_eq!(status.code(), Some(code));
         Run::from_lines(&self.lines)
+    }
+
+    /// Waits for a record that ends so.
+    pub fn until(&mut self, outcome: &str) {
+        while self.next_record().outcome != outcome {}
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Record {
     pub reply_dscp: Option<u8>,
     pub reply_ecn: Option<u8>,
     pub reply_ttl: Option<u8>,
+    pub reflector_seq: Option<u32>,
     pub copies: u16,
     pub reorder_extent: u32,
     pub outcome: String,
@@ -81,6 +82,11 @@ impl Run {
                 .as_u64()
                 .unwrap_or_else(|| panic!("{direction}"))
         })
+    }
+
+    /// Sentences of `flaws` or `warnings`.
+    pub fn said(&self, name: &str) -> String {
+        self.document[name].to_string()
     }
 
     /// How a stamp is said to have come.

@@ -127,6 +127,8 @@ pub struct FinalReport {
     pub overflowed: u32,
     /// Some of them may be others'.
     pub of_several: bool,
+    /// Did it answer what it was asked last? `None`: it was asked nothing.
+    pub answered: Option<bool>,
     /// It is there, and does not know the session.
     pub forgotten: bool,
     /// Its `REALTIME − MONOTONIC`.
@@ -154,6 +156,7 @@ impl FinalReport {
             of_several: account.is_some_and(|account| account.of_several),
             realtime_offset: account.map(|account| account.realtime_offset),
             clock_steps: account.map(|account| account.clock_steps).or(clock_steps),
+            answered: None,
             forgotten: false,
         }
     }

@@ -104,8 +104,12 @@ pub enum Parsed {
 pub struct FromReflector {
     pub r_rx: Option<Nanos>,
     pub r_user: Option<Nanos>,
+    /// Where an earlier packet has told it.
+    pub r_tx: Option<Nanos>,
     pub r_dscp: Option<u8>,
     pub reflector_seq: Option<u32>,
+    /// How often the reflector had begun to count again.
+    pub reflector_epoch: u32,
     /// What a server of any make answered.
     pub server: Option<Box<FromServer>>,
 }
@@ -335,11 +339,13 @@ pub(super) fn reply(
         t_rx_hw: beside.hardware,
         r_rx: reflector.r_rx,
         r_user: reflector.r_user,
+        r_tx: reflector.r_tx,
         r_dscp: reflector.r_dscp,
         reply_dscp: class.map(|(dscp, _)| dscp.code_point()),
         reply_ecn: class.map(|(_, ecn)| ecn),
         reply_ttl: beside.ttl,
         reflector_seq: reflector.reflector_seq,
+        reflector_epoch: reflector.reflector_epoch,
         retransmits: None,
         server: reflector.server,
         corrupt,

@@ -85,6 +85,12 @@ pub struct EngineReport {
     pub dropped_of_several: u64,
     /// For how long nothing had been heard of the reflector, where it did not answer at the end.
     pub silent_for: Option<Nanos>,
+    /// Was it asked something then?
+    pub was_asked: bool,
+    /// How many of the last packets were not answered.
+    pub unanswered: u64,
+    /// The target said of one of them that nothing listens on its port.
+    pub port_closed: bool,
     /// The reflector is there, and does not know the session any more.
     pub forgotten: bool,
 }
@@ -141,6 +147,10 @@ pub struct Engine<'a, C> {
     sent_all_at: Option<Nanos>,
     /// The sink knows that it only waits.
     only_waits: bool,
+    /// How many packets were sent up to the last that was answered, and up to the last of which the target says that nothing
+    /// listens on its port.
+    heard: u64,
+    refused: u64,
 }
 
 /// Send calls that failed one after the other.
@@ -183,6 +193,8 @@ impl<'a, C: Channel> Engine<'a, C> {
             last_heard: now,
             sent_all_at: None,
             only_waits: false,
+            heard: 0,
+            refused: 0,
             overflow: Overflow::of_probe(&channel.socket(), v6, config.carrier),
             reflector_time: channel.reflector_time(),
             channel,
@@ -238,7 +250,10 @@ impl<'a, C: Channel> Engine<'a, C> {
         let told = self.finish();
         let silent_for = clock::monotonic() - self.last_heard;
         let ran = EngineReport {
-            silent_for: told.received.is_none().then_some(silent_for),
+            silent_for: (told.answered != Some(true)).then_some(silent_for),
+            was_asked: told.answered.is_some(),
+            unanswered: self.prober.next_seq() - self.heard,
+            port_closed: self.refused > self.heard,
             forgotten: told.forgotten,
             rejected: self.rejected,
             path_mtu: self.path_mtu(),
@@ -559,6 +574,7 @@ impl<'a, C: Channel> Engine<'a, C> {
             match decoded {
                 Decoded::Told(follow_ups) => {
                     self.last_heard = t_recv;
+                    self.heard = self.prober.next_seq();
                     for follow_up in follow_ups {
                         self.take_follow_up(follow_up, t_recv);
                     }
@@ -566,6 +582,7 @@ impl<'a, C: Channel> Engine<'a, C> {
                 Decoded::Reply(reply, follow_up) => {
                     self.last_heard = t_recv;
                     let seq = reply.seq;
+                    self.heard = self.heard.max(seq + 1);
                     self.take_reply(reply, t_recv);
                     self.note(clock_read, seq);
                     if let Some(follow_up) = follow_up {
@@ -594,6 +611,7 @@ impl<'a, C: Channel> Engine<'a, C> {
         let there = |stamp: Nanos| self.reflector_stamp(stamp, t_send, t_recv);
         reply.r_rx = reply.r_rx.and_then(there);
         reply.r_user = reply.r_user.and_then(there);
+        reply.r_tx = reply.r_tx.and_then(there);
         self.prober.reply(&reply);
     }
 
@@ -606,7 +624,8 @@ impl<'a, C: Channel> Engine<'a, C> {
         let now = clock::monotonic();
         let last = self.prober.next_seq().saturating_sub(1);
         let (prober, clocks) = (&mut *self.prober, &*self.clocks);
-        let learnt_mtu = &mut self.learnt_mtu;
+        let (learnt_mtu, last_refused) = (&mut self.learnt_mtu, &mut self.refused);
+        let target = self.config.target.ip();
         let mut take = |event: QueueEvent| match event {
             QueueEvent::Stamp { seq, point, at } => {
                 let Some(t_send) = prober.t_send(seq) else {
@@ -620,7 +639,12 @@ impl<'a, C: Channel> Engine<'a, C> {
                 };
                 prober.stamped(seq, point, at);
             }
-            QueueEvent::Refused { seq, refused } => prober.refused(seq, &refused),
+            QueueEvent::Refused { seq, refused } => {
+                if refused.is_of_closed_port(target) {
+                    *last_refused = (*last_refused).max(seq + 1);
+                }
+                prober.refused(seq, &refused);
+            }
             QueueEvent::PathMtu(mtu) => *learnt_mtu = Some(mtu),
         };
         let mut reports = 0;

@@ -441,6 +441,7 @@ fn run(kernel: Kernel, calls: &[Call]) -> Ran {
         method: Method::Icmp,
         dscp: 0,
         ip_size: None,
+        target: None,
         pacing: Pacing::Every {
             interval_ns: 20 * MICROSECOND,
         },

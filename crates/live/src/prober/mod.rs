@@ -76,6 +76,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+/// This number of packets without a reply at the end is silence, and no chance.
+const SILENT_FROM: u64 = 5;
 /// From having everything ready to the first packet.
 const HEAD_START: Nanos = MILLISECOND;
 
@@ -234,6 +236,7 @@ fn configured(settings: &Settings<'_>, residence: Residence) -> (Config, EngineC
         ip_size: probe
             .method
             .ip_size(settings.target.is_ipv6(), probe.payload),
+        target: Some(settings.target.ip()),
         pacing: probe.pacing,
         seed: run.seed,
         start: clock::monotonic() + HEAD_START,
@@ -296,8 +299,11 @@ fn carry_out(
     warnings.extend(unstamped(channel.unstamped()));
     warnings.extend(channel.warnings());
     let lasted = clock::monotonic() - began;
-    flaws.extend(session_ended(channel.kept(), lasted, &ran));
-    warnings.extend(session_may_have_ended(channel.kept(), &ran));
+    let ended = session_ended(channel.kept(), lasted, &ran);
+    flaws.extend(ended.or_else(|| reflector_ended(probe.method, &ran)));
+    if flaws.is_empty() {
+        warnings.extend(session_may_have_ended(channel.kept(), &ran, probe.timeout));
+    }
     Ok(ProbeFacts {
         records: facts,
         stamps: seen.deliveries(probe, &facts),
@@ -338,16 +344,49 @@ fn session_ended(kept: KeptFor, lasted: Nanos, ran: &EngineReport) -> Option<Str
     ))
 }
 
+/// The packets behind did come to its host. Whether a server answers is what is measured.
+fn reflector_ended(method: Method, ran: &EngineReport) -> Option<String> {
+    let has_reflector = matches!(method, Method::Udp | Method::Stamp);
+    let silent_for = ran
+        .silent_for
+        .filter(|_| has_reflector && ran.port_closed)?;
+    Some(format!(
+        "the reflector has ended: nothing was heard of it in the last {}, and its host says that nothing listens on its port any \
+         more. Packets of that time are not known to be lost on the way. Start it again, and another run to measure on",
+        format_duration(silent_for)
+    ))
+}
+
 /// Where nothing answers any more, the path may be down or the session forgotten.
-fn session_may_have_ended(kept: KeptFor, ran: &EngineReport) -> Option<String> {
-    let silent_for = ran.silent_for.filter(|_| !ran.forgotten)?;
-    let idle = kept.max_idle.filter(|&idle| silent_for > idle)?;
+fn session_may_have_ended(kept: KeptFor, ran: &EngineReport, timeout: Nanos) -> Option<String> {
+    let silent_for = ran.silent_for?;
+    if ran.forgotten || ran.port_closed {
+        return None;
+    }
+    let Some(idle) = kept.max_idle.filter(|&idle| silent_for > idle) else {
+        return fell_silent(ran, silent_for, timeout);
+    };
     Some(format!(
         "the reflector forgets a session of which no packet comes for {}, and nothing was heard of it in the last {}: later \
          packets may have been ignored there, and are not known to be lost on the way. Start another run to measure on",
         write_duration(idle),
         format_duration(silent_for)
     ))
+}
+
+/// After the last reply packets timed out, and then the reflector did not answer a question either. On a path that loses packets
+/// that may happen to a few.
+fn fell_silent(ran: &EngineReport, silent_for: Nanos, timeout: Nanos) -> Option<String> {
+    let is_silent = ran.was_asked && ran.unanswered >= SILENT_FROM && silent_for > timeout;
+    is_silent.then(|| {
+        format!(
+            "nothing was heard of the reflector in the last {}: the last {} packets were not answered, nor a question at the end. \
+             The path is down, or the reflector has ended or no longer has the key. Packets of that time are not known to be lost \
+             on the way",
+            format_duration(silent_for),
+            ran.unanswered
+        )
+    })
 }
 
 /// Behind a send call that failed nobody knows at once how the kernel numbers the next stamps.

@@ -20,6 +20,7 @@ use delaylab_model::method::Method;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use delaylab_traffic::prober::epoch::Epoch;
+use delaylab_traffic::prober::recounts::Recounts;
 use delaylab_traffic::prober::sequence::{widen, widen_near};
 use delaylab_wire::auth::Key;
 use delaylab_wire::ntp::{ErrorEstimate, Format as TimeFormat};
@@ -28,12 +29,12 @@ use delaylab_wire::stamp_tlv::{
     CLOCK_IDENTITY_LEN, ClassOfService, DirectMeasurement, FollowUpTelemetry, HEADER, Writer,
     is_authentic, kind, parse_clock_identity, understood,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 /// Bytes of an HMAC TLV.
 const HMAC_TLV: usize = HEADER + delaylab_wire::auth::TAG;
-/// Replies remembered, to find whose departure a follow-up tells of.
+/// Replies remembered, to find whose departure a follow-up tells of, and follow-ups whose reply has not come.
 const REMEMBERED: usize = 1024;
 /// Packets after the last, and how long each is waited for.
 const LAST_WORDS: u64 = 4;
@@ -171,8 +172,13 @@ pub struct Stamp {
     tries: u32,
     /// The reflector's counts before our packet 0.
     before: Counts,
-    /// Packets that reached it and were not answered, as of the last reply.
+    /// The same before it began to count again, of which replies may still come.
+    before_that: Counts,
+    /// Where it did.
+    recounts: Recounts,
+    /// Packets that reached it and were not answered, as of the last reply; those of them that it does not count any more.
     refused: u32,
+    refused_earlier: u32,
     /// Does it tell counts of its own?
     counting: bool,
     /// Has a reply to a packet of the run been read?
@@ -181,6 +187,8 @@ pub struct Stamp {
     clock: HostClock,
     reflector_time: ReflectorTime,
     remembered: VecDeque<(u32, u64)>,
+    /// When replies left that had not come when a later one told it: a later one may overtake, and they may be lost.
+    told_early: BTreeMap<u32, Nanos>,
 }
 
 impl Stamp {
@@ -199,13 +207,17 @@ impl Stamp {
             first: 0,
             tries: 0,
             before: Counts::default(),
+            before_that: Counts::default(),
+            recounts: Recounts::default(),
             refused: 0,
+            refused_earlier: 0,
             counting: false,
             begun: false,
             facts: RecordFacts::default(),
             clock: clock.clone(),
             reflector_time: ReflectorTime::AsItCame,
             remembered: VecDeque::with_capacity(REMEMBERED),
+            told_early: BTreeMap::new(),
         }
     }
 
@@ -396,18 +408,23 @@ impl Stamp {
         }
     }
 
-    fn follow_up(&self, packet: &[u8], reply: &Reflector) -> Option<FollowUp> {
+    /// The departure that a reply tells of, if the reply which left then has come; else it is kept for that one.
+    fn follow_up(&mut self, packet: &[u8], reply: &Reflector) -> Option<FollowUp> {
         let value = understood(packet, self.layout.form.size(), kind::FOLLOW_UP_TELEMETRY)?;
         let telemetry = FollowUpTelemetry::parse(value).ok()?;
         if telemetry.timestamp == 0 {
             return None;
         }
-        let newest_first = self.remembered.iter().rev();
-        let &(_, seq) = { newest_first }.find(|(count, _)| *count == telemetry.seq)?;
-        Some(FollowUp {
-            seq,
-            r_tx: reply.error.format.decode(telemetry.timestamp),
-        })
+        let r_tx = reply.error.format.decode(telemetry.timestamp);
+        let mut newest_first = self.remembered.iter().rev();
+        if let Some(&(_, seq)) = newest_first.find(|(count, _)| *count == telemetry.seq) {
+            return Some(FollowUp { seq, r_tx });
+        }
+        self.told_early.insert(telemetry.seq, r_tx);
+        if self.told_early.len() > REMEMBERED {
+            self.told_early.pop_first();
+        }
+        None
     }
 
     fn remember(&mut self, count: u32, seq: u64) {
@@ -415,6 +432,20 @@ impl Stamp {
             self.remembered.pop_front();
         }
         self.remembered.push_back((count, seq));
+    }
+
+    /// In which of the reflector's counts this one of packet `seq` is, read when packet `last` had been sent.
+    fn note(&mut self, seq: u64, last: u64, counts: Counts) -> u32 {
+        let known = self.recounts.times();
+        let epoch = self.recounts.note(seq, last, counts.arrived);
+        if epoch > known {
+            // It counts all of ours from here on, and numbers its replies anew.
+            self.before_that = std::mem::take(&mut self.before);
+            self.refused_earlier = self.refused;
+            self.remembered.clear();
+            self.told_early.clear();
+        }
+        epoch
     }
 
     /// Is the padding as it was sent? Reflectors write into every other TLV.
@@ -467,14 +498,23 @@ impl Format for Stamp {
                 self.before.arrived = here;
             }
         }
-        self.refused = counts.refused_since(self.before);
-        let follow_up = self.follow_up(packet, &reply);
-        self.remember(reply.seq, seq);
+        let epoch = self.note(seq, last, counts);
+        let is_present = epoch == self.recounts.times();
+        let (mut before, mut follow_up, mut r_tx) = (self.before_that, None, None);
+        if is_present {
+            before = self.before;
+            self.refused = self.refused_earlier + counts.refused_since(before);
+            follow_up = self.follow_up(packet, &reply);
+            r_tx = self.told_early.remove(&reply.seq);
+            self.remember(reply.seq, seq);
+        }
         let reflector = FromReflector {
             r_rx: Some(reply.received()),
             r_user: Some(reply.sent()),
+            r_tx,
             r_dscp: self.class_there(packet),
-            reflector_seq: Some(here.wrapping_sub(self.before.arrived)),
+            reflector_seq: Some(here.wrapping_sub(before.arrived)),
+            reflector_epoch: epoch,
             server: None,
         };
         // A TWAMP-Light reflector may leave padding away; that is no corruption.
@@ -494,6 +534,18 @@ impl Format for Stamp {
 
     fn facts(&self) -> RecordFacts {
         self.facts
+    }
+
+    fn warnings(&mut self) -> Vec<String> {
+        let often = match self.recounts.times() {
+            0 => return Vec::new(),
+            1 => "began to count again".to_owned(),
+            times => format!("began to count again {times} times"),
+        };
+        vec![format!(
+            "the reflector {often}: it was restarted, or had forgotten the session. Packets lost at that time are not known to be \
+             lost on the way"
+        )]
     }
 
     /// A reply's departure is told by a later reply: a few packets more bring those still open.
@@ -519,18 +571,26 @@ impl Format for Stamp {
             let take = |packet: &[u8]| self.answer_to(wire..wire.wrapping_add(1), packet);
             let patience = patience.max(LAST_WORDS_FOR);
             let answer = exchange(socket, &packet, &mut buffer, patience, take);
+            let is_first = seq == last + 1;
+            if is_first {
+                told.answered = Some(matches!(answer, Ok(Some(_))));
+            }
             let Ok(Some((packet, reply))) = answer else {
                 break;
             };
-            if self.counting && seq == last + 1 {
+            let (counts, known) = (self.counts(&packet, &reply), self.recounts.times());
+            if is_first && self.note(seq, seq, counts) > known {
+                // Of the run's packets it has none.
+                break;
+            }
+            if self.counting && is_first {
                 // All that arrived before it are the run's.
-                let counts = self.counts(&packet, &reply);
                 let arrived = counts
                     .arrived
                     .wrapping_sub(self.before.arrived)
                     .wrapping_sub(1);
                 told.received = Some(widen_near(last, arrived));
-                told.refused = counts.refused_since(self.before);
+                told.refused = self.refused_earlier + counts.refused_since(self.before);
             }
             match self.follow_up(&packet, &reply) {
                 Some(follow_up) => told.follow_ups.push(follow_up),
@@ -576,6 +636,8 @@ mod tests {
         reflector: traffic::Reflector,
         now: Nanos,
         size: usize,
+        /// The last reply, whose departure the reflector wants to know.
+        left: Option<traffic::ReplyRef>,
     }
 
     impl Pair {
@@ -588,6 +650,7 @@ mod tests {
                 reflector: traffic::Reflector::new(policy, [1; 32]),
                 now: SECOND,
                 size,
+                left: None,
             }
         }
 
@@ -611,8 +674,31 @@ mod tests {
             let mut reply = packet.clone();
             let port = traffic::Port::Stamp;
             match { &mut self.reflector }.datagram(now, from, port, &arrival, &packet, &mut reply) {
-                traffic::Verdict::Reply(_) => Some(reply),
+                traffic::Verdict::Reply(told) => {
+                    self.left = told.stamp;
+                    Some(reply)
+                }
                 _ => None,
+            }
+        }
+
+        /// The reply to this packet of the run, which leaves at once.
+        fn stamped(&mut self, seq: u32) -> Vec<u8> {
+            let reply = self.reflected(1000 + seq).unwrap();
+            let left = self.left.take().unwrap();
+            self.reflector.transmitted(left, self.now);
+            reply
+        }
+
+        /// What a reply says of its own departure, and of another one's: the packet.
+        fn departures(&mut self, reply: &[u8], last: u64) -> (bool, Option<u64>) {
+            match self.stamp.parse(reply, reply, last) {
+                Parsed::Reply {
+                    reflector,
+                    follow_up,
+                    ..
+                } => (reflector.r_tx.is_some(), follow_up.map(|told| told.seq)),
+                other => panic!("{other:?}"),
             }
         }
 
@@ -685,6 +771,38 @@ mod tests {
         assert!(counted.len() < 50 && counted.iter().all(|&(seq, counted)| seq == counted));
         let &(last, _) = counted.last().unwrap();
         assert_eq!(pair.stamp.refused + counted.len() as u32, last + 1);
+    }
+
+    #[test]
+    fn a_reflector_that_is_restarted_is_known_by_its_count() {
+        for size in SIZES {
+            let mut pair = Pair::new(size, open());
+            pair.stamp.tries = 1;
+            let first = pair.reflected(999).unwrap();
+            let reply = pair.stamp.read(&first).unwrap();
+            pair.stamp.before = pair.stamp.counts_before_the_run(&first, &reply);
+            assert_eq!([0, 1, 2].map(|seq| pair.counted(seq)), [0, 1, 2].map(Some));
+            assert!(pair.stamp.warnings().is_empty());
+            pair.reflector = traffic::Reflector::new(open(), [2; 32]);
+            assert_eq!([6, 7].map(|seq| pair.counted(seq)), [0, 1].map(Some));
+            pair.reflected(1008).unwrap();
+            assert_eq!(pair.counted(9), Some(3));
+            assert_eq!(pair.stamp.recounts.times(), 1);
+            assert!(pair.stamp.warnings()[0].contains("it was restarted"));
+        }
+    }
+
+    #[test]
+    fn the_departure_of_a_reply_that_was_overtaken_is_known() {
+        let mut pair = Pair::new(100, open());
+        let replies = [0, 1, 2, 3].map(|seq| pair.stamped(seq));
+        let mut said = |at: usize| pair.departures(&replies[at], 3);
+        assert_eq!(said(0), (false, None));
+        // It tells when the reply to packet 1 left, which comes behind it.
+        assert_eq!(said(2), (false, None));
+        assert_eq!(said(1), (true, Some(0)));
+        assert_eq!(said(3), (false, Some(2)));
+        assert!(pair.stamp.told_early.is_empty());
     }
 
     proptest! {

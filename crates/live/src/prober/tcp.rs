@@ -519,7 +519,10 @@ impl Channel for TcpChannel {
             token: self.replies.session.token,
         }));
         let clock_steps = self.replies.session.clock_steps;
-        FinalReport::from_collected(collected.as_slice(), last, clock_steps)
+        FinalReport {
+            answered: Some(collected.is_some()),
+            ..FinalReport::from_collected(collected.as_slice(), last, clock_steps)
+        }
     }
 }
 

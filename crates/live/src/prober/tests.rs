@@ -458,6 +458,7 @@ fn a_session_that_was_forgotten_is_said() {
     let report = |silent_for, forgotten| EngineReport {
         silent_for,
         forgotten,
+        was_asked: true,
         ..EngineReport::default()
     };
     let [heard, silent, silent_for_long, forgotten] = [
@@ -467,7 +468,7 @@ fn a_session_that_was_forgotten_is_said() {
         report(Some(2 * SECOND), true),
     ];
     let ended = |lasted, report| session_ended(kept, lasted, report);
-    let may_have_ended = |report| session_may_have_ended(kept, report);
+    let may_have_ended = |report: &EngineReport| session_may_have_ended(kept, report, SECOND);
     for report in [&heard, &silent] {
         assert_eq!(
             (ended(50 * SECOND, report), may_have_ended(report)),
@@ -483,6 +484,30 @@ fn a_session_that_was_forgotten_is_said() {
     assert_eq!(ended(101 * SECOND, &heard), None);
     let said = ended(101 * SECOND, &silent).unwrap();
     assert!(said.contains("--max-duration"), "{said}");
+    // A few that are lost at the end are no silence, nor is what was sent last.
+    for (unanswered, silent_for) in [(4, 10 * SECOND), (500, SECOND)] {
+        let report = EngineReport {
+            unanswered,
+            ..report(Some(silent_for), false)
+        };
+        assert_eq!(may_have_ended(&report), None);
+    }
+    let report = EngineReport {
+        unanswered: 5,
+        ..silent
+    };
+    let said = may_have_ended(&report).unwrap();
+    assert!(said.contains("the last 5 packets"), "{said}");
+    let closed = EngineReport {
+        port_closed: true,
+        ..report
+    };
+    assert_eq!(may_have_ended(&closed), None);
+    for (method, says) in [(Method::Stamp, true), (Method::Dns, false)] {
+        let said = reflector_ended(method, &closed);
+        let said = said.is_some_and(|said| said.contains("nothing listens on its port"));
+        assert_eq!(said, says);
+    }
 }
 
 /// A session with a key proves itself when it begins, not with its first request.

@@ -177,7 +177,7 @@ pub(super) fn from_stamps(stamps: &Stamps, last: u64) -> (FromReflector, Option<
         r_user: Some(stamps.r_user),
         r_dscp: dscp,
         reflector_seq: Some(stamps.reflector_seq),
-        server: None,
+        ..FromReflector::default()
     };
     let follow_up = stamps.follow_up.map(|follow_up| FollowUp {
         seq: widen_near(last, follow_up.seq),
@@ -284,13 +284,15 @@ impl Format for Echo {
             *longest = patience.max(*longest);
         }
         let collected = self.collect(socket, &waits, COLLECT_ROUNDS);
-        let forgotten = collected.is_empty() && self.is_forgotten(socket, &waits[2..]);
+        let is_silent = collected.is_empty();
+        let forgotten = is_silent && self.is_forgotten(socket, &waits[2..]);
         let bye = Control::Bye {
             token: self.session.token,
         };
         let _ = socket.send(&self.control(&bye));
         FinalReport {
             forgotten,
+            answered: Some(!is_silent),
             ..FinalReport::from_collected(&collected, last, self.session.clock_steps)
         }
     }

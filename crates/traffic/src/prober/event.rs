@@ -1,5 +1,6 @@
 //! What a prober is told and what it answers.
 
+use super::loss_direction::Counted;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -20,6 +21,8 @@ pub struct Config {
     pub dscp: u8,
     /// Written into each record.
     pub ip_size: Option<u32>,
+    /// Where packets go, where ICMP errors may come from there.
+    pub target: Option<IpAddr>,
     /// When packets are due.
     pub pacing: Pacing,
     /// Seeds the pacing.
@@ -89,6 +92,11 @@ impl Refused {
         Some(IcmpReason::from_code(kind, code, v6))
     }
 
+    /// Does the target itself say that nothing listens on its port? Then the packet came there.
+    pub fn is_of_closed_port(&self, target: IpAddr) -> bool {
+        self.by == Some(target) && self.reason() == Some(IcmpReason::PortUnreachable)
+    }
+
     /// What would have fit; `None` where that is not why, or where the router does not say.
     pub fn path_mtu(&self) -> Option<u32> {
         let too_big = match self.reason() {
@@ -130,14 +138,27 @@ pub struct Reply {
     pub t_rx_hw: Option<Nanos>,
     pub r_rx: Option<Nanos>,
     pub r_user: Option<Nanos>,
+    /// Where it is known already: a later reply that tells it may come first.
+    pub r_tx: Option<Nanos>,
     pub r_dscp: Option<u8>,
     pub reply_dscp: Option<u8>,
     pub reply_ecn: Option<u8>,
     pub reply_ttl: Option<u8>,
     pub reflector_seq: Option<u32>,
+    /// How often the reflector had begun to count again.
+    pub reflector_epoch: u32,
     pub retransmits: Option<u32>,
     /// What is known of a server's reply.
     pub server: Option<Box<FromServer>>,
     /// The bytes are not those that were sent.
     pub corrupt: bool,
+}
+
+impl Reply {
+    /// The reflector's count, if it tells one.
+    pub(super) fn counted(&self) -> Option<Counted> {
+        let epoch = self.reflector_epoch;
+        let count = self.reflector_seq?;
+        Some(Counted { epoch, count })
+    }
 }

@@ -12,6 +12,7 @@
 //! | [`epoch`] | by which shift the reflector's stamps are read |
 //! | `given_up` | which packets a reply came for after all |
 //! | [`loss_direction`] | in which direction packets were lost |
+//! | [`recounts`] | where the reflector begins to count again |
 //! | [`reordering`] | RFC 4737 extents |
 //! | [`stamp_ids`] | which packet a departure stamp is of |
 //! | [`room`] | memory for what can be under way at once |
@@ -22,6 +23,7 @@ pub mod epoch;
 mod event;
 mod given_up;
 pub mod loss_direction;
+pub mod recounts;
 mod release;
 pub mod reordering;
 pub mod room;
@@ -386,13 +388,13 @@ impl Prober {
     /// Its record is closed, or there is none.
     fn count_stray(&mut self, reply: &Reply) {
         self.strays += 1;
-        let (seq, count) = (reply.seq, reply.reflector_seq);
+        let (seq, counted) = (reply.seq, reply.counted());
         // A lower bound: which packets could not be sent is forgotten.
         let sent_before = seq.saturating_sub(self.unsent);
         if self.given_up.remove(seq) {
-            self.reflector.answered_later(seq, sent_before, count);
+            self.reflector.answered_later(seq, sent_before, counted);
         } else if seq < self.next_seq {
-            self.reflector.copied(seq, sent_before, count);
+            self.reflector.copied(seq, sent_before, counted);
         }
     }
 
@@ -402,7 +404,7 @@ impl Prober {
         };
         slot.record.copies = slot.record.copies.saturating_add(1);
         let (seq, sent_before) = (reply.seq, slot.sent_before);
-        self.reflector.copied(seq, sent_before, reply.reflector_seq);
+        self.reflector.copied(seq, sent_before, reply.counted());
     }
 
     fn answer(&mut self, reply: &Reply, timed_out: bool) {
@@ -427,6 +429,7 @@ impl Prober {
         record.t_rx_hw = reply.t_rx_hw;
         record.r_rx = reply.r_rx;
         record.r_user = reply.r_user;
+        record.r_tx = record.r_tx.or(reply.r_tx);
         record.r_dscp = reply.r_dscp;
         record.reply_dscp = reply.reply_dscp;
         record.reply_ecn = reply.reply_ecn;
@@ -438,9 +441,12 @@ impl Prober {
         }
         let sent_before = slot.sent_before;
         let round_trip = slot.record.round_trip().unwrap_or(0);
+        if reply.r_tx.is_some() {
+            self.seen.note(StampPoint::RTx);
+        }
         self.longest = self.longest.max(round_trip);
         self.reflector
-            .replied(reply.seq, sent_before, reply.reflector_seq);
+            .replied(reply.seq, sent_before, reply.counted());
         self.awaiting -= 1;
         let settle =
             (round_trip.saturating_mul(SETTLE_ROUND_TRIPS)).clamp(LEAST_SETTLE, MOST_SETTLE);
@@ -460,6 +466,10 @@ impl Prober {
     pub fn refused(&mut self, seq: u64, refused: &Refused) {
         let timeout = self.config.timeout;
         let is_last = seq + 1 == self.next_seq;
+        let is_unheard = self
+            .config
+            .target
+            .is_some_and(|target| refused.is_of_closed_port(target));
         let Some(slot) = self.slot(seq) else { return };
         if slot.state != State::Sent && slot.state != State::TimedOut {
             return;
@@ -475,6 +485,9 @@ impl Prober {
         slot.record.path_mtu = refused.path_mtu();
         slot.record.errno = Some(refused.errno);
         let record = slot.record;
+        if is_unheard {
+            self.reflector.unheard();
+        }
         self.awaiting -= 1;
         self.given_up.insert(seq);
         self.ended.push_back(record);

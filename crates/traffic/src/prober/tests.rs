@@ -13,6 +13,7 @@ fn config(pacing: Pacing, count: u64) -> Config {
         method: Method::Udp,
         dscp: 0,
         ip_size: Some(84),
+        target: None,
         pacing,
         seed: 1,
         start: 0,

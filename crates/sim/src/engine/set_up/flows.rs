@@ -154,6 +154,7 @@ impl Maker<'_> {
             method: probe.method,
             dscp: probe.dscp.code_point(),
             ip_size,
+            target: None,
             pacing: probe.pacing,
             seed: seed_for(self.trial, PROBES, u64::from(index)),
             start: 0,
