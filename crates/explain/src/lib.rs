@@ -5,6 +5,7 @@
 //! | [`calibrate`] | hosts' costs, rate, buffer and discipline of a measured path; its model; what would change |
 //! | [`compare`] | two runs: what changed, by how much, in which stage, how sure that is |
 //! | [`import`] | readers of what people already have: ping, fping, irtt, sockperf, mtr, iperf3, captures |
+//! | [`flawed`] | trials of a run that are not what their experiment meant |
 //! | `one_way.rs` | one-way delays of a packet |
 //! | [`causes`] | why packets of a run were late: causes, effects, changes, and what cannot be told |
 //! | [`steps`] | does delay rise with size in a line or in steps: cells, their overhead, their rate |
@@ -18,6 +19,8 @@ pub mod calibrate;
 pub mod causes;
 #[cfg(feature = "runs")]
 pub mod compare;
+#[cfg(feature = "runs")]
+pub mod flawed;
 pub mod import;
 #[cfg(feature = "runs")]
 mod one_way;

@@ -5,7 +5,7 @@ use crate::trial_row::TrialRow;
 use delaylab_model::distinct::Distinct;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What came of a run, as far as its files say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,6 +17,8 @@ pub struct Overview {
     /// How many findings came out so, by the verdict's word in `findings.json`: `true`, `false`, `undecided`,
     /// `not_applicable`.
     pub verdicts: BTreeMap<String, u64>,
+    /// How many of its trials are not what its experiment meant.
+    pub invalid: u64,
     /// Packets that were sent, without those that warm a stream up, and of simulations that are the same one's alone, ...
     pub sent: u64,
     /// ... and of them those that were lost.
@@ -50,10 +52,13 @@ impl Overview {
         let (p50, p99) = slowest(counting.iter().map(of));
         let ends = |row: &&TrialRow| Some([row.figure("lost")? as u64, row.figure("sent")? as u64]);
         let whole = |ns: f64| ns.round() as i64;
+        let invalid = run.trials().iter().filter(|row| !row.valid);
+        let invalid: BTreeSet<u32> = invalid.map(|row| row.trial).collect();
         Self {
             title: title(run),
             target: run.environment()["target"].as_str().map(str::to_owned),
             verdicts: verdicts(run.findings()),
+            invalid: invalid.len() as u64,
             sent: sum("sent"),
             lost: sum("lost"),
             most_lost: most_lost(counting.iter().filter_map(ends)),

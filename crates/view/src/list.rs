@@ -44,6 +44,8 @@ pub struct Run {
     pub state: &'static str,
     /// How many trials it has.
     pub trials: u64,
+    /// How many of them are not what the experiment meant, such as one whose connection ended.
+    pub invalid: u64,
     /// How many packets.
     pub records: u64,
     /// Which file is not what was recorded, where that was seen without reading the tables.

@@ -27,6 +27,7 @@ fn listed(entry: Entry) -> Run {
         world: entry.world,
         started_utc: entry.started_utc,
         trials: entry.trials,
+        invalid: entry.overview.invalid,
         records: entry.records,
         damage,
         unreadable,
@@ -125,7 +126,11 @@ fn for_people(listed: &Document, style: &Style) -> String {
             (None, None) => {
                 let trials = plural(run.trials, "trial");
                 let records = plural(run.records, "record");
-                (run.state, format!("{trials}, {records}"))
+                let flawed = match run.invalid {
+                    0 => String::new(),
+                    some => format!(" ({some} flawed)"),
+                };
+                (run.state, format!("{trials}{flawed}, {records}"))
             }
         };
         text += &format!("  {:<44} {state:<9} {what}\n", run.folder);

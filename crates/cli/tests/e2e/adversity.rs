@@ -2,9 +2,11 @@
 //! goes to another packet.
 
 use crate::harness::netns::{B4, Pair};
-use crate::harness::process::{Ran, Reflector, Stream, delaylab, measure, ping};
+use crate::harness::process::{Ran, Reflector, Stream, delaylab, inside, measure, ping, ran};
+use crate::harness::scratch::Scratch;
 use crate::or_skip;
 use nix::sys::signal::Signal;
+use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::Duration;
@@ -64,6 +66,51 @@ fn a_session_that_ends_is_said_so_and_nothing_hangs() {
         "{}",
         ran.stderr
     );
+}
+
+/// Figures of a part of it do not answer for the whole.
+#[test]
+fn a_run_that_ended_early_is_said_to_be_one_wherever_it_is_read() {
+    let mut command = delaylab(None);
+    command.args("reflect --bind 127.0.0.1 --no-stamp --port 0 --max-duration 1s".split(' '));
+    let reflector = Reflector::start(&mut command);
+    let scratch = Scratch::new();
+    for (folder, count, code) in [("whole", 5, 0), ("short", 20, 1)] {
+        let words = format!(
+            "ping 127.0.0.1 --method udp --port {} -i 100ms -W 200ms -c {count} -q --save {folder}",
+            reflector.port
+        );
+        let saved = ran(&scratch, &words);
+        assert_eq!(saved.code, code, "{}{}", saved.stdout, saved.stderr);
+    }
+    let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "1 of 1 trial is flawed: the reflector ends a session after 1s";
+    for words in ["explain short/latest", "explain short/latest --json"] {
+        let explained = ran(&scratch, words);
+        assert!(
+            in_one_line(&explained.stdout).contains(why),
+            "{words}: {}",
+            explained.stdout
+        );
+    }
+    let compared = |words: &str| {
+        let mut command = inside(&scratch, words);
+        Ran::to_end(command.args(["--strict", "--fail-if", "max(response) > 10s"]))
+    };
+    let short = compared("compare whole/latest short/latest");
+    let said = in_one_line(&short.stdout);
+    assert_eq!(short.code, 1, "{said}");
+    for part in [
+        &format!("undecided: max(response) > 10s: of B, {why}"),
+        "Of B, 1 of 1 trial is flawed.",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let whole = compared("compare short/latest whole/latest");
+    assert_eq!(whole.code, 0, "{}", whole.stdout);
+    let listed = ran(&scratch, "list -o short --json");
+    let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(listed["runs"][0]["invalid"], 1);
 }
 
 /// A ping under way, whose reflector is killed after some packets, and that reflector's port.

@@ -53,6 +53,7 @@ pub mod unknown;
 pub mod ways;
 mod words;
 
+use crate::flawed::Flawed;
 use blackouts::Blackout;
 use changes::Changes;
 use delaylab_lab::experiment::Resolved;
@@ -81,6 +82,8 @@ use ways::OneWay;
 /// Why packets of a run were late.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Explanation {
+    /// Trials that are not what their experiment meant.
+    pub flawed: Option<Flawed>,
     /// Combinations of levels of which no packet was answered.
     pub blackouts: Vec<Blackout>,
     /// What else was lost.
@@ -231,6 +234,12 @@ impl Explanation {
         words::answer(self)
     }
 
+    /// What is wrong with trials, in a sentence; empty where all are valid.
+    pub fn flawed_answer(&self) -> String {
+        let flawed = self.flawed.as_ref();
+        flawed.map_or_else(String::new, |flawed| format!("{flawed}."))
+    }
+
     /// What lost everything and why, a sentence each.
     pub fn lost_answer(&self) -> String {
         sentences(&blackouts::warnings(&self.blackouts))
@@ -253,9 +262,10 @@ impl Explanation {
         self.losses.as_ref()?.outage_warning()
     }
 
-    /// What lost everything, what is slow, what else was lost, then whose fault the late packets are.
+    /// What is wrong with trials, what lost everything, what is slow, what else was lost, then whose fault the late packets are.
     pub fn answer(&self) -> String {
         let all = [
+            self.flawed_answer(),
             self.lost_answer(),
             self.slow_answer(),
             self.some_lost_answer(),
@@ -371,6 +381,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     };
     occupied::find(run, &gathered, processes, &mut slow);
     let mut explanation = Explanation {
+        flawed: Flawed::of_run(run),
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(run, resolved, |row| {
             losses::outage_of(&gathered.streams, row)

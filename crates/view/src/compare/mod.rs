@@ -98,6 +98,8 @@ pub struct Side {
     pub started: String,
     /// What to read before trusting the figures.
     pub problems: Vec<String>,
+    /// Of its trials, which are not what their experiment meant: in a clause.
+    pub flawed: Option<String>,
 }
 
 impl Compared {
@@ -132,10 +134,19 @@ impl Compared {
         let Comparison { whole, pairs, .. } = &self.comparison;
         let first = pairs.first().map_or("", |pair| &pair.verdict.text);
         let text = whole.as_ref().map_or(first, |whole| &whole.text);
-        match setup(&self.differences) {
+        let text = match setup(&self.differences) {
             setup if setup.is_empty() => text.to_owned(),
             setup => setup + &uncapitalised(text),
-        }
+        };
+        self.flaws() + &text
+    }
+
+    /// `Of B, 1 of 3 trials is flawed. `, of each side that has such.
+    fn flaws(&self) -> String {
+        let each = ["A", "B"].iter().zip(&self.sides);
+        let each = each.filter_map(|(name, side)| Some((name, side.flawed.as_ref()?)));
+        each.map(|(name, flawed)| format!("Of {name}, {flawed}. "))
+            .collect()
     }
 
     /// What to read before trusting the figures, of both.

@@ -79,6 +79,7 @@ fn one(probe: &str, records: Vec<Record>, facts: RecordFacts) -> Samples {
 
 fn side(day: u32) -> Side {
     Side {
+        flawed: None,
         name: "small".to_owned(),
         folder: format!("runs/small-2026010{day}T030405Z"),
         world: "live".to_owned(),

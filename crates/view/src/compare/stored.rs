@@ -4,12 +4,16 @@ use super::{Compared, Side};
 use crate::run::stored::{not_complete, unchecked};
 use delaylab_explain::compare::both::Both;
 use delaylab_explain::compare::circumstances::{Circumstances, differences};
-use delaylab_explain::compare::limits::{LimitResult, held};
+use delaylab_explain::compare::limits::{LimitResult, Outcome, held};
 use delaylab_explain::compare::{ComparisonRequest, NothingInCommon, compare};
+use delaylab_explain::flawed::Flawed;
+use delaylab_lab::finding::check::Bound;
+use delaylab_lab::finding::verdict::FixedLevel;
 use delaylab_lab::finding::{Limit, Measure};
 use delaylab_lab::stored::Stored;
 use delaylab_stats::remarks::{Remarked, Remarks};
 use delaylab_store::run::Run;
+use delaylab_store::trial_row::TrialRow;
 
 /// Two runs and what was measured in them, read once.
 pub struct TwoRuns<'a> {
@@ -59,8 +63,32 @@ impl<'a> TwoRuns<'a> {
     pub fn held(&self, limit: &Limit) -> Result<Vec<LimitResult>, String> {
         let [a, b] = &self.data;
         let both = Both::new(a, b).map_err(|error| error.to_string())?;
-        held(limit, &both)
+        let mut all = held(limit, &both)?;
+        // Of B's own value A does not matter.
+        let of_both = !matches!(limit.bound, Bound::Value(_));
+        let sides = ["A", "B"].into_iter().zip(self.runs);
+        for (name, run) in sides.filter(|(name, _)| of_both || *name == "B") {
+            for held in all.iter_mut().filter(|held| held.outcome == Outcome::Held) {
+                let rows = run.trials().iter();
+                let flawed = Flawed::of_rows(rows.filter(|row| is_at(row, &held.levels)));
+                if let Some(flawed) = flawed {
+                    held.outcome = Outcome::Undecided;
+                    held.reason =
+                        format!("of {name}, {flawed}; of what was measured, {}", held.reason);
+                }
+            }
+        }
+        Ok(all)
     }
+}
+
+/// Is a trial, as far as its factors tell, among those under these levels?
+fn is_at(row: &TrialRow, levels: &[FixedLevel]) -> bool {
+    levels.iter().all(|fixed| {
+        let mut own = row.factors.iter();
+        let own = own.find(|(name, _)| *name == fixed.factor);
+        own.is_none_or(|(_, level)| level.label == fixed.level)
+    })
 }
 
 /// What another tool measured has no schedule of its own: there the round trip is what both have.
@@ -110,14 +138,10 @@ fn side(run: &Run, folder: String) -> Side {
     let mut problems: Vec<String> = unchecked(run, &folder).into_iter().collect();
     problems.extend(run.problems());
     problems.extend(not_complete(run, &folder));
-    let invalid = run.trials().iter().filter(|row| !row.valid).count();
-    if invalid > 0 {
-        let all = run.trials().len();
-        problems.push(format!(
-            "{invalid} of {all} trials are flawed (`delaylab report` says why), and are compared all the same"
-        ));
-    }
+    let flawed = Flawed::of_run(run);
+    problems.extend(flawed.as_ref().map(Flawed::to_string));
     Side {
+        flawed: flawed.as_ref().map(Flawed::count),
         name: run.name().unwrap_or("run").to_owned(),
         folder,
         world: run.world().unwrap_or("unknown world").to_owned(),

@@ -5,6 +5,7 @@ use super::query::encode;
 use crate::html::served_frame;
 use delaylab_lab::finding::Verdict;
 use delaylab_model::units::{format_duration, format_part};
+use delaylab_model::words::plural;
 use delaylab_store::index::{Entry, Partial};
 use delaylab_view::words::{UNKNOWN, date_and_time, or_unknown};
 use maud::{Markup, html};
@@ -98,7 +99,13 @@ fn state(entry: &Entry) -> String {
     match (&entry.damage, entry.partial) {
         (Some(denied), _) if entry.is_denied() => format!("not readable: {denied}"),
         (Some(damage), _) => format!("damaged: {damage}"),
-        (None, None) => "complete".to_owned(),
+        (None, None) => match entry.overview.invalid {
+            0 => "complete".to_owned(),
+            some => format!(
+                "complete; {some} of {} flawed",
+                plural(entry.trials, "trial")
+            ),
+        },
         (None, Some(Partial::InProgress)) => "in progress".to_owned(),
         (None, Some(Partial::Interrupted)) => "interrupted".to_owned(),
         (None, Some(Partial::Shard)) => "shard: not merged yet".to_owned(),
@@ -108,6 +115,11 @@ fn state(entry: &Entry) -> String {
 /// Is it not complete, or not whole?
 fn is_unusual(entry: &Entry) -> bool {
     entry.damage.is_some() || entry.partial.is_some()
+}
+
+/// Is there something to be known of it that is said where there is no room for its state?
+fn is_to_be_said(entry: &Entry) -> bool {
+    is_unusual(entry) || entry.overview.invalid > 0
 }
 
 fn lost(entry: &Entry) -> String {
@@ -132,7 +144,7 @@ fn run_row(entry: &Entry) -> Markup {
                 @if let Some(title) = &came.title { (title) br; }
                 a href={ "/run/" (encode(folder)) } { (folder) }
                 // Where there is no room for its column.
-                @if is_unusual(entry) { span class="narrow" { br; (state) } }
+                @if is_to_be_said(entry) { span class="narrow" { br; (state) } }
             }
             td class="spare" { (came.target.as_deref().unwrap_or(world)) }
             td { (verdicts(entry)) }
