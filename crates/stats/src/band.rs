@@ -95,9 +95,9 @@ impl StampCounts {
         }
     }
 
-    /// Those that at least 90 % have.
+    /// Those that at least half of them have: as replies that tell of others get lost, some lack one.
     pub(crate) fn usual(&self) -> Known {
-        Known::from_bits(|index| self.with[index] * 10 >= self.answered * 9)
+        Known::from_bits(|index| self.with[index] * 2 >= self.answered)
     }
 }
 
@@ -114,11 +114,13 @@ impl<'a> FromIterator<&'a Passage> for Band {
 }
 
 impl Band {
-    /// The stamps to use: the usual ones, or, where no record of the band has them all, those of
+    /// The stamps to use: the usual ones, or, where fewer than half of the band's records have them all, those of
     /// them that the band shares.
     fn stamps(&self, usual: Known) -> Known {
         let usual = usual.stamps();
-        if self.0.keys().any(|known| known.covers(usual)) {
+        let all = self.0.iter().filter(|(known, _)| known.covers(usual));
+        let with: u64 = all.map(|(_, sum)| sum.count()).sum();
+        if with > 0 && with * 2 >= self.count() {
             usual
         } else {
             self.0

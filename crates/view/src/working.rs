@@ -447,7 +447,7 @@ mod tests {
     fn stages_that_only_the_idle_part_tells_apart_grow_together() {
         let (idle, streams) = (full(), streams());
         let loaded = changed(&delayed(&idle, 20_000_000), |record| {
-            record.t_tx = record.t_tx.filter(|_| record.seq % 5 > 0);
+            record.t_tx = record.t_tx.filter(|_| record.seq % 5 > 2);
         });
         let working = Working {
             idle: idle.ping(),
