@@ -3,8 +3,8 @@
 use super::{Against, Condition, Reference, Slow};
 use crate::causes::combination::LEAST_NS;
 use crate::causes::occupied::{HadCpu, WORTH};
-use crate::causes::roles::Role;
 use crate::causes::paused::WhyPaused;
+use crate::causes::roles::Role;
 use crate::causes::spent::{Component, Spent};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::{format_duration_f64, format_rate, format_share};
