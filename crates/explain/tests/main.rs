@@ -8,6 +8,7 @@
 //! | [`losses`] | packets that were lost: how many in a row, and why |
 //! | [`processes`] | processes that had the prober's CPU, as recorded: one by one, in pieces, woken by the probe |
 //! | [`recorded`] | packets whose every stamp is known: repeats, sizes and conditions that differ |
+//! | [`requests`] | requests to servers whose every stamp is known: late, lost, on new connections |
 //! | [`steady`] | causes that every packet of simulated runs pays |
 //! | [`causes`] | causes of late packets in simulated runs |
 #![allow(clippy::unwrap_used)]
@@ -19,4 +20,5 @@ mod import_broken;
 mod losses;
 mod processes;
 mod recorded;
+mod requests;
 mod steady;

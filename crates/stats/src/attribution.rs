@@ -66,6 +66,11 @@ pub enum LateCause {
     },
     /// The server took its time, or all that is behind what acknowledges for it.
     Server,
+    /// A connection had to be made for them, which the others have already.
+    NewConnection {
+        /// Every other connection waited for a reply; else those before had ended.
+        busy: bool,
+    },
     /// Looking the name up took its time.
     Resolver,
     /// Stamps are missing: host and network are not told apart.
@@ -95,9 +100,11 @@ impl LateCause {
             | LateCause::Paused { .. }
             | LateCause::SentAgain
             | LateCause::Network { .. } => Place::Network,
-            LateCause::Server => Place::Server,
+            LateCause::Server | LateCause::NewConnection { busy: false } => Place::Server,
             LateCause::Resolver => Place::Resolver,
-            LateCause::Unclear { .. } | LateCause::Clock => Place::Unclear,
+            LateCause::NewConnection { busy: true }
+            | LateCause::Unclear { .. }
+            | LateCause::Clock => Place::Unclear,
         }
     }
 }
@@ -236,9 +243,22 @@ pub fn whose<'n>(
     }
 }
 
+/// Is what it was late by the usual length of a stage that those do not have which were not late, as a request that has to make a
+/// connection? `usual` is that length.
+pub fn is_set_up(late: &Excursion, usual: impl Fn(StageSet) -> Option<f64>) -> bool {
+    let main = late
+        .main()
+        .filter(|main| StageSet::SETUP.covers(main.stages));
+    let Some((main, (from, to))) = main.and_then(|main| Some((main, main.window?))) else {
+        return false;
+    };
+    let others_have_none = ((to - from) as f64 - main.ns).abs() < 1.0;
+    others_have_none && usual(main.stages).is_some_and(|usual| enough(usual, main))
+}
+
 /// The same where the stamps do not tell network and server apart, but bound what the server took: if even the least that it
-/// may have taken, beyond all that is usual for both together, is half of what was lost, it is the server, and the same
-/// holds for the network.
+/// may have taken, beyond the most that is usual for it, is half of what was lost, it is the server. The network is it, if it
+/// took so much beyond all that is usual for both together.
 pub fn by_bounds(what: LateCause, late: &Excursion, server: Bounds) -> LateCause {
     let LateCause::Unclear { stages } = what else {
         return what;
@@ -250,9 +270,11 @@ pub fn by_bounds(what: LateCause, late: &Excursion, server: Bounds) -> LateCause
     };
     let took = (to - from) as f64;
     let usual = took - main.ns;
-    if enough(server.least as f64 - usual, main) {
+    let network = took - server.most as f64;
+    let usual_of_server = (usual - network).max(0.0);
+    if enough(server.least as f64 - usual_of_server, main) {
         LateCause::Server
-    } else if enough(took - server.most as f64 - usual, main) {
+    } else if enough(network - usual, main) {
         let stages = StageSet::BOTH_WAYS;
         LateCause::Network { stages }
     } else {
@@ -567,6 +589,23 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_that_others_have_already_is_no_delay_of_the_network() {
+        let connect: StageSet = Stage::Connect.into();
+        let is_set_up = |stages: StageSet, usual_ms: f64, of_others: f64| {
+            let mut late = late(stages);
+            late.parts[0].ns -= of_others;
+            is_set_up(&late, |asked| (asked == connect).then_some(usual_ms * 1e6))
+        };
+        assert!(is_set_up(connect, 3.0, 0.0) && is_set_up(connect, 1.5, 0.0));
+        // The handshake itself was late.
+        assert!(!is_set_up(connect, 1.4, 0.0));
+        // Others make connections as well.
+        assert!(!is_set_up(connect, 3.0, 1e5));
+        assert!(!is_set_up(Stage::Tls.into(), 3.0, 0.0));
+        assert!(!is_set_up(Stage::ForwardPath.into(), 3.0, 0.0));
+    }
+
+    #[test]
     fn bounds_of_the_server_tell_where_they_leave_enough() {
         let stages = StageSet::NETWORK_AND_SERVER;
         // 224 ms, 200 of them beyond what is usual.
@@ -578,6 +617,9 @@ mod tests {
             by_bounds(LateCause::Unclear { stages }, &late, bounds)
         };
         assert_eq!(of(162_000_000, 203_000_000), LateCause::Server);
+        // Of the 24 ms that are usual, the network takes 20 at least.
+        assert_eq!(of(110_000_000, 204_000_000), LateCause::Server);
+        assert_eq!(of(103_000_000, 204_000_000), LateCause::Unclear { stages });
         let network = StageSet::BOTH_WAYS;
         assert_eq!(of(0, 60_000_000), LateCause::Network { stages: network });
         assert_eq!(of(60_000_000, 180_000_000), LateCause::Unclear { stages });

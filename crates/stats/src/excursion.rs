@@ -201,6 +201,12 @@ impl Excursions {
         self.kept.iter().map(|kept| kept.seq)
     }
 
+    /// From when to when each was under way.
+    pub fn spans(&self) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
+        let span = |kept: &Kept| (kept.due, kept.due.saturating_add(kept.passage.response()));
+        self.kept.iter().map(span)
+    }
+
     /// Each excursion beside what was usual for all that was pushed, in the order of the records.
     pub fn iter(&self) -> impl Iterator<Item = Excursion> + '_ {
         self.beside(&self.usual)

@@ -31,6 +31,7 @@
 //! | [`excursion`] | packets that took far longer than the others: how much, and in which stage |
 //! | [`holds`] | packets that something held and let go together |
 //! | [`attribution`] | the cause of a late packet: a process, a stage, a queue |
+//! | [`meanwhile`] | what else crossed the network while a request was late |
 //! | [`stalls`] | while a thread did not run, for how long it can have waited for the CPU |
 //! | [`change_points`] | when the level of a series changes |
 //! | [`two_samples`] | what differs between two series: tests, distances, shifts |
@@ -91,6 +92,7 @@ mod incomplete;
 pub mod interval;
 pub mod least_squares;
 pub mod loglinear;
+pub mod meanwhile;
 pub mod moments;
 pub mod noise_join;
 pub mod occupied;

@@ -221,7 +221,7 @@ fn loses_all(resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<&'static
 
 /// What is wrong with replies: why requests failed, or that bytes differ.
 fn corrupt(rows: &[&TrialRow]) -> String {
-    match failures(rows).as_slice() {
+    match failures(rows.iter().copied()).as_slice() {
         [] => "replies came with other bytes than were sent".to_owned(),
         [(why, _)] => (*why).to_owned(),
         several => counted_failures(several).join("; "),
@@ -232,7 +232,7 @@ fn corrupt(rows: &[&TrialRow]) -> String {
 /// came to the other 40`.
 fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     let errors = counted_errors(run, rows);
-    let failed = counted_failures(&failures(rows));
+    let failed = counted_failures(&failures(rows.iter().copied()));
     let replies = match total(rows, "corrupt") {
         1 if failed.is_empty() => Some("1 reply was corrupt".to_owned()),
         count if count > 0 && failed.is_empty() => Some(format!("{count} replies were corrupt")),
@@ -337,9 +337,9 @@ pub(super) fn failed(run: &Run, resolved: Option<&Resolved>) -> Vec<String> {
 }
 
 /// Why requests failed, and how many each, as probes of servers warn of it: `60 requests failed: the connection was closed`.
-fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
+pub(super) fn failures<'a>(rows: impl Iterator<Item = &'a TrialRow>) -> Vec<(&'a str, u64)> {
     let mut by_reason: BTreeMap<&str, u64> = BTreeMap::new();
-    for warning in rows.iter().flat_map(|row| &row.facts.warnings) {
+    for warning in rows.flat_map(|row| &row.facts.warnings) {
         let said = warning.split_once(" failed: ");
         let said = said.and_then(|(requests, why)| Some((requests.split_once(' ')?, why)));
         if let Some(((count, "request" | "requests"), why)) = said {
@@ -351,7 +351,7 @@ fn failures<'a>(rows: &[&'a TrialRow]) -> Vec<(&'a str, u64)> {
     all
 }
 
-fn counted_failures(failures: &[(&str, u64)]) -> Vec<String> {
+pub(super) fn counted_failures(failures: &[(&str, u64)]) -> Vec<String> {
     let of = |&(why, count): &(&str, u64)| format!("{} failed ({why})", plural(count, "request"));
     failures.iter().map(of).collect()
 }

@@ -20,11 +20,12 @@ use delaylab_model::plan::levels_in_words;
 use delaylab_model::record::{Bounds, ClockEvent, Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
-use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, whose};
+use delaylab_stats::attribution::{Held, HostView, LateCause, by_bounds, family, is_set_up, whose};
 use delaylab_stats::driven::Sent;
 use delaylab_stats::excursion::{self, Events, Excursion, Excursions, Spread};
 use delaylab_stats::functional::Functional;
 use delaylab_stats::holds;
+use delaylab_stats::meanwhile::{Attributed, Meanwhile, MeanwhileBuilder};
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::summary::answers::Answers;
 use delaylab_stats::summary::{Counts, Irregular};
@@ -166,6 +167,10 @@ pub(super) struct Tally {
     pub(super) sent_again: u64,
     /// Packets whose answer came after that of a later one.
     pub(super) overtaken: u64,
+    /// Packets whose cause is known from what else crossed the network meanwhile.
+    pub(super) attributed: u64,
+    /// How much of that was late as well, and how much crossed.
+    pub(super) beside: (u64, u64),
     /// The longest time for which packets were held and let go together.
     pub(super) held: Option<HeldTogether>,
 }
@@ -408,6 +413,8 @@ struct Open {
     /// Packets that were answered and not late, by stream, where queues are seen into.
     usual: BTreeMap<usize, Vec<u64>>,
     ways: BTreeMap<usize, ways::StreamDelays>,
+    /// Requests and handshakes of the trial.
+    meanwhile: MeanwhileBuilder,
     read: Read,
 }
 
@@ -426,6 +433,37 @@ struct Read {
     overtaken: BTreeSet<(usize, u64)>,
     /// The bounds of the server's time of each late request, by stream and sequence number.
     servers: BTreeMap<(usize, u64), Bounds>,
+    /// What else was asked while packets were late.
+    meanwhile: Meanwhile,
+}
+
+impl Read {
+    /// The cause of a late packet of this stream, where it is one of a connection that had to be made, or where its own stamps do not
+    /// tell it and what else crossed the network meanwhile does.
+    fn beside(
+        &self,
+        at: usize,
+        late: &Excursion,
+        what: LateCause,
+    ) -> (LateCause, Option<Attributed>) {
+        let may_be_set_up = matches!(what, LateCause::Network { .. } | LateCause::Unclear { .. });
+        if may_be_set_up && is_set_up(late, |stages| self.meanwhile.set_up(stages)) {
+            let busy = self.meanwhile.waits(at, late.due);
+            return (LateCause::NewConnection { busy }, None);
+        }
+        let attributed = match what {
+            LateCause::Unclear { .. } => self.meanwhile.tells(late),
+            _ => None,
+        };
+        let what = match attributed.map(|attributed| attributed.place) {
+            None => what,
+            Some(Place::Server) => LateCause::Server,
+            Some(_) => LateCause::Network {
+                stages: StageSet::BOTH_WAYS,
+            },
+        };
+        (what, attributed)
+    }
 }
 
 impl<'a> Gathering<'a> {
@@ -457,11 +495,13 @@ impl<'a> Gathering<'a> {
         let open = self.open.get_or_insert_with(|| Open {
             usual: BTreeMap::new(),
             ways: BTreeMap::new(),
+            meanwhile: MeanwhileBuilder::default(),
             read: Read {
                 trial: record.trial,
                 ..Read::default()
             },
         });
+        open.meanwhile.push(at, record);
         let (facts, bound) = (stream.row.facts.records, stream.bound);
         let excursions = open.read.excursions.entry(at);
         let excursions = excursions.or_insert_with(|| Excursions::new(facts, bound));
@@ -537,6 +577,8 @@ impl<'a> Gathering<'a> {
             }
         }
         let mut read = open.read;
+        let late = read.excursions.values().flat_map(Excursions::spans);
+        read.meanwhile = open.meanwhile.finish(late.collect());
         read.excursions
             .retain(|_, excursions| !excursions.is_empty());
         self.read
@@ -579,7 +621,8 @@ impl<'a> Gathering<'a> {
                     Some(&server) => by_bounds(what, late, server),
                     None => what,
                 };
-                self.add(trial, at, late, (what, event));
+                let (what, attributed) = trial.beside(at, late, what);
+                self.add(trial, at, late, (what, event, attributed));
                 if !is_delay {
                     continue;
                 }
@@ -622,7 +665,7 @@ impl<'a> Gathering<'a> {
         trial: &Read,
         at: usize,
         late: &Excursion,
-        (what, event): (LateCause, Option<&NoiseEvent>),
+        (what, event, attributed): (LateCause, Option<&NoiseEvent>, Option<Attributed>),
     ) {
         let activation = match (&what, event) {
             (LateCause::Ran { who, .. }, Some(event)) => self.trains.activation(who, event),
@@ -642,6 +685,13 @@ impl<'a> Gathering<'a> {
         tally.over_tcp += u64::from(stream.row.method.is_stream());
         tally.sent_again += u64::from(trial.sent_again.contains(&(at, late.seq)));
         tally.overtaken += u64::from(trial.overtaken.contains(&(at, late.seq)));
+        if let Some(attributed) = attributed {
+            tally.attributed += 1;
+            tally.beside = (
+                tally.beside.0 + attributed.late,
+                tally.beside.1 + attributed.of,
+            );
+        }
         if let Some(event) = event {
             tally.stopped += u64::from(event.kind == NoiseKind::Stopped);
             let ran = activation.map_or(event.length, |activation| activation.ran);

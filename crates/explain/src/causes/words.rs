@@ -59,6 +59,12 @@ impl Cause {
             LateCause::Paused { port } => format!("{port}, which was paused"),
             LateCause::Network { stages } => format!("the network, in {stages}"),
             LateCause::Server => "the server".to_owned(),
+            LateCause::NewConnection { busy: true } => {
+                "new connections, made while every other one waited for a reply".to_owned()
+            }
+            LateCause::NewConnection { busy: false } => {
+                "new connections, made because the ones before had ended".to_owned()
+            }
             LateCause::Resolver => "the resolver".to_owned(),
             LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => {
                 "the network or the server".to_owned()

@@ -202,7 +202,7 @@ pub struct Way<'a> {
 /// One cause of late packets.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Cause {
-    /// `ran`, `others`, `prober`, `reflector`, `queue`, `paused`, `sent_again`, `network`, `server`, `resolver`, `unclear`, `clock`.
+    /// `ran`, `others`, `prober`, `reflector`, `queue`, `paused`, `sent_again`, `network`, `server`, `new_connection`, `resolver`, `unclear`, `clock`.
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
     pub place: &'static str,
@@ -492,6 +492,7 @@ const fn kind(what: &LateCause) -> &'static str {
         LateCause::SentAgain => "sent_again",
         LateCause::Network { .. } => "network",
         LateCause::Server => "server",
+        LateCause::NewConnection { .. } => "new_connection",
         LateCause::Resolver => "resolver",
         LateCause::Unclear { .. } => "unclear",
         LateCause::Clock => "clock",

@@ -118,6 +118,12 @@ fn whose(explanation: &Explanation, found: &[&Cause], worst: &Cause) -> String {
         Place::Network => "the network",
         Place::Server => "the server",
         Place::Resolver => "the resolver",
+        Place::Unclear if worst.what == (LateCause::NewConnection { busy: true }) => {
+            let share = format_share(of_lost(worst.lost_ns));
+            return format!(
+                "{late}. Of this excess delay, {share} is handshakes of new connections, made while every other one waited for a reply."
+            );
+        }
         Place::Unclear if matches!(worst.what, LateCause::Unclear { stages } if stages.touches(StageSet::OF_SERVERS)) =>
         {
             return format!(
@@ -174,6 +180,9 @@ fn what_most(worst: &Cause, share: &str, explanation: &Explanation) -> String {
         }
         LateCause::Reflector { here: true } if is_stall(worst, explanation) => {
             format!(", {share} while the reflector did not run (stopped or blocked)")
+        }
+        LateCause::NewConnection { .. } => {
+            format!(", {share} because it had ended connections and new ones had to be made")
         }
         LateCause::SentAgain => {
             format!(", {share} because segments were lost and TCP sent them again")

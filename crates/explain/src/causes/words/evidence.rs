@@ -2,10 +2,12 @@
 
 use super::{is_likely_sent_again, is_stalled, waited_for_a_cpu, why_paused};
 use crate::causes::CauseContext;
+use crate::causes::blackouts::{counted_failures, failures};
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::{Basis, Rhythm};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
+use delaylab_model::words::were;
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::functional::Functional;
@@ -39,11 +41,14 @@ pub(in crate::causes) fn evidence(
         LateCause::Network { .. } | LateCause::Unclear { .. } => {
             sentences.extend(sent_again(tally, seen));
             sentences.extend(overtaken(tally));
+            sentences.extend(beside(tally));
         }
         LateCause::Paused { port } => {
             let reasons = why_paused(port, tally, gathered).into_iter();
             sentences.extend(reasons.map(|why| why.evidence()));
         }
+        LateCause::Server => sentences.extend(beside(tally)),
+        LateCause::NewConnection { busy: false } => sentences.push(ended(tally, gathered)),
         _ => {}
     }
     sentences.extend(held(what, tally));
@@ -100,6 +105,34 @@ fn held(what: &LateCause, tally: &Tally) -> Option<String> {
         held.trial,
         held.packets
     ))
+}
+
+/// That it is known from what else crossed the network meanwhile.
+fn beside(tally: &Tally) -> Option<String> {
+    let (late, of) = tally.beside;
+    let stamps = match tally.packets - tally.attributed {
+        _ if tally.attributed == 0 => return None,
+        0 => "the stamps".to_owned(),
+        _ => format!(
+            "the stamps of {} of the {} packets",
+            tally.attributed, tally.packets
+        ),
+    };
+    Some(format!(
+        "{stamps} do not tell the network from the server, but handshakes and other requests that crossed meanwhile do: {late} of \
+         {of} {} late",
+        were(late)
+    ))
+}
+
+/// Why connections had ended.
+fn ended(tally: &Tally, gathered: &Gathered<'_>) -> String {
+    let rows = tally.due.keys().map(|&at| gathered.streams[at].row);
+    let failures = failures(rows);
+    match failures.as_slice() {
+        [] => "the server closes connections after replies, or while they are idle".to_owned(),
+        some => counted_failures(some).join("; "),
+    }
 }
 
 /// That they came back after packets that were sent later.

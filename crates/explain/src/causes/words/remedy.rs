@@ -92,6 +92,21 @@ pub(in crate::causes) fn remedy(
                 .to_owned()
         }
         LateCause::Network { stages } => of_network(*stages),
+        LateCause::NewConnection { busy: false } => {
+            "Look at why connections end: the server's log, how long and for how many requests it keeps one, and what on the way may \
+             reset them. The handshakes themselves are no longer than usual."
+                .to_owned()
+        }
+        LateCause::NewConnection { busy: true } => {
+            "A request is due before the reply to the one before has come: look at what those wait for. The handshakes themselves are no \
+             longer than usual."
+                .to_owned()
+        }
+        LateCause::Server if 2 * tally.attributed > tally.packets => {
+            "Handshakes and other requests crossed the network meanwhile: look at the server, and at what it asks in its turn. Where a \
+             proxy or load balancer answers for it, all behind that is the server here."
+                .to_owned()
+        }
         LateCause::Server => {
             "The request had arrived and been acknowledged: look at the server, and at what it asks in its turn. Where a proxy or \
              load balancer answers for it, that is what acknowledges, and all behind it is the server here."
@@ -130,7 +145,7 @@ pub(in crate::causes) fn remedy(
 /// Is what to do about it the same in simulations?
 pub(super) fn is_of_any_world(what: &LateCause) -> bool {
     match what {
-        LateCause::Queue { .. } | LateCause::Paused { .. } | LateCause::Clock => true,
+        LateCause::Queue { .. } | LateCause::Paused { .. } | LateCause::Clock | LateCause::NewConnection { .. } => true,
         LateCause::Unclear { stages } => {
             *stages == StageSet::NETWORK_AND_SERVER || StageSet::OF_SERVERS.covers(*stages)
         }
