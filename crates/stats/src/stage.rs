@@ -116,6 +116,8 @@ impl StageSet {
         StageSet(Stage::ForwardPath.bit() | Stage::Reflector.bit() | Stage::ReturnPath.bit());
     /// Both ways through the network, without the reflector.
     pub const BOTH_WAYS: StageSet = StageSet(Stage::ForwardPath.bit() | Stage::ReturnPath.bit());
+    /// The handshake of TCP and both ways: all that the network takes of a request.
+    pub const NETWORK: StageSet = StageSet(Self::BOTH_WAYS.0 | Stage::Connect.bit());
     /// Between the request and the reply of a server, where nothing tells the network from it.
     pub const NETWORK_AND_SERVER: StageSet = StageSet(Self::BOTH_WAYS.0 | Stage::Server.bit());
     /// What there is only where a server is asked.
@@ -181,14 +183,13 @@ impl StageSet {
     /// Who has the packet in all of them.
     pub fn place(self) -> Place {
         let before = Self::HOST.without(Self::only(Stage::ReceiveWakeup));
-        let network = Self(Self::BOTH_WAYS.0 | Stage::Connect.bit());
         match self {
             _ if before.covers(self) || self == Self::only(Stage::ReceiveWakeup) => Place::Prober,
             _ if self == Self::only(Stage::Reflector) => Place::Reflector,
             _ if self == Self::only(Stage::Server) => Place::Server,
             _ if self == Self::only(Stage::Resolve) => Place::Resolver,
             Self::NETWORK_AND_REFLECTOR => Place::Network,
-            _ if network.covers(self) => Place::Network,
+            _ if Self::NETWORK.covers(self) => Place::Network,
             _ => Place::Unclear,
         }
     }

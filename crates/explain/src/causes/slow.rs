@@ -31,7 +31,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
 const ONE_LINK: f64 = 0.6;
-/// What takes less in one direction of the network than in the other, but not less than this share of it, is in both.
+/// What takes less in one direction of the network than in the other, but not less than this share of it, is in both; the handshake,
+/// which goes there and back, likewise.
 const ALIKE: f64 = 0.5;
 /// Packets whose median is taken at most; of more, so many are picked evenly.
 const MOST: usize = 1 << 20;
@@ -186,7 +187,7 @@ impl Condition {
             // One slow link is a cause as well, though the minimum delay of the path has it.
             of.extend(self.slow_link().cloned());
         }
-        let of = both_ways(of);
+        let of = in_network(of);
         let most =
             |of: &mut dyn Iterator<Item = &Spent>| of.max_by(|a, b| a.ns.total_cmp(&b.ns)).cloned();
         let on_a_link = |spent: &&Spent| matches!(spent.component, Component::Serialisation(_));
@@ -223,8 +224,8 @@ impl Condition {
     pub fn in_component(&self, component: &Component) -> f64 {
         let is_in = |spent: &&Spent| match component {
             Component::Links => matches!(spent.component, Component::Serialisation(_)),
-            Component::Stages(StageSet::BOTH_WAYS) => {
-                matches!(&spent.component, Component::Stages(stages) if StageSet::BOTH_WAYS.covers(*stages))
+            Component::Stages(all @ (StageSet::BOTH_WAYS | StageSet::NETWORK)) => {
+                matches!(&spent.component, Component::Stages(stages) if all.covers(*stages))
             }
             one => spent.component == *one,
         };
@@ -308,19 +309,26 @@ impl Condition {
 }
 
 /// What the network takes in either direction as one, where neither takes much more than the other: what both directions
-/// have in common is why.
-fn both_ways(mut of: Vec<Spent>) -> Vec<Spent> {
-    let in_way = |of: &[Spent], stage| {
-        let component = Component::Stages(StageSet::only(stage));
+/// have in common is why. The same of the handshake and both directions.
+fn in_network(mut of: Vec<Spent>) -> Vec<Spent> {
+    let in_stages = |of: &[Spent], stages| {
+        let component = Component::Stages(stages);
         let mut found = of.iter().filter(|spent| spent.component == component);
         found.next().map_or(0.0, |spent| spent.ns)
     };
-    let [there, back] = [Stage::ForwardPath, Stage::ReturnPath].map(|stage| in_way(&of, stage));
-    if there.min(back) > ALIKE * there.max(back) {
-        of.push(Spent {
-            component: Component::Stages(StageSet::BOTH_WAYS),
-            ns: there + back,
-        });
+    let [there, back, connect] =
+        [Stage::ForwardPath, Stage::ReturnPath, Stage::Connect].map(StageSet::only);
+    for (one, other, both) in [
+        (there, back, StageSet::BOTH_WAYS),
+        (connect, StageSet::BOTH_WAYS, StageSet::NETWORK),
+    ] {
+        let [one, other] = [one, other].map(|stages| in_stages(&of, stages));
+        if one.min(other) > ALIKE * one.max(other) {
+            of.push(Spent {
+                component: Component::Stages(both),
+                ns: one + other,
+            });
+        }
     }
     of
 }

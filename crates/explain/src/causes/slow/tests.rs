@@ -91,3 +91,34 @@ fn what_is_in_no_condition_is_part_of_the_whole() {
     // The same simulation under two levels.
     assert_eq!(share([10.0, 10.0], 10.0), 0.5);
 }
+
+/// A request that makes its connection crosses the network twice.
+#[test]
+fn the_handshake_is_a_part_of_what_the_network_takes() {
+    let of = |connect: f64, both: f64| {
+        let spent = [
+            (StageSet::only(Stage::Connect), connect),
+            (StageSet::BOTH_WAYS, both),
+            (StageSet::only(Stage::Server), 3.8),
+        ];
+        let spent = spent.map(|(stages, ms)| Spent {
+            component: Component::Stages(stages),
+            ns: ms * MS,
+        });
+        let condition = Condition {
+            usual_ns: spent.iter().map(|one| one.ns).sum(),
+            spent: spent.to_vec(),
+            ..Condition::default()
+        };
+        answer(Reference::Best, vec![condition])
+    };
+    assert_eq!(
+        of(4.4, 4.3),
+        "70 % of the response is time in the network, in connect and both directions: 8.70 ms of 12.5 ms on average."
+    );
+    // One of them alone is much longer.
+    assert_eq!(
+        of(100.0, 4.3),
+        "93 % of the response is time in the network (connect): 100 ms of 108 ms on average."
+    );
+}

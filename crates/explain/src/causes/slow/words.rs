@@ -277,6 +277,9 @@ fn of_stages(stages: StageSet) -> String {
         Place::Network if stages == StageSet::BOTH_WAYS => {
             "time in the network, in both directions".to_owned()
         }
+        Place::Network if stages == StageSet::NETWORK => {
+            "time in the network, in connect and both directions".to_owned()
+        }
         Place::Network => format!("time in the network ({stages})"),
         Place::Unclear if stages == StageSet::only(Stage::Tls) => {
             "the TLS handshake, which takes a round trip and both ends".to_owned()
