@@ -245,7 +245,45 @@ fn a_connection_that_has_to_be_made_is_no_delay_of_the_network() {
         evidence.ends_with("10 requests failed (the server reset the connection)"),
         "{evidence}"
     );
+    let lost = found.some_lost_answer();
+    assert!(
+        lost.ends_with(": 10 requests failed (the server reset the connection)."),
+        "{lost}"
+    );
     // One that is never answered keeps its connection.
     let found = renewed(Outcome::Lost, &[]);
     assert_eq!(first(&found).0.what, busy(true), "{:#?}", found.causes);
+}
+
+#[test]
+fn why_some_requests_were_lost_is_said_where_others_were_answered() {
+    let lost = |world: Served| {
+        let found = Served {
+            ends: Some(Outcome::Lost),
+            ..world
+        };
+        found.explained().some_lost_answer()
+    };
+    let said = lost(Served {
+        acknowledges: true,
+        ..Served::default()
+    });
+    assert_eq!(
+        said,
+        "10 of 240 packets and handshakes were lost (4.2 %), the largest share in probe ask (5.0 %): all 10 requests were \
+         acknowledged, 10.0 ms after being sent (median), so that they arrived: the server did not answer them, or its replies were \
+         lost on the way back."
+    );
+    // They did not arrive.
+    let said = lost(Served::default());
+    assert!(said.ends_with("in probe ask (5.0 %)."), "{said}");
+    let said = lost(Served {
+        is_dns: true,
+        rejected: 10,
+        ..Served::default()
+    });
+    assert_eq!(
+        said,
+        "10 of 200 packets were lost (5.0 %): 10 packets that came were not taken for replies (malformed, or to another question)."
+    );
 }

@@ -5,8 +5,10 @@ use super::combination::{self, is_blackout, rows_of_trials, total, tried};
 use super::met::{Met, planned, timeout};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
+use delaylab_model::method::Method;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::quantity::Share;
+use delaylab_model::record::Record;
 use delaylab_model::trial::{Dropped, LossDirection};
 use delaylab_model::units::{format_duration, format_duration_f64};
 use delaylab_model::words::{a_few, plural, were};
@@ -189,6 +191,7 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> String 
                 None => way,
             })
         })
+        .or_else(|| rejected(rows))
         .or_else(|| {
             rows.iter()
                 .flat_map(|row| row.facts.flaws.first())
@@ -249,35 +252,77 @@ fn instead(run: &Run, rows: &[&TrialRow]) -> Option<String> {
     Some(parts.join("; "))
 }
 
+/// Requests without an answer, and after what time the far kernel acknowledged those that came to it.
+#[derive(Debug, Default)]
+pub(super) struct Acknowledged {
+    all: u64,
+    after: Vec<f64>,
+}
+
+impl Acknowledged {
+    /// Takes the record of a request that was not answered.
+    pub(super) fn push(&mut self, record: &Record) {
+        self.all += 1;
+        let sent = record.t_tx.or(record.t_send);
+        let acknowledged = record.t_ack.zip(sent);
+        let after = acknowledged.map(|(at, sent)| at.saturating_sub(sent).max(0) as f64);
+        self.after.extend(after);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.all += other.all;
+        self.after.extend(&other.after);
+    }
+
+    /// `all 30 requests were acknowledged, 46.0 ms after being sent (median), so that they arrived`; `None` where most were not.
+    pub(super) fn said(mut self) -> Option<String> {
+        let requests = match (self.after.len() as u64, self.all) {
+            (count, all) if 2 * count <= all => return None,
+            (1, 1) => "the request was".to_owned(),
+            (count, all) if count == all => format!("all {all} requests were"),
+            (count, all) => format!("{count} of {all} requests {}", were(count)),
+        };
+        let median = Functional::Quantile(0.5).value(&mut self.after)?;
+        Some(format!(
+            "{requests} acknowledged, {} after being sent (median), so that they arrived",
+            format_duration_f64(median)
+        ))
+    }
+}
+
 /// That requests came to the far kernel, which acknowledged them, and nothing else came back: whatever is wrong is behind that.
 fn acknowledged(run: &Run, rows: &[&TrialRow]) -> Option<String> {
-    let (mut all, mut after) = (0_u64, Vec::new());
+    let mut unanswered = Acknowledged::default();
     let by_tcp = rows.iter();
     let by_tcp = by_tcp.filter(|row| row.method.is_stream() || row.method.asks_server());
     for row in by_tcp {
         run.scan(Some(row.trial), |of, record| {
-            if of.probe != row.probe || record.answered() || !record.ended() {
-                return;
+            if of.probe == row.probe && !record.answered() && record.ended() {
+                unanswered.push(record);
             }
-            all += 1;
-            let sent = record.t_tx.or(record.t_send);
-            let acknowledged = record.t_ack.zip(sent);
-            after.extend(acknowledged.map(|(at, sent)| at.saturating_sub(sent).max(0) as f64));
         });
     }
-    let count = after.len() as u64;
-    let requests = match (count, all) {
-        _ if 2 * count <= all => return None,
-        (1, 1) => "the request was".to_owned(),
-        (count, all) if count == all => format!("all {all} requests were"),
-        (count, all) => format!("{count} of {all} requests {}", were(count)),
-    };
-    let median = Functional::Quantile(0.5).value(&mut after)?;
     Some(format!(
-        "{requests} acknowledged, {} after being sent (median), so that they arrived; the server does not answer, or its \
+        "{}; the server does not answer, or its \
          replies are lost on the way back (if only large ones are, a link there carries smaller packets than both ends expect, \
          and a short answer, as `--head` asks for, would come)",
-        format_duration_f64(median)
+        unanswered.said()?
+    ))
+}
+
+/// That something came for most of those that count as lost, and was no reply to them.
+pub(super) fn rejected(rows: &[&TrialRow]) -> Option<String> {
+    let count: u64 = rows.iter().map(|row| row.facts.rejected).sum();
+    if count == 0 || 2 * count < total(rows, "lost") {
+        return None;
+    }
+    let what = match rows.iter().all(|row| row.method == Method::Dns) {
+        true => "malformed, or to another question",
+        false => "malformed, or with a wrong key or token",
+    };
+    let (came, were) = (plural(count, "packet"), were(count));
+    Some(format!(
+        "{came} that came {were} not taken for replies ({what})"
     ))
 }
 

@@ -4,6 +4,7 @@
 
 use super::Worst;
 use super::anatomies::Anatomies;
+use super::blackouts::Acknowledged;
 use super::kernel_queues::{KernelQueue, KernelQueues};
 use super::paused::{Paused, WhyPaused};
 use super::routers;
@@ -102,6 +103,8 @@ pub(super) struct Stream<'a> {
     pub(super) paused: BTreeMap<Arc<str>, WhyPaused>,
     /// What those lost that were late, by cause: packets and ns.
     pub(super) late: BTreeMap<LateCause, (u64, f64)>,
+    /// Requests of which nothing is known but that no reply came.
+    pub(super) lost: Acknowledged,
 }
 
 impl Gathered<'_> {
@@ -236,6 +239,7 @@ impl<'a> Gathered<'a> {
             usual: Usual::default(),
             paused: BTreeMap::new(),
             late: BTreeMap::new(),
+            lost: Acknowledged::default(),
         };
         let sees_queues = run.tables().contains(&"hops");
         let simulated = run.world() == Some("sim");
@@ -486,6 +490,9 @@ impl<'a> Gathering<'a> {
         let response = record.response().filter(|_| record.answered());
         if !record.ended() {
             stream.not_ended.push(stream.due.len());
+        }
+        if record.outcome == Outcome::Lost && is_request(record.method) {
+            stream.lost.push(record);
         }
         stream.due.push(record.t_intended);
         stream

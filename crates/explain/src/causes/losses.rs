@@ -1,7 +1,9 @@
 //! What was lost: how much, in which combination of levels that was answered most, and the likely reason. A
 //! delay says nothing of packets that never arrived, and where the slowest are dropped those that are left look fast.
 
-use super::blackouts::{counted_errors, end, which_way};
+use super::blackouts::{
+    Acknowledged, counted_errors, counted_failures, end, failures, rejected, which_way,
+};
 use super::combination::{self, dropped, is_blackout, lost_share, rows_of_trials, total};
 use super::gather::{Stream, with_requests};
 use super::met::{Met, timeout};
@@ -54,17 +56,18 @@ pub struct Outage {
 }
 
 /// What `Explanation::outage_warning` says of this run, by what its trials kept: records are read only of those that older
-/// versions recorded.
+/// versions recorded. That requests were acknowledged is in records alone, and is left out.
 pub fn outage_warning(run: &Run, resolved: Option<&Resolved>) -> Option<String> {
-    find(run, resolved, |row| read_outage(run, row))?.outage_warning()
+    find(run, resolved, |row| read_outage(run, row), |_| None)?.outage_warning()
 }
 
 /// Of all trials; `None` where nothing was lost, and of a device benchmark, which loses packets on purpose. `outage` says the
-/// longest outage of a row that has not kept it.
+/// longest outage of a row that has not kept it, `acknowledged` that requests of these rows which were lost had arrived.
 pub(super) fn find(
     run: &Run,
     resolved: Option<&Resolved>,
     outage: impl Fn(&TrialRow) -> Option<outage::Outage>,
+    acknowledged: impl Fn(&[&TrialRow]) -> Option<String>,
 ) -> Option<Losses> {
     if resolved.is_some_and(|resolved| resolved.procedure.is_some()) {
         return None;
@@ -104,7 +107,7 @@ pub(super) fn find(
         most: most(&alike),
         outage: longest_outage(run, &rows, outage),
         corrupt: total(&rows, "corrupt"),
-        reason: reason(run, resolved, &rows),
+        reason: reason(run, resolved, &rows, acknowledged(&rows)),
     })
 }
 
@@ -119,7 +122,12 @@ fn most(alike: &[(String, Vec<&TrialRow>)]) -> Option<(String, f64)> {
 
 /// What the run's tables tell of why packets of these rows were lost. What is seen in one trial is no reason for another: with
 /// several reasons each has its count, and of packets for which nothing is seen the direction is said.
-fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<String> {
+fn reason(
+    run: &Run,
+    resolved: Option<&Resolved>,
+    rows: &[&TrialRow],
+    acknowledged: Option<String>,
+) -> Option<String> {
     let (late, in_time): (Vec<&TrialRow>, Vec<&TrialRow>) =
         rows.iter().partition(|row| may_have_waited(resolved, row));
     let met = Met::new(run, resolved, &late);
@@ -142,10 +150,36 @@ fn reason(run: &Run, resolved: Option<&Resolved>, rows: &[&TrialRow]) -> Option<
     });
     let way = which_way(&unseen, unseen.len() < rows.len());
     let unknown = || format!("of {} it is not known why", total(&unseen, "lost"));
+    // Both are of all rows: where some of them have another reason they would stand for too many.
+    let silent = seen.is_empty() && !unseen.is_empty();
+    let told = || rejected(rows).or(acknowledged).filter(|_| silent);
+    let way = way.or_else(told);
     let way = way.or_else(|| (several && !unseen.is_empty()).then(unknown));
-    let errors = counted_errors(run, rows);
+    let errors = failed(rows).or_else(|| counted_errors(run, rows));
     let reasons: Vec<String> = of_each.chain(errors).chain(way).collect();
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// Why requests failed, where that is why they count as refused: none had a reply that was corrupt, which is no loss.
+fn failed(rows: &[&TrialRow]) -> Option<String> {
+    let failures = failures(rows.iter().copied());
+    let count: u64 = failures.iter().map(|(_, count)| count).sum();
+    let all = count > 0 && count == total(rows, "refused");
+    all.then(|| counted_failures(&failures).join("; "))
+}
+
+/// That the requests of these rows which were lost had been acknowledged, from their streams.
+pub(super) fn acknowledged_of(streams: &[Stream<'_>], rows: &[&TrialRow]) -> Option<String> {
+    let place = |row: &TrialRow| (row.trial, row.probe);
+    let places: BTreeSet<_> = rows.iter().map(|row| place(row)).collect();
+    let mut all = Acknowledged::default();
+    let of_rows = streams.iter();
+    let of_rows = of_rows.filter(|stream| places.contains(&place(stream.row)));
+    of_rows.for_each(|stream| all.merge(&stream.lost));
+    Some(format!(
+        "{}: the server did not answer them, or its replies were lost on the way back",
+        all.said()?
+    ))
 }
 
 /// How many packets were lost, and the reasons for which they may have been.

@@ -383,9 +383,12 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let mut explanation = Explanation {
         flawed: Flawed::of_run(run),
         blackouts: blackouts::find(run, resolved),
-        losses: losses::find(run, resolved, |row| {
-            losses::outage_of(&gathered.streams, row)
-        }),
+        losses: losses::find(
+            run,
+            resolved,
+            |row| losses::outage_of(&gathered.streams, row),
+            |rows| losses::acknowledged_of(&gathered.streams, rows),
+        ),
         irregular: routers::sentence(run)
             .into_iter()
             .chain(bad_answers(&gathered))
