@@ -287,3 +287,25 @@ fn why_some_requests_were_lost_is_said_where_others_were_answered() {
         "10 of 200 packets were lost (5.0 %): 10 packets that came were not taken for replies (malformed, or to another question)."
     );
 }
+
+/// A connection for each request is no advice where there is none at all.
+#[test]
+fn questions_by_udp_are_to_be_asked_by_tcp() {
+    let late = |is_dns| {
+        let world = Served {
+            is_dns,
+            // All that are under way together are late.
+            network_holds: 90 * MILLISECOND,
+            ..Served::default()
+        };
+        let found = world.explained();
+        let unclear = found.causes.iter();
+        let mut unclear = unclear.filter(|cause| matches!(cause.what, LateCause::Unclear { .. }));
+        unclear.next().map(|cause| cause.remedy.clone())
+    };
+    let remedy = late(true).unwrap();
+    assert!(
+        remedy.contains("`--transport tcp`") && !remedy.contains("--fresh"),
+        "{remedy}"
+    );
+}

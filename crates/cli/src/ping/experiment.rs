@@ -113,10 +113,20 @@ fn in_words(diagnostics: Diagnostics, args: &PingArgs) -> Failed {
         let help = diagnostic.help.map(|help| format!(": {help}"));
         let said = diagnostic.message + &help.unwrap_or_default();
         flags(args).fold(said, |said, (field, flag)| {
-            said.replace(&format!("`{field}`"), flag)
+            with_value(&said, field, flag).replace(&format!("`{field}`"), flag)
         })
     });
     Failed::usage(sentences.collect::<Vec<_>>().join("\n"))
+}
+
+/// A sentence that names a field with its value (`field = "value"`) in backticks, with the flag in its place.
+fn with_value(said: &str, field: &str, flag: &str) -> String {
+    let named = format!("`{field} = \"");
+    let mut parts = said.split(&named);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |said, rest| {
+        format!("{said}`{flag} {}", rest.replacen("\"`", "`", 1))
+    })
 }
 
 /// An error that may begin with a field of the experiment, with the flag in its place.
@@ -401,6 +411,15 @@ mod tests {
     fn resolved(words: &str) -> Resolved {
         let resolved = from_args(&args(words), false).map_err(|failed| failed.message);
         resolved.unwrap()
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_by_flags() {
+        let wrong = |words: &str| from_args(&args(words), false).unwrap_err().message;
+        assert_eq!(
+            wrong("dns://127.0.0.1/example.org --fresh"),
+            "a question by UDP has no connection: write `--transport tcp`, or leave --fresh out"
+        );
     }
 
     fn probe_of(words: &str) -> Probe {

@@ -105,6 +105,8 @@ pub(super) struct Stream<'a> {
     pub(super) late: BTreeMap<LateCause, (u64, f64)>,
     /// Requests of which nothing is known but that no reply came.
     pub(super) lost: Acknowledged,
+    /// Did a connection carry any of its packets?
+    pub(super) has_connections: bool,
 }
 
 impl Gathered<'_> {
@@ -240,6 +242,7 @@ impl<'a> Gathered<'a> {
             paused: BTreeMap::new(),
             late: BTreeMap::new(),
             lost: Acknowledged::default(),
+            has_connections: false,
         };
         let sees_queues = run.tables().contains(&"hops");
         let simulated = run.world() == Some("sim");
@@ -491,6 +494,7 @@ impl<'a> Gathering<'a> {
         if !record.ended() {
             stream.not_ended.push(stream.due.len());
         }
+        stream.has_connections |= record.connection.is_some() || record.t_ack.is_some();
         if record.outcome == Outcome::Lost && is_request(record.method) {
             stream.lost.push(record);
         }

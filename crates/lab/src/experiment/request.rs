@@ -159,7 +159,7 @@ fn dns(section: &ProbeSection, path: &Path) -> Result<Request, Refusal> {
         return refuse(
             "fresh",
             what,
-            "write `transport = \"tcp\"`, or leave it out",
+            "write `transport = \"tcp\"`, or leave `fresh` out",
         );
     }
     let tls = transport == DnsTransport::Tls;

@@ -5,6 +5,7 @@ use crate::causes::CauseContext;
 use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::Rhythm;
 use crate::causes::roles::Role;
+use delaylab_model::method::Method;
 use delaylab_model::noise::NoiseKind;
 use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::attribution::LateCause;
@@ -116,11 +117,7 @@ pub(in crate::causes) fn remedy(
             "Look at the name server of this host: `delaylab ping SERVER --method dns --question NAME` measures it by itself."
                 .to_owned()
         }
-        LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => {
-            "The server acknowledges with its reply. On a connection for each request (--fresh) it acknowledges at once, which tells the \
-             two apart; handshakes beside the requests show what the network takes."
-                .to_owned()
-        }
+        LateCause::Unclear { stages } if *stages == StageSet::NETWORK_AND_SERVER => of_network_and_server(tally, gathered),
         LateCause::Unclear { stages } if StageSet::OF_SERVERS.covers(*stages) => {
             "It takes the network and the server: a path that loses packets, many round trips, or a server that is busy.".to_owned()
         }
@@ -244,6 +241,29 @@ fn of_sent_again(tally: &Tally) -> String {
         false => SENT_AGAIN,
     }
     .to_owned()
+}
+
+/// What tells the two apart depends on what carries the requests, and on what the run has already.
+fn of_network_and_server(tally: &Tally, gathered: &Gathered<'_>) -> String {
+    let mut streams = tally.due.keys().map(|&at| &gathered.streams[at]);
+    let by_udp = streams.all(|stream| stream.row.method == Method::Dns && !stream.has_connections);
+    if by_udp {
+        return "By UDP nothing is acknowledged. By TCP (`--transport tcp`) the server's kernel does it, which tells the two apart; \
+                `delaylab ping SERVER` shows what the network takes."
+            .to_owned();
+    }
+    let handshakes = match gathered.handshakes {
+        (0, _) => {
+            "; handshakes beside the requests (a probe by `tcp-connect`) show what the network takes"
+        }
+        _ => {
+            "; more handshakes beside the requests show what the network takes at the time of each"
+        }
+    };
+    format!(
+        "The server acknowledges with its reply. On a connection for each request (--fresh) it acknowledges at once, which tells the \
+         two apart{handshakes}."
+    )
 }
 
 fn of_network(stages: StageSet) -> String {
