@@ -142,7 +142,10 @@ pub(in crate::causes) fn remedy(
 /// Is what to do about it the same in simulations?
 pub(super) fn is_of_any_world(what: &LateCause) -> bool {
     match what {
-        LateCause::Queue { .. } | LateCause::Paused { .. } | LateCause::Clock | LateCause::NewConnection { .. } => true,
+        LateCause::Queue { .. }
+        | LateCause::Paused { .. }
+        | LateCause::Clock
+        | LateCause::NewConnection { .. } => true,
         LateCause::Unclear { stages } => {
             *stages == StageSet::NETWORK_AND_SERVER || StageSet::OF_SERVERS.covers(*stages)
         }
