@@ -572,7 +572,7 @@ mod tests {
         run.series[0].stretches.clear();
         let about = Series.about(&run);
         assert!(
-            about.contains("Of 2 combinations of levels these are the 1 with"),
+            about.contains("Of 2 combinations of levels these are the first 1."),
             "{about}"
         );
     }

@@ -271,7 +271,12 @@ pub fn by_bounds(what: LateCause, late: &Excursion, server: Bounds) -> LateCause
     let took = (to - from) as f64;
     let usual = took - main.ns;
     let network = took - server.most as f64;
-    let usual_of_server = (usual - network).max(0.0);
+    // A network that took as much as both usually do together says nothing of what is usual for it.
+    let usual_of_server = if network < usual {
+        usual - network
+    } else {
+        usual
+    };
     if enough(server.least as f64 - usual_of_server, main) {
         LateCause::Server
     } else if enough(network - usual, main) {
@@ -620,6 +625,8 @@ mod tests {
         // Of the 24 ms that are usual, the network takes 20 at least.
         assert_eq!(of(110_000_000, 204_000_000), LateCause::Server);
         assert_eq!(of(103_000_000, 204_000_000), LateCause::Unclear { stages });
+        // A network that takes 34 now, more than both usually do, leaves the server what both do.
+        assert_eq!(of(120_000_000, 190_000_000), LateCause::Unclear { stages });
         let network = StageSet::BOTH_WAYS;
         assert_eq!(of(0, 60_000_000), LateCause::Network { stages: network });
         assert_eq!(of(60_000_000, 180_000_000), LateCause::Unclear { stages });

@@ -16,28 +16,32 @@ pub struct CongestionMarks {
 }
 
 impl CongestionMarks {
+    /// Does the probe choose the bits of packets of this method?
+    pub const fn are_of(method: Method) -> bool {
+        matches!(method, Method::Icmp | Method::Udp | Method::Stamp)
+    }
+
     /// Takes a record.
     pub fn push(&mut self, record: &Record) {
-        if let (Method::Icmp | Method::Udp | Method::Stamp, Some(bits)) =
-            (record.method, record.reply_ecn)
-        {
+        if let Some(bits) = record.reply_ecn.filter(|_| Self::are_of(record.method)) {
             self.replies[usize::from(bits & 3)] += 1;
         }
     }
 
-    /// What is worth knowing, a sentence each without its full stop. `sent`: the bits with which the packets began their way,
-    /// where all of them had the same.
-    pub fn sentences(&self, sent: Option<u8>) -> Vec<String> {
+    /// What is worth knowing, a sentence each without its full stop. `sent`: the bits with which packets began their way, each
+    /// once; none where they are not known.
+    pub fn sentences(&self, sent: &[u8]) -> Vec<String> {
         let with = |bits: u8| self.replies[usize::from(bits)];
         let all: u64 = self.replies.iter().sum();
         let mut sentences = Vec::new();
-        if with(CE) > 0 && sent != Some(CE) {
+        if with(CE) > 0 && !sent.contains(&CE) {
             sentences.push(format!(
                 "{} of {all} replies arrived with the mark CE: a queue on the way signals congestion (RFC 3168)",
                 with(CE)
             ));
         }
-        if let Some(sent) = sent.filter(|&sent| sent != NOT_ECT)
+        if let &[sent] = sent
+            && sent != NOT_ECT
             && with(NOT_ECT) > 0
         {
             sentences.push(format!(
@@ -55,7 +59,7 @@ impl CongestionMarks {
 mod tests {
     use super::*;
 
-    fn sentences(method: Method, sent: Option<u8>, replies: &[u8]) -> Vec<String> {
+    fn sentences(method: Method, sent: &[u8], replies: &[u8]) -> Vec<String> {
         let mut marks = CongestionMarks::default();
         for &bits in replies {
             let mut record = Record::due(0, 0, 0, method, 0);
@@ -67,15 +71,15 @@ mod tests {
 
     #[test]
     fn marks_of_queues_and_cleared_bits_are_said() {
-        assert!(sentences(Method::Udp, Some(2), &[2, 2, 2]).is_empty());
+        assert!(sentences(Method::Udp, &[2], &[2, 2, 2]).is_empty());
         assert_eq!(
-            sentences(Method::Udp, Some(2), &[2, 3, 2, 3]),
+            sentences(Method::Udp, &[2], &[2, 3, 2, 3]),
             [
                 "2 of 4 replies arrived with the mark CE: a queue on the way signals congestion (RFC 3168)"
             ]
         );
         assert_eq!(
-            sentences(Method::Icmp, Some(2), &[0, 0]),
+            sentences(Method::Icmp, &[2], &[0, 0]),
             [
                 "2 of 2 replies to ect0 arrived as not-ect: something on the way clears ECN, or the target answers without it"
             ]
@@ -84,9 +88,10 @@ mod tests {
 
     #[test]
     fn bits_that_no_probe_chose_say_nothing() {
-        assert!(sentences(Method::Udp, Some(0), &[0, 0]).is_empty());
-        assert!(sentences(Method::Udp, None, &[0, 2]).is_empty());
-        assert!(sentences(Method::Tcp, Some(2), &[0, 3]).is_empty());
-        assert!(sentences(Method::Udp, Some(3), &[3, 3]).is_empty());
+        assert!(sentences(Method::Udp, &[0], &[0, 0]).is_empty());
+        assert!(sentences(Method::Udp, &[], &[0, 2]).is_empty());
+        assert!(sentences(Method::Tcp, &[2], &[0, 3]).is_empty());
+        assert!(sentences(Method::Udp, &[3], &[3, 3]).is_empty());
+        assert!(sentences(Method::Udp, &[0, 3], &[0, 3]).is_empty());
     }
 }

@@ -67,7 +67,8 @@ pub struct Meanwhile {
     handshakes: Crossings,
     /// By stream.
     requests: BTreeMap<usize, Crossings>,
-    under_way: BTreeMap<usize, Vec<UnderWay>>,
+    /// Of each stream when requests began, in order, and until when any of those up to it was under way.
+    under_way: BTreeMap<usize, Vec<(Nanos, Nanos)>>,
     /// How long a handshake of TCP usually takes; of a few, the shortest round trip that the kernel has seen.
     connect: Option<f64>,
     /// How long one of TLS does.
@@ -135,8 +136,14 @@ impl MeanwhileBuilder {
         let under_way = self.under_way.into_iter().map(|(stream, mut all)| {
             all.sort_by_key(|request| request.begun);
             give_up_lost(&mut all);
-            all.retain(|request| late.touches(request.begun, request.back.unwrap_or(Nanos::MAX)));
-            (stream, all)
+            let all = all.into_iter();
+            let all = all.map(|request| (request.begun, request.back.unwrap_or(Nanos::MAX)));
+            let near = all.filter(|&(begun, back)| late.touches(begun, back));
+            let until = near.scan(Nanos::MIN, |latest, (begun, back)| {
+                *latest = back.max(*latest);
+                Some((begun, *latest))
+            });
+            (stream, until.collect())
         });
         let least = self.least_round_trip.map(|ns| ns as f64);
         Meanwhile {
@@ -218,7 +225,8 @@ impl Crossings {
         let last = held.from.saturating_add(held.excess as Nanos);
         let begin = self.all.partition_point(|one| one.sent < first);
         let near = self.all[begin..].iter();
-        let near = near.take_while(|one| one.sent <= last).take(LOOKED_AT);
+        let near = near.take_while(|one| one.sent <= last);
+        let near = near.filter(|one| one.back() >= held.from).take(LOOKED_AT);
         let says = near.filter_map(|one| held.delays(one, usual));
         says.fold((0, 0), |(late, of), is| (late + u64::from(is), of + 1))
     }
@@ -302,9 +310,11 @@ impl Meanwhile {
 
     /// Did an earlier request of this stream wait for its reply then?
     pub fn waits(&self, stream: usize, at: Nanos) -> bool {
-        let of_stream = self.under_way.get(&stream).into_iter().flatten();
-        let mut before = of_stream.filter(|request| request.begun < at);
-        before.any(|request| request.back.is_none_or(|back| back > at))
+        let of_stream = self.under_way.get(&stream).map_or(&[][..], Vec::as_slice);
+        let before = of_stream.partition_point(|&(begun, _)| begun < at);
+        of_stream[..before]
+            .last()
+            .is_some_and(|&(_, until)| until > at)
     }
 }
 

@@ -178,7 +178,7 @@ impl Progress for Parts<'_, '_> {
         let any = |summary: &&Summary| trial == 0 || summary.counts.sent > 0;
         if let Some(summary) = summaries.first().filter(any) {
             let mut facts = lock(self.written).facts();
-            let irregular = summary.irregular.sentences(None);
+            let irregular = summary.irregular.sentences(&[]);
             facts.warnings.extend(irregular);
             self.end(trial, summary.clone(), facts, None, &[]);
         }

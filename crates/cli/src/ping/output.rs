@@ -219,7 +219,11 @@ impl<'a> Written<'a> {
             if let Some(live) = &mut self.live {
                 live.wipe();
             }
-            writeln!(io::stdout(), "{}", visible(&line))?;
+            match writeln!(io::stdout(), "{}", visible(&line)) {
+                // The terminal was closed, which ends the ping: it is whole all the same.
+                Err(_) if signals::stop().is_asked() => self.lines = None,
+                written => written?,
+            }
         }
         for condition in &mut self.conditions {
             condition.push(record);

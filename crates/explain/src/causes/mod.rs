@@ -60,9 +60,10 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_lab::stored::trains;
 use delaylab_model::Nanos;
 use delaylab_model::noise::Process;
-use delaylab_model::words::{capitalised, were};
+use delaylab_model::words::{capitalised, each_once, were};
 use delaylab_stats::anatomy::{Place, StageSet};
 use delaylab_stats::attribution::LateCause;
+use delaylab_stats::congestion_marks::CongestionMarks;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::summary::answers;
 use delaylab_stats::trains::Trains;
@@ -331,15 +332,12 @@ struct CauseContext<'a> {
     drops: &'a str,
 }
 
-/// The ECN bits with which all packets were sent, if they are known and the same.
-fn ecn(resolved: Option<&Resolved>) -> Option<u8> {
-    let probes = resolved?
-        .planned
-        .iter()
-        .flat_map(|planned| &planned.trial.probes);
-    let mut bits = probes.map(|probe| probe.ecn);
-    let first = bits.next()?;
-    bits.all(|next| next == first).then_some(first)
+/// The ECN bits with which packets were sent, each once; none where they are not known.
+fn ecn(resolved: Option<&Resolved>) -> Vec<u8> {
+    let planned = resolved.into_iter().flat_map(|it| &it.planned);
+    let probes = planned.flat_map(|planned| &planned.trial.probes);
+    let probes = probes.filter(|probe| CongestionMarks::are_of(probe.method));
+    each_once(probes.map(|probe| probe.ecn))
 }
 
 /// `80 of 200 answers were not what was asked for: 60 × closed (RST), 20 × 404`.
@@ -393,7 +391,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             .into_iter()
             .chain(bad_answers(&gathered))
             .chain(blackouts::failed(run, resolved))
-            .chain(gathered.irregular.sentences(ecn(resolved)))
+            .chain(gathered.irregular.sentences(&ecn(resolved)))
             .collect(),
         slow,
         sent: gathered.sent + said.sent,

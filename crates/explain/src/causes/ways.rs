@@ -15,7 +15,7 @@ use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::hop::Direction;
-use delaylab_model::path::Path;
+use delaylab_model::path::{Path, Switch};
 use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock};
@@ -219,16 +219,27 @@ impl Pooled {
     }
 }
 
-/// What the least delay of a probe depends on: not on queues, which may be empty.
+/// What the least delay of a probe depends on: not on queues, which may be empty, but on the latency of the switches.
 type Way<'a> = (Path, u32, Dscp, [&'a Option<String>; 2]);
 
 fn way_of<'a>(planned: &'a Planned, probe: &str) -> Option<Way<'a>> {
     let probe = planned.trial.probes.iter().find(|one| one.name == probe)?;
-    let path = Path {
-        switch: None,
-        ..planned.trial.path.clone()
-    };
+    let path = without_queues(&planned.trial.path);
     Some((path, probe.payload, probe.dscp, [&probe.from, &probe.to]))
+}
+
+/// The path with switches that have nothing but their latency.
+fn without_queues(path: &Path) -> Path {
+    let latency = path.switch.as_ref().and_then(|switch| switch.latency);
+    let latency = latency.filter(|latency| latency.0 > 0);
+    let switch = latency.map(|latency| Switch {
+        latency: Some(latency),
+        ..Switch::default()
+    });
+    Path {
+        switch,
+        ..path.clone()
+    }
 }
 
 impl Ways {
@@ -353,7 +364,9 @@ mod tests {
     use super::*;
     use crate::causes::testing::row;
     use delaylab_model::method::Method;
+    use delaylab_model::path::Discipline;
     use delaylab_model::plan::Level;
+    use delaylab_model::quantity::Duration;
     use delaylab_model::record::Outcome;
     use delaylab_model::{MICROSECOND, MILLISECOND};
     use delaylab_stats::random::SplitMix;
@@ -452,6 +465,22 @@ mod tests {
             let [idle, loaded] = median_of(clock, way_of);
             assert!(idle < 1e6 && loaded < 1e6, "{clock:?}: {loaded}");
         }
+    }
+
+    #[test]
+    fn the_latency_of_switches_is_no_queue() {
+        let of = |latency: Option<i64>, discipline| {
+            without_queues(&Path {
+                switch: Some(Switch {
+                    latency: latency.map(Duration),
+                    discipline,
+                    ..Switch::default()
+                }),
+                ..Path::default()
+            })
+        };
+        assert_eq!(of(Some(0), Some(Discipline::Wrr)), of(None, None));
+        assert_ne!(of(Some(3_000_000), None), of(None, None));
     }
 
     #[test]

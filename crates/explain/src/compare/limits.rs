@@ -163,9 +163,13 @@ fn selectors(statistic: &Statistic) -> Vec<Selector> {
     own.chain(inner).collect()
 }
 
-/// `; pooled: 30 packets of ping, 30 of voip`, in both runs together; empty of one probe.
+/// `; pooled: 30 packets of ping, 30 of voip`, in B, or of a change in both runs together; empty of one probe.
 fn pooled(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
-    let selection = Selection::at(levels).within(&selectors(&limit.statistic));
+    let selectors = match limit.bound {
+        Bound::Value(_) => selectors(&in_run(&limit.statistic, RUNS[1])),
+        Bound::Change(_) | Bound::Share(_) => selectors(&limit.statistic),
+    };
+    let selection = Selection::at(levels).within(&selectors);
     let (streams, measure) = (both.streams(), limit.statistic.measure());
     let chosen = selection.streams(streams).unwrap_or_default();
     let chosen = chosen.into_iter();

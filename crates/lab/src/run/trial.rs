@@ -168,7 +168,7 @@ impl Begun {
         let probes = trial.probes.iter().zip(facts).zip(summaries).zip(0..);
         let row =
             |(((probe, mut facts), summary), index): (((&Probe, ProbeFacts), &Summary), _)| {
-                let irregular = summary.irregular.sentences(Some(probe.ecn)).into_iter();
+                let irregular = summary.irregular.sentences(&[probe.ecn]).into_iter();
                 let named = |sentence| match &*trial.probes {
                     [_] => sentence,
                     _ => format!("{}: {sentence}", probe.name),

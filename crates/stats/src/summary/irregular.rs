@@ -35,8 +35,8 @@ impl Irregular {
     }
 
     /// What is worth knowing, a sentence each without its full stop; empty where nothing is. `ecn`: the bits that the packets
-    /// were sent with, where all have the same.
-    pub fn sentences(&self, ecn: Option<u8>) -> Vec<String> {
+    /// were sent with, each once; none where they are not known.
+    pub fn sentences(&self, ecn: &[u8]) -> Vec<String> {
         let of = |count: u64| format!("{count} of {} packets", self.answered);
         let mut sentences = Vec::new();
         if self.duplicated > 0 {
@@ -74,7 +74,7 @@ mod tests {
             change(seq, &mut record);
             irregular.push(&record);
         }
-        irregular.sentences(None)
+        irregular.sentences(&[])
     }
 
     #[test]

@@ -29,7 +29,8 @@ pub struct Results<'a> {
     /// dns: the addresses that the name has, once for all answers that have the same.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub resolved: &'a [Vec<IpAddr>],
-    /// Why it is not what was asked for, such as a connection that ended; those of a load's stream stand there. None: it is valid.
+    /// Why it is not what was asked for, such as a connection that ended; in a ping those of a load's stream stand there. None: it is
+    /// valid.
     pub flaws: &'a [String],
     /// What to check before trusting the figures.
     pub warnings: &'a [String],

@@ -7,7 +7,6 @@ use crate::causes::gather::{Gathered, Tally};
 use crate::causes::rhythm::{Basis, Rhythm};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::units::{format_duration, format_duration_f64, format_part, format_share};
-use delaylab_model::words::were;
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::Driven;
 use delaylab_stats::functional::Functional;
@@ -119,9 +118,9 @@ fn beside(tally: &Tally) -> Option<String> {
         ),
     };
     Some(format!(
-        "{stamps} do not tell the network from the server, but handshakes and other requests that crossed meanwhile do: {late} of \
-         {of} {} late",
-        were(late)
+        "{stamps} do not tell the network from the server, but handshakes or other requests that crossed meanwhile do: of those \
+         beside each, {} were late",
+        format_share(late as f64 / of.max(1) as f64)
     ))
 }
 
