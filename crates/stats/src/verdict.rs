@@ -146,19 +146,14 @@ impl Dominant {
         let Some(around) = server.around(self.at) else {
             return self;
         };
-        let (of_server, of_network) = (around.least, self.side_share - around.most);
-        let (side, side_share) = if of_server >= MOST {
-            (Side::Part(StageSet::only(Stage::Server)), of_server)
-        } else if of_network >= MOST {
-            (Side::Network, of_network)
-        } else {
-            return self;
-        };
-        Self {
-            side,
-            side_share,
-            at_least: true,
-            ..self
+        match most_of(around.least, self.side_share - around.most) {
+            None => self,
+            Some((side, side_share)) => Self {
+                side,
+                side_share,
+                at_least: true,
+                ..self
+            },
         }
     }
 
@@ -169,19 +164,14 @@ impl Dominant {
             return self;
         }
         let of_network = (handshake_ns / self.response_ns).min(self.side_share);
-        let of_server = self.side_share - of_network;
-        let (side, side_share) = if of_server >= MOST {
-            (Side::Part(StageSet::only(Stage::Server)), of_server)
-        } else if of_network >= MOST {
-            (Side::Network, of_network)
-        } else {
-            return self;
-        };
-        Self {
-            side,
-            side_share,
-            by_handshakes: Some(handshake_ns),
-            ..self
+        match most_of(self.side_share - of_network, of_network) {
+            None => self,
+            Some((side, side_share)) => Self {
+                side,
+                side_share,
+                by_handshakes: Some(handshake_ns),
+                ..self
+            },
         }
     }
 
@@ -222,6 +212,15 @@ impl Dominant {
             }
             _ => format!("; the largest single part is {stages}, with {share}"),
         }
+    }
+}
+
+/// Of the server and the network the one that takes most of the response by these shares, and its own.
+fn most_of(of_server: f64, of_network: f64) -> Option<(Side, f64)> {
+    if of_server >= MOST {
+        Some((Side::Part(StageSet::only(Stage::Server)), of_server))
+    } else {
+        (of_network >= MOST).then_some((Side::Network, of_network))
     }
 }
 
