@@ -130,6 +130,15 @@ impl<'a> Both<'a> {
         self.origins.push(Origin { side, stream, pair });
     }
 
+    /// Which streams of A and of B these are.
+    pub(super) fn by_side(&self, streams: &[usize]) -> [Vec<usize>; 2] {
+        [0, 1].map(|side| {
+            let origins = streams.iter().filter_map(|&at| self.origins.get(at));
+            let own = origins.filter(|origin| origin.side == side);
+            own.map(|origin| origin.stream).collect()
+        })
+    }
+
     fn origin(&self, stream: usize) -> Option<(&'a dyn Data, Origin)> {
         let origin = *self.origins.get(stream)?;
         Some((self.sides[origin.side], origin))

@@ -91,6 +91,8 @@ pub struct LimitResult {
     pub outcome: Outcome,
     /// In a sentence.
     pub reason: String,
+    /// Which streams of packets of A and of B it is judged on; none where it is of series.
+    pub streams: [Vec<usize>; 2],
 }
 
 impl LimitResult {
@@ -163,8 +165,8 @@ fn selectors(statistic: &Statistic) -> Vec<Selector> {
     own.chain(inner).collect()
 }
 
-/// `; pooled: 30 packets of ping, 30 of voip`, in B, or of a change in both runs together; empty of one probe.
-fn pooled(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
+/// The streams of packets that a limit is judged on under these levels: of B, or of a change of both runs.
+fn judged_on(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> Vec<usize> {
     let selectors = match limit.bound {
         Bound::Value(_) => selectors(&in_run(&limit.statistic, RUNS[1])),
         Bound::Change(_) | Bound::Share(_) => selectors(&limit.statistic),
@@ -172,10 +174,13 @@ fn pooled(limit: &Limit, levels: &[FixedLevel], both: &Both<'_>) -> String {
     let selection = Selection::at(levels).within(&selectors);
     let (streams, measure) = (both.streams(), limit.statistic.measure());
     let chosen = selection.streams(streams).unwrap_or_default();
-    let chosen = chosen.into_iter();
-    let chosen: Vec<usize> = chosen
-        .filter(|&at| streams[at].series.is_none() && streams[at].can_have(measure))
-        .collect();
+    let of_packets = |at: &usize| streams[*at].series.is_none() && streams[*at].can_have(measure);
+    chosen.into_iter().filter(of_packets).collect()
+}
+
+/// `; pooled: 30 packets of ping, 30 of voip`; empty of one probe.
+fn pooled(chosen: &[usize], both: &Both<'_>) -> String {
+    let streams = both.streams();
     let probes = each_once(chosen.iter().map(|&at| streams[at].probe.as_str()));
     if probes.len() < 2 {
         return String::new();
@@ -223,9 +228,10 @@ fn judged(limit: &Limit, both: &Both<'_>) -> Result<Vec<LimitResult>, String> {
     let answer = |part: Part| {
         let silence = Silence::new(limit, &part.levels, both);
         let tabled = shifted::bounds(limit, &part.levels, both);
-        let pooled = pooled(limit, &part.levels, both);
+        let judged_on = judged_on(limit, &part.levels, both);
         let mut held = question.answer(part, tabled.as_ref())?;
-        held.reason += &pooled;
+        held.reason += &pooled(&judged_on, both);
+        held.streams = both.by_side(&judged_on);
         let is_undecided = held.outcome == Outcome::Undecided && question.is_beyond(&held);
         if let Some(outage) = silence.outage.filter(|_| is_undecided) {
             held.fail_by_outage(&outage);

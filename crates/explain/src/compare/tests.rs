@@ -1069,6 +1069,18 @@ fn probes_that_were_asked_for_are_pooled_and_said() {
     assert_eq!(found.whole.map(|whole| whole.pairs), Some(2));
 }
 
+/// Of a change both runs, of a value B alone, and of either what its selectors choose: a flaw of any other trial says nothing of it.
+#[test]
+fn a_limit_says_on_which_streams_it_is_judged() {
+    let [a, b] = [(3.0, 1), (3.0, 2)].map(|(think, seed)| with_handshakes(think, "connect", seed));
+    let judged_on = |text| limits(&a, &b, text).remove(0).streams;
+    let of_connect = judged_on("p50(response | probe=connect) > +50%");
+    assert_eq!(of_connect.clone().map(|streams| streams.len()), [1, 1]);
+    let of_b = judged_on("p50(response) > 50ms");
+    assert_eq!(of_b.clone().map(|streams| streams.len()), [0, 2]);
+    assert!(of_b[1].contains(&of_connect[1][0]));
+}
+
 /// What a slope counts depends on the levels of its factor, which only the runs have.
 #[test]
 fn a_bound_counts_what_the_statistic_of_these_runs_counts() {

@@ -66,12 +66,19 @@ impl<'a> TwoRuns<'a> {
         let mut all = held(limit, &both)?;
         // Of B's own value A does not matter.
         let of_both = !matches!(limit.bound, Bound::Value(_));
-        let sides = ["A", "B"].into_iter().zip(self.runs);
-        for (name, run) in sides.filter(|(name, _)| of_both || *name == "B") {
+        for (side, run) in self.runs.into_iter().enumerate() {
+            if side == 0 && !of_both {
+                continue;
+            }
+            let name = ["A", "B"][side];
             for held in all.iter_mut().filter(|held| held.outcome == Outcome::Held) {
-                let rows = run.trials().iter();
-                let flawed = Flawed::of_rows(rows.filter(|row| is_at(row, &held.levels)));
-                if let Some(flawed) = flawed {
+                let rows = run.trials().iter().enumerate();
+                let own = &held.streams[side];
+                let judged = rows.filter(|(at, row)| match own.is_empty() {
+                    true => is_at(row, &held.levels),
+                    false => own.contains(at),
+                });
+                if let Some(flawed) = Flawed::of_rows(judged.map(|(_, row)| row)) {
                     held.outcome = Outcome::Undecided;
                     held.reason =
                         format!("of {name}, {flawed}; of what was measured, {}", held.reason);

@@ -79,6 +79,7 @@ impl Question<'_> {
             bound: self.limit.bound.number().value,
             outcome,
             reason,
+            streams: Default::default(),
         })
     }
 
