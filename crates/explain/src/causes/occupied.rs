@@ -112,7 +112,7 @@ fn of_trial(
         .collect()
 }
 
-/// Without what the probe's own packets wake, which is part of the measurement; what has little of the time is one of the others.
+/// Without what the probe's own packets wake, which is part of the measurement, and without what the run asks for; what has little of the time is one of the others.
 fn named(occupied: Occupied, processes: Processes<'_>) -> Vec<HadCpu> {
     let Processes {
         trains,
@@ -123,7 +123,7 @@ fn named(occupied: Occupied, processes: Processes<'_>) -> Vec<HadCpu> {
     for (who, kind, share) in occupied.shares() {
         let role = roles.role(&who.name, trains.process(&who));
         let measures = matches!(role, Role::Prober | Role::Reflector);
-        if kind == NoiseKind::SlowClockRead || measures {
+        if kind == NoiseKind::SlowClockRead || measures || role.is_asked_for() {
             continue;
         }
         if share < NAMED {
