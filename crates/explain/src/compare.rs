@@ -81,7 +81,7 @@ impl Comparison {
     }
 }
 
-/// The first so many were asked for; all, where none was.
+/// How many of them, from the first on, were asked for; all, where none was.
 fn count_asked_for(pairs: &[PairFigures]) -> usize {
     match pairs.partition_point(|pair| !pair.is_beside) {
         0 => pairs.len(),

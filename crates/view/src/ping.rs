@@ -9,9 +9,9 @@ use delaylab_model::words::{plural, were};
 use delaylab_stats::summary::Summary;
 use delaylab_stats::{unanswered, verdict};
 
-/// One handshake in so many that is not answered is worth a sentence.
+/// One handshake in this number that is not answered is worth a sentence.
 const MANY_LOST: u64 = 10;
-/// A handshake that takes so many times as long as a request is slow: a round trip alone may be as long.
+/// A handshake that takes this many times as long as a request is slow: a round trip alone may be as long.
 const SLOW: Nanos = 2;
 
 /// A finished trial of one probe, ready to be shown.
@@ -80,7 +80,7 @@ impl Ping<'_> {
             .or_else(|| self.too_large())
     }
 
-    /// Nothing on the path loses what is answered when nobody waits for it any more.
+    /// Nothing on the path loses what is answered after its time-out.
     fn answered_later(&self) -> Option<String> {
         let later = self.facts.loss.map_or(0, |loss| loss.answered_later);
         (later > 0).then(|| {

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub(super) const WORTH: f64 = 0.25;
 /// What has the CPU for less of the response than this is one of the others.
 const NAMED: f64 = 0.05;
-/// Packets of a stream that are looked at, at most: of more, so many that are picked evenly.
+/// Packets of a stream that are looked at, at most; of more packets, this number, picked evenly.
 const MOST: usize = 100_000;
 
 /// Something that had the CPU of the prober's host while packets waited for it.

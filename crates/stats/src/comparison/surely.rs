@@ -7,7 +7,7 @@
 //! middle is among the values seen. Of a far quantile the ends are always as far again, and [`BEYOND`] passages have to lead there.
 //!
 //! What differs from trial to trial no passage shows. So each trial has to come to both quantiles of all values, which trials of
-//! different levels do not, and whoever asks has to have more than one trial.
+//! different levels do not, and the caller has to have more than one trial.
 //!
 //! By simulation, two sides of the same law are surely apart in at most 1 of 100 pairs: independent values, AR(1) with φ from 0.95
 //! to 0.999, tails without a variance, and trials with levels of their own, two each.

@@ -150,7 +150,7 @@ fn own_load(condition: &Condition, main: &Component) -> String {
     }
 }
 
-/// Those that had the CPU longest are named, up to so many.
+/// How many of those that had the CPU longest are named.
 const NAMED: usize = 3;
 
 /// ` Something else had the CPU of the prober's host for 57 % of the response: python3 for 36 %, rustc for 21 %.`, where that

@@ -844,7 +844,7 @@ fn copies(repeats: u32) -> Samples {
     samples
 }
 
-/// Two queues that fill and drain, each with so many repeats: in case `a` 10 to 11 ms, in `b` 30 to 46 ms, in a period of so many
+/// Two queues that fill and drain, each with this number of repeats: in case `a` 10 to 11 ms, in `b` 30 to 46 ms, in a period of this many
 /// of 400 packets. Repeats are the same simulation, or of hosts whose delays vary.
 fn saws(repeats: u32, period: u64, are_copies: bool) -> Samples {
     let mut samples = Samples::default();
