@@ -44,5 +44,6 @@ fn no_such_command(above: &clap::Command, name: &str) -> Failed {
 
 /// Prints a JSON Schema.
 pub fn schema(document: &Listed) -> Result<(), Failed> {
-    write(format!("{:#}\n", (document.schema)()))
+    let text = document.schema();
+    write(text.map_err(|error| Failed::new(Exit::Internal, error))?)
 }

@@ -1,9 +1,17 @@
 //! **The** list of what is published: every shape that a command prints for programs.
+//!
+//! The program has the schemas as the files of `docs/schema`, packed by `build.rs`: what makes them from the types takes ten times
+//! as much room. A test holds each file against its type.
 
-use crate::json::{ping, run, schema};
-use crate::{calibration, cells, check, compare, explain, import, list, stream, trace, verify};
-use delaylab_live::doctor::Checkup;
-use serde_json::Value;
+use flate2::read::GzDecoder;
+use std::io::{self, Read};
+#[cfg(test)]
+use {
+    crate::json::{ping, run, schema},
+    crate::{calibration, cells, check, compare, explain, import, list, stream, trace, verify},
+    delaylab_live::doctor::Checkup,
+    serde_json::Value,
+};
 
 /// A shape that is published.
 #[derive(Debug, Clone, Copy)]
@@ -12,59 +20,95 @@ pub struct Listed {
     pub name: &'static str,
     /// What prints it.
     pub printed_by: &'static str,
-    /// Its JSON Schema (draft 2020-12).
-    pub schema: fn() -> Value,
+    /// Its JSON Schema (draft 2020-12), as gzip.
+    packed: &'static [u8],
+    /// That schema, made from the type.
+    #[cfg(test)]
+    made: fn() -> Value,
 }
 
-const fn listed(name: &'static str, printed_by: &'static str, schema: fn() -> Value) -> Listed {
-    Listed {
-        name,
-        printed_by,
-        schema,
+impl Listed {
+    /// Its JSON Schema (draft 2020-12).
+    pub fn schema(&self) -> io::Result<String> {
+        let mut text = String::new();
+        GzDecoder::new(self.packed).read_to_string(&mut text)?;
+        Ok(text)
     }
+}
+
+/// Its name, what prints it, its version, and what makes its schema from the type. Of a new one an empty file in `docs/schema` is
+/// enough to begin with: the test below writes it.
+macro_rules! listed {
+    ($name:literal, $printed_by:literal, $version:literal, $schema:expr) => {
+        Listed {
+            name: $name,
+            printed_by: $printed_by,
+            packed: include_bytes!(concat!(
+                env!("OUT_DIR"),
+                "/",
+                $name,
+                "-",
+                $version,
+                ".json.gz"
+            )),
+            #[cfg(test)]
+            made: $schema,
+        }
+    };
 }
 
 /// Every shape. A new one is a line here.
 pub const PUBLISHED: &[Listed] = &[
-    listed("ping", "ping --json", schema::<ping::Document<'_>>),
-    listed(
+    listed!("ping", "ping --json", 2, schema::<ping::Document<'_>>),
+    listed!(
         "ping-stream",
         "a line of ping --json-stream",
-        stream::schema,
+        2,
+        stream::schema
     ),
-    listed("run", "a line of run --json", schema::<run::Line<'_>>),
-    listed("trace", "trace --json", schema::<trace::json::Document<'_>>),
-    listed(
+    listed!("run", "a line of run --json", 3, schema::<run::Line<'_>>),
+    listed!(
+        "trace",
+        "trace --json",
+        1,
+        schema::<trace::json::Document<'_>>
+    ),
+    listed!(
         "explain",
         "explain --json",
-        schema::<explain::json::Document<'_>>,
+        2,
+        schema::<explain::json::Document<'_>>
     ),
-    listed(
+    listed!(
         "compare",
         "compare --json",
-        schema::<compare::json::Document<'_>>,
+        2,
+        schema::<compare::json::Document<'_>>
     ),
-    listed(
+    listed!(
         "calibration",
         "calibrate --json",
-        schema::<calibration::Calibration<'_>>,
+        2,
+        schema::<calibration::Calibration<'_>>
     ),
-    listed(
+    listed!(
         "prediction",
         "predict --json",
-        schema::<calibration::Predictions<'_>>,
+        2,
+        schema::<calibration::Predictions<'_>>
     ),
-    listed("cells", "cells --json", schema::<cells::Document<'_>>),
-    listed("import", "import --json", schema::<import::Document<'_>>),
-    listed("check", "check --json", schema::<check::Document<'_>>),
-    listed("list", "list --json", schema::<list::Document>),
-    listed(
+    listed!("cells", "cells --json", 2, schema::<cells::Document<'_>>),
+    listed!("import", "import --json", 2, schema::<import::Document<'_>>),
+    listed!("check", "check --json", 2, schema::<check::Document<'_>>),
+    listed!("list", "list --json", 1, schema::<list::Document>),
+    listed!(
         "procedures",
         "bench list --json",
-        schema::<list::Procedures>,
+        1,
+        schema::<list::Procedures>
     ),
-    listed("doctor", "doctor --json", schema::<Checkup>),
-    listed("verify", "verify --json", schema::<verify::Document<'_>>),
+    listed!("doctor", "doctor --json", 2, schema::<Checkup>),
+    listed!("verify", "verify --json", 1, schema::<verify::Document<'_>>),
 ];
 
 #[cfg(test)]
@@ -73,31 +117,26 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// `ping-2.json` of a schema whose documents say that they are `delaylab/ping/2`.
-    fn file(listed: &Listed, schema: &Value) -> String {
-        let text = schema.to_string();
-        let name = format!("\"const\":\"delaylab/{}/", listed.name);
-        let (_, rest) = text.split_once(&name).unwrap();
-        let (version, _) = rest.split_once('"').unwrap();
-        format!("{}-{version}.json", listed.name)
-    }
-
     #[test]
     fn the_published_schemas_are_these() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
         for listed in PUBLISHED {
-            let schema = (listed.schema)();
-            let name = file(listed, &schema);
-            let path = folder.join(&name);
+            let schema = (listed.made)();
+            let text = schema.to_string();
+            let id = format!("\"const\":\"delaylab/{}/", listed.name);
+            let (_, rest) = text.split_once(&id).unwrap();
+            let (version, _) = rest.split_once('"').unwrap();
+            let name = format!("{}-{version}.json", listed.name);
             if std::env::var_os("UPDATE_SCHEMA").is_some() {
                 let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
-                std::fs::write(&path, text).unwrap();
+                std::fs::write(folder.join(&name), text).unwrap();
             }
-            let published = std::fs::read_to_string(&path).unwrap();
-            let published: Value = serde_json::from_str(&published).unwrap();
+            let published = std::fs::read_to_string(folder.join(&name)).unwrap();
+            let as_value: Value = serde_json::from_str(&published).unwrap();
+            let is_packed = listed.schema().unwrap() == published;
             assert!(
-                schema == published,
-                "{name} differs: run the tests with UPDATE_SCHEMA=1"
+                schema == as_value && is_packed,
+                "{name} differs: run the tests with UPDATE_SCHEMA=1, then again"
             );
         }
     }
