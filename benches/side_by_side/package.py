@@ -21,7 +21,8 @@ BUILD = ["cargo", "build", "--profile", "dist", "--quiet", "--package", "delayla
 MODULE = ROOT / "target/dist/lib_delaylab.so"
 COUNT = 10**7
 # Trials of a sweep, and how long each is on its own clock.
-TRIALS = {"1,000 trials of 1 s": (1000, "1s"), "10,000 trials of 50 ms": (10_000, "50ms")}
+TRIALS = {"1,000 trials of 1 s": (1000, "1s"), "1,000 trials of 10 s": (1000, "10s"),
+          "10,000 trials of 50 ms": (10_000, "50ms")}
 
 
 def measure(arena, options):
