@@ -27,6 +27,7 @@
 //! | [`series`] | something that has a value at any time |
 //! | [`shard`] | a run's trials, divided among several processes or machines |
 //! | [`shell`] | commands that are printed to be pasted into a shell |
+//! | [`stamp`] | the stamps of a record by name, and whether they were delivered |
 //! | [`stop`] | the handle that ends what is under way |
 //! | [`stream_report`] | what a stream of load did |
 //! | [`tcp`] | what the ends of a simulated TCP load do |
@@ -63,6 +64,7 @@ pub mod rows;
 pub mod series;
 pub mod shard;
 pub mod shell;
+pub mod stamp;
 pub mod stop;
 pub mod stream_report;
 pub mod tcp;

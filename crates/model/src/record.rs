@@ -2,7 +2,7 @@
 
 use crate::icmp::IcmpReason;
 use crate::method::Method;
-use crate::trial::StampPoint;
+use crate::stamp::StampPoint;
 use crate::{MICROSECOND, MILLISECOND, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

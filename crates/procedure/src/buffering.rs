@@ -9,7 +9,7 @@ use crate::back_to_back::{Bursts, Search, at_the_cap};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::setup::{Options, Setup, Way};
+use crate::setup::{Options, Setup, Way, percent};
 use crate::throughput;
 use delaylab_model::Nanos;
 use delaylab_model::frames::FRAME_OVERHEAD;
@@ -192,7 +192,7 @@ impl Steps for BufferingSteps {
             Way::Pairs => "every receiving port is filled by one stream, a second adds the excess",
             Way::ManyToOne => "every stream has an equal part of load and excess",
         };
-        let excess = report::percent(options.excess.as_f64());
+        let excess = percent(options.excess.as_f64());
         conformance.push(Clause::new(
             "RFC 8239 §3.2",
             "an excess of 1 % on a receiving port, in four ways: buffer efficiency, a port, pairs of \

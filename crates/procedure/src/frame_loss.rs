@@ -4,7 +4,7 @@
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::setup::{Options, Setup};
+use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::SECOND;
 use delaylab_model::quantity::Share;
@@ -96,7 +96,7 @@ impl Steps for FrameLossSteps {
             let row = |point: &LossAt| -> Vec<Cell> {
                 let why = point.why.clone().map(|why| format!("invalid: {why}"));
                 vec![
-                    report::percent(point.load).into(),
+                    percent(point.load).into(),
                     point.fps.into(),
                     point.loss_percent.into(),
                     why.unwrap_or_default().into(),
@@ -111,7 +111,7 @@ impl Steps for FrameLossSteps {
         let figure = Figure::new("Frame loss rate", ("load", "% of line rate"), ("loss", "%"));
         let figure = figure.line_by_size(sizes, |found| {
             let points = found.points.iter();
-            let points = points.filter_map(|p| Some((report::percent(p.load), p.loss_percent?)));
+            let points = points.filter_map(|p| Some((percent(p.load), p.loss_percent?)));
             points.collect::<Vec<_>>()
         });
         let mut conformance = report::clauses_of_trials(setup, sizes);
@@ -138,7 +138,7 @@ impl Steps for FrameLossSteps {
 
 /// Was it asked from the highest rate down to two trials without loss, in small steps, and answered each time?
 fn descent(options: &Options, sizes: &[AtSize<FrameLoss>]) -> Clause {
-    let step = report::percent(options.step.as_f64());
+    let step = percent(options.step.as_f64());
     let found = || (sizes.iter()).filter_map(|at| Some((at.size, at.found.as_ref()?)));
     let lossy = found().filter(|(_, found)| !found.reached_zero);
     let lossy = Vec::from_iter(lossy.map(|(size, _)| format!("{size} B")));
@@ -147,7 +147,7 @@ fn descent(options: &Options, sizes: &[AtSize<FrameLoss>]) -> Clause {
             .points
             .iter()
             .filter(|point| point.loss_percent.is_none());
-        let loads = Vec::from_iter(points.map(|p| report::percent(p.load).to_string()));
+        let loads = Vec::from_iter(points.map(|p| percent(p.load).to_string()));
         (!loads.is_empty()).then(|| format!("{} % at {size} B", loads.join(", ")))
     });
     let invalid = Vec::from_iter(invalid);

@@ -15,7 +15,7 @@ pub use classify::{Class, Measured, Trials};
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::setup::{Options, Setup};
+use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::SECOND;
 use delaylab_model::quantity::Share;
@@ -105,8 +105,8 @@ impl Steps for MlrsearchSteps {
         let row = |goal: &GoalResult| -> Vec<Cell> {
             vec![
                 goal.goal.as_str().into(),
-                goal.lower_bound.map(report::percent).into(),
-                goal.upper_bound.map(report::percent).into(),
+                goal.lower_bound.map(percent).into(),
+                goal.upper_bound.map(percent).into(),
                 goal.lower_bound_fps.into(),
                 goal.conditional_throughput_fps.into(),
                 Cell::Nothing,
@@ -141,7 +141,7 @@ impl Steps for MlrsearchSteps {
         );
         let figure = figure.line_by_size(sizes, |found| {
             let points = found.points.iter();
-            let points = points.map(|&(load, loss)| (report::percent(load), loss * 100.0));
+            let points = points.map(|&(load, loss)| (percent(load), loss * 100.0));
             points.collect::<Vec<_>>()
         });
         let shortest = options.goals.iter().map(|goal| goal.final_trial).min();
@@ -203,9 +203,9 @@ fn goals_table(goals: &[Goal]) -> report::Table {
             goal.name.as_str().into(),
             seconds(goal.final_trial).into(),
             seconds(goal.duration_sum).into(),
-            report::percent(goal.loss_ratio).into(),
-            report::percent(goal.exceed_ratio).into(),
-            report::percent(goal.width.as_f64()).into(),
+            percent(goal.loss_ratio).into(),
+            percent(goal.exceed_ratio).into(),
+            percent(goal.width.as_f64()).into(),
         ]
     };
     report::Table {

@@ -121,11 +121,6 @@ pub fn per_repeat(count: u64, repeats: usize) -> Cell {
     (count as f64 / repeats.max(1) as f64).into()
 }
 
-/// A share as a load in per cent, as exactly as loads are known.
-pub fn percent(share: f64) -> f64 {
-    (share * 1e9).round() / 1e7
-}
-
 /// The name of the column that says why a row has no figures, or what to know of them: sentences, where others have figures and
 /// words.
 pub const REMARK: &str = "remark";

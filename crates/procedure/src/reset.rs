@@ -8,7 +8,7 @@ use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
 use crate::search::Spread;
-use crate::setup::{Options, Setup};
+use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::Nanos;
 use delaylab_stats::frames::{FrameFigures, FrameTrial};
@@ -118,7 +118,7 @@ impl Steps for ResetSteps {
         ];
         let table = report::by_size("Reset", &columns, sizes, |found| {
             vec![
-                report::percent(found.load).into(),
+                percent(found.load).into(),
                 found.silence_ns.map(|ns| ns.mean).into(),
                 found.silence_ns.map(|ns| ns.min).into(),
                 found.silence_ns.map(|ns| ns.max).into(),

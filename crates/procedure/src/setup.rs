@@ -220,6 +220,11 @@ pub struct Options {
     pub microburst: u64,
 }
 
+/// A share as a load in per cent, as exactly as loads are known.
+pub(crate) fn percent(share: f64) -> f64 {
+    (share * 1e9).round() / 1e7
+}
+
 /// What clocks that differ leave of a line (RFC 8239 §2.2): no load is tried above it.
 pub(crate) const LINE_RATE: Share = Share(999_800_000);
 
@@ -227,7 +232,7 @@ impl Options {
     /// Whether loads are tried up to the rate of the line: if not, how far. What passes at the highest load that is tried is
     /// then not the most that passes.
     pub(crate) fn tried_up_to(&self) -> Option<String> {
-        let percent = crate::report::percent(self.top.as_f64());
+        let percent = percent(self.top.as_f64());
         (self.top < LINE_RATE).then(|| format!("loads up to {percent} % were tried"))
     }
 

@@ -8,7 +8,7 @@ use crate::bench::{Bench, Offer, Stop, Stream};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
 use crate::search::Spread;
-use crate::setup::{Options, Setup};
+use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::quantity::Share;
 use delaylab_model::{Nanos, SECOND};
@@ -98,8 +98,8 @@ impl Steps for SystemRecoverySteps {
         ];
         let table = report::by_size("System recovery", &columns, sizes, |found| {
             vec![
-                report::percent(found.overload).into(),
-                report::percent(found.half).into(),
+                percent(found.overload).into(),
+                percent(found.half).into(),
                 found.recovery_ns.map(|ns| ns.mean).into(),
                 found.recovery_ns.map(|ns| ns.min).into(),
                 found.recovery_ns.map(|ns| ns.max).into(),

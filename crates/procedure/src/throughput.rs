@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
-use crate::setup::{LINE_RATE, Options, Setup};
+use crate::setup::{LINE_RATE, Options, Setup, percent};
 use delaylab_model::quantity::Share;
 use delaylab_model::units::format_duration;
 use delaylab_model::{Nanos, SECOND};
@@ -210,7 +210,7 @@ impl Steps for ThroughputSteps {
         ];
         let mut table = report::by_size("Throughput", &columns, sizes, |found| {
             vec![
-                report::percent(found.load().as_f64()).into(),
+                percent(found.load().as_f64()).into(),
                 found.fps.into(),
                 Cell::Nothing,
                 Cell::Nothing,
@@ -263,7 +263,7 @@ impl Steps for ThroughputSteps {
                 } else {
                     Holds::No
                 },
-                format!("{} %", report::percent(options.top.as_f64())),
+                format!("{} %", percent(options.top.as_f64())),
             ),
         ]);
         Report {
@@ -285,7 +285,7 @@ fn fastest(setup: &Setup, options: &Options, sizes: &[AtSize<Throughput>]) -> Cl
     let passes = "trials let the device's buffer pass for throughput";
     let short = (setup.effort.trial < TRIAL).then(|| passes.to_owned());
     let within = found.map(|found| found.within).reduce(f64::max);
-    let within = report::percent(within.unwrap_or(options.resolution.as_f64()));
+    let within = percent(within.unwrap_or(options.resolution.as_f64()));
     let mut why = vec![format!("within {within} % of line rate")];
     why.extend(short.into_iter().chain(cut_off));
     Clause::new(

@@ -6,10 +6,10 @@
 //! Beside them is for how long it had each value, in bins that are exact below 512 and within 0.2 % above: no quantile
 //! can be told from the means of buckets, which hide what is shorter than they are.
 
-use crate::engine::nanos;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::{SeriesPoint, SeriesValue};
 use delaylab_model::{Nanos, Picos};
+use delaylab_topology::time::nanos;
 use std::sync::Arc;
 
 /// Buckets at most. Half of it are there at least once there were so many.

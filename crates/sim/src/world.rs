@@ -13,6 +13,7 @@ use delaylab_model::stop::Stop;
 use delaylab_model::transfer::Transfer;
 use delaylab_model::trial::{Delivery, ProbeFacts, RecordFacts, ReflectorClock, StampPoint, Trial};
 use delaylab_model::world::{Clock, FailureKind, Sink, TrialFacts, World, WorldError};
+use delaylab_topology::time::nanos;
 use std::io;
 
 /// Events between two looks at what the user wants, and two deliveries of records. What is delivered at once fits into a
@@ -112,8 +113,8 @@ pub fn simulate<E: EventSet>(
         of: transferred.of,
         number: transferred.number,
         bytes: transferred.bytes,
-        start: crate::engine::nanos(transferred.start),
-        end: transferred.end.map(crate::engine::nanos),
+        start: nanos(transferred.start),
+        end: transferred.end.map(nanos),
     });
     sink.rows(Rows::Transfers(&transfers.collect::<Vec<_>>()))?;
     Ok((0..trial.probes.len())
@@ -147,8 +148,8 @@ fn hand_over<E: EventSet>(
             },
             hop: hop.hop,
             port: engine.port_name(hop.port),
-            t_enqueue: crate::engine::nanos(hop.enqueue),
-            t_dequeue: crate::engine::nanos(hop.dequeue),
+            t_enqueue: nanos(hop.enqueue),
+            t_dequeue: nanos(hop.dequeue),
             backlog: hop.backlog,
         };
         sink.rows((&hop).into())?;
@@ -156,8 +157,8 @@ fn hand_over<E: EventSet>(
     for noise in engine.take_noise() {
         let noise = NoiseEvent {
             trial: trial.id,
-            start: crate::engine::nanos(noise.start),
-            length: crate::engine::nanos(noise.length),
+            start: nanos(noise.start),
+            length: nanos(noise.length),
             cpu: Some(crate::engine::ONLY_CPU),
             kind: noise.kind,
             who: Some(noise.who).filter(|who| !who.is_empty()),
@@ -194,7 +195,7 @@ fn facts<E: EventSet>(
             .collect(),
         lost_load: Some(engine.lost_load()),
         trace_hash: Some(engine.trace_hash()),
-        simulated: Some(crate::engine::nanos(engine.now())),
+        simulated: Some(nanos(engine.now())),
         ..ProbeFacts::default()
     }
 }

@@ -42,6 +42,7 @@ mod design;
 mod extremes;
 mod held;
 mod interval;
+mod part_sums;
 mod replicates;
 mod resample;
 mod squares;

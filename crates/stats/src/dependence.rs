@@ -1,8 +1,8 @@
 //! How much the packets of several streams depend on each other: pooled over the streams, because
 //! one of ten packets cannot tell by itself.
 
-use crate::interval::block_length;
-
+/// Blocks of a series at most, so that the work is bounded.
+const MAX_BLOCKS: f64 = 2000.0;
 /// Longer streams are summed in this many groups first, so that the work is bounded.
 const GROUPS: usize = 4096;
 
@@ -113,6 +113,16 @@ impl Pooled {
         let has = |largest| (limit < SHORT).then_some(largest);
         sokal(limit, correlation).map_or_else(has, Some)
     }
+}
+
+/// Length of moving blocks that makes the error of their variance least for an AR(1) with this
+/// autocorrelation time: (2φ / (1 − φ²))^⅔ · (3n/2)^⅓, with φ = (τ − 1) / (τ + 1) (Carlstein 1986;
+/// Künsch 1989).
+pub(crate) fn block_length(count: f64, time: f64) -> usize {
+    let phi = (time - 1.0) / (time + 1.0);
+    let memory = 2.0 * phi / (1.0 - phi * phi);
+    let best = memory.powf(2.0 / 3.0) * (1.5 * count).cbrt();
+    best.max(time).max(count / MAX_BLOCKS).ceil() as usize
 }
 
 /// An integrated autocorrelation time: the largest τ(m) = 1 + 2Σρ(k), k ≤ m, with m as far as five times itself

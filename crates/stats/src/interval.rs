@@ -23,7 +23,6 @@ mod blocks;
 mod independent;
 
 pub use batches::BatchMeans;
-pub(crate) use blocks::block_length;
 pub use blocks::of_quantile;
 pub use independent::{Estimate, Z, of_difference, of_share};
 

@@ -167,6 +167,14 @@ impl From<StoreError> for io::Error {
     }
 }
 
+/// An error of a file without its name.
+pub(crate) fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Table { reason, .. } => reason,
+        error => error.to_string(),
+    }
+}
+
 /// The libraries panic over some damage: that too is only an error.
 pub(crate) fn guarded<T, E>(
     read: impl FnOnce() -> Result<T, E>,

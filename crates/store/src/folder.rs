@@ -54,6 +54,33 @@ pub(crate) fn is_partial(folder: &Path) -> bool {
     end == PARTIAL.strip_prefix('.')
 }
 
+/// Did the run come to its end?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Yes.
+    Complete,
+    /// It is being written, or was killed: `delaylab resume` goes on with it.
+    Partial,
+}
+
+impl State {
+    /// By the folder's name.
+    pub(crate) fn of_folder(folder: &Path) -> Self {
+        match is_partial(folder) {
+            true => State::Partial,
+            false => State::Complete,
+        }
+    }
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::Partial => "partial",
+        }
+    }
+}
+
 /// The name of a run's folder as runs of one name are put in order: of those that began in the same second, all but the
 /// first have a number at the end.
 pub(crate) fn in_order(folder: &str) -> (&str, u32) {

@@ -25,7 +25,7 @@
 //! `parquet_file` and `parquet_source` write and read one Parquet file, `row_groups` encodes its columns, `content` reads its
 //! bytes, `stamps` is how stamps stand in one, `trial_file` holds what a recorded trial left, `join` makes tables of that, `in_order` works on many of them at once,
 //! `interrupted` keeps what was cut short apart, `unanswered` is what rows of trials keep of lost packets, `folder` knows the
-//! names, `lock` lets one process at a time write, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `shard` which runs wait to be merged, `mismatch` is a file
+//! names, `lock` lets one process at a time write, `durable` the order in which files become visible, `manifest` and `digest` what each file holds, `run_files` whether the files of a run still hold it, `shard` which runs wait to be merged, `mismatch` is a file
 //! that holds something else, `regular` says which files are read at all, `temporary` names what is not whole yet.
 #![forbid(unsafe_code)]
 
@@ -59,6 +59,7 @@ pub mod resolve;
 pub mod resume;
 mod row_groups;
 pub mod run;
+mod run_files;
 mod seal;
 mod shard;
 mod sorter;

@@ -7,6 +7,7 @@ pub use crate::manifest::SCHEMA;
 pub use crate::mismatch::Mismatch;
 use crate::regular::MAY_NOT_READ;
 use crate::run::{OpenError, Run, State};
+use crate::run_files;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,13 +65,13 @@ fn nothing_of_one(error: &OpenError) -> Mismatch {
 
 fn of_run(run: &Run) -> Verified {
     let at = Folder(run.folder().to_owned());
-    let (listed, mut wrong) = manifest::checked(&at, run.state());
+    let (listed, mut wrong) = run_files::checked(&at, run.state());
     if listed.is_none() && wrong.is_empty() {
         wrong = unreadable(run);
     }
     let facts: Option<Vec<FileFacts>> = listed.map(|listed| match run.state() {
         State::Complete => listed.files.into_values().collect(),
-        State::Partial => manifest::files_of_partial(&at, &listed),
+        State::Partial => run_files::files_of_partial(&at, &listed),
     });
     Verified {
         folder: run.folder().to_owned(),

@@ -22,11 +22,10 @@ pub mod scheduler;
 #[cfg(test)]
 mod tests;
 
-use crate::buffer::{Buffer, Owner};
-use crate::discard::Discarder;
+use crate::buffer::{Buffer, Memory, Owner};
+use crate::discard::{Discard, Discarder};
 use crate::discipline::{Discipline, Queue};
 use crate::item::{Backlog, Cause, Dropped, Item};
-use crate::settings::Settings;
 use delaylab_model::Picos;
 use delaylab_model::path::Scheduler as Kind;
 use delaylab_stats::random::SplitMix;
@@ -62,28 +61,28 @@ enum Inputs<T> {
 }
 
 impl<T: Item> Crossbar<T> {
-    /// Between so many inputs and as many outputs.
+    /// Between so many inputs and as many outputs. `queue`: an empty one, of what waits at an input for an output.
     pub(crate) fn new(
-        settings: &Settings,
         parameters: Parameters,
+        memory: Memory,
+        discard: Discard,
         ports: usize,
         seed: u64,
+        queue: impl Fn(u64) -> Discipline<T>,
     ) -> Self {
         let mut seeds = SplitMix::new(seed);
         let inputs = match parameters.scheduler {
             Kind::Fifo => Inputs::Single((0..ports).map(|_| VecDeque::new()).collect()),
-            Kind::Pim | Kind::Islip => Inputs::Virtual(
-                (0..ports * ports)
-                    .map(|_| Discipline::new(settings, seeds.next()))
-                    .collect(),
-            ),
+            Kind::Pim | Kind::Islip => {
+                Inputs::Virtual((0..ports * ports).map(|_| queue(seeds.next())).collect())
+            }
         };
-        debug_assert_eq!(settings.memory.owner, Owner::Input);
+        debug_assert_eq!(memory.owner, Owner::Input);
         Self {
             inputs,
             scheduler: Scheduler::new(parameters, ports, seeds.next()),
-            buffer: Buffer::new(settings.memory),
-            discard: Discarder::new(settings.discard),
+            buffer: Buffer::new(memory),
+            discard: Discarder::new(discard),
             held: vec![Backlog::default(); ports],
             requests: vec![0; ports],
             waiting: 0,

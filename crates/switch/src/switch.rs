@@ -108,7 +108,7 @@ impl<T: Item> Switch<T> {
         let port = |seed| Port {
             queue: match settings.crossbar {
                 Some(_) => Discipline::fifo(),
-                None => Discipline::new(settings, seed),
+                None => settings.queue(seed),
             },
             held: Backlog::default(),
             queues: ClassQueues::new(settings.queue_share),
@@ -133,7 +133,14 @@ impl<T: Item> Switch<T> {
             ports: (0..ports).map(|_| port(seeds.next())).collect(),
             buffer: Buffer::new(memory(settings)).with_guards(guards),
             crossbar: settings.crossbar.map(|parameters| {
-                Box::new(Crossbar::new(settings, parameters, ports, seeds.next()))
+                let Settings {
+                    memory, discard, ..
+                } = *settings;
+                let queue = |seed| settings.queue(seed);
+                let seed = seeds.next();
+                Box::new(Crossbar::new(
+                    parameters, memory, discard, ports, seed, queue,
+                ))
             }),
         }
     }

@@ -13,7 +13,7 @@
 //! | [`classes`] | traffic classes: their queues, ways and new names |
 //! | [`pointless`] | what would have no effect on this path |
 //! | [`queues`] | what `[path.switch]` means on this path |
-//! | [`time`] | lengths of time in picoseconds |
+//! | [`time`] | lengths of time in picoseconds, and as records have them |
 //! | `named` | topologies by name |
 //! | `listed` | nodes and links one by one |
 //! | `line` | what links are like |

@@ -8,9 +8,9 @@ use crate::event_set::EventSet;
 use crate::packet::Content;
 use crate::slots::Event;
 use delaylab_model::{Nanos, Picos};
+use delaylab_topology::time::nanos;
 use delaylab_traffic::tester::Ledger;
 
-use super::probes::nanos;
 use crate::packet::ChannelId;
 
 /// A stream of frames between two ports of a tester.

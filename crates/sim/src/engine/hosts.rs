@@ -1,6 +1,6 @@
 //! Packets go through CPUs and network cards.
 
-use super::{Engine, Flow, Near, Noise, nanos};
+use super::{Engine, Flow, Near, Noise};
 use crate::cpu::{Job, Lengthened};
 use crate::event_set::EventSet;
 use crate::packet::{ChannelId, Content, Packet, PacketId};
@@ -9,6 +9,7 @@ use crate::unit::{CELL_OF_PDU, ECT, ECT_1, LOW_LATENCY, TRACED, Unit};
 use delaylab_model::Picos;
 use delaylab_model::noise::{ClockReads, NoiseKind};
 use delaylab_topology::framing::Wire;
+use delaylab_topology::time::nanos;
 
 /// The scheduler's tick in the noise table.
 const TICK: &str = "tick";

@@ -57,7 +57,7 @@ mod transfers;
 mod visits;
 
 pub use pointless::held_loads;
-pub(crate) use probes::{ONLY_CPU, nanos};
+pub(crate) use probes::ONLY_CPU;
 pub use refusals::{advice, refusals};
 pub(crate) use request_bytes::negotiated;
 
@@ -74,6 +74,8 @@ use crossbars::CellTimes;
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::path::{Framing, Pause};
 use delaylab_model::record::{Answer, Record};
+use delaylab_model::refusal::Refusal;
+use delaylab_model::trial::Trial;
 use delaylab_model::{Nanos, Picos};
 use delaylab_switch::credit::Downstream;
 use delaylab_switch::explicit_rate::ExplicitRate;
@@ -464,6 +466,17 @@ pub struct Noise {
 }
 
 impl<E: EventSet> Engine<E> {
+    /// The trial at time zero.
+    ///
+    /// # Errors
+    /// The first field that cannot be simulated.
+    pub fn new(trial: &Trial, serving: Serving) -> Result<Self, Refusal> {
+        match refusals(trial).into_iter().next() {
+            Some(refusal) => Err(refusal),
+            None => set_up::engine(trial, serving),
+        }
+    }
+
     /// Until every probe is done, or for so many events.
     pub fn run(&mut self, events: u64) -> EngineProgress {
         for _ in 0..events {

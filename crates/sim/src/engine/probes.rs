@@ -11,12 +11,8 @@ use crate::slots::Event;
 use delaylab_model::record::Record;
 use delaylab_model::trial::StampPoint;
 use delaylab_model::{Nanos, PICOS_PER_NANO, Picos};
+use delaylab_topology::time::nanos;
 use delaylab_traffic::prober::{FromServer, Prober, Reply, Step};
-
-/// Records count whole nanoseconds: what has begun counts, so that stamps keep their order.
-pub(crate) fn nanos(at: Picos) -> Nanos {
-    (at / PICOS_PER_NANO) as Nanos
-}
 
 fn picos(at: Nanos) -> Picos {
     (at.max(0) as Picos).saturating_mul(PICOS_PER_NANO)

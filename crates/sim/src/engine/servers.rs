@@ -1,6 +1,5 @@
 //! Servers at hosts: first come, first served, by a number of workers, with the same service time for each request.
 
-use super::visits::VisitId;
 use super::{Engine, Flow};
 use crate::cpu::Job;
 use crate::event_set::EventSet;
@@ -18,6 +17,15 @@ pub(super) struct Server {
     workers: VecDeque<Picos>,
     /// Replies that are not ready, in the order in which they will be.
     due: VecDeque<(Picos, Work)>,
+}
+
+/// Which visit of a server: one of its connections that a probe opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct VisitId {
+    /// Of which probe.
+    pub(super) probe: u32,
+    /// Its place among those of the probe.
+    pub(super) place: usize,
 }
 
 /// What is replied to.

@@ -11,10 +11,10 @@
 //! Reference: R. Jain, D. Chiu and W. Hawe, "A quantitative measure of fairness and discrimination for resource allocation
 //! in shared computer systems", DEC Research Report TR-301, 1984.
 
-use super::nanos;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::SeriesPoint;
 use delaylab_model::{PICOS_PER_SECOND, Picos};
+use delaylab_topology::time::nanos;
 use std::sync::Arc;
 
 /// The shortest stretch.

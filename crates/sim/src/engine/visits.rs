@@ -13,16 +13,17 @@
 //! A connection takes the place of one that is over. What ends one (FIN or RST) would follow the reply and is left out. The
 //! server's kernel answers the handshake of TCP, and one of its workers that of TLS, which takes no time of its own.
 
+use super::probes::ONLY_CPU;
 use super::probes::StreamPoint as Point;
-use super::probes::{ONLY_CPU, nanos};
 use super::request_bytes::{FINISHED, FLIGHT, HELLO, RequestBytes};
-use super::servers::Work;
+use super::servers::{VisitId, Work};
 use super::{Asking, Engine, Flow, Serves};
 use crate::event_set::EventSet;
 use crate::packet::ChannelId;
 use delaylab_model::record::Answer;
 use delaylab_model::trial::StampPoint;
 use delaylab_model::{Nanos, Picos};
+use delaylab_topology::time::nanos;
 use delaylab_traffic::prober::{FromServer, Reply};
 use delaylab_traffic::tcp::{Segment, Settings};
 use std::collections::VecDeque;
@@ -82,14 +83,6 @@ pub(super) struct Visit {
     t_first: Option<Nanos>,
     t_rx: Option<Nanos>,
     least_round_trip: Option<Nanos>,
-}
-
-/// Which one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct VisitId {
-    /// Of which probe.
-    probe: u32,
-    place: usize,
 }
 
 impl Says {

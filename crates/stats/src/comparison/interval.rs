@@ -1,5 +1,6 @@
 //! From resamples to an interval.
 
+use super::replicates::MAX_VOID;
 use super::{RESAMPLES, Replicates, Resampling, degrees};
 use crate::functional::Functional;
 use crate::interval::CONFIDENCE;
@@ -15,8 +16,6 @@ const UNSURE: f64 = 1.2;
 const MIN_TRIAL_DEGREES: f64 = 3.0;
 /// So many that Student's law is the normal one.
 const MANY: u32 = 1000;
-/// Draws that may fail (a deviation of one value) without making the interval void.
-pub(super) const MAX_VOID: usize = RESAMPLES / 100;
 
 /// The interval of a number at 95 %. An end that nothing bounds is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]

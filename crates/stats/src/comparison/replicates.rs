@@ -1,9 +1,11 @@
 //! A number with what resampling made of it.
 
-use super::degrees;
-use super::interval::MAX_VOID;
+use super::{RESAMPLES, degrees};
 use crate::functional::Functional;
 use std::collections::BTreeSet;
+
+/// Draws that may fail (a deviation of one value) without making the interval void.
+pub(super) const MAX_VOID: usize = RESAMPLES / 100;
 
 /// How well the draws of a number tell what it varies by, as degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]

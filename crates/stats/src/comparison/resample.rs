@@ -1,5 +1,6 @@
 //! Statistics made anew from the blocks drawn, and without one trial each.
 
+use super::part_sums::PartSums;
 use super::replicates::Freedom;
 use super::squares::SquaresOfBlocks;
 use super::{Part, RESAMPLES, Replicates, Resampling, Statistic};
@@ -8,32 +9,6 @@ use crate::functional::Basis;
 use crate::interval::MIN_BEYOND;
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::LN_2;
-
-/// Sums of the blocks of one part: block, feature, sum. Those that are zero are left out, and of a quantile
-/// nearly all are: a block has few packets between the thresholds.
-pub(super) struct PartSums {
-    pub(super) trial: usize,
-    pub(super) sums: Vec<(u32, u32, f64)>,
-}
-
-impl PartSums {
-    const fn new(trial: usize) -> Self {
-        Self {
-            trial,
-            sums: Vec::new(),
-        }
-    }
-
-    /// Takes the sums of a block, and leaves zeros.
-    fn close(&mut self, block: usize, open: &mut [f64]) {
-        for (feature, sum) in (0..).zip(open) {
-            if *sum != 0.0 {
-                self.sums.push((block as u32, feature, *sum));
-                *sum = 0.0;
-            }
-        }
-    }
-}
 
 impl Resampling {
     /// What resampling makes of a statistic. `salt` tells one statistic of a comparison from

@@ -3,7 +3,7 @@
 //! Where few large values make up most of a variance, a sample without them has both a small deviation and, by its own
 //! account, a small error of that.
 
-use super::resample::PartSums;
+use super::part_sums::PartSums;
 use crate::far_quantile::LEAST_DEGREES;
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@ use super::{
     CONFIDENCE, Interval, MIN_BEYOND, MIN_EFFECTIVE, open_end, too_correlated, too_few,
     too_few_beyond, too_slow,
 };
-use crate::dependence::{memory, sokal};
+use crate::dependence::{block_length, memory, sokal};
 use crate::far_quantile::{self, Beyond, JointTail};
 use crate::quantile::Ranked;
 use crate::random::SplitMix;
@@ -93,18 +93,7 @@ fn stretch(count: f64, length: f64, time: f64, of_tail: f64) -> f64 {
     student::two_sided(CONFIDENCE, of_blocks.min(of_tail) as u32) / 1.96 / shown.sqrt()
 }
 
-/// Length of moving blocks that makes the error of their variance least for an AR(1) with this
-/// autocorrelation time: (2φ / (1 − φ²))^⅔ · (3n/2)^⅓, with φ = (τ − 1) / (τ + 1) (Carlstein 1986;
-/// Künsch 1989).
-pub(crate) fn block_length(count: f64, time: f64) -> usize {
-    let phi = (time - 1.0) / (time + 1.0);
-    let memory = 2.0 * phi / (1.0 - phi * phi);
-    let best = memory.powf(2.0 / 3.0) * (1.5 * count).cbrt();
-    best.max(time).max(count / MAX_BLOCKS).ceil() as usize
-}
-
 const RESAMPLES: usize = 500;
-const MAX_BLOCKS: f64 = 2000.0;
 
 /// A series of zeros and ones: is a value at or below a bound?
 struct AtOrBelow {

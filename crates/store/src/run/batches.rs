@@ -1,8 +1,8 @@
 //! The batches of a table, row group by row group: damage in one of them costs only that one.
 
 use super::Run;
-use super::reading::reason;
 use super::recent::Recent;
+use crate::error::reason;
 use crate::journal::JournalReader;
 use crate::parquet_source::ParquetSource;
 use crate::trial_file::ShortTable;

@@ -12,6 +12,8 @@ mod recent;
 mod table_reader;
 pub mod tail;
 
+use crate::error::reason;
+pub use crate::folder::State;
 use crate::folder::{
     ENVIRONMENT, EXPERIMENT, FINDINGS, FIRST_TAKEN_UP, FORMAT, Folder, MANIFEST, PARTIAL, TRIALS,
     is_partial,
@@ -21,6 +23,7 @@ use crate::manifest;
 use crate::mismatch::Mismatch;
 pub use crate::regular::READ_AS_OWNER;
 use crate::regular::{self, MAY_NOT_READ};
+use crate::run_files;
 use crate::shard;
 use crate::table::{Row, every_table};
 use crate::trial_row::TrialRow;
@@ -38,33 +41,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 pub use table_reader::TableReader;
-
-/// Did the run come to its end?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Yes.
-    Complete,
-    /// It is being written, or was killed: `delaylab resume` goes on with it.
-    Partial,
-}
-
-impl State {
-    /// By the folder's name.
-    pub(crate) fn of_folder(folder: &Path) -> Self {
-        match is_partial(folder) {
-            true => State::Partial,
-            false => State::Complete,
-        }
-    }
-
-    /// The word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Partial => "partial",
-        }
-    }
-}
 
 /// A run on disk.
 #[derive(Debug)]
@@ -229,7 +205,7 @@ impl Run {
             path: self.folder.0.clone(),
             mismatch,
         };
-        let (listed, wrong) = manifest::checked(&self.folder, self.state);
+        let (listed, wrong) = run_files::checked(&self.folder, self.state);
         match wrong.into_iter().next() {
             Some(mismatch) => Err(changed(mismatch)),
             None => Ok(listed.is_some()),
@@ -319,7 +295,7 @@ impl Run {
                 (recorded.path(TRIALS), join::trial_rows_of(&recorded))
             }
         };
-        read.map_err(|error| reading::unread(path, reading::reason(error)))
+        read.map_err(|error| reading::unread(path, reason(error)))
     }
 
     /// May this user not read one of its files?

@@ -3,7 +3,7 @@
 use super::batches::{Batches, End, Step};
 use super::recent::Recent;
 use super::{Run, State};
-use crate::error::StoreError;
+use crate::error::{StoreError, reason};
 use crate::folder::Folder;
 use crate::parquet_source::ParquetSource;
 use crate::part::{self, NOISE_NS, NOISE_WHO};
@@ -103,14 +103,6 @@ fn of_part(
         Ok(Some(source)) => Ok(Step::row_groups(&path, &Arc::new(source), trial)),
         Ok(None) => Ok(Vec::new()),
         Err(error) => Err(unread(path, reason(error))),
-    }
-}
-
-/// An error of a file without its name.
-pub(super) fn reason(error: StoreError) -> String {
-    match error {
-        StoreError::Table { reason, .. } => reason,
-        error => error.to_string(),
     }
 }
 

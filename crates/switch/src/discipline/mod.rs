@@ -1,6 +1,6 @@
 //! Disciplines: which item is next, which is dropped early or marked.
 //!
-//! To add one: a file here, below a line in [`Discipline`], in its macro and in `Discipline::unstopped`, one in [`Kind`], and
+//! To add one: a file here, below a line in [`Discipline`], in its macro and in `Discipline::new`, one in [`Kind`], and
 //! one in `settings::read`; its name is of [`delaylab_model::path::Discipline`].
 //!
 //! All of them but [`credit`], and [`cake`] with a rate, are work-conserving: while something is queued, `dequeue` gives
@@ -27,9 +27,9 @@ mod timed;
 pub mod wfq;
 pub mod wrr;
 
+use crate::buffer::Bound;
 use crate::flow_control::Set;
 use crate::item::{Backlog, Dropped, Item, Length};
-use crate::settings::Settings;
 use delaylab_model::Picos;
 pub use kind::Kind;
 pub use queue::Queue;
@@ -89,17 +89,10 @@ macro_rules! each {
 }
 
 impl<T: Item> Discipline<T> {
-    /// An empty queue. What it holds at most is the buffer's to say (but for FQ-CoDel and CAKE).
-    pub fn new(settings: &Settings, seed: u64) -> Self {
-        let queue = Self::unstopped(settings, seed);
-        match settings.flow_control {
-            None => queue,
-            Some(_) => Self::Pausable(Box::new(pausable::Pausable::new(queue, &settings.kind))),
-        }
-    }
-
-    fn unstopped(settings: &Settings, seed: u64) -> Self {
-        match &settings.kind {
+    /// An empty queue. What it holds at most is the buffer's to say, but for FQ-CoDel and CAKE, which keep to `limit`
+    /// themselves.
+    pub fn new(kind: &Kind, limit: Bound, seed: u64) -> Self {
+        match kind {
             Kind::Fifo { mark } => Self::Fifo(fifo::Fifo::new(*mark)),
             Kind::ExplicitRate { .. } => Self::Fifo(fifo::Fifo::new(None)),
             Kind::PerFlow => Self::PerFlow(per_flow::PerFlow::default()),
@@ -110,17 +103,17 @@ impl<T: Item> Discipline<T> {
             Kind::Credit(credit) => Self::Credit(credit::Credit::new(*credit)),
             Kind::Red(red) => Self::Red(Box::new(red::Red::new(*red, seed))),
             Kind::CoDel(codel) => Self::CoDel(Box::new(codel::CoDel::new(*codel))),
-            Kind::FqCoDel(fq) => {
-                let limit = settings.memory.size;
-                Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(*fq, limit, seed)))
-            }
-            Kind::Cake(cake) => {
-                let limit = settings.memory.size;
-                Self::Cake(Box::new(cake::Cake::new(*cake, limit, seed)))
-            }
+            Kind::FqCoDel(fq) => Self::FqCoDel(Box::new(fq_codel::FqCoDel::new(*fq, limit, seed))),
+            Kind::Cake(cake) => Self::Cake(Box::new(cake::Cake::new(*cake, limit, seed))),
             Kind::Pie(pie) => Self::Pie(Box::new(pie::Pie::new(*pie, seed))),
             Kind::DualPi2(dual) => Self::DualPi2(Box::new(dual_pi2::DualPi2::new(*dual, seed))),
         }
+    }
+
+    /// This queue of that kind, behind which the line may be stopped.
+    #[must_use]
+    pub fn pausable(self, kind: &Kind) -> Self {
+        Self::Pausable(Box::new(pausable::Pausable::new(self, kind)))
     }
 
     /// See [`crate::Switch::tell_hosts`].

@@ -34,8 +34,10 @@ mod tests;
 use crate::buffer::{Bound, Memory};
 use crate::crossbar::scheduler;
 use crate::discard::Discard;
+use crate::discipline::Discipline;
 pub use crate::discipline::kind::Kind;
 use crate::flow_control;
+use crate::item::Item;
 use crate::token_bucket::Limits as Buckets;
 pub use crate::weights::{By, Weights};
 use delaylab_model::path::{self, AbrMark};
@@ -107,6 +109,15 @@ impl Settings {
             cake.overhead -= i64::from(overhead);
         }
         self
+    }
+
+    /// An empty queue of a port. Equal seeds make equal decisions.
+    pub(crate) fn queue<T: Item>(&self, seed: u64) -> Discipline<T> {
+        let queue = Discipline::new(&self.kind, self.memory.size, seed);
+        match self.flow_control {
+            None => queue,
+            Some(_) => queue.pausable(&self.kind),
+        }
     }
 
     /// Does it lose nothing, whatever arrives?

@@ -2,7 +2,6 @@
 
 use super::groups::worst_of;
 use super::{RunData, ShownDelay, Stream, Ways};
-use crate::json::whole;
 use crate::words::or_unknown;
 use delaylab_model::Nanos;
 use delaylab_model::plan::level_of;
@@ -137,6 +136,7 @@ impl DigestRow {
             Ways::OneWay => (none, none, round_trips),
             Ways::Both => (none, none, none),
         };
+        let whole = |ns: f64| ns.round() as Nanos;
         let median = summary.anatomy_at("p50").filter(|_| ways != Ways::Both);
         Self {
             levels,

@@ -5,7 +5,6 @@ mod nodes;
 
 use super::explicit::{of_the_interval, of_the_least_rate};
 use super::guarded::controls_of;
-use super::refusals::refusals;
 use super::servers::Server;
 use super::shares::Shares;
 use super::{Barrier, Channel, Engine, Flow, Node, Port, Serving};
@@ -38,22 +37,17 @@ const PROBES: u64 = 3;
 const HOSTS: u64 = 4;
 const TICKS: u64 = 5;
 
-impl<E: EventSet> Engine<E> {
-    /// The trial at time zero.
-    ///
-    /// # Errors
-    /// The first field that cannot be simulated.
-    pub fn new(trial: &Trial, serving: Serving) -> Result<Self, Refusal> {
-        if let Some(refusal) = refusals(trial).into_iter().next() {
-            return Err(refusal);
-        }
-        let built = build(trial)?;
-        let mut maker = Maker::new(trial, &built);
-        maker.flows()?;
-        maker.nodes()?;
-        maker.ports(serving);
-        Ok(maker.engine())
-    }
+/// The trial at time zero.
+///
+/// # Errors
+/// The first field that cannot be simulated, of those that show only here.
+pub(super) fn engine<E: EventSet>(trial: &Trial, serving: Serving) -> Result<Engine<E>, Refusal> {
+    let built = build(trial)?;
+    let mut maker = Maker::new(trial, &built);
+    maker.flows()?;
+    maker.nodes()?;
+    maker.ports(serving);
+    Ok(maker.engine())
 }
 
 /// What depends on how many channels go through a port. `under`: the place of a switch's section in the file, by its name.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::tests::{Thing, cells, put, take};
+use crate::buffer::Bound;
+use crate::tests::{Thing, put, take};
 use crate::weights::Weights;
 use proptest::prelude::*;
 
@@ -19,9 +20,7 @@ fn kinds() -> Vec<(Kind, bool)> {
 }
 
 fn queue_of(kind: &Kind) -> Pausable<Thing> {
-    let mut settings = cells(|_| {});
-    settings.kind = kind.clone();
-    Pausable::new(Discipline::new(&settings, 1), kind)
+    Pausable::new(Discipline::new(kind, Bound::UNLIMITED, 1), kind)
 }
 
 #[test]
