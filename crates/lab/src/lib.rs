@@ -9,6 +9,7 @@
 //! | [`procedure`] | runs a device benchmark as the plan of a run |
 //! | `exact_limit` | how many delays of a probe are kept exactly |
 //! | `suggest` | what a name that is not known may have meant |
+//! | `trial_outcome` | what a plan observes of a trial |
 //! | `frames_seen` | gathers the results of a trial's frame streams |
 //! | [`finding`] | judges the claims of an experiment by confidence intervals |
 #![forbid(unsafe_code)]
@@ -28,6 +29,8 @@ pub mod run;
 #[cfg(feature = "runs")]
 pub mod stored;
 mod suggest;
+#[cfg(feature = "runs")]
+mod trial_outcome;
 
 #[cfg(feature = "runs")]
 pub use exact_limit::EXACT_LIMIT;

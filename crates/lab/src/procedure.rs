@@ -3,9 +3,8 @@
 //! A procedure depends only on the results that it observes. So an interrupted run resumes by replaying
 //! the recorded results, and a report is made by replaying all of them.
 
-use crate::experiment::Resolved;
 use crate::frames_seen::FramesSeen;
-use crate::run::TrialOutcome;
+use crate::trial_outcome::TrialOutcome;
 use delaylab_model::bench::{BufferingWay, ProcedureSection};
 use delaylab_model::frames::{Frames, MOST_FRAME};
 use delaylab_model::path::Path;
@@ -32,9 +31,6 @@ pub enum ProcedureError {
     /// No procedure has this name.
     #[error("{0}")]
     Unknown(#[from] UnknownProcedure),
-    /// The experiment has no `[design.procedure]`.
-    #[error("this experiment has no [design.procedure]")]
-    None,
     /// No probe of the experiment sends frames.
     #[error("a procedure needs a probe of method `frame` for each of its streams")]
     NoStreams,
@@ -66,23 +62,22 @@ impl ProcedureError {
             Self::Unknown(_) => "name",
             Self::Size { .. } | Self::Build(BuildError::NoSize) => "sizes",
             Self::Build(BuildError::Option { option, .. }) => option,
-            Self::None | Self::NoStreams | Self::Rates { .. } | Self::Build(_) => "",
+            Self::NoStreams | Self::Rates { .. } | Self::Build(_) => "",
         }
     }
 }
 
 impl ProcedurePlan {
-    /// Begins the procedure of this experiment. The first planned trial is the pattern for all trials.
+    /// Begins this procedure of an experiment. The first planned trial is the pattern for all trials.
     /// `run`: the stored run, if trials are recorded already.
     ///
     /// # Errors
     /// See [`ProcedureError`].
     pub fn new(
-        resolved: &Resolved,
+        section: &ProcedureSection,
         planned: &[Planned],
         run: Option<Run>,
     ) -> Result<Self, ProcedureError> {
-        let section = resolved.procedure.as_ref().ok_or(ProcedureError::None)?;
         let found = Description::named(&section.name)?;
         let pattern = planned.first().ok_or(ProcedureError::NoStreams)?;
         let setup = set_up(section, pattern)?;
@@ -116,34 +111,34 @@ impl ProcedurePlan {
     }
 }
 
-/// The trials that the procedure of this experiment carries out whatever the device does: the first of each frame size.
-/// None where there is no procedure.
+/// The trials that this procedure of an experiment carries out whatever the device does: the first of each frame size.
 ///
 /// # Errors
 /// Why it cannot begin or carry them out; with the field of `[design.procedure]` that says so, empty for all of it.
-pub fn first_trials(resolved: &Resolved) -> Result<Vec<Planned>, (&'static str, String)> {
-    if resolved.procedure.is_none() {
-        return Ok(Vec::new());
-    }
-    let plan = ProcedurePlan::new(resolved, &resolved.planned, None);
+pub fn first_trials(
+    section: &ProcedureSection,
+    planned: &[Planned],
+) -> Result<Vec<Planned>, (&'static str, String)> {
+    let plan = ProcedurePlan::new(section, planned, None);
     let plan = plan.map_err(|error| (error.field(), error.to_string()))?;
     plan.procedure.first_trials().map_err(|why| ("", why))
 }
 
-/// What the procedure of this experiment would carry out with a device that loses nothing; `None` where there is none, or it
-/// cannot begin.
-pub fn expected(resolved: &Resolved) -> Option<Remaining> {
-    resolved.procedure.as_ref()?;
-    let plan = ProcedurePlan::new(resolved, &resolved.planned, None);
-    plan.ok()?.remaining()
+/// What this procedure of an experiment would carry out with a device that loses nothing; `None` where it cannot begin.
+pub fn expected(section: &ProcedureSection, planned: &[Planned]) -> Option<Remaining> {
+    ProcedurePlan::new(section, planned, None).ok()?.remaining()
 }
 
 /// The report on a stored run.
 ///
 /// # Errors
 /// See [`ProcedureError`].
-pub fn result(resolved: &Resolved, run: Run) -> Result<Report, ProcedureError> {
-    let mut plan = ProcedurePlan::new(resolved, &resolved.planned, Some(run))?;
+pub fn result(
+    section: &ProcedureSection,
+    planned: &[Planned],
+    run: Run,
+) -> Result<Report, ProcedureError> {
+    let mut plan = ProcedurePlan::new(section, planned, Some(run))?;
     // This replays the recorded trials. The trials that it returns were never carried out.
     let _ = plan.next_trials();
     Ok(plan.result())

@@ -948,7 +948,7 @@ fn a_procedure_takes_as_long_as_the_trials_that_it_chooses() {
     let procedure = "name = \"throughput\", trial = \"1s\", sizes = [\"64B\"]";
     let resolved = resolve(&with_procedure(procedure), &Choices::default()).unwrap();
     assert_eq!(resolved.planned.len(), 1, "the pattern of its trials");
-    let expected = delaylab_lab::procedure::expected(&resolved).unwrap();
+    let expected = resolved.expected_of_procedure().unwrap();
     assert!(expected.trials > 1, "{expected:?}");
     let length = resolved.estimate().length;
     assert_eq!(length, expected.expected);

@@ -6,17 +6,17 @@ use crate::options::RunOptions;
 use crate::own_reflector::OwnReflector;
 use crate::target::{self, with_port};
 use delaylab_lab::experiment::Resolved;
-use delaylab_lab::procedure;
 use delaylab_live::prober::Probing;
-use delaylab_live::reflect::DEFAULT_PORT;
+use delaylab_live::reflect::{DEFAULT_PORT, LOAD_PORT};
 use delaylab_live::world::{Live, LiveError, check_ports};
 use delaylab_model::plan::Planned;
 use delaylab_model::probe::Probe;
 use delaylab_model::stop::Stop;
-use delaylab_model::trial::Target;
+use delaylab_model::trial::{LoadTarget, Server, Target};
 use delaylab_model::world::World;
 use delaylab_wire::auth::Key;
 use delaylab_wire::stamp;
+use std::net::SocketAddr;
 
 /// The target of a live run.
 pub struct LiveTarget {
@@ -52,7 +52,7 @@ impl LiveTarget {
             let own = OwnReflector::start(options.reflector.as_deref())?;
             let mut target = own.target;
             if options.load.server.is_some() {
-                target.load = target::load_target(options, target.echo)?;
+                target.load = load_target(options, target.echo)?;
             }
             return Ok(Self {
                 name: "a reflector of its own on 127.0.0.1".to_owned(),
@@ -70,7 +70,7 @@ impl LiveTarget {
             target: Some(Target {
                 echo: at(DEFAULT_PORT),
                 stamp: at(stamp::PORT),
-                load: target::load_target(options, address)?,
+                load: load_target(options, address)?,
             }),
             own: None,
         })
@@ -104,7 +104,7 @@ impl LiveTarget {
         options: &RunOptions,
     ) -> Result<Vec<Planned>, RunnerError> {
         // Of a procedure, whose pattern is a frame of another size. Why one cannot begin was said where it was resolved.
-        let first = procedure::first_trials(resolved).unwrap_or_default();
+        let first = resolved.first_of_procedure().unwrap_or_default();
         let trials = if first.is_empty() {
             &resolved.planned
         } else {
@@ -132,6 +132,25 @@ impl LiveTarget {
         world.check_loads(trials).map_err(LiveError::from)?;
         Ok(planned)
     }
+}
+
+/// The address that load goes to, where probes go to `echo`.
+fn load_target(options: &RunOptions, echo: SocketAddr) -> Result<LoadTarget, RunnerError> {
+    let load = &options.load;
+    let Some(at) = &load.server else {
+        return Ok(LoadTarget {
+            address: with_port(echo, load.port.unwrap_or(LOAD_PORT)),
+            server: Server::Reflector,
+        });
+    };
+    let address = match options.began_at.load {
+        Some(began_at) => target::by_now(&at.host, began_at),
+        None => target::resolve(&at.host, at.port, options.family)?,
+    };
+    Ok(LoadTarget {
+        address,
+        server: at.server,
+    })
 }
 
 /// The live world, with probes that know this key.

@@ -359,8 +359,8 @@ pub(crate) fn plan(
     done: &BTreeSet<u32>,
     recorded: Option<Run>,
 ) -> Result<AnyPlan, RunnerError> {
-    if resolved.procedure.is_some() {
-        let plan = ProcedurePlan::new(resolved, planned, recorded);
+    if let Some(procedure) = &resolved.procedure {
+        let plan = ProcedurePlan::new(procedure, planned, recorded);
         let plan = plan.map_err(RunnerError::usage)?;
         return Ok(Box::new(plan));
     }

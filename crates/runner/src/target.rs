@@ -1,11 +1,9 @@
 //! Where a probe goes.
 
 use crate::error::RunnerError;
-use crate::options::RunOptions;
 use delaylab_kernel::interfaces;
-use delaylab_live::reflect::LOAD_PORT;
 use delaylab_model::family::Family;
-use delaylab_model::trial::{LoadTarget, Server};
+use delaylab_model::trial::Server;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -106,31 +104,6 @@ impl LoadChoice {
 pub const fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address.set_port(port);
     address
-}
-
-/// The address that load goes to, where probes go to `target`.
-///
-/// # Errors
-/// See [`resolve`].
-pub(crate) fn load_target(
-    options: &RunOptions,
-    target: SocketAddr,
-) -> Result<LoadTarget, RunnerError> {
-    let load = &options.load;
-    let Some(at) = &load.server else {
-        return Ok(LoadTarget {
-            address: with_port(target, load.port.unwrap_or(LOAD_PORT)),
-            server: Server::Reflector,
-        });
-    };
-    let address = match options.began_at.load {
-        Some(began_at) => by_now(&at.host, began_at),
-        None => resolve(&at.host, at.port, options.family)?,
-    };
-    Ok(LoadTarget {
-        address,
-        server: at.server,
-    })
 }
 
 /// Where the packets of a resumed run go that went to this address: of one that is of a link, by the interface that the name says

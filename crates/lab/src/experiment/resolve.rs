@@ -16,17 +16,35 @@ use super::stop::Precision;
 use super::tree::{Key, Node, Value, name_of};
 use super::write;
 use crate::finding::{Finding, Judged};
+#[cfg(feature = "runs")]
 use crate::procedure;
 use crate::suggest::choices;
 use delaylab_model::bench::ProcedureSection;
 use delaylab_model::experiment::{Design, FigureSection, Order, WorldName};
 use delaylab_model::method::Method;
-use delaylab_model::plan::{Level, Planned};
+use delaylab_model::plan::{Level, Planned, Remaining};
 use delaylab_model::refusal::Refusal;
 use delaylab_model::request::{HttpRequest, Request};
 use delaylab_model::trial::Trial;
 use delaylab_stats::random::SplitMix;
 use std::collections::BTreeMap;
+
+/// Without `runs` no procedure is known.
+#[cfg(not(feature = "runs"))]
+mod procedure {
+    use super::{Planned, ProcedureSection, Remaining};
+
+    pub(super) fn first_trials(
+        _: &ProcedureSection,
+        _: &[Planned],
+    ) -> Result<Vec<Planned>, (&'static str, String)> {
+        Ok(Vec::new())
+    }
+
+    pub(super) fn expected(_: &ProcedureSection, _: &[Planned]) -> Option<Remaining> {
+        None
+    }
+}
 
 /// Limit on the trials of a run. A design with more is a typing mistake.
 const MOST_TRIALS: u64 = 100_000;
@@ -75,12 +93,30 @@ pub struct Resolved {
 impl Resolved {
     /// How many trials there are: with a stop rule at most, with a procedure as many as it expects.
     pub fn expected_trials(&self) -> usize {
-        procedure::expected(self).map_or(self.planned.len(), |expected| expected.trials)
+        let expected = self.expected_of_procedure();
+        expected.map_or(self.planned.len(), |expected| expected.trials)
+    }
+
+    /// What its procedure would carry out with a device that loses nothing; `None` where there is none, or it cannot begin.
+    pub fn expected_of_procedure(&self) -> Option<Remaining> {
+        procedure::expected(self.procedure.as_ref()?, &self.planned)
+    }
+
+    /// The trials that its procedure carries out whatever the device does: the first of each frame size. None where there is
+    /// no procedure.
+    ///
+    /// # Errors
+    /// Why it cannot begin or carry them out; with the field of `[design.procedure]` that says so, empty for all of it.
+    pub fn first_of_procedure(&self) -> Result<Vec<Planned>, (&'static str, String)> {
+        let section = self.procedure.as_ref();
+        section.map_or(Ok(Vec::new()), |section| {
+            procedure::first_trials(section, &self.planned)
+        })
     }
 
     /// How long all trials take one after the other, according to their schedules; those of a procedure as many as it expects.
     pub fn estimate(&self) -> Estimate {
-        if let Some(expected) = procedure::expected(self) {
+        if let Some(expected) = self.expected_of_procedure() {
             return Estimate::of_time(expected.expected);
         }
         // In virtual time a load needs no time to grow before the first packet.
@@ -120,7 +156,7 @@ impl Experiment {
             return Ok(resolved);
         }
         let problem = |field, why| Problem::new(&design_at(&self.root, &["procedure", field]), why);
-        let first = procedure::first_trials(&resolved);
+        let first = resolved.first_of_procedure();
         let first = first.map_err(|(field, why)| vec![problem(field, why)])?;
         // A procedure sends other frames and loads than the trial that is its pattern.
         let mut refused = first.iter().flat_map(|planned| refusals(&planned.trial));

@@ -2,7 +2,7 @@
 
 use super::plan::Turns;
 use super::stop::Precision;
-use crate::run::TrialOutcome;
+use crate::trial_outcome::TrialOutcome;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Plan, Planned, Remaining, labels, levels_in_words};
 use delaylab_stats::summary::{Figure, Summary};

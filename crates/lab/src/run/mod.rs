@@ -15,6 +15,7 @@ mod run_progress;
 pub mod time_left;
 mod trial;
 
+pub use crate::trial_outcome::TrialOutcome;
 use delaylab_kernel::clock;
 use delaylab_model::Nanos;
 use delaylab_model::plan::{Factor, Plan, Planned, Remaining};
@@ -23,7 +24,6 @@ use delaylab_model::stop::Stop;
 use delaylab_model::stream_report::StreamReport;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::world::{World, WorldError};
-use delaylab_stats::frames::FrameTrial;
 use delaylab_stats::summary::Summary;
 use delaylab_store::error::StoreError;
 use delaylab_store::trial_row::TrialRow;
@@ -87,19 +87,6 @@ pub trait Watch: Sync {
     fn flush(&self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// The result of a trial, as its plan observes it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TrialOutcome {
-    /// For each probe: the stored row of the trial.
-    pub rows: Vec<TrialRow>,
-    /// One summary for each probe.
-    pub summaries: Vec<Summary>,
-    /// Results of the frame streams.
-    pub frames: FrameTrial,
-    /// Reports on the load streams, from worlds that make more than their series.
-    pub streams: Vec<StreamReport>,
 }
 
 /// What a stop, such as Ctrl-C, means for a run.

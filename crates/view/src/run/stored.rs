@@ -222,9 +222,10 @@ fn sweeps(gatherer: Gatherer, resolved: Option<&Resolved>) -> Vec<Sweep> {
 
 /// What the run's procedure found, if it is one.
 pub fn benchmark(run: &Run, resolved: Option<&Resolved>) -> Option<Report> {
-    let resolved = resolved.filter(|resolved| resolved.procedure.is_some())?;
+    let resolved = resolved?;
+    let section = resolved.procedure.as_ref()?;
     let again = run.again().ok()?;
-    procedure::result(resolved, again).ok()
+    procedure::result(section, &resolved.planned, again).ok()
 }
 
 fn in_order_of_running(run: &Run) -> Vec<TrialRow> {

@@ -12,9 +12,8 @@
 //! `share(lost > 0)`. For a share, a change in percent is a difference in percentage points: lost from 1 % to
 //! 3 % is `+2%`.
 
-use super::parser;
 use super::print::{self, sign};
-use super::syntax::{Each, Kind, Number, ParseError, Statistic, Value};
+use super::syntax::{Each, Kind, Number, Statistic, Value};
 use crate::finding::measure::Measure;
 use delaylab_stats::functional::{Beyond, Functional};
 use std::fmt;
@@ -49,16 +48,6 @@ impl Bound {
         match self {
             Bound::Value(number) | Bound::Change(number) | Bound::Share(number) => number,
         }
-    }
-}
-
-impl Limit {
-    /// Parses a limit.
-    ///
-    /// # Errors
-    /// What is wrong, where, and what is expected.
-    pub fn parse(text: &str) -> Result<Limit, ParseError> {
-        parser::limit(text)
     }
 }
 

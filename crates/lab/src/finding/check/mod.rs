@@ -55,6 +55,16 @@ impl Value {
     }
 }
 
+impl Limit {
+    /// Parses a limit.
+    ///
+    /// # Errors
+    /// What is wrong, where, and what is expected.
+    pub fn parse(text: &str) -> Result<Limit, ParseError> {
+        parser::limit(text)
+    }
+}
+
 impl Check {
     /// Parses a check.
     pub fn parse(text: &str) -> Result<Check, ParseError> {
