@@ -1,6 +1,5 @@
 //! Brings what several threads measure to one sink.
 
-use crate::load::LastsGuard;
 use delaylab_model::record::Record;
 use delaylab_model::rows::Rows;
 use delaylab_model::series::SeriesPoint;
@@ -38,19 +37,20 @@ pub(crate) fn hand_over(receiver: Receiver<Message>, sink: &mut dyn Sink) -> io:
     })
 }
 
-/// Hands records to the thread that started this one. Loads last as long as it does, or until it only waits.
-pub(crate) struct Forward<'a> {
+/// Hands records to the thread that started this one. It keeps a guard for as long as it is there, or until its probe only
+/// waits.
+pub(crate) struct Forward<G> {
     sender: SyncSender<Message>,
     batch: Vec<Record>,
-    lasts: Option<LastsGuard<'a>>,
+    guard: Option<G>,
 }
 
-impl<'a> Forward<'a> {
-    pub(crate) const fn new(sender: SyncSender<Message>, lasts: LastsGuard<'a>) -> Self {
+impl<G> Forward<G> {
+    pub(crate) const fn new(sender: SyncSender<Message>, guard: G) -> Self {
         Self {
             sender,
             batch: Vec::new(),
-            lasts: Some(lasts),
+            guard: Some(guard),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Forward<'a> {
     }
 }
 
-impl Sink for Forward<'_> {
+impl<G> Sink for Forward<G> {
     fn begin(&mut self, probe: u16, facts: &RecordFacts) -> io::Result<()> {
         self.send(Message::Begin(probe, *facts))
     }
@@ -83,14 +83,6 @@ impl Sink for Forward<'_> {
     }
 
     fn only_waits(&mut self) {
-        self.lasts = None;
+        self.guard = None;
     }
-}
-
-/// An empty vector with room for so many, every page of which has been written to: memory that was only reserved costs a
-/// page fault when it is first used. `filler` must not be all zeros, or the kernel would be asked for zeroed pages instead.
-pub(crate) fn touched<T: Clone>(room: usize, filler: T) -> Vec<T> {
-    let mut filled = vec![filler; room];
-    filled.clear();
-    filled
 }

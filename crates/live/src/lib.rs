@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`around`] | what else sees the path, and is to know when a trial is measured |
 //! | [`condition`] | the state of the measuring host: normal, quiet, stressed |
+//! | `connections`, `payload` | what connections of probes and loads are set to, what fills packets |
 //! | [`doctor`] | what this host can measure, what it lacks, what that costs |
 //! | [`joined()`] | what a thread that has ended gives |
 //! | [`load`] | what competes with the probes for the path |
 //! | [`noise`] | what disturbs the host while it measures |
+//! | `gather` | brings what several threads measure to one sink |
 //! | `overflow` | how many datagrams a socket had no room for |
 //! | [`reflect`] | the server that answers them |
 //! | [`places`] | how many connections a server has at once, and which give way |
@@ -20,6 +22,7 @@
 pub mod around;
 mod clocks;
 pub mod condition;
+mod connections;
 pub mod doctor;
 mod gather;
 mod joined;
@@ -27,11 +30,13 @@ pub mod load;
 pub mod noise;
 mod overflow;
 pub mod path_trace;
+mod payload;
 mod placed;
 pub mod places;
 pub mod prober;
 pub mod reflect;
 pub mod tester;
+mod touched;
 pub mod world;
 
 pub use joined::joined;

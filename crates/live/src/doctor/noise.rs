@@ -2,8 +2,8 @@
 //! the clock.
 
 use super::{Spread, in_own_thread};
-use crate::gather::touched;
 use crate::noise::gaps;
+use crate::touched::touched;
 use delaylab_kernel::scheduling;
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
 use schemars::JsonSchema;

@@ -4,7 +4,7 @@
 //! one, can be slower than an ordinary one.
 
 use super::{Spread, in_own_thread};
-use crate::gather::touched;
+use crate::touched::touched;
 use delaylab_kernel::clock;
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::scheduling::{self, Scheduling};

@@ -2,8 +2,9 @@
 
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
-use super::{CONGESTION_CONTROL, LoadState, StreamRun, UNSENT, WRITE};
-use crate::prober::payload;
+use super::{LoadState, StreamRun};
+use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE};
+use crate::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options, wait};
 use delaylab_model::load::Direction;

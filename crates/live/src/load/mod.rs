@@ -55,13 +55,6 @@ use std::thread::JoinHandle;
 const LOOK_EVERY: Nanos = 100 * MILLISECOND;
 /// How far a schedule reaches: longer than any trial.
 const HORIZON: u32 = 24 * 3600;
-/// Congestion control where none is named: the kernel's default may be any.
-pub(crate) const CONGESTION_CONTROL: &str = "cubic";
-/// One write of bulk TCP, unless the load says how large.
-pub(crate) const WRITE: usize = 128 << 10;
-/// What the kernel may have waiting of it that the network could not be given yet: what is there when the load ends
-/// would go on disturbing. Enough for the writer to be away for some milliseconds at 1 Gbit/s.
-pub(crate) const UNSENT: u32 = 512 << 10;
 
 /// Every field of a load that no stream can honour.
 pub fn refusals(load: &Load) -> Vec<Refusal> {

@@ -6,8 +6,8 @@
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
 use super::{LoadState, StreamRun, headers, packets};
+use crate::payload;
 use crate::prober::error::NO_BUFFERS;
-use crate::prober::payload;
 use delaylab_kernel::batch::{self, BATCH, HEAD, Outgoing};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{DatagramSocket, Kind};

@@ -3,7 +3,6 @@
 //! To add a method: one file that implements [`Channel`] (or, over datagrams,
 //! [`super::datagram::Format`]) and one line in `Probing::run_by`.
 
-use super::session::KeptFor;
 use delaylab_kernel::datagram::Blocking;
 use delaylab_model::Nanos;
 use delaylab_model::trial::{Negotiated, RecordFacts, StampPoint};
@@ -98,6 +97,15 @@ pub trait Channel {
     fn finish(&mut self, _last: u64, _patience: Nanos) -> FinalReport {
         FinalReport::default()
     }
+}
+
+/// How long a reflector keeps a session. `None`: it has none, or does not say.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeptFor {
+    /// It ends the session after so long.
+    pub max_duration: Option<Nanos>,
+    /// It forgets it once nothing has come for so long.
+    pub max_idle: Option<Nanos>,
 }
 
 /// How the reflector's stamps are put on the record's clock.

@@ -1,8 +1,8 @@
 //! Methods that speak in datagrams: one packet, one reply.
 
-use super::channel::{Channel, Decoded, FinalReport, FollowUp, QueueEvent, ReflectorTime};
+use super::channel::{Channel, Decoded, FinalReport, FollowUp, KeptFor, QueueEvent, ReflectorTime};
 use super::open;
-use super::session::{Frame, KeptFor};
+use super::session::Frame;
 use super::socket::ProbeSocket;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::clock;

@@ -14,7 +14,7 @@
 //! | [`selfcheck`] | which stamps this host delivers |
 //! | `in_host` | what the user should know of packets that hosts dropped |
 //! | [`shortest`] | the shortest round trip to a target, which probes share |
-//! | [`open`], [`exchange`], [`payload`], [`error`] | what methods have in common |
+//! | [`open`], [`exchange`], [`error`] | what methods have in common |
 //!
 //! To add a method: one file that implements [`channel::Channel`], one line in `Probing::run_by`, and its row in the table of
 //! `model::method`.
@@ -35,7 +35,6 @@ mod kernels;
 pub mod least_payload;
 pub mod open;
 mod own_thread;
-pub mod payload;
 pub mod selfcheck;
 mod server;
 pub mod session;
@@ -51,7 +50,7 @@ use crate::clocks::HostClock;
 use crate::condition::guardian::Guardian;
 use crate::condition::undo::Undo;
 use agreement::Order;
-use channel::Channel;
+use channel::{Channel, KeptFor};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::{clock, interfaces, nic_stamping, scheduling, wait};
 use delaylab_model::method::Method;
@@ -70,7 +69,6 @@ use engine::{Engine, EngineConfig, EngineReport};
 use error::{OpenError, RunError};
 use least_payload::too_short;
 use open::Settings;
-use session::KeptFor;
 use shortest::RoundTrips;
 use std::collections::BTreeMap;
 use std::io;

@@ -1,9 +1,9 @@
 //! What opening a socket has in common for every method.
 
 use super::error::{self, OpenError};
-use super::payload;
 use super::shortest::RoundTrips;
 use crate::clocks::HostClock;
+use crate::payload;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::error_queue::ErrorQueue;
@@ -21,9 +21,6 @@ use std::os::fd::AsFd;
 
 /// Room for the replies and stamps of a host that is kept from reading for a while.
 const RECEIVE_BUFFER: i32 = 4 << 20;
-
-/// Of connections. Pinned, so that a host's default does not become part of the result.
-pub(super) const CONGESTION_CONTROL: &str = "cubic";
 
 /// What a method needs to open its socket.
 #[derive(Debug, Clone, Copy)]

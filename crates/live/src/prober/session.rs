@@ -1,6 +1,6 @@
 //! Setting up a session with `delaylab reflect`, over udp or tcp.
 
-use super::channel::ReflectorTime;
+use super::channel::{KeptFor, ReflectorTime};
 use super::error::OpenError;
 use super::open::Settings;
 use crate::clocks::HostClock;
@@ -54,15 +54,6 @@ pub struct Session {
     pub clock_steps: Option<u8>,
     /// How long the reflector keeps it.
     pub kept: KeptFor,
-}
-
-/// How long a reflector keeps a session. `None`: it has none, or does not say.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct KeptFor {
-    /// It ends the session after so long.
-    pub max_duration: Option<Nanos>,
-    /// It forgets it once nothing has come for so long.
-    pub max_idle: Option<Nanos>,
 }
 
 impl Session {

@@ -4,13 +4,14 @@
 //! which is a stamp as well ([`delaylab_model::record::Record::server`]).
 
 use super::arrival::ReplyArrival;
-use super::channel::{Channel, Decoded, FinalReport, QueueEvent, ReflectorTime};
+use super::channel::{Channel, Decoded, FinalReport, KeptFor, QueueEvent, ReflectorTime};
 use super::datagram::{FromReflector, Parsed, for_each_stamp, reply};
 use super::error::{ConnectionEnd, OpenError};
 use super::least_payload::too_short;
-use super::open::{self, CONGESTION_CONTROL, Settings};
-use super::session::{self, KeptFor, Next, PATIENCE_IN_ALL, Session, SetUp};
+use super::open::{self, Settings};
+use super::session::{self, Next, PATIENCE_IN_ALL, Session, SetUp};
 use super::udp::from_stamps;
+use crate::connections::CONGESTION_CONTROL;
 use delaylab_kernel::ancillary::{Ancillary, QueuedError};
 use delaylab_kernel::datagram::Blocking;
 use delaylab_kernel::error_queue::ErrorQueue;

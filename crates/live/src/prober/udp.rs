@@ -1,12 +1,12 @@
 //! UDP echo: `delaylab reflect`, or any RFC 862 server.
 
-use super::channel::{FinalReport, FollowUp, ReflectorTime, follow_ups};
+use super::channel::{FinalReport, FollowUp, KeptFor, ReflectorTime, follow_ups};
 use super::datagram::{DatagramChannel, Format, FromReflector, Parsed};
 use super::error::OpenError;
 use super::exchange::exchange;
 use super::least_payload::too_short;
 use super::open::{self, Settings};
-use super::session::{self, Frame, KeptFor, Next, PATIENCE, Session, SetUp};
+use super::session::{self, Frame, Next, PATIENCE, Session, SetUp};
 use super::socket::ProbeSocket;
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::DatagramSocket;

@@ -1,7 +1,7 @@
 //! Opening a reflector's sockets.
 
 use crate::clocks::HostClock;
-use crate::load::CONGESTION_CONTROL;
+use crate::connections::CONGESTION_CONTROL;
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::privilege::{self, Capability};
 use delaylab_kernel::socket_options as options;

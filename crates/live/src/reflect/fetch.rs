@@ -2,8 +2,8 @@
 
 use super::accept::{is_time_out, read};
 use super::{Shared, now};
-use crate::load::{CONGESTION_CONTROL, UNSENT, WRITE};
-use crate::prober::payload;
+use crate::connections::{CONGESTION_CONTROL, UNSENT, WRITE};
+use crate::payload;
 use delaylab_kernel::stream::{StreamSocket, TcpInfo};
 use delaylab_kernel::{clock, socket_options};
 use delaylab_model::probe::Fill;

@@ -7,8 +7,8 @@
 use super::error::TesterError;
 use super::job::{FrameStream, Job};
 use super::port::{Opened, Port};
-use crate::gather::touched;
 use crate::joined;
+use crate::touched::touched;
 use delaylab_kernel::scheduling::{self, Scheduling};
 use delaylab_kernel::{clock, wait};
 use delaylab_model::probe::Pacing;
