@@ -1,6 +1,6 @@
 //! The end of a run whose trials are all recorded: findings, tables, report.
 
-use super::run::resumable;
+use super::resumable::resumable;
 use crate::args::experiment::ShownArgs;
 use crate::args::supplied;
 use crate::exit::{Exit, Failed};

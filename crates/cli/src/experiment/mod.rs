@@ -8,6 +8,7 @@
 //! | [`export`] | one figure or table of a run in a file |
 //! | [`killed`] | what is said of runs that were killed |
 //! | [`progress`] | what is said while a run goes on |
+//! | [`resumable`] | what is said of a run that did not come to its end |
 
 pub mod check;
 pub mod choose;
@@ -18,5 +19,6 @@ pub mod list;
 pub mod merge;
 mod progress;
 pub mod report;
+mod resumable;
 pub mod resume;
 pub mod run;

@@ -2,6 +2,7 @@
 
 use super::conclude::Concluded;
 use super::progress::ProgressDisplay;
+use super::resumable::{how_to_resume, resumable};
 use super::{choose, conclude, killed};
 use crate::args::experiment::{RunArgs, ShownArgs};
 use crate::args::load::LoadServerArgs;
@@ -13,7 +14,6 @@ use crate::tui::{self, Tui};
 use delaylab_kernel::signals;
 use delaylab_lab::experiment::{Choices, Experiment, Resolved};
 use delaylab_lab::run::Watch;
-use delaylab_model::shell::quoted;
 use delaylab_runner::options::RunOptions;
 use delaylab_runner::resolve;
 use delaylab_runner::run::{Recorded, Started};
@@ -150,23 +150,9 @@ fn every_trial(started: Started, display: &mut ProgressDisplay) -> Result<Record
     match ended.map_err(Failed::from) {
         Ok(Some(recorded)) => Ok(recorded),
         Ok(None) => {
-            let stopped = format!("stopped. {}", resume(&folder));
+            let stopped = format!("stopped. {}", how_to_resume(&folder));
             Err(Failed::new(Exit::Unreachable, stopped))
         }
         Err(failed) => Err(resumable(failed, &folder)),
     }
-}
-
-/// How to go on with what is in this folder.
-fn resume(folder: &str) -> String {
-    format!(
-        "What was recorded is in {folder}. Continue with `delaylab resume {}`",
-        quoted(folder)
-    )
-}
-
-/// A failure after which the run in this folder can be resumed, with how.
-pub fn resumable(failed: Failed, folder: &str) -> Failed {
-    let message = format!("{}\n{}", failed.message, resume(folder));
-    Failed::new(failed.exit, message)
 }

@@ -10,7 +10,7 @@
 //! packets contradict, by as much as the trials differ, and by a packet of the largest size at least.
 
 use super::backlog::Standing;
-use super::draw::HALF;
+use super::line::HALF;
 
 /// Packets dropped that a limit needs.
 const DROPPED: usize = 20;

@@ -5,11 +5,8 @@
 use super::Calibration;
 use super::buffer::Buffer;
 use super::limiter::{Bucket, Limiter};
-use super::line::Estimate;
+use super::line::{Estimate, HALF};
 use delaylab_stats::random::SplitMix;
-
-/// Half an interval of 95 % in standard deviations.
-pub(super) const HALF: f64 = 1.96;
 
 impl Calibration {
     /// One draw.

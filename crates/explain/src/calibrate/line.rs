@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// Packets of a size in a stream that make their least or their median worth anything.
 const PACKETS: usize = 20;
 
+/// Half an interval of 95 % in standard deviations.
+pub(super) const HALF: f64 = 1.96;
+
 /// A figure, and where it is with 95 % confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {

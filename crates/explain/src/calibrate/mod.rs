@@ -7,7 +7,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`run_trials`] | what a run saw: its trials and streams, read from disk |
+//! | [`run_trials`] | what a run saw: its trials and streams |
+//! | `reading` | the same, read from disk or simulated |
 //! | [`mod@line`] | a constant and a slope, of the least or the median of each size |
 //! | [`hosts`] | the four lines of the hosts, and their noise |
 //! | [`passage`] | when each packet went in and came out, and how large it was on the wire |
@@ -44,6 +45,7 @@ pub mod probes;
 pub mod queue;
 pub mod random_loss;
 pub mod rate;
+mod reading;
 pub mod run_trials;
 pub mod unknown;
 

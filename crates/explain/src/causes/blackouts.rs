@@ -1,8 +1,9 @@
 //! Combinations of levels of which nothing was answered in time, and the likely reason: what the run's own tables know of
 //! the queues that packets met, of drops, refusals and time-outs.
 
-use super::combination::{self, is_blackout, rows_of_trials, total, tried};
+use super::combination::{self, is_blackout, rows_of_trials, tried};
 use super::met::{Met, planned, timeout};
+use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;

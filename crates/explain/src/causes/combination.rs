@@ -1,6 +1,7 @@
 //! Combinations of levels: the rows of each, and the figures that these have together.
 
 use super::routers;
+use super::totals::total;
 use delaylab_model::MICROSECOND;
 use delaylab_model::plan::levels_in_words;
 use delaylab_model::trial::Dropped;
@@ -69,16 +70,6 @@ pub(super) fn tried(rows: &[&TrialRow]) -> u64 {
 pub(super) fn is_blackout(rows: &[&TrialRow]) -> bool {
     let known = rows.iter().all(|row| row.figure("received").is_some());
     known && total(rows, "received") == 0 && tried(rows) > 0
-}
-
-/// A count over all rows that have it.
-pub(super) fn total(rows: &[&TrialRow], name: &str) -> u64 {
-    rows.iter().filter_map(|row| row.figure(name)).sum::<f64>() as u64
-}
-
-/// The share of packets that were lost, 0 to 1.
-pub(super) fn lost_share(rows: &[&TrialRow]) -> f64 {
-    total(rows, "lost") as f64 / total(rows, "sent").max(1) as f64
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 use super::blackouts::{
     Acknowledged, counted_errors, counted_failures, end, failures, rejected, which_way,
 };
-use super::combination::{self, dropped, is_blackout, lost_share, rows_of_trials, total};
+use super::combination::{self, dropped, is_blackout, rows_of_trials};
 use super::gather::{Stream, with_requests};
 use super::met::{Met, timeout};
+use super::totals::{lost_share, total};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::method::Method;

@@ -1,7 +1,8 @@
 //! What packets met in the queues of their path, where the world sees into it: a packet that waits longer than its time-out counts
 //! as lost, though nothing dropped it.
 
-use super::combination::{dropped, rows_of_trials, total};
+use super::combination::{dropped, rows_of_trials};
+use super::totals::total;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::Nanos;
 use delaylab_model::record::Outcome;

@@ -39,7 +39,7 @@ mod kernel_queues;
 pub mod line;
 pub mod losses;
 mod met;
-pub mod occupied;
+mod occupied;
 pub mod paused;
 pub mod rhythm;
 pub mod roles;
@@ -49,6 +49,7 @@ pub mod spent;
 pub mod stages;
 #[cfg(test)]
 mod testing;
+mod totals;
 pub mod unknown;
 pub mod ways;
 mod words;

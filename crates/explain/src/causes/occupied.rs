@@ -4,33 +4,20 @@
 use super::gather::{Gathered, Stream};
 use super::rhythm::SendTimes;
 use super::roles::{Role, Roles};
-use super::slow::{Condition, Slow};
+use super::slow::{Condition, HadCpu, Slow, WORTH};
 use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::{Factor, levels_in_words};
 use delaylab_stats::anatomy::Place;
 use delaylab_stats::noise_join::Join;
 use delaylab_stats::occupied::{CpuWaits, Occupied};
-use delaylab_stats::trains::{Owner, Trains};
+use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use std::collections::BTreeMap;
 
-/// What takes less of the response than this does not make it slow.
-pub(super) const WORTH: f64 = 0.25;
 /// What has the CPU for less of the response than this is one of the others.
 const NAMED: f64 = 0.05;
 /// Packets of a stream that are looked at, at most; of more packets, this number, picked evenly.
 const MOST: usize = 100_000;
-
-/// Something that had the CPU of the prober's host while packets waited for it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HadCpu {
-    /// Which process; for sources without names, what they saw. `None`: several, each of them for a short time.
-    pub who: Option<(Owner, NoiseKind)>,
-    /// What part the process has in the measurement.
-    pub role: Role,
-    /// For which share of the responses, 0 to 1.
-    pub share: f64,
-}
 
 /// What is known of processes.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Routers on the way to a target, which tools such as mtr ask, too. They need not answer, and what they take to answer is their own:
 //! packets to them tell nothing of losses and delays of the path.
 
-use super::combination::{lost_share, total};
+use super::totals::{lost_share, total};
 use delaylab_model::words::a_few;
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;

@@ -10,23 +10,28 @@
 mod tests;
 mod words;
 
-use super::combination::{LEAST_NS, SLOW, dropped, lost_share};
+use super::combination::{LEAST_NS, SLOW, dropped};
 use super::gather::{Gathered, Stream};
-use super::occupied::HadCpu;
 use super::paused::WhyPaused;
+use super::roles::Role;
 use super::spent::{Component, KnownWay, Spent, Usual};
+use super::totals::lost_share;
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::load::{Direction, Load};
 use delaylab_model::method::Method;
+use delaylab_model::noise::NoiseKind;
 use delaylab_model::plan::{Factor, Planned, levels_in_words};
 use delaylab_model::probe::HostCondition;
 use delaylab_model::trial::Dropped;
 use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
+use delaylab_stats::trains::Owner;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What takes less of the response than this does not make it slow.
+pub(super) const WORTH: f64 = 0.25;
 /// A queue was full if packets met so much of the largest backlog on average, and it dropped because it was full.
 const FULL: f64 = 0.5;
 /// So much of what all links take one of them takes that is named.
@@ -77,6 +82,17 @@ enum Reference {
     Best,
     Idle,
     Run,
+}
+
+/// Something that had the CPU of the prober's host while packets waited for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HadCpu {
+    /// Which process; for sources without names, what they saw. `None`: several, each of them for a short time.
+    pub who: Option<(Owner, NoiseKind)>,
+    /// What part the process has in the measurement.
+    pub role: Role,
+    /// For which share of the responses, 0 to 1.
+    pub share: f64,
 }
 
 /// One combination of levels, and one probe.

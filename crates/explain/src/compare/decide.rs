@@ -11,6 +11,7 @@ use super::words::{change, is_told_by, name, shown, statistic_name};
 use delaylab_lab::finding::Measure;
 use delaylab_model::units::{format_share, format_signed_share};
 use delaylab_model::words::capitalised;
+use delaylab_stats::anatomy::StageSet;
 use delaylab_stats::comparison::Bounds;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::interval::MIN_BEYOND;
@@ -75,6 +76,15 @@ pub(super) fn told(shifts: &[Shift], looks: usize) -> Option<&Shift> {
     let in_order = ORDER.iter();
     let mut in_order = in_order.filter_map(|f| shifts.iter().find(|shift| shift.statistic == *f));
     in_order.find(|shift| is_clear(shift, looks))
+}
+
+impl PairFigures {
+    /// The stage with the largest share of the shift that the verdict names; `None` where none is known.
+    pub fn mostly_in(&self, measure: Measure, looks: usize) -> Option<StageSet> {
+        let shift = told(&self.figures(measure)?.shifts, looks)?;
+        let shares = self.carried_at(measure, shift)?.shares();
+        shares.first().map(|(stages, _)| *stages)
+    }
 }
 
 fn of_figures(measure: Measure, figures: &Figures, found: &PairFigures, looks: usize) -> Verdict {

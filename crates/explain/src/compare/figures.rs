@@ -2,7 +2,6 @@
 
 use super::asked::{ComparisonRequest, SEED, SERVER};
 use super::carried::{self, Carried};
-use super::decide::told;
 use super::outage::{Outages, are_no_chance};
 use super::pairs::Pair;
 use super::values::{Quantity, Side, Trials, few};
@@ -139,7 +138,7 @@ impl PairFigures {
 
     /// The stages that a shift of the response is made of; `None` where the records around it do not move as it does. Those of p5
     /// are kept nowhere: if the median moved as far, it is of the same stages.
-    fn carried_at(&self, measure: Measure, shift: &Shift) -> Option<&Carried> {
+    pub(super) fn carried_at(&self, measure: Measure, shift: &Shift) -> Option<&Carried> {
         let at = match shift.statistic {
             Functional::Quantile(q) if q < 0.5 => "p50".to_owned(),
             statistic => statistic_name(statistic),
@@ -155,13 +154,6 @@ impl PairFigures {
         let words = carried.map(|carried| carried.words(shift.difference().unwrap_or(0.0)));
         let words = words.filter(|words| !words.is_empty());
         words.map_or_else(String::new, |words| format!("{separator}{words}"))
-    }
-
-    /// The stage with the largest share of the shift that the verdict names; `None` where none is known.
-    pub fn mostly_in(&self, measure: Measure, looks: usize) -> Option<StageSet> {
-        let shift = told(&self.figures(measure)?.shifts, looks)?;
-        let shares = self.carried_at(measure, shift)?.shares();
-        shares.first().map(|(stages, _)| *stages)
     }
 
     /// Is one side never answered, or far less so to the end of trials than the other one?

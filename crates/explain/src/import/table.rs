@@ -22,6 +22,7 @@
 //! number without one is asked about, not guessed.
 
 mod arrivals;
+mod column;
 mod columns;
 mod line;
 mod marks;
@@ -32,7 +33,7 @@ mod tests;
 mod unit;
 
 use self::arrivals::Arrivals;
-use self::columns::{Column, Role, Unit};
+use self::column::{Column, Role, Unit};
 use self::line::{Cells, Shape};
 use self::marks::Mark;
 use self::numbers::Numbers;
@@ -73,7 +74,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Imported, ImportError> {
     };
     let mut columns = columns::decide(&shape, options).map_err(ImportError::Table)?;
     columns::leave_out_settings(&mut columns, &shape, &start);
-    marks::decide(&mut columns, &shape, &start).map_err(ImportError::Table)?;
+    columns::decide_marks(&mut columns, &shape, &start).map_err(ImportError::Table)?;
     let mut text = input.lines();
     let mut imported = Imported::new(&FORMAT);
     let mut strange = Strange::default();

@@ -7,7 +7,6 @@ use delaylab_explain::causes::blackouts::Blackout;
 use delaylab_explain::causes::changes::Scope;
 use delaylab_explain::causes::changes::Visible;
 use delaylab_explain::causes::effects::{self, Shift};
-use delaylab_explain::causes::occupied;
 use delaylab_explain::causes::rhythm::{Basis, Rhythm};
 use delaylab_explain::causes::slow::{self, Against};
 use delaylab_explain::causes::spent::{self, Component};
@@ -387,7 +386,7 @@ fn of_condition(condition: &slow::Condition) -> Condition<'_> {
     }
 }
 
-fn of_had_cpu(had: &occupied::HadCpu) -> HadCpu {
+fn of_had_cpu(had: &slow::HadCpu) -> HadCpu {
     let who = had.who.as_ref().map(|(who, _)| who);
     HadCpu {
         name: who.map(|who| who.name.clone()),

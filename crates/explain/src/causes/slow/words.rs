@@ -1,8 +1,7 @@
 //! What is slow, as a sentence.
 
-use super::{Against, Condition, Reference, Slow};
+use super::{Against, Condition, HadCpu, Reference, Slow, WORTH};
 use crate::causes::combination::LEAST_NS;
-use crate::causes::occupied::{HadCpu, WORTH};
 use crate::causes::paused::WhyPaused;
 use crate::causes::roles::Role;
 use crate::causes::spent::{Component, Spent};

@@ -1,127 +1,12 @@
 //! What the columns of a table are: by their names, by `--columns`, or by their first values.
 
-use super::line::Shape;
+use super::column::{Column, Meaning, Role, Unit, meaning};
+use super::line::{self, Cells, Shape};
 use super::marks::{self, Mark};
 use super::outcome::{self, About};
 use super::unit;
 use crate::import::{Options, date};
-use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos};
-
-/// A column.
-pub struct Column {
-    pub name: String,
-    pub role: Role,
-    /// What stands before the decimals of its numbers, where they tell.
-    pub mark: Option<Mark>,
-}
-
-/// What a column says of a packet.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Role {
-    /// Its delay, there and back or one way.
-    Delay(Unit, Method),
-    /// When it was sent.
-    Sent(Unit),
-    /// When its reply was read.
-    Read(Unit),
-    /// Its number.
-    Seq,
-    /// Of which stream it is.
-    Stream,
-    /// Whether it was answered.
-    Outcome(About),
-    /// The reply's TTL.
-    Ttl,
-    /// Bytes of its IP packet.
-    Size,
-    /// Nothing that is read.
-    Unread,
-}
-
-impl Role {
-    pub const fn is_delay(self) -> bool {
-        matches!(self, Role::Delay(..))
-    }
-}
-
-/// What a column's numbers count.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Unit {
-    /// So many nanoseconds each.
-    Is(Nanos),
-    /// So many nanoseconds each, since 1970.
-    Epoch(Nanos),
-    /// They are dates.
-    Date,
-    /// They are dates whose time of day is in another column, which has [`Unit::TimeOfDay`].
-    Day,
-    /// They are times of day.
-    TimeOfDay,
-}
-
-/// What a name means before its unit is known.
-#[derive(Clone, Copy)]
-enum Meaning {
-    Delay(Method),
-    Sent,
-    Read,
-    Is(Role),
-}
-
-/// Rows of [`NAMES`], a line each.
-macro_rules! names {
-    ($($meaning:expr, $names:literal;)*) => {
-        [$(($meaning, $names)),*]
-    };
-}
-
-/// What columns are called, each name in lower case.
-const NAMES: [(Meaning, &str); 12] = names! {
-    Meaning::Delay(Method::Icmp), "rtt round_trip roundtrip round_trip_time latency delay ping response_time response ping_time rtt_val lat";
-    Meaning::Delay(Method::Frame), "owd one_way_delay oneway one_way";
-    Meaning::Sent, "time timestamp t ts date datetime epoch unix unixtime unix_time sent sent_at send_time t_send start when";
-    Meaning::Read, "received received_at recv recv_time t_recv rx_time";
-    Meaning::Is(Role::Seq), "seq sequence n icmp_seq packet index number no i seqno";
-    Meaning::Is(Role::Stream), "host target dst destination address addr stream server ip name";
-    Meaning::Is(Role::Outcome(About::Answered)), "ok success answered alive";
-    Meaning::Is(Role::Outcome(About::Status)), "status outcome result";
-    Meaning::Is(Role::Outcome(About::Lost)), "lost loss error";
-    Meaning::Is(Role::Outcome(About::Timeout)), "timeout";
-    Meaning::Is(Role::Ttl), "ttl hop_limit hlim";
-    Meaning::Is(Role::Size), "size ip_size packet_size size_b size_bytes ip_bytes";
-};
-
-/// A name as its meaning and its unit: `RTT (ms)`, `rtt_ms`, `latency-us`.
-fn meaning(name: &str) -> Option<(Meaning, Option<Nanos>)> {
-    let lower = name.trim().to_lowercase();
-    let plain: String = lower
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '_' })
-        .collect();
-    let plain = plain.trim_matches('_');
-    let known = |name: &str| {
-        let is_one = |(_, names): &&(_, &str)| names.split(' ').any(|known| known == name);
-        let of = NAMES.iter().find(is_one);
-        of.map(|(meaning, _)| *meaning)
-    };
-    if let Some(meaning) = known(plain) {
-        return Some((meaning, None));
-    }
-    let (before, behind) = plain.rsplit_once('_')?;
-    let unit = unit::by_name(behind)?;
-    Some((known(before.trim_end_matches('_'))?, Some(unit)))
-}
-
-/// Is it a name of something?
-pub fn is_known(name: &str) -> bool {
-    meaning(name).is_some()
-}
-
-/// Is it a name of a delay?
-pub fn is_delay(name: &str) -> bool {
-    matches!(meaning(name), Some((Meaning::Delay(_), _)))
-}
 
 /// The columns of a table.
 ///
@@ -179,9 +64,79 @@ fn pair_dates(columns: &mut [Column], first: &[String]) {
 pub fn leave_out_settings(columns: &mut [Column], shape: &Shape, start: &str) {
     let rows: Vec<&str> = shape.rows(start).collect();
     for at in 0..columns.len() {
-        if outcome::may_be_setting(&columns[at]) && outcome::is_setting(shape, columns, at, &rows) {
+        if may_be_setting(&columns[at]) && is_setting(shape, columns, at, &rows) {
             columns[at].role = Role::Unread;
         }
+    }
+}
+
+/// Is a column `timeout` how long a tool waited? It has one number in all of these rows, which is no truth: not 0, nor a
+/// 1 in rows that have no delay.
+fn is_setting(shape: &Shape, columns: &[Column], at: usize, rows: &[&str]) -> bool {
+    let cells = rows
+        .iter()
+        .map(|row| Cells::new(row, shape.separator).collect::<Vec<_>>());
+    let rows: Vec<Vec<&str>> = cells.filter(|row| row.len() == columns.len()).collect();
+    let [first, others @ ..] = rows.as_slice() else {
+        return false;
+    };
+    let is_number = first[at].starts_with(|c: char| c.is_ascii_digit());
+    let is_constant = !others.is_empty() && others.iter().all(|row| row[at] == first[at]);
+    let has_delay = |row: &Vec<&str>| {
+        let mut cells = columns.iter().zip(row);
+        cells.any(|(column, cell)| column.role.is_delay() && !line::stands_for_none(cell))
+    };
+    is_number
+        && is_constant
+        && match outcome::number(first[at]) {
+            Some(number) if number.value == 0.0 => false,
+            Some(number) if number.value == 1.0 => rows.iter().any(has_delay),
+            _ => true,
+        }
+}
+
+/// Is a column about time-outs?
+fn may_be_setting(column: &Column) -> bool {
+    column.role == Role::Outcome(About::Timeout)
+}
+
+/// Fills in the mark of each column whose first numbers tell it: `start` are the first lines of the table.
+///
+/// # Errors
+///
+/// Its numbers tell both.
+pub fn decide_marks(columns: &mut [Column], shape: &Shape, start: &str) -> Result<(), String> {
+    let rows = shape.rows(start);
+    let rows: Vec<Vec<&str>> = rows
+        .map(|row| Cells::new(row, shape.separator).collect())
+        .filter(|row: &Vec<&str>| row.len() == columns.len())
+        .collect();
+    for (at, column) in columns.iter_mut().enumerate() {
+        if has_numbers(column.role) {
+            column.mark = mark_of(&column.name, rows.iter().map(|row| row[at]))?;
+        }
+    }
+    Ok(())
+}
+
+const fn has_numbers(role: Role) -> bool {
+    match role {
+        Role::Delay(..) | Role::Seq | Role::Size => true,
+        Role::Sent(unit) | Role::Read(unit) => matches!(unit, Unit::Is(_) | Unit::Epoch(_)),
+        Role::Stream | Role::Outcome(_) | Role::Ttl | Role::Unread => false,
+    }
+}
+
+fn mark_of<'a>(name: &str, cells: impl Iterator<Item = &'a str>) -> Result<Option<Mark>, String> {
+    let mut told = cells.filter_map(|cell| Some((Mark::told_by(cell)?, cell)));
+    let Some((mark, first)) = told.next() else {
+        return Ok(None);
+    };
+    match told.find(|(other, _)| *other != mark) {
+        None => Ok(Some(mark)),
+        Some((_, other)) => Err(format!(
+            "in column `{name}`, `{first}` and `{other}` have decimals behind different marks. Write all of its numbers in the same way"
+        )),
     }
 }
 

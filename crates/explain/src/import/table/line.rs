@@ -1,6 +1,6 @@
 //! The lines of a table: what separates their cells, and which are no rows.
 
-use super::{columns, marks, unit};
+use super::{column, marks, unit};
 use crate::import::date;
 use delaylab_model::words::plural;
 
@@ -104,7 +104,7 @@ fn looked_at(head: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Do these names have one of a delay?
 fn is_of_delays(names: &[String]) -> bool {
-    names.iter().any(|name| columns::is_delay(name))
+    names.iter().any(|name| column::is_delay(name))
 }
 
 /// Is a row without values one of a packet that was lost, and not one of names? By the columns of delays, where `asked` says which
@@ -112,9 +112,9 @@ fn is_of_delays(names: &[String]) -> bool {
 fn has_lost(row: &[String], asked: &[String]) -> bool {
     let mut cells = row.iter().enumerate();
     let has_none = cells.any(|(at, cell)| {
-        stands_for_none(cell) && asked.get(at).is_none_or(|name| columns::is_delay(name))
+        stands_for_none(cell) && asked.get(at).is_none_or(|name| column::is_delay(name))
     });
-    let is_name = |cell: &String| !stands_for_none(cell) && columns::is_known(cell);
+    let is_name = |cell: &String| !stands_for_none(cell) && column::is_known(cell);
     has_none && !row.iter().any(is_name)
 }
 

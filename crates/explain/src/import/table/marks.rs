@@ -3,8 +3,6 @@
 //! Numbers with both tell it, and with two of a kind, and with one that has other than three digits behind it: `1,234.5`,
 //! `1,234,567`, `12,3`. A `1,234` tells nothing by itself.
 
-use super::line::{Cells, Shape};
-use super::{Column, Role, Unit};
 use std::borrow::Cow;
 
 /// What stands before decimals.
@@ -96,46 +94,6 @@ pub fn number(cell: &str) -> Option<f64> {
 /// Has a number only a comma of which it does not tell what it stands before?
 pub fn is_doubtful(number: &str) -> bool {
     number.contains(',') && Mark::told_by(number).is_none()
-}
-
-/// Fills in the mark of each column whose first numbers tell it: `start` are the first lines of the table.
-///
-/// # Errors
-///
-/// Its numbers tell both.
-pub fn decide(columns: &mut [Column], shape: &Shape, start: &str) -> Result<(), String> {
-    let rows = shape.rows(start);
-    let rows: Vec<Vec<&str>> = rows
-        .map(|row| Cells::new(row, shape.separator).collect())
-        .filter(|row: &Vec<&str>| row.len() == columns.len())
-        .collect();
-    for (at, column) in columns.iter_mut().enumerate() {
-        if has_numbers(column.role) {
-            column.mark = of_column(&column.name, rows.iter().map(|row| row[at]))?;
-        }
-    }
-    Ok(())
-}
-
-const fn has_numbers(role: Role) -> bool {
-    match role {
-        Role::Delay(..) | Role::Seq | Role::Size => true,
-        Role::Sent(unit) | Role::Read(unit) => matches!(unit, Unit::Is(_) | Unit::Epoch(_)),
-        Role::Stream | Role::Outcome(_) | Role::Ttl | Role::Unread => false,
-    }
-}
-
-fn of_column<'a>(name: &str, cells: impl Iterator<Item = &'a str>) -> Result<Option<Mark>, String> {
-    let mut told = cells.filter_map(|cell| Some((Mark::told_by(cell)?, cell)));
-    let Some((mark, first)) = told.next() else {
-        return Ok(None);
-    };
-    match told.find(|(other, _)| *other != mark) {
-        None => Ok(Some(mark)),
-        Some((_, other)) => Err(format!(
-            "in column `{name}`, `{first}` and `{other}` have decimals behind different marks. Write all of its numbers in the same way"
-        )),
-    }
 }
 
 #[cfg(test)]

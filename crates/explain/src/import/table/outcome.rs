@@ -1,8 +1,5 @@
 //! What cells of a column of outcomes say of a packet, in the many words that tools have for it.
 
-use super::line::Cells;
-use super::{Column, Role, Shape, line};
-
 /// How a packet ended. Of two columns the later one of this order counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
@@ -125,12 +122,13 @@ fn truth(is_true: bool, about: About) -> Ending {
 
 /// A number, or a share in percent.
 #[derive(Clone, Copy)]
-struct Number {
-    value: f64,
+pub struct Number {
+    pub value: f64,
     is_share: bool,
 }
 
-fn number(word: &str) -> Option<Number> {
+/// The number that a cell in lower case is.
+pub fn number(word: &str) -> Option<Number> {
     let digits = word.strip_suffix('%');
     let value: f64 = (digits.unwrap_or(word).trim())
         .replace(',', ".")
@@ -160,36 +158,6 @@ fn begins_with_http_code(word: &str) -> bool {
         && code
             .parse()
             .is_ok_and(|code: u16| (100..600).contains(&code))
-}
-
-/// Is a column `timeout` how long a tool waited? It has one number in all of these rows, which is no truth: not 0, nor a
-/// 1 in rows that have no delay.
-pub fn is_setting(shape: &Shape, columns: &[Column], at: usize, rows: &[&str]) -> bool {
-    let cells = rows
-        .iter()
-        .map(|row| Cells::new(row, shape.separator).collect::<Vec<_>>());
-    let rows: Vec<Vec<&str>> = cells.filter(|row| row.len() == columns.len()).collect();
-    let [first, others @ ..] = rows.as_slice() else {
-        return false;
-    };
-    let is_number = first[at].starts_with(|c: char| c.is_ascii_digit());
-    let is_constant = !others.is_empty() && others.iter().all(|row| row[at] == first[at]);
-    let has_delay = |row: &Vec<&str>| {
-        let mut cells = columns.iter().zip(row);
-        cells.any(|(column, cell)| column.role.is_delay() && !line::stands_for_none(cell))
-    };
-    is_number
-        && is_constant
-        && match number(first[at]) {
-            Some(number) if number.value == 0.0 => false,
-            Some(number) if number.value == 1.0 => rows.iter().any(has_delay),
-            _ => true,
-        }
-}
-
-/// Is a column about time-outs?
-pub fn may_be_setting(column: &Column) -> bool {
-    column.role == Role::Outcome(About::Timeout)
 }
 
 #[cfg(test)]
