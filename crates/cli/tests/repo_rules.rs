@@ -1,6 +1,8 @@
 //! The rules of this repository that a compiler does not check: each is a function from the tree to
 //! its offences, and each is shown to fail where it is broken.
 
+mod circles;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +67,7 @@ const RULES: &[(&str, Rule)] = &[
     ("arrows run down only", arrows),
     ("unsafe code is in crate kernel alone", unsafe_code),
     ("what decides does no input or output", pure_crates),
+    ("modules of a crate form no circles", circles::circles),
     ("a crate's first lines are its map", maps),
     ("the changelog knows this version", changelog),
     ("no path of somebody's machine", machine_paths),
@@ -127,6 +130,22 @@ const PLANTED: &[Planted] = &[
         rule: "what decides does no input or output",
         path: "crates/switch/src/lib.rs",
         change: |text| text + "\nuse std::time::SystemTime;\n",
+    },
+    Planted {
+        rule: "modules of a crate form no circles",
+        path: "crates/switch/src/buffer.rs",
+        change: |text| format!("pub use crate::settings::Settings;\n{text}"),
+    },
+    // By a name that the root has from the module.
+    Planted {
+        rule: "modules of a crate form no circles",
+        path: "crates/switch/src/buffer.rs",
+        change: |text| format!("fn fill(switch: &crate::Switch) {{}}\n{text}"),
+    },
+    Planted {
+        rule: "modules of a crate form no circles",
+        path: "crates/explain/src/calibrate/backlog.rs",
+        change: |text| format!("use super::{{\n    limiter::Limiter,\n}};\n{text}"),
     },
     Planted {
         rule: "a crate's first lines are its map",
@@ -329,20 +348,23 @@ fn pure_crates(tree: &Tree) -> Vec<String> {
         parts.is_some_and(|(folder, file)| PURE.contains(&folder) && !is_of_tests(file))
     });
     let lines = sources.flat_map(|(path, text)| {
-        let production = text
-            .lines()
-            .zip(1..)
-            .take_while(|(line, _)| !line.starts_with("mod tests {"));
-        production
-            .filter(|(line, _)| !line.trim_start().starts_with("//"))
-            .filter_map(move |(line, at)| {
-                let word = IMPURE.iter().find(|word| line.contains(**word))?;
-                Some(format!(
-                    "{path}:{at}: `{word}`: what decides does no input or output"
-                ))
-            })
+        production(text).filter_map(move |(line, at)| {
+            let word = IMPURE.iter().find(|word| line.contains(**word))?;
+            Some(format!(
+                "{path}:{at}: `{word}`: what decides does no input or output"
+            ))
+        })
     });
     lines.collect()
+}
+
+/// The lines of a source with their numbers, but for comments and for tests, which stand at its end.
+fn production(text: &str) -> impl Iterator<Item = (&str, usize)> {
+    let before_tests = text
+        .lines()
+        .zip(1..)
+        .take_while(|(line, _)| !line.starts_with("mod tests {"));
+    before_tests.filter(|(line, _)| !line.trim_start().starts_with("//"))
 }
 
 fn is_of_tests(file: &str) -> bool {
