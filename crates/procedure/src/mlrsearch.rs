@@ -19,6 +19,7 @@ use crate::setup::{Options, Setup, percent};
 use crate::throughput;
 use delaylab_model::SECOND;
 use delaylab_model::quantity::Share;
+use delaylab_model::units::format_duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -93,99 +94,114 @@ impl Steps for MlrsearchSteps {
     }
 
     fn report(&self, setup: &Setup, options: &Options, sizes: &[AtSize<Mlrsearch>]) -> Report {
-        let columns = [
-            ("goal", ""),
-            ("relevant lower bound", "% of line rate"),
-            ("relevant upper bound", "% of line rate"),
-            ("relevant lower bound", "frames/s"),
-            ("conditional throughput", "frames/s"),
-            ("theoretical maximum", "frames/s"),
-            ("result", ""),
-        ];
-        let row = |goal: &GoalResult| -> Vec<Cell> {
-            vec![
-                goal.goal.as_str().into(),
-                goal.lower_bound.map(percent).into(),
-                goal.upper_bound.map(percent).into(),
-                goal.lower_bound_fps.into(),
-                goal.conditional_throughput_fps.into(),
-                Cell::Nothing,
-                if goal.is_regular {
-                    "regular"
-                } else {
-                    "irregular"
-                }
-                .into(),
-            ]
-        };
-        let mut table = report::rows_by_size("Bounds of the load", &columns, sizes, |found| {
-            found.goals.iter().map(row).collect()
-        });
-        // Tables with few rows are shown on their side: the goal, which tells rows of one size apart, is their heading.
-        table.columns.swap(0, 1);
-        for row in &mut table.rows {
-            if let Some(&Cell::Count(size)) = row.first() {
-                row[6] = setup
-                    .theoretical_fps(u32::try_from(size).unwrap_or(u32::MAX))
-                    .into();
-                if row[1] == Cell::Nothing {
-                    row[1] = format!("all, {size} B").into();
-                }
-            }
-            row.swap(0, 1);
-        }
-        let figure = Figure::new(
-            "Loss of each trial",
-            ("load", "% of line rate"),
-            ("loss", "%"),
-        );
-        let figure = figure.line_by_size(sizes, |found| {
-            let points = found.points.iter();
-            let points = points.map(|&(load, loss)| (percent(load), loss * 100.0));
-            points.collect::<Vec<_>>()
-        });
-        let shortest = options.goals.iter().map(|goal| goal.final_trial).min();
-        let passes = shortest.and_then(throughput::buffer_passes);
-        let mut notes = Vec::from_iter(passes);
-        let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
-        if found.any(|found| found.goals.iter().any(|goal| !goal.is_regular)) {
-            let note = "A result is irregular: a bound is missing or the bounds are too far apart. Where \
-                        no upper bound was found, the lower bound is the highest load.";
-            notes.push(note.to_owned());
-        }
-        let compliant = options.goals.iter().any(Goal::is_rfc2544);
         Report {
             procedure: "mlrsearch".to_owned(),
             title: "Multiple loss ratio search".to_owned(),
             sections: vec!["RFC 9971".to_owned()],
-            tables: vec![table, goals_table(&options.goals)],
-            figures: vec![figure],
-            conformance: vec![
-                Clause::new(
-                    "RFC 9971 §4",
-                    "classify each load by every trial there; report the relevant bounds",
-                    Holds::Yes,
-                    "trials of the final duration only",
-                )
-                .of_found(sizes),
-                Clause::new(
-                    "RFC 9971 §4",
-                    "for RFC 2544: 60 s trials, no loss, no trial that exceeds it",
-                    if compliant {
-                        Holds::Yes
-                    } else {
-                        Holds::Shortened
-                    },
-                    format!("shortest allowed by the effort: {}", {
-                        delaylab_model::units::format_duration(setup.effort.trial)
-                    }),
-                )
-                .of_found(sizes),
-                report::figures_of_all("RFC 9971 §4", sizes),
-            ],
-            notes,
+            tables: vec![bounds_table(setup, sizes), goals_table(&options.goals)],
+            figures: vec![loss_figure(sizes)],
+            conformance: conformance(setup, options, sizes),
+            notes: notes(options, sizes),
         }
     }
+}
+
+/// The bounds of each goal at each frame size.
+fn bounds_table(setup: &Setup, sizes: &[AtSize<Mlrsearch>]) -> report::Table {
+    let columns = [
+        ("goal", ""),
+        ("relevant lower bound", "% of line rate"),
+        ("relevant upper bound", "% of line rate"),
+        ("relevant lower bound", "frames/s"),
+        ("conditional throughput", "frames/s"),
+        ("theoretical maximum", "frames/s"),
+        ("result", ""),
+    ];
+    let row = |goal: &GoalResult| -> Vec<Cell> {
+        vec![
+            goal.goal.as_str().into(),
+            goal.lower_bound.map(percent).into(),
+            goal.upper_bound.map(percent).into(),
+            goal.lower_bound_fps.into(),
+            goal.conditional_throughput_fps.into(),
+            Cell::Nothing,
+            if goal.is_regular {
+                "regular"
+            } else {
+                "irregular"
+            }
+            .into(),
+        ]
+    };
+    let mut table = report::rows_by_size("Bounds of the load", &columns, sizes, |found| {
+        found.goals.iter().map(row).collect()
+    });
+    // Tables with few rows are shown on their side: the goal, which tells rows of one size apart, is their heading.
+    table.columns.swap(0, 1);
+    for row in &mut table.rows {
+        if let Some(&Cell::Count(size)) = row.first() {
+            row[6] = setup
+                .theoretical_fps(u32::try_from(size).unwrap_or(u32::MAX))
+                .into();
+            if row[1] == Cell::Nothing {
+                row[1] = format!("all, {size} B").into();
+            }
+        }
+        row.swap(0, 1);
+    }
+    table
+}
+
+fn loss_figure(sizes: &[AtSize<Mlrsearch>]) -> Figure {
+    let figure = Figure::new(
+        "Loss of each trial",
+        ("load", "% of line rate"),
+        ("loss", "%"),
+    );
+    figure.line_by_size(sizes, |found| {
+        let points = found.points.iter();
+        let points = points.map(|&(load, loss)| (percent(load), loss * 100.0));
+        points.collect::<Vec<_>>()
+    })
+}
+
+fn conformance(setup: &Setup, options: &Options, sizes: &[AtSize<Mlrsearch>]) -> Vec<Clause> {
+    let compliant = options.goals.iter().any(Goal::is_rfc2544);
+    let shortest = format_duration(setup.effort.trial);
+    vec![
+        Clause::new(
+            "RFC 9971 §4",
+            "classify each load by every trial there; report the relevant bounds",
+            Holds::Yes,
+            "trials of the final duration only",
+        )
+        .of_found(sizes),
+        Clause::new(
+            "RFC 9971 §4",
+            "for RFC 2544: 60 s trials, no loss, no trial that exceeds it",
+            if compliant {
+                Holds::Yes
+            } else {
+                Holds::Shortened
+            },
+            format!("shortest allowed by the effort: {shortest}"),
+        )
+        .of_found(sizes),
+        report::figures_of_all("RFC 9971 §4", sizes),
+    ]
+}
+
+fn notes(options: &Options, sizes: &[AtSize<Mlrsearch>]) -> Vec<String> {
+    let shortest = options.goals.iter().map(|goal| goal.final_trial).min();
+    let passes = shortest.and_then(throughput::buffer_passes);
+    let mut notes = Vec::from_iter(passes);
+    let mut found = sizes.iter().filter_map(|at| at.found.as_ref());
+    if found.any(|found| found.goals.iter().any(|goal| !goal.is_regular)) {
+        let note = "A result is irregular: a bound is missing or the bounds are too far apart. Where \
+                    no upper bound was found, the lower bound is the highest load.";
+        notes.push(note.to_owned());
+    }
+    notes
 }
 
 fn goals_table(goals: &[Goal]) -> report::Table {

@@ -110,6 +110,22 @@ pub(super) struct Stream<'a> {
 }
 
 impl Gathered<'_> {
+    /// Counts a packet of a stream that is not the same simulation as another one.
+    fn count(&mut self, record: &Record) {
+        let is_answered = response(record).is_some();
+        self.irregular.push(record);
+        self.answers.push(record);
+        self.sent += u64::from(record.ended());
+        self.answered += u64::from(is_answered);
+        self.too_late += u64::from(record.outcome == Outcome::Late);
+        let is_handshake = record.method == Method::TcpConnect;
+        if is_handshake && self.with_requests.contains(&record.trial) {
+            let (sent, answered) = &mut self.handshakes;
+            *sent += u64::from(record.ended());
+            *answered += u64::from(is_answered);
+        }
+    }
+
     /// The streams without handshakes that were made beside requests to a server.
     pub(super) fn asked_for(&self) -> Vec<&Stream<'_>> {
         let streams = self.streams.iter();
@@ -133,7 +149,30 @@ impl Gathered<'_> {
     }
 }
 
+/// How long a packet took that was answered.
+fn response(record: &Record) -> Option<Nanos> {
+    record.response().filter(|_| record.answered())
+}
+
 impl Stream<'_> {
+    /// Takes its next packet. `keeps_sent`: and when it was sent.
+    fn push(&mut self, record: &Record, keeps_sent: bool) {
+        let due = record.t_intended;
+        if keeps_sent {
+            self.sent.extend(record.t_send.map(|at| Sent { at, due }));
+        }
+        if !record.ended() {
+            self.not_ended.push(self.due.len());
+        }
+        self.has_connections |= record.connection.is_some() || record.t_ack.is_some();
+        if record.outcome == Outcome::Lost && is_request(record.method) {
+            self.lost.push(record);
+        }
+        self.due.push(due);
+        self.response
+            .push(response(record).map_or(f64::NAN, |ns| ns as f64));
+    }
+
     /// The median response of the packets that were answered, ns: of more than a million, of so many that are
     /// picked evenly.
     pub(super) fn median(&self) -> Option<f64> {
@@ -375,7 +414,7 @@ fn spreads(run: &Run, rows: &[&TrialRow]) -> Vec<Option<Spread>> {
     for (trial, probes) in held {
         let mut packets = BTreeMap::<u16, Vec<(Nanos, Nanos)>>::new();
         run.scan(Some(trial), |of, record| {
-            let response = record.response().filter(|_| record.answered());
+            let response = response(record);
             if let Some(response) = response.filter(|_| probes.contains_key(&of.probe)) {
                 let packets = packets.entry(of.probe).or_default();
                 packets.push((record.t_intended, response));
@@ -445,6 +484,23 @@ struct Read {
 }
 
 impl Read {
+    /// What a late packet of this stream says of itself.
+    fn note_late(&mut self, at: usize, record: &Record) {
+        let packet = (at, record.seq);
+        if matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend) {
+            self.clock.insert(packet);
+        }
+        if record.retransmits > Some(0) {
+            self.sent_again.insert(packet);
+        }
+        if record.reorder_extent > 0 {
+            self.overtaken.insert(packet);
+        }
+        if let Some(bounds) = record.server() {
+            self.servers.insert(packet, bounds);
+        }
+    }
+
     /// The cause of a late packet of this stream, where it is one of a connection that had to be made, or where its own stamps do not
     /// tell it and what else crossed the network meanwhile does.
     fn beside(
@@ -473,6 +529,20 @@ impl Read {
     }
 }
 
+impl Open {
+    fn new(trial: u32) -> Self {
+        Self {
+            usual: BTreeMap::new(),
+            ways: BTreeMap::new(),
+            meanwhile: MeanwhileBuilder::default(),
+            read: Read {
+                trial,
+                ..Read::default()
+            },
+        }
+    }
+}
+
 impl<'a> Gathering<'a> {
     fn push(&mut self, record: &Record) {
         let Some(&at) = self.index.get(&(record.trial, record.probe)) else {
@@ -486,72 +556,29 @@ impl<'a> Gathering<'a> {
             self.end_trial();
         }
         let stream = &mut self.gathered.streams[at];
-        let due = record.t_intended;
-        if !self.trains.is_empty() {
-            stream.sent.extend(record.t_send.map(|at| Sent { at, due }));
-        }
-        let response = record.response().filter(|_| record.answered());
-        if !record.ended() {
-            stream.not_ended.push(stream.due.len());
-        }
-        stream.has_connections |= record.connection.is_some() || record.t_ack.is_some();
-        if record.outcome == Outcome::Lost && is_request(record.method) {
-            stream.lost.push(record);
-        }
-        stream.due.push(record.t_intended);
-        stream
-            .response
-            .push(response.map_or(f64::NAN, |ns| ns as f64));
-        let counts = self.counts[at];
-        let open = self.open.get_or_insert_with(|| Open {
-            usual: BTreeMap::new(),
-            ways: BTreeMap::new(),
-            meanwhile: MeanwhileBuilder::default(),
-            read: Read {
-                trial: record.trial,
-                ..Read::default()
-            },
-        });
+        stream.push(record, !self.trains.is_empty());
+        let open = self.open.get_or_insert_with(|| Open::new(record.trial));
         open.meanwhile.push(at, record);
         let (facts, bound) = (stream.row.facts.records, stream.bound);
         let excursions = open.read.excursions.entry(at);
         let excursions = excursions.or_insert_with(|| Excursions::new(facts, bound));
         let late = excursions.push(record);
-        if response.is_some() && !late {
+        if late {
+            open.read.note_late(at, record);
+        }
+        let is_answered = response(record).is_some();
+        if is_answered && !late {
             stream.usual.count(record);
             self.kernel_queues.push(record);
             if self.sees_queues {
                 open.usual.entry(at).or_default().push(record.seq);
             }
         }
-        let set = matches!(record.clock_event, ClockEvent::Step | ClockEvent::Suspend);
-        if late && set {
-            open.read.clock.insert((at, record.seq));
-        }
-        if late && record.retransmits > Some(0) {
-            open.read.sent_again.insert((at, record.seq));
-        }
-        if late && record.reorder_extent > 0 {
-            open.read.overtaken.insert((at, record.seq));
-        }
-        if late && let Some(bounds) = record.server() {
-            open.read.servers.insert((at, record.seq), bounds);
-        }
-        if !counts {
+        if !self.counts[at] {
             return;
         }
-        self.gathered.irregular.push(record);
-        self.gathered.answers.push(record);
-        self.gathered.sent += u64::from(record.ended());
-        self.gathered.answered += u64::from(response.is_some());
-        self.gathered.too_late += u64::from(record.outcome == Outcome::Late);
-        let is_handshake = record.method == Method::TcpConnect;
-        if is_handshake && self.gathered.with_requests.contains(&record.trial) {
-            let (sent, answered) = &mut self.gathered.handshakes;
-            *sent += u64::from(record.ended());
-            *answered += u64::from(response.is_some());
-        }
-        if response.is_some() {
+        self.gathered.count(record);
+        if is_answered {
             let ways = open.ways.entry(at);
             ways.or_insert_with(|| ways::StreamDelays::new(facts))
                 .push(record);

@@ -70,7 +70,7 @@ use delaylab_stats::summary::answers;
 use delaylab_stats::trains::Trains;
 use delaylab_store::run::Run;
 use effects::Effect;
-use gather::Gathered;
+use gather::{Gathered, Tally};
 use losses::Losses;
 use occupied::Processes;
 use rhythm::{Rhythm, SendTimes};
@@ -368,7 +368,6 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
     let roles = Roles::new(run.trials(), resolved);
     let trains = trains(run);
     let mut gathered = Gathered::new(run, &trains, resolved);
-    let drops = losses::drops(run.trials().iter());
     let ways = std::mem::take(&mut gathered.ways).finish(resolved);
     let sending = SendTimes::new(&gathered.streams);
     let said = gathered.said();
@@ -379,7 +378,9 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         sending: &sending,
     };
     occupied::find(run, &gathered, processes, &mut slow);
-    let mut explanation = Explanation {
+    let drops = losses::drops(run.trials().iter());
+    let causes = CauseFinder::new(&gathered, processes, &slow, &drops).causes();
+    Explanation {
         flawed: Flawed::of_run(run),
         blackouts: blackouts::find(run, resolved),
         losses: losses::find(
@@ -388,12 +389,7 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             |row| losses::outage_of(&gathered.streams, row),
             |rows| losses::acknowledged_of(&gathered.streams, rows),
         ),
-        irregular: routers::sentence(run)
-            .into_iter()
-            .chain(bad_answers(&gathered))
-            .chain(blackouts::failed(run, resolved))
-            .chain(gathered.irregular.sentences(&ecn(resolved)))
-            .collect(),
+        irregular: irregular(run, resolved, &gathered),
         slow,
         sent: gathered.sent + said.sent,
         answered: gathered.answered + said.answered(),
@@ -408,49 +404,98 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
         all_stages: gathered.stages.all(),
         stages: gathered.stages.apart(),
         ways,
-        causes: Vec::new(),
+        causes,
         effects: effects::find(&gathered.asked_for(), levels),
         changes: changes::find(&gathered.streams),
         unknown: unknown::find(run, &gathered),
         sources: gathered.sources.clone(),
-    };
-    let process = |what: &LateCause| {
-        let who = what.process()?;
-        let process = trains.process(who);
-        Some((process, roles.role(&who.name, process)))
-    };
-    let is_asked_for =
-        |what: &LateCause| process(what).is_some_and(|(_, role)| role.is_asked_for());
-    let found = gathered
-        .tallies
-        .iter()
-        .filter(|(what, _)| !is_asked_for(what));
-    let found_ns: f64 = found.map(|(_, tally)| tally.lost_ns).sum();
-    let known = OnceCell::new();
-    for (what, tally) in &gathered.tallies {
+    }
+}
+
+/// What answers and packets did that is neither loss nor delay: a sentence each, without its full stop.
+fn irregular(run: &Run, resolved: Option<&Resolved>, gathered: &Gathered<'_>) -> Vec<String> {
+    routers::sentence(run)
+        .into_iter()
+        .chain(bad_answers(gathered))
+        .chain(blackouts::failed(run, resolved))
+        .chain(gathered.irregular.sentences(&ecn(resolved)))
+        .collect()
+}
+
+/// Why packets were late, by what was gathered of them.
+struct CauseFinder<'a> {
+    gathered: &'a Gathered<'a>,
+    processes: Processes<'a>,
+    slow: &'a Slow,
+    /// Where packets were dropped, in a few words.
+    drops: &'a str,
+    /// What late packets took longer than usual, ns: all of them, and those that were late by what the run did not ask for.
+    lost_ns: f64,
+    lost_unasked_ns: f64,
+    /// The rhythms of processes, once one is asked for.
+    rhythms: OnceCell<Vec<(&'a str, f64)>>,
+}
+
+impl<'a> CauseFinder<'a> {
+    fn new(
+        gathered: &'a Gathered<'a>,
+        processes: Processes<'a>,
+        slow: &'a Slow,
+        drops: &'a str,
+    ) -> Self {
+        let lost = |of: &dyn Fn(&LateCause) -> bool| {
+            let tallies = gathered.tallies.iter().filter(|(what, _)| of(what));
+            tallies.map(|(_, tally)| tally.lost_ns).sum::<f64>()
+        };
+        Self {
+            lost_ns: lost(&|_| true),
+            lost_unasked_ns: lost(&|what| !process(what, processes).1.is_asked_for()),
+            gathered,
+            processes,
+            slow,
+            drops,
+            rhythms: OnceCell::new(),
+        }
+    }
+
+    /// What the run asked for comes last; of the others, what took most comes first.
+    fn causes(&self) -> Vec<Cause> {
+        let tallies = self.gathered.tallies.iter();
+        let mut causes: Vec<Cause> = tallies
+            .map(|(what, tally)| self.cause(what, tally))
+            .collect();
+        causes.sort_by(|a, b| {
+            let asked_for = |cause: &Cause| cause.role.is_asked_for();
+            (asked_for(a).cmp(&asked_for(b))).then(b.lost_ns.total_cmp(&a.lost_ns))
+        });
+        causes
+    }
+
+    fn cause(&self, what: &LateCause, tally: &Tally) -> Cause {
+        let (gathered, trains) = (self.gathered, self.processes.trains);
         let who = what.process();
-        let driven = who.and_then(|who| sending.drives(who, &trains));
+        let driven = who.and_then(|who| self.processes.sending.drives(who, trains));
         let rhythm = match driven {
             Some(_) => None,
-            None => rhythm::find(what, tally, &gathered.streams, &trains, &known),
+            None => rhythm::find(what, tally, &gathered.streams, trains, &self.rhythms),
         };
-        let (process, role) = process(what).unwrap_or_default();
+        let (process, role) = process(what, self.processes);
         let lost_ns = match role.is_asked_for() {
-            true => explanation.lost_ns,
-            false => found_ns,
+            true => self.lost_ns,
+            false => self.lost_unasked_ns,
         };
-        let alike = Alike::new(what, &gathered, &trains, lost_ns);
+        let alike = Alike::new(what, gathered, trains, lost_ns);
         let seen = CauseContext {
             process,
             role,
-            load: explanation.slow.load_beside(what),
-            has_others: explanation.slow.has_others_beside(what),
+            load: self.slow.load_beside(what),
+            has_others: self.slow.has_others_beside(what),
             alike: &alike,
             driven: driven.as_ref(),
             rhythm: rhythm.as_ref(),
-            drops: &drops,
+            drops: self.drops,
         };
-        explanation.causes.push(Cause {
+        Cause {
             what: what.clone(),
             packets: tally.packets,
             events: tally.events,
@@ -458,18 +503,21 @@ pub fn explain(run: &Run, resolved: Option<&Resolved>, baseline: Baseline<'_>) -
             worst: tally.worst,
             stages: tally.stages(),
             stopped: tally.stopped,
-            evidence: words::evidence(what, tally, &seen, &gathered),
-            remedy: words::remedy(what, &seen, tally, &gathered),
+            evidence: words::evidence(what, tally, &seen, gathered),
+            remedy: words::remedy(what, &seen, tally, gathered),
             role,
-            process: seen.process.cloned(),
+            process: process.cloned(),
             shares_name: alike.others > 0,
             driven,
             rhythm,
-        });
+        }
     }
-    explanation.causes.sort_by(|a, b| {
-        let asked_for = |cause: &Cause| cause.role.is_asked_for();
-        (asked_for(a).cmp(&asked_for(b))).then(b.lost_ns.total_cmp(&a.lost_ns))
-    });
-    explanation
+}
+
+/// The process by which packets were late, where one is known, and its part in the measurement.
+fn process<'a>(what: &LateCause, processes: Processes<'a>) -> (Option<&'a Process>, Role) {
+    what.process().map_or_else(Default::default, |who| {
+        let process = processes.trains.process(who);
+        (process, processes.roles.role(&who.name, process))
+    })
 }

@@ -11,7 +11,7 @@ use super::frame_probe::draw;
 use super::order::seed_of_repeat;
 use super::replay_traces::ReplayTraces;
 use super::sections::{Common, Header};
-use super::set::{apply_sets, hidden_sets};
+use super::set::{Set, apply_sets, hidden_sets};
 use super::stop::Precision;
 use super::tree::{Key, Node, Value, name_of};
 use super::write;
@@ -88,6 +88,16 @@ pub struct Resolved {
     pub measured: Option<String>,
     /// `path.target`, or what the user chose instead.
     pub target: Option<String>,
+}
+
+/// What an experiment says but for its trials, read and found to be right.
+struct Checked {
+    header: Header,
+    common: Common,
+    factors: Vec<Factor>,
+    findings: Vec<Finding>,
+    unread: Vec<Judged>,
+    stop: Option<Precision>,
 }
 
 impl Resolved {
@@ -172,40 +182,33 @@ impl Experiment {
         }
     }
 
-    fn resolve_with(
-        &self,
-        choices: &Choices,
-        refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
-        sources: &mut Vec<Source>,
-    ) -> Result<Resolved, Vec<Problem>> {
-        let world = self.world_of(choices);
-        if choices.quick && !self.has_quick(world) {
-            let what = format!(
-                "this experiment has no short form in world {}",
-                world.name()
-            );
-            let problem = Problem::new(&name_at(&self.root), what);
-            return Err(vec![
-                problem.help("leave --quick out, or add a section [quick]"),
-            ]);
+    /// The problem of a short form that was chosen and is not there.
+    fn has_chosen_form(&self, world: WorldName, choices: &Choices) -> Result<(), Problem> {
+        if !choices.quick || self.has_quick(world) {
+            return Ok(());
         }
-        let mut root = self.base(world, choices.quick);
-        let set = apply_sets(&mut root, choices, sources)?;
+        let name = world.name();
+        let what = format!("this experiment has no short form in world {name}");
+        let problem = Problem::new(&name_at(&self.root), what);
+        Err(problem.help("leave --quick out, or add a section [quick]"))
+    }
 
+    /// Reads what the tree says of the experiment as a whole: all that is wrong with it, or all of it.
+    fn checked(&self, root: &Node, set: &Set, sources: &[Source]) -> Result<Checked, Vec<Problem>> {
         let mut problems = Vec::new();
-        let header = Header::read(&root, &mut problems);
-        let common = Common::read(&root, &mut problems);
-        let factors = factors(&root, &mut problems);
+        let header = Header::read(root, &mut problems);
+        let common = Common::read(root, &mut problems);
+        let factors = factors(root, &mut problems);
         // What was recorded was carried out so.
         if !self.recorded {
-            problems.extend(hidden_factors(&root, &factors));
+            problems.extend(hidden_factors(root, &factors));
         }
-        problems.extend(hidden_sets(&root, &set, &factors));
+        problems.extend(hidden_sets(root, set, &factors));
         let (Some(header), Some(common)) = (header, common) else {
             return Err(problems);
         };
         let mut misspelt = Vec::new();
-        let findings = findings(&root, &common, sources, &mut misspelt);
+        let findings = findings(root, &common, sources, &mut misspelt);
         let findings: Vec<Finding> = findings.into_iter().map(|(finding, _)| finding).collect();
         let unread = match self.recorded {
             true => unread(&common),
@@ -214,23 +217,53 @@ impl Experiment {
                 Vec::new()
             }
         };
-        problems.extend(wrong_figures(&root, &common, sources));
+        problems.extend(wrong_figures(root, &common, sources));
+        let design = &common.design;
+        let stop = stop(root, design, &mut problems);
+        problems.extend(impossible_designs(root, design, &factors));
+        if !self.recorded {
+            problems.extend(repeated_procedure(root, design));
+            problems.extend(probes_beside_a_procedure(root, design));
+        }
+        problems.extend(too_many(root, &factors, design));
+        match problems.is_empty() {
+            true => Ok(Checked {
+                header,
+                common,
+                factors,
+                findings,
+                unread,
+                stop,
+            }),
+            false => Err(problems),
+        }
+    }
+
+    fn resolve_with(
+        &self,
+        choices: &Choices,
+        refusals: &dyn Fn(&Trial) -> Vec<Refusal>,
+        sources: &mut Vec<Source>,
+    ) -> Result<Resolved, Vec<Problem>> {
+        let world = self.world_of(choices);
+        self.has_chosen_form(world, choices)
+            .map_err(|problem| vec![problem])?;
+        let mut root = self.base(world, choices.quick);
+        let set = apply_sets(&mut root, choices, sources)?;
+        let Checked {
+            header,
+            common,
+            factors,
+            findings,
+            unread,
+            stop,
+        } = self.checked(&root, &set, sources)?;
         let Common {
             design,
             figures,
             measured,
             ..
         } = common;
-        let stop = stop(&root, &design, &mut problems);
-        problems.extend(impossible_designs(&root, &design, &factors));
-        if !self.recorded {
-            problems.extend(repeated_procedure(&root, &design));
-            problems.extend(probes_beside_a_procedure(&root, &design));
-        }
-        problems.extend(too_many(&root, &factors, &design));
-        if !problems.is_empty() {
-            return Err(problems);
-        }
         let seed = seed(&root, &header, world, choices).map_err(|problem| vec![problem])?;
         let quick = choices.quick || header.resolved.quick;
         settle(&mut root, world, seed, quick, choices).map_err(|problem| vec![problem])?;

@@ -21,14 +21,15 @@ use delaylab_lab::procedure;
 use delaylab_lab::stored::missed_precision;
 use delaylab_model::distinct::originals;
 use delaylab_model::experiment::FigureSection;
-use delaylab_model::plan::compare_combinations;
+use delaylab_model::noise::NoiseEvent;
+use delaylab_model::plan::{Level, compare_combinations};
 use delaylab_model::request::Request;
 use delaylab_model::shell::quoted;
 use delaylab_model::trial::Dropped;
 use delaylab_procedure::Report;
 use delaylab_procedure::bench::is_step;
 use delaylab_stats::steps::LEAST_SIZES;
-use delaylab_store::run::{Run, State};
+use delaylab_store::run::{Noised, Run, State};
 use delaylab_store::trial_row::TrialRow;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,59 +124,25 @@ fn read(
 ) -> RunData {
     let rows = in_order_of_running(run);
     let is_search = resolved.is_some_and(|resolved| resolved.procedure.is_some());
-    let streams = rows.iter().map(|row| stream(row, is_search));
-    let streams: Vec<_> = streams.collect();
     let levels = resolved.map_or(&[][..], |resolved| &resolved.factors);
-    let mut parts = Parts::new(figures, &streams, levels, EXACT_LIMIT);
-    let mut builder = RunDataBuilder::new(streams, levels, EXACT_LIMIT);
-    let mut gatherer = Gatherer::new(rows.iter().map(member));
-    let mut packets = BTreeMap::<String, u64>::new();
-    let mut open = None;
-    let mut with_packets = BTreeSet::new();
-    let unfinished = run.scan_noised(None, |_, noised| {
-        let record = noised.record;
-        let of = (record.trial, record.probe);
-        let before = open.replace(of);
-        if let Some((over, _)) = before.filter(|(trial, _)| *trial != record.trial) {
-            builder.end_trial(over);
-            parts.end_trial(over);
-        }
-        if before != Some(of) {
-            with_packets.insert(of);
-        }
-        if let Some(who) = noised.noise_who {
-            *packets.entry(who.to_owned()).or_default() += 1;
-        }
-        let disturbance = Disturbance {
-            ns: noised.noise_ns,
-            who: noised.noise_who,
-        };
-        builder.push(record, disturbance);
-        parts.push(record, disturbance);
-        gatherer.push(record);
-    });
-    let is_imported = run.environment()["imported"].is_object();
-    for row in rows.iter().filter(|_| is_imported) {
-        let told = row.sent_and_lost();
-        let told = told.filter(|_| !with_packets.contains(&(row.trial, row.probe)));
-        if let Some((sent, lost)) = told {
-            builder.count(row.trial, row.probe, sent, lost);
-        }
+    let streams = rows.iter().map(|row| stream(row, is_search));
+    let mut pass = Pass::new(streams.collect(), levels, figures, &rows);
+    let unfinished = run.scan_noised(None, |_, noised| pass.push(noised));
+    if run.environment()["imported"].is_object() {
+        pass.count_said(&rows);
     }
+    let Pass {
+        builder,
+        parts,
+        gatherer,
+        disturbed,
+        with_packets,
+        ..
+    } = pass;
     let trials = rows.iter().map(|row| (row.trial, row.facts.trace_hash));
     let originals = originals(trials);
     let is_copy = |trial: u32| originals.get(&trial).is_some_and(|first| *first != trial);
-    let mut noise = NoiseTotals::default();
-    // Most of what was seen is others on the CPU, which no panel marks.
-    let mut marked = Vec::new();
-    run.for_each_noise(None, |event| {
-        if !is_copy(event.trial) {
-            noise.add(event);
-        }
-        if Happening::of_noise(event.kind).is_some() {
-            marked.push(event.clone());
-        }
-    });
+    let (noise, marked) = noise(run, &is_copy);
     let mut data = builder.finish(RunData {
         head: head(run, resolved, folder),
         environment: environment(run.environment()),
@@ -184,7 +151,7 @@ fn read(
         benchmark: benchmark(run, resolved),
         sweeps: sweeps(gatherer, resolved),
         findings: findings(run, resolved),
-        noise: noise.finish(&packets),
+        noise: noise.finish(&disturbed),
         clock_reads: (run.clock_reads(None).into_iter())
             .filter(|bin| !is_copy(bin.trial))
             .collect(),
@@ -208,6 +175,87 @@ fn read(
     data.series = series.by_combination(&data.trials);
     data.parts = parts.finish(&data, run, &series);
     data
+}
+
+/// What one pass over the records of a run gives.
+struct Pass {
+    builder: RunDataBuilder,
+    parts: Parts,
+    gatherer: Gatherer,
+    /// How many packets met noise, by who had their CPU.
+    disturbed: BTreeMap<String, u64>,
+    /// Of which trial and probe the record before was.
+    open: Option<(u32, u16)>,
+    /// Trials and probes with records.
+    with_packets: BTreeSet<(u32, u16)>,
+}
+
+impl Pass {
+    fn new(
+        streams: Vec<Stream>,
+        levels: &[(String, Vec<Level>)],
+        figures: &[FigureSection],
+        rows: &[TrialRow],
+    ) -> Self {
+        Self {
+            parts: Parts::new(figures, &streams, levels, EXACT_LIMIT),
+            builder: RunDataBuilder::new(streams, levels, EXACT_LIMIT),
+            gatherer: Gatherer::new(rows.iter().map(member)),
+            disturbed: BTreeMap::new(),
+            open: None,
+            with_packets: BTreeSet::new(),
+        }
+    }
+
+    fn push(&mut self, noised: Noised<'_>) {
+        let record = noised.record;
+        let of = (record.trial, record.probe);
+        let before = self.open.replace(of);
+        if let Some((over, _)) = before.filter(|(trial, _)| *trial != record.trial) {
+            self.builder.end_trial(over);
+            self.parts.end_trial(over);
+        }
+        if before != Some(of) {
+            self.with_packets.insert(of);
+        }
+        if let Some(who) = noised.noise_who {
+            *self.disturbed.entry(who.to_owned()).or_default() += 1;
+        }
+        let disturbance = Disturbance {
+            ns: noised.noise_ns,
+            who: noised.noise_who,
+        };
+        self.builder.push(record, disturbance);
+        self.parts.push(record, disturbance);
+        self.gatherer.push(record);
+    }
+
+    /// Counts what another tool says of streams of whose packets there is no record.
+    fn count_said(&mut self, rows: &[TrialRow]) {
+        for row in rows {
+            let of = (row.trial, row.probe);
+            let said = row.sent_and_lost();
+            if let Some((sent, lost)) = said.filter(|_| !self.with_packets.contains(&of)) {
+                self.builder.count(row.trial, row.probe, sent, lost);
+            }
+        }
+    }
+}
+
+/// All noise of a run but of trials that are copies, and those events that panels mark.
+fn noise(run: &Run, is_copy: &dyn Fn(u32) -> bool) -> (NoiseTotals, Vec<NoiseEvent>) {
+    let mut noise = NoiseTotals::default();
+    // Most of what was seen is others on the CPU, which no panel marks.
+    let mut marked = Vec::new();
+    run.for_each_noise(None, |event| {
+        if !is_copy(event.trial) {
+            noise.add(event);
+        }
+        if Happening::of_noise(event.kind).is_some() {
+            marked.push(event.clone());
+        }
+    });
+    (noise, marked)
 }
 
 /// Those that have the sizes to look for steps.

@@ -1,40 +1,35 @@
-//! Those who send: probes, streams of frames, loads, and the connections of both.
+//! Those who send: streams of frames, loads, and connections of loads and probes.
 
-use super::{LOADS, Maker, PROBES, TICKS, seed_for};
+use super::{LOADS, Maker, TICKS, seed_for};
 use crate::amounts::Amounts;
 use crate::engine::frames::FrameStream;
-use crate::engine::request_bytes::{RequestBytes, is_by_tls, is_fresh};
-use crate::engine::sections::{DATAGRAM_HEADERS, TCP_HEADERS, TIMESTAMP_OPTION, WINDOW, arrivals};
+use crate::engine::sections::{TCP_HEADERS, TIMESTAMP_OPTION, arrivals};
 use crate::engine::shares::{Shares, stretch};
 use crate::engine::tcp_load::settings_of;
-use crate::engine::visits::{FreshProbe, MOST_VISITS, Says, Visit};
-use crate::engine::{
-    Asking, Barrier, Connection, Flow, Load, MOST_SERIES, ProbeFlow, Serves, TcpProbe, Transfers,
-};
+use crate::engine::{Barrier, Connection, Flow, Load, MOST_SERIES, Transfers};
 use crate::packet::ChannelId;
 use crate::trace::Trace;
 use delaylab_model::Picos;
 use delaylab_model::frames::Frames;
 use delaylab_model::load::{Load as LoadSection, LoadKind};
-use delaylab_model::method::Method;
 use delaylab_model::probe::{Pacing, Probe};
 use delaylab_model::quantity::Duration;
-use delaylab_model::record::Answer;
 use delaylab_model::refusal::{Refusal, refuse};
-use delaylab_model::request::Request;
 use delaylab_stats::random::SplitMix;
 use delaylab_topology::Ends;
 use delaylab_topology::time::picos;
-use delaylab_traffic::prober::{Config, Expected, Prober};
 use delaylab_traffic::tcp;
 use delaylab_traffic::tester::Ledger;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 impl Maker<'_> {
     pub(super) fn flows(&mut self) -> Result<(), Refusal> {
         let trial = self.trial;
         for (probe, ends) in trial.probes.iter().zip(&self.built.probes) {
-            self.probe(probe, ends)?;
+            match probe.frames {
+                Some(frames) => self.frames(probe, frames, ends)?,
+                None => self.probe(probe, ends)?,
+            }
             self.names.push(probe.name.as_str().into());
         }
         for index in 0..trial.probes.len() {
@@ -112,134 +107,6 @@ impl Maker<'_> {
             done: false,
         })));
         Ok(())
-    }
-
-    fn probe(&mut self, probe: &Probe, ends: &Ends) -> Result<(), Refusal> {
-        if let Some(frames) = probe.frames {
-            return self.frames(probe, frames, ends);
-        }
-        let index = self.flows.len() as u16;
-        let [out, back] = self.channels(ends, probe.dscp, probe.ecn)?;
-        let server = self.number_of_server(probe);
-        let bytes = probe.request.as_ref().map(RequestBytes::of);
-        let serves = |reply| {
-            Some(Serves {
-                server: server?,
-                reply,
-                plain: bytes?.plain,
-                answer: match probe.method {
-                    Method::Http => Answer::Status(200),
-                    Method::TcpConnect => Answer::Open,
-                    _ => Answer::Code(0),
-                },
-            })
-        };
-        let (request, reply) = match bytes {
-            Some(bytes) => (bytes.request, bytes.reply),
-            None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),
-        };
-        let on_stream = probe
-            .request
-            .as_ref()
-            .is_some_and(Request::is_asked_on_stream);
-        let fresh = probe.request.as_ref().filter(|asked| is_fresh(asked));
-        let ip_size = match &probe.request {
-            Some(_) => (!on_stream && fresh.is_none()).then_some(request + DATAGRAM_HEADERS),
-            None => probe.method.ip_size(false, request),
-        };
-        let loopback = ends.from == ends.to;
-        let prober = Prober::new(Config {
-            trial: self.trial.id,
-            probe: index,
-            method: probe.method,
-            dscp: probe.dscp.code_point(),
-            ip_size,
-            target: None,
-            pacing: probe.pacing,
-            seed: seed_for(self.trial, PROBES, u64::from(index)),
-            start: 0,
-            count: probe.count,
-            duration: probe.duration,
-            timeout: probe.timeout,
-            expected: Expected {
-                // A handshake alone is no request that could be stamped.
-                departures: probe.method != Method::TcpConnect,
-                follow_ups: !loopback && probe.request.is_none(),
-                acks: on_stream,
-            },
-        });
-        let asking = Asking {
-            prober,
-            host: self.number(ends.from),
-            waiting: false,
-            only_waits: false,
-            done: false,
-        };
-        if let Some(asked) = fresh {
-            let says = match bytes.filter(|_| on_stream) {
-                None => Says::Nothing,
-                Some(bytes) if is_by_tls(asked) => Says::ByTls(bytes),
-                Some(bytes) => Says::Plain(bytes),
-            };
-            self.flows.push(Flow::Fresh(Box::new(FreshProbe {
-                asking,
-                channels: [out, back],
-                peer: self.number(ends.to),
-                settings: self.of_probes(),
-                says,
-                server: serves(reply),
-                first: 0,
-                visits: vec![Visit::default(); MOST_VISITS],
-                free: (0..MOST_VISITS).collect(),
-                made: 0,
-            })));
-            return Ok(());
-        }
-        self.flows.push(match ip_size {
-            Some(ip_size) => Flow::Probe(Box::new(ProbeFlow {
-                asking,
-                out,
-                back,
-                ip_size,
-                loopback,
-                server: serves(reply + DATAGRAM_HEADERS),
-            })),
-            None => Flow::TcpProbe(Box::new(TcpProbe {
-                asking,
-                request: u64::from(request.max(1)),
-                reply: u64::from(reply.max(1)),
-                requests: 0,
-                replies: 0,
-                channels: [out, back],
-                peer: self.number(ends.to),
-                asked: 0,
-                answered: 0,
-                stamps: VecDeque::new(),
-                server: serves(reply),
-                acknowledged: 0,
-                least_round_trip: None,
-            })),
-        });
-        Ok(())
-    }
-
-    /// The number of the server that a probe asks.
-    fn number_of_server(&self, probe: &Probe) -> Option<u32> {
-        let path = &self.trial.path;
-        let asked = path.server_of(probe)?;
-        let mut servers = path.server.iter().zip(0..);
-        let (_, number) = servers.find(|(server, _)| server.name == asked.name)?;
-        Some(number)
-    }
-
-    /// How the end systems of a probe over TCP are, from the handshake on.
-    fn of_probes(&self) -> tcp::Settings {
-        let mss = self.built.mtu - TCP_HEADERS - TIMESTAMP_OPTION;
-        tcp::Settings {
-            application: tcp::Application::Requests,
-            host_queue: None,
-            ..tcp::Settings::modern(mss, WINDOW)
-        }
     }
 
     /// The connections of a probe over TCP: one each way, or as many as it can have at once.

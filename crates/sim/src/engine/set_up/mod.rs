@@ -2,6 +2,7 @@
 
 mod flows;
 mod nodes;
+mod probes;
 
 use super::explicit::{of_the_interval, of_the_least_rate};
 use super::guarded::controls_of;
