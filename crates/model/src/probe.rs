@@ -210,6 +210,11 @@ pub struct Probe {
     pub request: Option<Request>,
 }
 
+/// Does the packet of this number count in figures, where so many at the start are there to warm the stream up?
+pub const fn is_warm(seq: u64, warmup: u64) -> bool {
+    seq >= warmup
+}
+
 impl Probe {
     /// `ping`'s defaults: 56 bytes of payload, one a second, until told to stop.
     pub fn new(name: impl Into<String>, method: Method) -> Self {
@@ -238,6 +243,11 @@ impl Probe {
             frames: None,
             request: None,
         }
+    }
+
+    /// Does the packet of this number count in figures? See [`is_warm`].
+    pub const fn counts(&self, seq: u64) -> bool {
+        is_warm(seq, self.warmup)
     }
 
     /// How long it takes if no reply is waited for; `None` until told to stop.

@@ -47,7 +47,7 @@ impl<'a> Settling<'a> {
         let values: Vec<f64> = responses.iter().map(|&(_, response)| response).collect();
         let cut = mser5(&values)?;
         let settled = responses[cut].0;
-        let kept = responses.partition_point(|&(seq, _)| seq < probe.warmup);
+        let kept = responses.partition_point(|&(seq, _)| !probe.counts(seq));
         let too_short = settled > probe.warmup && differ(&values[kept..], &values[cut..]);
         too_short.then(|| {
             format!(

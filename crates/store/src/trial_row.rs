@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
 use delaylab_model::plan::{Factor, Level};
-use delaylab_model::probe::HostCondition;
+use delaylab_model::probe::{HostCondition, is_warm};
 use delaylab_model::trial::{LossDirection, LostInHost, ProbeFacts};
 use delaylab_model::words::each_once;
 use delaylab_stats::summary::is_whole;
@@ -53,9 +53,9 @@ pub struct TrialRow {
 }
 
 impl TrialRow {
-    /// Does this packet of its probe count? The first ones may be there to warm the stream up.
+    /// Does this packet of its probe count in figures? See [`is_warm`].
     pub const fn counts(&self, seq: u64) -> bool {
-        seq >= self.warmup
+        is_warm(seq, self.warmup)
     }
 
     /// A figure by its name; `None` where the row has no such figure, or does not know it.

@@ -4,7 +4,7 @@ use super::late::Late;
 use super::log_bins::LogBins;
 use super::strip::{Strip, Took};
 use super::view::{Distribution, Excursions, ProbeView};
-use delaylab_model::probe::Probe;
+use delaylab_model::probe::{Probe, is_warm};
 use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
@@ -72,7 +72,7 @@ impl Measured {
 
     /// Takes a record.
     pub(super) fn take(&mut self, record: &Record) {
-        if record.seq < self.warm_up {
+        if !is_warm(record.seq, self.warm_up) {
             return;
         }
         let due = record.t_intended;

@@ -6,6 +6,7 @@
 use super::hosts::Noise;
 use super::run_trials::{RunTrials, Stream, Trial};
 use delaylab_model::plan::Factor;
+use delaylab_model::probe::is_warm;
 use delaylab_model::record::Record;
 use delaylab_stats::quantile::rank;
 use delaylab_stats::random::SplitMix;
@@ -122,7 +123,7 @@ fn group(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Grou
             let own = stream
                 .records
                 .iter()
-                .filter(|record| record.seq >= stream.warmup);
+                .filter(|record| is_warm(record.seq, stream.warmup));
             own.map(move |record| (stream, record))
         })
     };

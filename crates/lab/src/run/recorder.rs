@@ -88,8 +88,8 @@ impl Consumer for Recorder<'_> {
         for record in records {
             self.frames.push(record);
             let probe = usize::from(record.probe);
-            let warm_up = self.probes.get(probe).map_or(0, |probe| probe.warmup);
-            if let (true, Some(summary)) = (record.seq >= warm_up, self.summaries.get_mut(probe)) {
+            let counts = (self.probes.get(probe)).is_none_or(|probe| probe.counts(record.seq));
+            if let (true, Some(summary)) = (counts, self.summaries.get_mut(probe)) {
                 summary.push(record);
             }
         }
