@@ -1,6 +1,7 @@
 //! Frames of a tester: what the device benchmark sends through a device (RFC 2544, RFC 1242).
 
 use crate::family::Family;
+use crate::headers;
 use crate::quantity::Share;
 use crate::{Nanos, PICOS_PER_SECOND, Picos};
 
@@ -58,10 +59,7 @@ impl Frames {
 
     /// Bytes of IP and UDP headers.
     pub const fn headers(&self) -> u32 {
-        match self.family {
-            Family::V6 => 40 + 8,
-            Family::Any | Family::V4 => 20 + 8,
-        }
+        headers::of_datagrams(matches!(self.family, Family::V6))
     }
 
     /// The smallest that carries a signature.

@@ -10,6 +10,7 @@
 //! | [`experiment`] | the sections of an experiment file |
 //! | [`family`] | which IP version |
 //! | [`frames`] | frames of a tester: sizes, intervals, tags |
+//! | [`headers`] | how many bytes of headers stand before what a packet carries |
 //! | [`host`] | a simulated host: what packets cost it, and what delays them there |
 //! | [`hop`] | what a packet met in a queue of its path |
 //! | [`icmp`] | what an ICMP error means |
@@ -47,6 +48,7 @@ pub mod dscp;
 pub mod experiment;
 pub mod family;
 pub mod frames;
+pub mod headers;
 pub mod hop;
 pub mod host;
 pub mod icmp;

@@ -3,6 +3,7 @@
 //! What a method does is said by the worlds: `live::prober` opens it, and the testbed's switch knows its packets
 //! (`testbed::soft_switch::probes`). In simulation methods are a packet there and a packet back, or bytes on connections of TCP.
 
+use crate::headers;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -205,16 +206,15 @@ impl Method {
         match self.carrier() {
             Carrier::Tcp => MAX_TCP_PAYLOAD,
             // The length in an IPv6 header does not count the header.
-            Carrier::Icmp | Carrier::Udp if v6 => 65_535 - 8,
-            Carrier::Icmp | Carrier::Udp => 65_535 - 20 - 8,
+            Carrier::Icmp | Carrier::Udp if v6 => 65_535 - headers::DATAGRAM,
+            Carrier::Icmp | Carrier::Udp => 65_535 - headers::of_datagrams(false),
         }
     }
 
-    /// Bytes of the IP packet that carries this payload: the ICMP or UDP header is 8 bytes, IPv4's 20, IPv6's 40.
-    /// `None` where the kernel cuts it into packets, or where the request is no payload.
+    /// Bytes of the IP packet that carries this payload. `None` where the kernel cuts it into packets, or where the request is no payload.
     pub fn ip_size(self, v6: bool, payload: u32) -> Option<u32> {
-        let ip_header = if v6 { 40 } else { 20 };
-        (!self.is_stream() && !self.asks_server()).then_some(ip_header + 8 + payload)
+        let is_one_packet = !self.is_stream() && !self.asks_server();
+        is_one_packet.then_some(headers::of_datagrams(v6) + payload)
     }
 }
 

@@ -1,13 +1,14 @@
 //! How IP packets are put on links: bytes and cells on the wire, and how large a packet may be.
 
+use delaylab_model::headers;
 use delaylab_model::path::{Framing, Path};
 use delaylab_model::probe::Probe;
 use delaylab_model::refusal::{Refusal, refuse};
 
 /// IPv4 and UDP, or ICMP.
-pub const DATAGRAM_HEADERS: u32 = 20 + 8;
+pub const DATAGRAM_HEADERS: u32 = headers::of_datagrams(false);
 /// IPv4 and TCP without options.
-pub const TCP_HEADERS: u32 = 20 + 20;
+pub const TCP_HEADERS: u32 = headers::of_segments(false);
 
 /// How packets are put on every link of this path.
 pub fn framing_of(path: &Path) -> Framing {

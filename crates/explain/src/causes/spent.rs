@@ -12,11 +12,9 @@ use delaylab_model::hop::{Direction, Hop};
 use delaylab_model::record::Record;
 use delaylab_model::trial::Trial;
 use delaylab_stats::anatomy::{Part, Place, Stage, StageSet};
+use delaylab_topology::framing::TCP_HEADERS;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Bytes of headers of TCP over IPv4.
-const TCP_HEADERS: u64 = 40;
 
 /// What takes a packet's time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -186,7 +184,7 @@ impl Usual {
         let (bytes, packets) = self.bytes;
         let payload = trial.probes.get(usize::from(probe));
         // Of packets whose size no record has, it is about that.
-        let about = payload.map_or(0, |probe| u64::from(probe.payload) + TCP_HEADERS);
+        let about = payload.map_or(0, |probe| u64::from(probe.payload) + u64::from(TCP_HEADERS));
         let size = bytes.checked_div(packets).unwrap_or(about);
         let size = u32::try_from(size).unwrap_or(u32::MAX);
         let Ways {

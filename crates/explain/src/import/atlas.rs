@@ -13,8 +13,8 @@
 
 use super::decimal::{self, Time};
 use super::packets::{Frame, Packets, Reply};
-use super::text::icmp_or_udp_headers;
 use super::{Format, Hop, ImportError, Imported, Input, Options, Rules, json};
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use serde_json::Value;
@@ -94,7 +94,7 @@ impl Streams {
             .and_then(|it| decimal::time(&it, MILLISECOND))
             .map_or(SECOND, |time| time.nanos);
         let ttl = json::whole_number(result, "ttl");
-        let headers = icmp_or_udp_headers(is_ipv6(result));
+        let headers = headers::of_datagrams(is_ipv6(result));
         let payload: Option<u32> = json::whole_number(result, "size");
         let size = payload.and_then(|payload| payload.checked_add(headers));
         let at = self.stream(result, None, Method::Icmp, size);

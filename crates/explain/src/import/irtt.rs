@@ -8,10 +8,10 @@
 
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::text::icmp_or_udp_headers;
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json, order};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
@@ -136,7 +136,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     let document: Document = json::read(bytes, &FORMAT)?;
     let mut imported = Imported::new(&FORMAT);
     imported.version = Some(document.version.irtt.clone());
-    let headers = icmp_or_udp_headers(document.config.ip_version == "IPv6");
+    let headers = headers::of_datagrams(document.config.ip_version == "IPv6");
     let size = document.config.params.length.checked_add(headers);
     let records = records(&document, size);
     let stamped = records.iter().any(|record| record.r_rx.is_some());

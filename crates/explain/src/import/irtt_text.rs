@@ -16,8 +16,9 @@ use super::by_line::by_call;
 use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, Statistic};
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, head, icmp_or_udp_headers, leading_number, word_after};
+use super::text::{after, head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::{Nanos, SECOND};
 
@@ -204,7 +205,7 @@ impl Heard {
             .and_then(|took| took.checked_div(gaps))
             .filter(|&period| period > 0);
         // An IPv6 address is in brackets.
-        let headers = icmp_or_udp_headers(self.target.starts_with('['));
+        let headers = headers::of_datagrams(self.target.starts_with('['));
         let size = self.length.and_then(|length| length.checked_add(headers));
         let frame = Frame {
             size,

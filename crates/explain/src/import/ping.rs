@@ -23,8 +23,9 @@ use super::figure::{Figure, PrintedFigure, Statistic};
 use super::icmp_words;
 use super::order::Unwrap;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{after, has, head, icmp_or_udp_headers, leading_number, stamp, word_after};
+use super::text::{after, has, head, leading_number, stamp, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules};
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos, SECOND};
 use std::borrow::Cow;
@@ -146,7 +147,7 @@ impl Run {
         };
         let payload = leading_number(sizes.trim_start_matches([':', ' ']));
         let scoped = address.split('%').next().unwrap_or_default();
-        let headers = icmp_or_udp_headers(scoped.parse::<Ipv6Addr>().is_ok());
+        let headers = headers::of_datagrams(scoped.parse::<Ipv6Addr>().is_ok());
         Some(Self {
             target: target.trim().to_owned(),
             size: payload

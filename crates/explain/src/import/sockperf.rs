@@ -19,6 +19,7 @@ use super::decimal::{self, LARGEST};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::text::{after, head, leading_number, word_after};
 use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
 use delaylab_model::{MICROSECOND, Nanos, SECOND};
@@ -267,7 +268,7 @@ impl Heard {
             imported.warn("a full log does not say whether it is of udp or tcp: udp is assumed");
         }
         let size = (method == Method::Udp)
-            .then(|| self.payload?.checked_add(28))
+            .then(|| self.payload?.checked_add(headers::of_datagrams(false)))
             .flatten();
         let records = self.records(method, size, imported);
         let name = match self.target.as_str() {

@@ -35,11 +35,6 @@ pub fn leading_number(text: &str) -> Option<u64> {
     text[..end].parse().ok()
 }
 
-/// Bytes of the headers of IP and of ICMP or UDP.
-pub const fn icmp_or_udp_headers(is_ipv6: bool) -> u32 {
-    if is_ipv6 { 48 } else { 28 }
-}
-
 /// What stands in front of a line, and the rest of it.
 type Stamped<'a> = (Option<Nanos>, &'a str);
 

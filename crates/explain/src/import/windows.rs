@@ -26,9 +26,10 @@ use super::decimal::Time;
 use super::figure::{Figure, Statistic};
 use super::icmp_words;
 use super::packets::{Frame, Packets, Reply};
-use super::text::{head, icmp_or_udp_headers, leading_number, word_after};
+use super::text::{head, leading_number, word_after};
 use super::{Format, ImportError, Imported, Input, Options, Rules};
 use delaylab_model::MILLISECOND;
+use delaylab_model::headers;
 use delaylab_model::method::Method;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -86,7 +87,7 @@ impl Call {
         let address = address(colon)?;
         let words = || colon.split_whitespace();
         let payload = words().find_map(|word| word.parse::<u32>().ok())?;
-        let headers = icmp_or_udp_headers(address.is_ipv6());
+        let headers = headers::of_datagrams(address.is_ipv6());
         // The name stands before the address in brackets.
         let bracket = words().position(|word| word.starts_with('['));
         let name = bracket.and_then(|at| words().nth(at.checked_sub(1)?));

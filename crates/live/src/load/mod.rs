@@ -34,6 +34,7 @@ use crate::placed::{Placed, enter_place};
 use crate::prober::Probing;
 use bulk::Bulk;
 use delaylab_kernel::{clock, scheduling, wait};
+use delaylab_model::headers;
 use delaylab_model::load::{Direction, Load, LoadKind};
 use delaylab_model::refusal::{Refusal, refuse};
 use delaylab_model::stop::Stop;
@@ -97,7 +98,7 @@ pub(crate) fn direction_refusal(load: &Load) -> Option<Refusal> {
 
 /// The IP packets of a load that is no tcp.
 fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, Refusal> {
-    let headers = headers(v6);
+    let headers = headers::of_datagrams(v6);
     let largest = u64::from(65_535 - headers);
     let smallest = delaylab_wire::iperf3::HEADER as u64;
     let payload = section::payload(load);
@@ -112,14 +113,9 @@ fn packets(load: &Load, v6: bool, seed: u64) -> Result<Arrival, Refusal> {
     section::arrivals(load, headers, 0, seed)
 }
 
-/// Bytes of the IP and UDP headers.
-const fn headers(v6: bool) -> u32 {
-    if v6 { 40 + 8 } else { 20 + 8 }
-}
-
 /// Is every packet of the trace large enough to be counted, and no larger than any packet?
 fn countable(trace: &[Packet]) -> Result<(), Refusal> {
-    let smallest = headers(true) + delaylab_wire::iperf3::HEADER as u32;
+    let smallest = headers::of_datagrams(true) + delaylab_wire::iperf3::HEADER as u32;
     let fits = |packet: &Packet| (smallest..=65_535).contains(&packet.bytes);
     match trace.iter().position(|packet| !fits(packet)) {
         None => Ok(()),

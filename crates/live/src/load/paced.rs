@@ -5,13 +5,14 @@
 
 use super::error::LoadError;
 use super::over_time::{OverTime, rate};
-use super::{LoadState, StreamRun, headers, packets};
+use super::{LoadState, StreamRun, packets};
 use crate::payload;
 use crate::prober::error::NO_BUFFERS;
 use delaylab_kernel::batch::{self, BATCH, HEAD, Outgoing};
 use delaylab_kernel::clock;
 use delaylab_kernel::datagram::{DatagramSocket, Kind};
 use delaylab_kernel::socket_options as options;
+use delaylab_model::headers;
 use delaylab_model::plan::Unit;
 use delaylab_model::probe::{DontFragment, Fill};
 use delaylab_model::stream_report::{Amount, StreamReport};
@@ -97,7 +98,7 @@ impl Paced {
             socket,
             heading,
             arrivals: arrivals.peekable(),
-            headers: headers(v6),
+            headers: headers::of_datagrams(v6),
             fill: payload::filled(&Fill::Random, 1 << 16, run.seed),
             seq: 0,
             batch: Vec::with_capacity(BATCH),
