@@ -74,7 +74,7 @@ fn up(args: &UpArgs) -> Result<(), Failed> {
         let answers = reflectors.answer_at(host.place, &standing);
         answers.map_err(Failed::environment)?;
     }
-    let wanted = Wanted::of(&trial, &layout.structure);
+    let wanted = Wanted::from_trial(&trial, &layout.structure);
     let _servers = match wanted.servers.is_empty() {
         true => None,
         false => Some(Servers::start(wanted, &standing, None).map_err(Failed::environment)?),

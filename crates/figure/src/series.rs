@@ -132,7 +132,7 @@ impl<'a> Group<'a> {
         let taken = of_kinds.clone().filter(|shown| !shown.stretches.is_empty());
         let taken = SeriesShown::combinations(taken, &run.levels).len();
         let combinations = SeriesShown::combinations(of_kinds, &run.levels).len();
-        let by = DrawnBy::of(run.series.iter().map(|shown| shown.series.as_str()));
+        let by = DrawnBy::from_series(run.series.iter().map(|shown| shown.series.as_str()));
         let some = match combinations > taken {
             true => format!(
                 " Of {combinations} combinations of levels {}.",

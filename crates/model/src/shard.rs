@@ -34,7 +34,7 @@ impl Shard {
     }
 
     /// How many there are.
-    pub fn of(self) -> u32 {
+    pub fn count(self) -> u32 {
         self.of
     }
 

@@ -61,7 +61,7 @@ impl StampPoint {
     ];
 
     /// Those that packets of this method can have.
-    pub const fn of(method: Method) -> &'static [StampPoint] {
+    pub const fn of_method(method: Method) -> &'static [StampPoint] {
         match method {
             Method::Tcp => &Self::OF_STREAMS,
             _ if method.asks_server() => &Self::OF_REQUESTS,

@@ -12,7 +12,7 @@ pub struct Unanswered {
     /// The longest outage.
     pub outage: Option<Outage>,
     /// Errors that came instead of answers, and how many each; the most frequent first.
-    pub refusals: Vec<(Refusal, u64)>,
+    pub refusals: Vec<(ErrorReply, u64)>,
 }
 
 /// Packets one after the other that were not answered.
@@ -30,7 +30,7 @@ pub struct Outage {
 
 /// Errors that mean the same and come from the same sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct ErrorReply {
     /// What the ICMP error says; `None`: it was no ICMP error, or the record does not say.
     pub reason: Option<IcmpReason>,
     /// Its type and code.
@@ -41,9 +41,9 @@ pub struct Refusal {
     pub path_mtu: Option<u32>,
 }
 
-impl Refusal {
+impl ErrorReply {
     /// Of a record that was refused.
-    pub fn of(record: &Record) -> Self {
+    pub fn from_record(record: &Record) -> Self {
         Self {
             reason: record.icmp,
             code: record.icmp_type.zip(record.icmp_code),

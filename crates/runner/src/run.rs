@@ -88,7 +88,7 @@ impl Prepared {
         let planned = world.aimed(&resolved, options)?;
         let planned = match &options.share {
             None => planned,
-            Some(share) => share.of(planned)?,
+            Some(share) => share.select(planned)?,
         };
         let plan = plan(&resolved, &planned, world.at_once(), done, recorded)?;
         let is_live = resolved.world == WorldName::Live;
@@ -333,7 +333,7 @@ pub fn any_left(
     let planned = resolved.planned.clone();
     let planned = match &options.share {
         None => planned,
-        Some(share) => share.of(planned)?,
+        Some(share) => share.select(planned)?,
     };
     let recorded = recorded(resolved, done, folder)?;
     let mut plan = plan(resolved, &planned, usize::MAX, done, recorded)?;

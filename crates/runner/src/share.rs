@@ -31,7 +31,7 @@ impl Share {
     ///
     /// # Errors
     /// The experiment has no such trial.
-    pub(crate) fn of(&self, planned: Vec<Planned>) -> Result<Vec<Planned>, RunnerError> {
+    pub(crate) fn select(&self, planned: Vec<Planned>) -> Result<Vec<Planned>, RunnerError> {
         match self {
             Share::Shard(shard) => {
                 let all = planned.into_iter().enumerate();
@@ -95,6 +95,6 @@ pub(crate) fn divisible_beforehand(resolved: &Resolved) -> Result<(), RunnerErro
 pub(crate) fn name(experiment: &str, shard: Option<Shard>) -> String {
     match shard {
         None => experiment.to_owned(),
-        Some(shard) => format!("{experiment}-shard-{}-of-{}", shard.number(), shard.of()),
+        Some(shard) => format!("{experiment}-shard-{}-of-{}", shard.number(), shard.count()),
     }
 }

@@ -380,7 +380,7 @@ mod tests {
         }
     }
 
-    fn blamed(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> LateCause {
+    fn cause_of(late: &Excursion, facts: &RecordFacts, noise: &[NoiseEvent]) -> LateCause {
         let (noise, trains) = (Join::new(noise), Trains::default());
         let host = HostView::new(*facts, &noise, &trains, std::iter::once(late.clone()));
         whose(late, &host, None).0
@@ -395,7 +395,7 @@ mod tests {
             kind: NoiseKind::Scheduled,
         };
         assert_eq!(
-            blamed(&late(stages), &SAME, std::slice::from_ref(&cron)),
+            cause_of(&late(stages), &SAME, std::slice::from_ref(&cron)),
             ran("cron")
         );
         // Another CPU, another time, or too short: nobody is named.
@@ -407,7 +407,7 @@ mod tests {
         for noise in elsewhere {
             let stages = stages.into();
             assert_eq!(
-                blamed(&late(stages), &SAME, &[noise]),
+                cause_of(&late(stages), &SAME, &[noise]),
                 LateCause::Prober { stages }
             );
         }
@@ -416,11 +416,11 @@ mod tests {
             event("sshd", 1, 1_000_000_000, 700_000),
             event("cron", 1, 1_000_700_000, 1_000_000),
         ];
-        assert_eq!(blamed(&late(stages), &SAME, &several), LateCause::Others);
+        assert_eq!(cause_of(&late(stages), &SAME, &several), LateCause::Others);
         // Something short in between does not make it two.
         let mut interrupted = vec![event("sshd", 1, 1_001_700_000, 1_100_000)];
         interrupted.extend([0, 900_000].map(|at| event("cron", 1, 1_000_000_000 + at, 800_000)));
-        assert_eq!(blamed(&late(stages), &SAME, &interrupted), ran("cron"));
+        assert_eq!(cause_of(&late(stages), &SAME, &interrupted), ran("cron"));
     }
 
     /// A reflector that is stopped for 398 ms, while a compiler runs that kernel threads interrupt: it was given the CPU again and
@@ -477,14 +477,14 @@ mod tests {
     #[test]
     fn a_reflector_of_this_host_waits_for_any_of_its_cpus_and_another_hosts_for_none() {
         let noise = [event("cron", 0, 1_000_100_000, 2_800_000)];
-        let of = |facts: &RecordFacts| blamed(&late(Stage::Reflector), facts, &noise);
+        let of = |facts: &RecordFacts| cause_of(&late(Stage::Reflector), facts, &noise);
         assert!(matches!(of(&SAME), LateCause::Ran { who, .. } if who.name == "cron"));
         let other = RecordFacts {
             reflector_clock: ReflectorClock::Unrelated,
             ..SAME
         };
         assert_eq!(of(&other), LateCause::Reflector { here: false });
-        let nothing = blamed(&late(Stage::Reflector), &SAME, &[]);
+        let nothing = cause_of(&late(Stage::Reflector), &SAME, &[]);
         assert_eq!(nothing, LateCause::Reflector { here: true });
     }
 
@@ -496,7 +496,7 @@ mod tests {
             ..event("delaylab", 1, start, length)
         };
         let of = |stages: StageSet, stop: NoiseEvent| {
-            blamed(&late(stages), &SAME, &[busy.clone(), stop])
+            cause_of(&late(stages), &SAME, &[busy.clone(), stop])
         };
         let (wakeup, reflector) = (Stage::ReceiveWakeup.into(), Stage::Reflector.into());
         for start in [800_000_000, 1_000_200_000] {
@@ -525,7 +525,10 @@ mod tests {
         let noise = [event("cron", 1, 1_000_000_000, 3_000_000)];
         let late = late(Stage::ForwardPath);
         let stages = Stage::ForwardPath.into();
-        assert_eq!(blamed(&late, &SAME, &noise), LateCause::Network { stages });
+        assert_eq!(
+            cause_of(&late, &SAME, &noise),
+            LateCause::Network { stages }
+        );
         let of_queue = |ns: f64| {
             let port: Arc<str> = "s1→s2".into();
             let held = Held {
@@ -571,7 +574,7 @@ mod tests {
         let stages = StageSet::span(Stage::LocalQueue, Stage::ForwardPath);
         let noise = [event("cron", 1, 1_000_000_000, 3_000_000)];
         assert_eq!(
-            blamed(&late(stages), &SAME, &noise),
+            cause_of(&late(stages), &SAME, &noise),
             LateCause::Unclear { stages }
         );
         let port: Arc<str> = "s1→s2".into();

@@ -31,7 +31,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of these responses, in any order; `None` of none.
-    pub fn of(responses: &mut [f64]) -> Option<Self> {
+    pub fn from_responses(responses: &mut [f64]) -> Option<Self> {
         let mut at = |functional: Functional| Some(functional.value(responses)? as Nanos);
         Some(Self {
             min: at(Functional::Min)?,
@@ -343,9 +343,9 @@ mod tests {
         assert_eq!(bound(10 * MS, 12 * MS, 500 * MS), 44 * MS);
         assert_eq!(bound(100 * MS, 101 * MS, 500 * MS), 202 * MS);
         let mut responses = [4.0, 1.0, 3.0, 2.0];
-        let of = Spread::of(&mut responses).unwrap();
+        let of = Spread::from_responses(&mut responses).unwrap();
         assert_eq!((of.min, of.median, of.iqr), (1, 2, 2));
-        assert_eq!(Spread::of(&mut []), None);
+        assert_eq!(Spread::from_responses(&mut []), None);
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Features {
     /// The functional of the values behind these sums; NaN where they are too few.
     pub(crate) fn finish(&self, sums: &[f64]) -> f64 {
         let each = &self.each;
-        let value = self.functional.of(&mut Summed { each, sums });
+        let value = self.functional.computed_from(&mut Summed { each, sums });
         value.unwrap_or(f64::NAN)
     }
 }

@@ -126,7 +126,7 @@ impl Functional {
     }
 
     /// Its definition.
-    pub(crate) fn of(self, values: &mut impl Distribution) -> Option<f64> {
+    pub(crate) fn computed_from(self, values: &mut impl Distribution) -> Option<f64> {
         match self {
             Functional::Count => values.count(),
             Functional::Min => values.min(),
@@ -168,17 +168,17 @@ impl Functional {
     /// Of these values, none of them NaN; puts them in another order. `None` where there are too
     /// few: none, or one for a standard deviation.
     pub fn value(self, values: &mut [f64]) -> Option<f64> {
-        self.of(&mut Values(values))
+        self.computed_from(&mut Values(values))
     }
 
     /// Of values that stand for several each: bins of a histogram by their lower ends, in order.
     pub fn of_counted(self, bins: &[(f64, u64)]) -> Option<f64> {
-        self.of(&mut Bins(bins))
+        self.computed_from(&mut Bins(bins))
     }
 
     /// Of values that held for some time each, in their order.
     pub fn of_weighted(self, held: &[(f64, f64)]) -> Option<f64> {
-        self.of(&mut Held(held))
+        self.computed_from(&mut Held(held))
     }
 
     /// The least and the most that it can be, whatever the values.

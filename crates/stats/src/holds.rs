@@ -148,7 +148,7 @@ pub fn spread_without(mut packets: Vec<Packet>) -> Option<Spread> {
     let others = packets.iter().enumerate();
     let others = others.filter(|(at, _)| !is_held(at));
     let mut others: Vec<f64> = others.map(|(_, (_, took))| *took as f64).collect();
-    Spread::of(&mut others)
+    Spread::from_responses(&mut others)
 }
 
 #[cfg(test)]

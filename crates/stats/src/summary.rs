@@ -21,7 +21,7 @@ pub use answers::Retransmitted;
 pub use builder::SummaryBuilder;
 pub use figures::{Figure, is_whole};
 pub use irregular::Irregular;
-pub use refusals::Refusal;
+pub use refusals::ErrorReply;
 pub use server::{BoundsAt, ServerTime};
 
 use crate::anatomy::{self, Part};
@@ -119,7 +119,7 @@ pub struct Summary {
     /// How packets ended.
     pub counts: Counts,
     /// Why packets were refused, by whom, and how many each; the most frequent first.
-    pub refusals: Vec<(Refusal, u64)>,
+    pub refusals: Vec<(ErrorReply, u64)>,
     /// What the path did to packets other than delaying or losing them.
     pub irregular: Irregular,
     /// What servers answered, and how many each; the most frequent first.

@@ -64,7 +64,7 @@ struct Sample {
 type Noise = (Option<Nanos>, Option<Arc<str>>);
 
 impl Sample {
-    fn of(run: &Path) -> Outcome<Self> {
+    fn read(run: &Path) -> Outcome<Self> {
         let run = Run::open(run)?;
         let row = run.trials().first().ok_or("the run has no trial")?.clone();
         let mut records = Vec::new();
@@ -135,7 +135,7 @@ fn shared(names: &mut BTreeSet<Arc<str>>, name: &str) -> Arc<str> {
 }
 
 fn record(real: &Path, runs: &Path, count: u64) -> Outcome<Value> {
-    let sample = Sample::of(real)?;
+    let sample = Sample::read(real)?;
     let before_kib = peak_kib();
     let run = RunWriter::create(
         runs,

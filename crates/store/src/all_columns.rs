@@ -12,7 +12,7 @@ pub(crate) struct AllColumns {
 }
 
 impl AllColumns {
-    pub(crate) const fn of(schema: SchemaRef) -> Self {
+    pub(crate) const fn new(schema: SchemaRef) -> Self {
         let empty = Vec::new();
         Self { schema, empty }
     }

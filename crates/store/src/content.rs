@@ -26,7 +26,7 @@ pub(crate) enum Content {
 
 impl Content {
     /// Reads the file, where it is small.
-    pub(crate) fn of(file: File) -> io::Result<Self> {
+    pub(crate) fn read(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         if length > SMALL {
             return Ok(Self::OnDisk(Arc::new(file), length));
@@ -118,7 +118,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
         file.rewind().unwrap();
-        (bytes, Content::of(file).unwrap())
+        (bytes, Content::read(file).unwrap())
     }
 
     #[test]

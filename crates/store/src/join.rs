@@ -147,7 +147,7 @@ fn each_complete(
     schema: &SchemaRef,
     mut take: impl FnMut(RecordBatch) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let mut all = AllColumns::of(schema.clone());
+    let mut all = AllColumns::new(schema.clone());
     let complete = |rows: &RecordBatch| take(all.complete(rows).map_err(arrow(path))?);
     part.each_batch(complete, path)
 }
@@ -202,7 +202,7 @@ fn interrupted_rows<R: Row>(
     let path = folder.interrupted::<R>();
     let parts = folder.interrupted_parts::<R>();
     let parts = parts.map_err(StoreError::at(&folder.parts()))?;
-    let (mut stream, mut all) = (None, AllColumns::of(table::schema::<R>()));
+    let (mut stream, mut all) = (None, AllColumns::new(table::schema::<R>()));
     for part in parts.values() {
         let batches = JournalReader::open(part).map_err(StoreError::at(part))?;
         for batch in batches.map_while(Result::ok) {
@@ -268,7 +268,7 @@ mod tests {
                 .map(|seq| Record::due(0, 1, seq, Method::Udp, 3_000))
                 .collect();
             let rows = table::batch(&table::schema::<Record>(), &rows).unwrap();
-            let whole = AllColumns::of(schema.clone()).complete(&rows).unwrap();
+            let whole = AllColumns::new(schema.clone()).complete(&rows).unwrap();
             let parts = [
                 without(&whole, "server_says"),
                 without(&whole, part::NOISE_WHO),

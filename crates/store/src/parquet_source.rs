@@ -34,7 +34,7 @@ pub(crate) struct ParquetSource {
 impl ParquetSource {
     /// Columns that `known` has as dictionaries are read as such.
     pub(crate) fn open(path: &Path, known: &SchemaRef) -> Result<Self, ParquetError> {
-        let read = || Self::read_footer(Content::of(regular::open(path)?)?, known);
+        let read = || Self::read_footer(Content::read(regular::open(path)?)?, known);
         guarded(read, ParquetError::General)
     }
 

@@ -139,7 +139,7 @@ pub enum Length {
 impl Length {
     /// Of what a queue holds.
     #[inline]
-    pub(crate) const fn of(self, held: Backlog) -> u64 {
+    pub(crate) const fn measure(self, held: Backlog) -> u64 {
         match self {
             Self::Bytes => held.bytes,
             Self::Items => held.items,

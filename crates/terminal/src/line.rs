@@ -7,7 +7,7 @@ use delaylab_model::trial::RecordFacts;
 use delaylab_model::units::{format_duration, format_part};
 use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::anatomy::{self, Place, StageSet};
-use delaylab_stats::summary::Refusal;
+use delaylab_stats::summary::ErrorReply;
 
 /// Writes one line for each packet.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +130,7 @@ fn by_place(parts: Vec<(StageSet, Nanos)>) -> Vec<(String, Nanos)> {
 fn refused(record: &Record) -> String {
     match (record.icmp, record.refused_by) {
         (None, Some(address)) => format!("refused by {address}"),
-        _ => Refusal::of(record)
+        _ => ErrorReply::from_record(record)
             .described()
             .unwrap_or_else(|| REFUSED.to_owned()),
     }

@@ -92,7 +92,7 @@ impl Testbed {
             let place = layout.structure.hosts[to].1.place;
             site.reflectors.answer_at(place, &site.standing)?;
         }
-        let wanted = Wanted::of(trial, &layout.structure);
+        let wanted = Wanted::from_trial(trial, &layout.structure);
         if !are_these(site.servers.as_ref().map(Servers::wanted), &wanted) {
             let before = site.servers.take();
             site.servers = Some(Servers::start(wanted, &site.standing, before)?);

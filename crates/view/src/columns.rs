@@ -153,7 +153,7 @@ pub fn all() -> impl Iterator<Item = &'static Column> {
 }
 
 /// Those of a packet of this method.
-fn of(method: Method) -> impl Iterator<Item = &'static Column> {
+fn of_method(method: Method) -> impl Iterator<Item = &'static Column> {
     let has = move |column: &&Column| {
         method.asks_server() || method == Method::Tcp && OF_STREAMS.contains(&column.name)
     };
@@ -206,7 +206,7 @@ pub struct Row<'a> {
 impl Serialize for Row<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        for column in of(self.record.method) {
+        for column in of_method(self.record.method) {
             map.serialize_entry(column.name, &column.read(self.record, self.facts))?;
         }
         map.end()

@@ -90,7 +90,7 @@ pub fn shard(
 
 /// Where it is, and how to merge it with the others.
 fn of_shard(shard: Shard, trials: usize, folder: &str) -> String {
-    let of = shard.of();
+    let of = shard.count();
     let all = folder
         .rsplit_once(&format!("-shard-{}-of-{of}-", shard.number()))
         .map_or_else(

@@ -19,11 +19,11 @@ pub enum Ways {
 impl Ways {
     /// What the stamps of all streams allow.
     pub(super) fn known_in(seen: &RunTrials) -> Self {
-        Self::of(seen.usable().flat_map(|trial| &trial.streams))
+        Self::from_streams(seen.usable().flat_map(|trial| &trial.streams))
     }
 
     /// The same of these streams.
-    pub(super) fn of<'a>(mut streams: impl Iterator<Item = &'a Stream>) -> Self {
+    pub(super) fn from_streams<'a>(mut streams: impl Iterator<Item = &'a Stream>) -> Self {
         match streams.all(Stream::one_way) {
             true => Ways::Apart,
             false => Ways::Together,

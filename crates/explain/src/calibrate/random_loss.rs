@@ -51,7 +51,7 @@ fn is_random(trial: &Trial, framing: Framing, least: usize) -> bool {
     if trial.loads > 0 || trial.streams.iter().map(Stream::lost).sum::<usize>() < least {
         return false;
     }
-    let ways = Ways::of(trial.streams.iter());
+    let ways = Ways::from_streams(trial.streams.iter());
     let Some(overflow) = Overflow::gather(trial, framing, ways, None) else {
         return false;
     };

@@ -153,10 +153,12 @@ impl Paused {
         let planned = planned.find(|planned| planned.trial.id == trial);
         let planned = planned.filter(|planned| may_pause(&planned.trial));
         let built = planned.and_then(|planned| build(&planned.trial).ok());
-        built.map_or_else(Self::default, |built| Self::of(&built.network, run, trial))
+        built.map_or_else(Self::default, |built| {
+            Self::from_network(&built.network, run, trial)
+        })
     }
 
-    fn of(network: &Network, run: &Run, trial: u32) -> Self {
+    fn from_network(network: &Network, run: &Run, trial: u32) -> Self {
         let mut seen = Seen::default();
         run.for_each_series_point(Some(trial), |point| match &*point.series {
             "backlog" => {

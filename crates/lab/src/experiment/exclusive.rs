@@ -20,7 +20,7 @@ pub(crate) fn exclusive(path: &[Key], key: &str) -> impl Iterator<Item = &'stati
     group
         .iter()
         .copied()
-        .filter(move |rival| member && *rival != key)
+        .filter(move |other| member && *other != key)
 }
 
 /// Whether a value set at `later` replaces or removes any of what these nodes hold, which were set at `place` before.
@@ -65,11 +65,11 @@ fn walk(node: &Node, path: &mut Vec<Key>, problems: &mut Vec<Problem>) {
     match &node.value {
         Value::Table(table) => {
             for entry in &table.0 {
-                let rival = exclusive(path, &entry.key)
-                    .filter_map(|rival| table.entry(rival))
-                    .find(|rival| rival.key_at.span.start < entry.key_at.span.start);
-                if let Some(rival) = rival {
-                    let what = format!("`{}` and `{}` are both given", rival.key, entry.key);
+                let other = exclusive(path, &entry.key)
+                    .filter_map(|other| table.entry(other))
+                    .find(|other| other.key_at.span.start < entry.key_at.span.start);
+                if let Some(other) = other {
+                    let what = format!("`{}` and `{}` are both given", other.key, entry.key);
                     problems.push(Problem::new(&entry.key_at, what).help("keep one of them"));
                 }
                 path.push(Key::Name(entry.key.clone()));

@@ -27,7 +27,7 @@ impl Node {
         }
         match (last, &mut here.value) {
             (Key::Name(name), Value::Table(table)) => {
-                exclusive(above, name).for_each(|rival| drop(table.remove(rival)));
+                exclusive(above, name).for_each(|other| drop(table.remove(other)));
                 table.put(name, at, node);
                 Ok(())
             }
@@ -48,7 +48,7 @@ fn no_way_through(at: &Origin, key: &Key, kind: &str) -> Problem {
 /// any other value replaces the one in `base`. `here`: path of `base` in the tree.
 pub(crate) fn overlay(base: &mut Table, over: &Table, here: &mut Vec<Key>) {
     for entry in &over.0 {
-        exclusive(here, &entry.key).for_each(|rival| drop(base.remove(rival)));
+        exclusive(here, &entry.key).for_each(|other| drop(base.remove(other)));
         let whole = replaces_whole(here, &entry.key);
         here.push(Key::Name(entry.key.clone()));
         match base.get_mut(&entry.key) {

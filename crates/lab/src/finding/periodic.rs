@@ -62,7 +62,7 @@ fn excursions(records: &[Record], facts: &RecordFacts) -> Excursions {
     let mut responses: Vec<f64> = answered
         .filter_map(|record| Some(record.response()? as f64))
         .collect();
-    let bound = Spread::of(&mut responses).map(Spread::bound);
+    let bound = Spread::from_responses(&mut responses).map(Spread::bound);
     let mut excursions = Excursions::new(*facts, bound.unwrap_or(Nanos::MAX));
     for record in records {
         excursions.push(record);

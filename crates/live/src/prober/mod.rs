@@ -272,8 +272,8 @@ fn carry_out(
     let mut prober = Prober::with_room(config, waiting(probe).room());
     let mut seen = StampCounter {
         sink,
-        points: StampPoint::of(probe.method),
-        stamps: vec![0; StampPoint::of(probe.method).len()],
+        points: StampPoint::of_method(probe.method),
+        stamps: vec![0; StampPoint::of_method(probe.method).len()],
         order: Order::new(facts.reflector_clock),
     };
     let interface = interface(&channel, probe);

@@ -98,7 +98,7 @@ pub(super) struct Unset {
 
 impl Unset {
     /// As an error of a probe.
-    pub fn of(self, settings: &Settings<'_>) -> OpenError {
+    pub fn into_error(self, settings: &Settings<'_>) -> OpenError {
         match (self.what, &settings.probe().interface) {
             (INTERFACE, Some(name)) => OpenError::Interface {
                 name: name.clone(),

@@ -228,8 +228,8 @@ fn check_sizes(request: u32, reply: u32, with_key: bool) -> Result<(), OpenError
 fn connect(settings: &Settings<'_>) -> Result<StreamSocket, OpenError> {
     let v6 = settings.target.is_ipv6();
     let failed = |what: &'static str| move |source| settings.socket_error(what, source);
-    let socket =
-        open::tcp_socket(settings.probe(), settings.target).map_err(|unset| unset.of(settings))?;
+    let socket = open::tcp_socket(settings.probe(), settings.target)
+        .map_err(|unset| unset.into_error(settings))?;
     // While it connects the error queue tells who refuses; later, a passing error would end the connection.
     let errors = |wanted| options::receive_errors(&socket, v6, wanted);
     errors(true).map_err(failed("receive errors"))?;

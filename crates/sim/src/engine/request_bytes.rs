@@ -37,7 +37,7 @@ pub(super) struct RequestBytes {
 
 impl RequestBytes {
     /// Of this request: on a new connection where each has one, else on one that is there.
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn from_request(request: &Request) -> Self {
         let (asked, before, reply) = match request {
             // A handshake says nothing.
             Request::Connect { .. } => (0, 0, 0),
@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(sealed(0), 0);
         assert_eq!(sealed(RECORD), RECORD + SEAL);
         assert_eq!(sealed(RECORD + 1), RECORD + 1 + 2 * SEAL);
-        let plain = RequestBytes::of(&page("http://web/1KiB", HttpVersion::One, true));
-        let by_tls = RequestBytes::of(&page("https://web/1KiB", HttpVersion::One, true));
+        let plain = RequestBytes::from_request(&page("http://web/1KiB", HttpVersion::One, true));
+        let by_tls = RequestBytes::from_request(&page("https://web/1KiB", HttpVersion::One, true));
         assert_eq!(by_tls.request, plain.request + SEAL as u32);
         assert_eq!(by_tls.reply, plain.reply + SEAL as u32);
         assert_eq!((by_tls.plain, plain.plain), (plain.reply, plain.reply));
@@ -211,13 +211,14 @@ mod tests {
     /// HTTP/2 says SETTINGS on a new connection, and heads are shorter than HTTP/1.1's.
     #[test]
     fn http2_has_frames_and_a_preface() {
-        let [kept, fresh] = [false, true]
-            .map(|fresh| RequestBytes::of(&page("http://web/20KiB", HttpVersion::Two, fresh)));
+        let [kept, fresh] = [false, true].map(|fresh| {
+            RequestBytes::from_request(&page("http://web/20KiB", HttpVersion::Two, fresh))
+        });
         assert!(fresh.request > kept.request + 24, "{fresh:?} {kept:?}");
         assert_eq!((kept.before, fresh.before), (0, 18));
         let frames = u64::from(kept.reply) - (20 << 10);
         assert!((40..150).contains(&frames), "{frames}");
-        let one = RequestBytes::of(&page("http://web/20KiB", HttpVersion::One, false));
+        let one = RequestBytes::from_request(&page("http://web/20KiB", HttpVersion::One, false));
         assert!(kept.reply < one.reply);
     }
 

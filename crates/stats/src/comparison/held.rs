@@ -79,7 +79,7 @@ impl Resampling {
         };
         let (least, most) = functional.range();
         let value = |mut moved: Moved| {
-            let value = functional.of(&mut moved).unwrap_or(f64::NAN);
+            let value = functional.computed_from(&mut moved).unwrap_or(f64::NAN);
             value.clamp(least, most)
         };
         Some((0..RESAMPLES).map(|_| value(draw())).collect())

@@ -1,14 +1,14 @@
 //! Errors instead of answers: how many of each reason and sender, and their words.
 
 use delaylab_model::record::{Outcome, Record};
-pub use delaylab_model::unanswered::Refusal;
+pub use delaylab_model::unanswered::ErrorReply;
 use std::collections::BTreeMap;
 
 /// Reasons and senders that are told apart, so that memory stays flat whoever answers.
 const MOST: usize = 32;
 
 /// `TTL exceeded, from 192.0.2.1`; with several, how many of each; empty where no record says anything.
-pub fn described(refusals: &[(Refusal, u64)]) -> String {
+pub fn described(refusals: &[(ErrorReply, u64)]) -> String {
     let said = refusals.iter();
     let said: Vec<_> = said
         .filter_map(|(refusal, count)| Some((refusal.described()?, count)))
@@ -26,7 +26,7 @@ pub fn described(refusals: &[(Refusal, u64)]) -> String {
 /// How often each came.
 #[derive(Debug, Clone, Default)]
 pub struct Refusals {
-    counts: BTreeMap<Refusal, u64>,
+    counts: BTreeMap<ErrorReply, u64>,
 }
 
 impl Refusals {
@@ -35,18 +35,18 @@ impl Refusals {
         if record.outcome != Outcome::Refused {
             return;
         }
-        self.add(Refusal::of(record), 1);
+        self.add(ErrorReply::from_record(record), 1);
     }
 
     /// Counts `count` of them.
-    pub fn add(&mut self, refusal: Refusal, count: u64) {
+    pub fn add(&mut self, refusal: ErrorReply, count: u64) {
         if self.counts.len() < MOST || self.counts.contains_key(&refusal) {
             *self.counts.entry(refusal).or_default() += count;
         }
     }
 
     /// The most frequent first.
-    pub fn listed(&self) -> Vec<(Refusal, u64)> {
+    pub fn listed(&self) -> Vec<(ErrorReply, u64)> {
         let mut listed: Vec<_> = self.counts.iter().map(|(r, n)| (*r, *n)).collect();
         listed.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         listed

@@ -200,7 +200,7 @@ fn medians_apart(
     if !is_median || !sides.iter().all(is_known) {
         return None;
     }
-    let [a, b] = values.map(Middle::of);
+    let [a, b] = values.map(Middle::from_series);
     let (a, b) = (a?, b?);
     let apart = (b.median - a.median).abs() > TIMES * (a.reach + b.reach);
     let ([a_low, a_high], [b_low, b_high]) = (a.ends(), b.ends());
@@ -232,7 +232,7 @@ struct Middle {
 }
 
 impl Middle {
-    fn of(side: &[Series<'_>]) -> Option<Self> {
+    fn from_series(side: &[Series<'_>]) -> Option<Self> {
         let values = side.iter().flat_map(|series| series.values).copied();
         let mut values: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
         let mut at = |q: f64| Functional::Quantile(q).value(&mut values);

@@ -58,7 +58,7 @@ impl TableReader {
     pub fn of_batch(batch: RecordBatch, columns: &[String]) -> Result<Self, ExportError> {
         let batch = batch.project(&places(&batch.schema(), columns)?)?;
         Ok(Self {
-            all: AllColumns::of(batch.schema()),
+            all: AllColumns::new(batch.schema()),
             first: Some(batch),
             columns: None,
             reader: Box::new(iter::empty()),
@@ -71,7 +71,7 @@ impl TableReader {
     fn of_steps(steps: Steps, schema: SchemaRef, columns: &[String]) -> Result<Self, ExportError> {
         let schema = schema.project(&places(&schema, columns)?)?;
         let mut reader = Self {
-            all: AllColumns::of(Arc::new(schema)),
+            all: AllColumns::new(Arc::new(schema)),
             first: None,
             columns: (!columns.is_empty()).then(|| columns.to_vec()),
             reader: Box::new(iter::empty()),

@@ -14,7 +14,7 @@ use delaylab_model::trial::{
     Delivery, LossDirection, LostInHost, Negotiated, ProbeFacts, RecordFacts, ReflectorClock,
     Residence, StampPoint, SwitchLateness,
 };
-use delaylab_model::unanswered::{Outage, Refusal, Unanswered};
+use delaylab_model::unanswered::{ErrorReply, Outage, Unanswered};
 use delaylab_store::run::Run;
 use delaylab_store::trial_row::TrialRow;
 use delaylab_store::writer::{Finished, NewRun, RunWriter, TrialWriter};
@@ -266,7 +266,7 @@ fn facts(trial: u32) -> ProbeFacts {
                 other: 2,
             }),
             refusals: vec![(
-                Refusal {
+                ErrorReply {
                     reason: Some(IcmpReason::NoRoute),
                     code: Some((3, 0)),
                     by: Some("192.0.2.1".parse().unwrap()),

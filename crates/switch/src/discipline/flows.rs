@@ -66,7 +66,7 @@ impl<T: Item> Flows<T> {
     pub(crate) fn push(&mut self, queue: usize, item: T) -> bool {
         let held = growing::at(&mut self.each, queue, Backlog::default());
         held.add(item.bytes());
-        self.longest.note(queue, self.length.of(*held));
+        self.longest.note(queue, self.length.measure(*held));
         self.held.add(item.bytes());
         self.lists.push(queue, item)
     }
@@ -85,9 +85,9 @@ impl<T: Item> Flows<T> {
         self.length = length;
         let mut own = self.each.get(queue).copied().unwrap_or_default();
         own.add(bytes);
-        let all = self.each.iter().map(|&held| length.of(held));
+        let all = self.each.iter().map(|&held| length.measure(held));
         let (longest, most) = self.longest.get(all);
-        if longest == queue || most <= length.of(own) {
+        if longest == queue || most <= length.measure(own) {
             return None;
         }
         let item = self.lists.pop_last_of_several(longest)?;
@@ -100,7 +100,7 @@ impl<T: Item> Flows<T> {
     fn left(&mut self, queue: usize, item: &T) {
         let held = &mut self.each[queue];
         held.remove(item.bytes());
-        self.longest.note(queue, self.length.of(*held));
+        self.longest.note(queue, self.length.measure(*held));
         self.held.remove(item.bytes());
     }
 }

@@ -7,7 +7,7 @@ use delaylab_model::dscp::ecn_name;
 use delaylab_model::method::Method;
 use delaylab_model::trial::{LossDirection, ProbeFacts, ProbeRun};
 use delaylab_model::units::{format_duration, format_part};
-use delaylab_stats::summary::{Counts, Refusal, Retransmitted, answers, refusals};
+use delaylab_stats::summary::{Counts, ErrorReply, Retransmitted, answers, refusals};
 use delaylab_view::ping::Ping;
 use delaylab_view::words::plural;
 
@@ -127,12 +127,12 @@ fn direction(loss: Option<LossDirection>) -> String {
 }
 
 /// `2 ICMP errors (TTL exceeded, from 192.0.2.1)`; `2 refused` where records do not say that it was by ICMP.
-fn refused(count: u64, refusals: &[(Refusal, u64)]) -> String {
+fn refused(count: u64, refusals: &[(ErrorReply, u64)]) -> String {
     let why = match refusals::described(refusals) {
         why if why.is_empty() => why,
         why => format!(" ({why})"),
     };
-    let by_icmp = |(refusal, _): &(Refusal, u64)| refusal.reason.is_some();
+    let by_icmp = |(refusal, _): &(ErrorReply, u64)| refusal.reason.is_some();
     let what = match (refusals.is_empty(), count) {
         (false, 1) if refusals.iter().all(by_icmp) => format!("ICMP{FIRM_SPACE}error"),
         (false, _) if refusals.iter().all(by_icmp) => format!("ICMP{FIRM_SPACE}errors"),

@@ -67,7 +67,7 @@ struct Line {
 }
 
 impl Line {
-    const fn of(workers: u32) -> Self {
+    const fn with_workers(workers: u32) -> Self {
         Self {
             workers: workers as u64,
             came: 0,
@@ -91,7 +91,7 @@ impl Shared {
     fn new(think: Duration, workers: u32) -> Self {
         Self {
             think,
-            line: Mutex::new(Line::of(workers)),
+            line: Mutex::new(Line::with_workers(workers)),
             moved: Condvar::new(),
             stop: AtomicBool::new(false),
             open: Mutex::default(),
@@ -138,7 +138,7 @@ impl Arrived {
         Arrived::Read(clock::monotonic())
     }
 
-    fn of(beside: &Ancillary) -> Self {
+    fn from_ancillary(beside: &Ancillary) -> Self {
         beside.software.map_or_else(Arrived::now, Arrived::Stamped)
     }
 
@@ -352,7 +352,7 @@ fn more(stream: &StreamSocket, came: &mut Vec<u8>) -> io::Result<Arrived> {
         (0, _) => Err(io::ErrorKind::UnexpectedEof.into()),
         (length, beside) => {
             came.extend_from_slice(&buffer[..length]);
-            Ok(Arrived::of(&beside))
+            Ok(Arrived::from_ancillary(&beside))
         }
     }
 }
@@ -367,7 +367,7 @@ fn answer_datagrams(socket: &Arc<DatagramSocket>, shared: &Arc<Shared>) {
         let Some(from) = received.from else {
             continue;
         };
-        let arrived = Arrived::of(&received.beside);
+        let arrived = Arrived::from_ancillary(&received.beside);
         let question = buffer[..received.length].to_vec();
         // In the order in which they came, whichever thread begins first.
         let number = shared.line().join();
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn a_request_that_comes_while_a_worker_gets_free_waits_behind_those_before_it() {
-        let mut line = Line::of(2);
+        let mut line = Line::with_workers(2);
         let requests = [line.join(), line.join(), line.join()];
         assert_eq!(requests.map(|it| line.is_next(it)), [true, true, false]);
         line.done += 1;

@@ -34,7 +34,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Of a trial that is not refused.
-    pub fn of(trial: &Trial, structure: &Structure) -> Self {
+    pub fn from_trial(trial: &Trial, structure: &Structure) -> Self {
         let host = |name: &String| {
             let mut hosts = structure.hosts.iter();
             hosts.find(|(known, _)| known == name).map(|(_, host)| host)

@@ -27,12 +27,12 @@ pub struct Sample {
 
 impl Sample {
     pub fn made() -> Self {
-        Self::of(found())
+        Self::from_calibration(found())
     }
 
     /// Of a run whose bottleneck is not known.
     pub fn without_rate() -> Self {
-        Self::of(Calibration {
+        Self::from_calibration(Calibration {
             rate: None,
             limiter: None,
             verdict: None,
@@ -55,7 +55,7 @@ impl Sample {
         sample
     }
 
-    fn of(found: Calibration) -> Self {
+    fn from_calibration(found: Calibration) -> Self {
         let groups = groups(&found);
         Self {
             found,

@@ -41,7 +41,7 @@ pub struct Stats {
     #[serde(flatten)]
     pub counts: Counts,
     /// Why packets were refused and by whom, the most frequent first.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<RefusalCount>,
     /// What servers answered, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answered>,
@@ -98,7 +98,7 @@ impl Stats {
             back: of_answered(&summary.back, &missing::back),
             server: summary.server.as_ref().map(ServerTime::new),
             counts: Counts::new(&summary.counts),
-            refusals: summary.refusals.iter().map(Refusal::new).collect(),
+            refusals: summary.refusals.iter().map(RefusalCount::new).collect(),
             answers: summary.answers.iter().map(Answered::new).collect(),
             retransmitted: summary.retransmitted.map(Retransmitted::from),
             remarked: summary
@@ -239,7 +239,8 @@ impl Counts {
 
 /// Errors that mean the same and come from the same sender.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Refusal {
+#[schemars(rename = "Refusal")]
+pub struct RefusalCount {
     /// How many packets.
     pub count: u64,
     /// What the ICMP error says; null where it was no ICMP error.
@@ -254,8 +255,8 @@ pub struct Refusal {
     pub path_mtu: Option<u32>,
 }
 
-impl Refusal {
-    fn new((refusal, count): &(summary::Refusal, u64)) -> Self {
+impl RefusalCount {
+    fn new((refusal, count): &(summary::ErrorReply, u64)) -> Self {
         Self {
             count: *count,
             icmp: refusal.reason,

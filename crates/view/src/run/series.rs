@@ -100,7 +100,7 @@ pub enum DrawnBy {
 
 impl DrawnBy {
     /// Of a run with these series.
-    pub fn of<'a>(series: impl Iterator<Item = &'a str> + Clone) -> Self {
+    pub fn from_series<'a>(series: impl Iterator<Item = &'a str> + Clone) -> Self {
         let by = [
             DrawnBy::Queue,
             DrawnBy::Goodput("load_goodput"),
@@ -261,7 +261,7 @@ impl<'a> Everything<'a> {
         let totals = by_combination(&self.by_trial, combination_of);
         let probes = trials.iter().map(|trial| trial.stream.name.as_str());
         let chosen = chosen(&totals, &probes.collect());
-        let by = DrawnBy::of(totals.keys().map(|(series, _, _)| &**series));
+        let by = DrawnBy::from_series(totals.keys().map(|(series, _, _)| &**series));
         let of = |combination| {
             of_combination(&totals, &chosen, &by.series()?.into(), combination).map(|here| here.of)
         };
@@ -703,12 +703,12 @@ mod tests {
             by_trial.insert((trial, "load_goodput".into(), "load".into()), goodput);
         }
         let combination_of = (0..15).map(|trial| (trial, trial as usize)).collect();
-        let by = DrawnBy::of(["cwnd", "goodput", "load_goodput"].into_iter());
+        let by = DrawnBy::from_series(["cwnd", "goodput", "load_goodput"].into_iter());
         assert_eq!(by, DrawnBy::Goodput("load_goodput"));
         assert!(!by.combinations(12).contains("queue"));
         let drawn = drawn_trials(&by_trial, &combination_of, by, |_| Some("load".into()));
         assert!(drawn.into_keys().eq(3..15));
-        assert_eq!(DrawnBy::of(["cwnd"].into_iter()), DrawnBy::Order);
+        assert_eq!(DrawnBy::from_series(["cwnd"].into_iter()), DrawnBy::Order);
     }
 
     #[test]

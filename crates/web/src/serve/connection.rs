@@ -126,16 +126,16 @@ async fn converse(
 }
 
 /// What is said without having understood a request: status, a header of its own, and why.
-type Told = [&'static str; 3];
-const TOO_MANY: Told = [
+type Notice = [&'static str; 3];
+const TOO_MANY: Notice = [
     "503 Service Unavailable",
     "Retry-After: 1\r\n",
     "too many connections: try again in a second\n",
 ];
-const TOO_SLOW: Told = ["408 Request Timeout", "", "the request took too long\n"];
+const TOO_SLOW: Notice = ["408 Request Timeout", "", "the request took too long\n"];
 
 /// Tells a connection that it is not answered, if not too many are told already.
-async fn tell(told: &Semaphore, mut stream: TcpStream, what: Told) -> io::Result<()> {
+async fn tell(told: &Semaphore, mut stream: TcpStream, what: Notice) -> io::Result<()> {
     let Ok(_permit) = told.try_acquire() else {
         return Ok(());
     };

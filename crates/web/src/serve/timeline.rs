@@ -228,7 +228,7 @@ impl Timeline {
     pub(super) fn read(run: &Run) -> Self {
         let names = run.trials().iter();
         let names = names.map(|row| ((row.trial, row.probe), row.probe_name.as_str()));
-        let mut timeline = Self::of(&names.collect());
+        let mut timeline = Self::for_probes(&names.collect());
         let mut row = 0;
         run.for_each_record_in(0..u64::MAX, &COLUMNS, |record| {
             timeline.push(row, record);
@@ -243,7 +243,7 @@ impl Timeline {
     }
 
     /// Without any record, of the probes of trials that have these names.
-    fn of(names: &BTreeMap<(u32, u16), &str>) -> Self {
+    fn for_probes(names: &BTreeMap<(u32, u16), &str>) -> Self {
         let each = each_once(names.values().copied());
         let place = |name: &str| each.iter().position(|known| *known == name);
         let places = names.iter();
@@ -503,7 +503,7 @@ mod tests {
             (1, 1, "udp"),
         ];
         let names = probes.map(|(trial, probe, name)| ((trial, probe), name));
-        let mut timeline = Timeline::of(&names.into());
+        let mut timeline = Timeline::for_probes(&names.into());
         for (row, (trial, probe, _)) in (0..).zip(probes) {
             let mut record = Record::due(trial, probe, 0, Method::Udp, 0);
             record.t_send = Some(0);
@@ -524,7 +524,7 @@ mod tests {
     #[test]
     fn noise_after_the_last_packet_is_not_drawn_into_the_next_trial() {
         let names = [0, 1].map(|trial| ((trial, 0), "echo"));
-        let mut timeline = Timeline::of(&names.into());
+        let mut timeline = Timeline::for_probes(&names.into());
         for (row, (trial, t)) in (0..).zip([(0, 0), (0, 10), (1, 100), (1, 110)]) {
             let mut record = Record::due(trial, 0, 0, Method::Udp, t * SECOND);
             record.t_send = Some(record.t_intended);

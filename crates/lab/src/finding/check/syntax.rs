@@ -101,7 +101,7 @@ pub enum Operator {
 
 impl Operator {
     /// The result of this operation.
-    pub(in crate::finding) fn of(self, a: f64, b: f64) -> f64 {
+    pub(in crate::finding) fn apply(self, a: f64, b: f64) -> f64 {
         match self {
             Operator::Plus => a + b,
             Operator::Minus => a - b,

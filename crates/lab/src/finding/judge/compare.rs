@@ -214,7 +214,7 @@ impl ComparisonContext<'_> {
                 let difference = Replicates::combine(&[&a, &b], |x| x[0] - x[1]);
                 let range = Range::new(self.relation, 0.0);
                 let bounds = evaluation.interval(&difference)?;
-                let bounds = within(bounds, ends::of(Operator::Minus, ends[0], ends[1]));
+                let bounds = within(bounds, ends::result(Operator::Minus, ends[0], ends[1]));
                 (bounds, difference.value, range)
             }
             ComparisonScale::Ratio => {
@@ -226,7 +226,7 @@ impl ComparisonContext<'_> {
                     ..bounds
                 };
                 (
-                    within(exponential, ends::of(Operator::Over, ends[0], ends[1])),
+                    within(exponential, ends::result(Operator::Over, ends[0], ends[1])),
                     a.value / b.value,
                     Range::new(self.relation, 1.0),
                 )
@@ -275,7 +275,7 @@ impl ComparisonContext<'_> {
         if is_share && ends.iter().any(|(low, _)| *low <= 0.0) {
             return None;
         }
-        let (low, high) = ends::of(operator, ends[0], ends[1]);
+        let (low, high) = ends::result(operator, ends[0], ends[1]);
         let range = Range::new(self.relation, centre);
         let verdict = range.holds(&Bounds {
             low,
@@ -285,7 +285,7 @@ impl ComparisonContext<'_> {
             from_packets: 1.0,
         });
         let [left, right] = [a, b].map(|term| evaluation.value(term));
-        let value = operator.of(left, right);
+        let value = operator.apply(left, right);
         if verdict == Verdict::Undecided || !value.is_finite() {
             return None;
         }

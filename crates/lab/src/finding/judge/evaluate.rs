@@ -130,7 +130,7 @@ impl<'a> Evaluation<'a> {
             }
             Term::Binary(operator, a, b) => {
                 let (a, b) = (self.replicates(a)?, self.replicates(b)?);
-                Replicates::combine(&[&a, &b], |x| operator.of(x[0], x[1]))
+                Replicates::combine(&[&a, &b], |x| operator.apply(x[0], x[1]))
             }
         })
     }
@@ -175,7 +175,9 @@ impl<'a> Evaluation<'a> {
                 let (least, most) = self.possible(inner);
                 (-most, -least)
             }
-            Term::Binary(operator, a, b) => ends::of(*operator, self.possible(a), self.possible(b)),
+            Term::Binary(operator, a, b) => {
+                ends::result(*operator, self.possible(a), self.possible(b))
+            }
         }
     }
 

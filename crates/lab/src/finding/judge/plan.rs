@@ -239,7 +239,7 @@ fn binary(operator: Operator, a: (Term, Dimension), b: (Term, Dimension)) -> Pla
         Operator::Plus | Operator::Minus => common(&a, &b)?,
     };
     let term = match (a.0, b.0) {
-        (Term::Constant(a), Term::Constant(b)) => Term::Constant(operator.of(a, b)),
+        (Term::Constant(a), Term::Constant(b)) => Term::Constant(operator.apply(a, b)),
         (a, b) => Term::Binary(operator, Box::new(a), Box::new(b)),
     };
     Ok((term, dimension))
@@ -469,7 +469,7 @@ impl Term {
             Term::Fit(index) => fits[*index],
             Term::Negative(inner) => -inner.value(leaves, fits),
             Term::Binary(operator, a, b) => {
-                operator.of(a.value(leaves, fits), b.value(leaves, fits))
+                operator.apply(a.value(leaves, fits), b.value(leaves, fits))
             }
         }
     }

@@ -33,7 +33,7 @@ struct Asked<'a> {
 impl<'a> Asked<'a> {
     fn new(probe: &'a Probe) -> Self {
         let request = probe.request.as_ref();
-        let bytes = request.map(RequestBytes::of);
+        let bytes = request.map(RequestBytes::from_request);
         let (own, reply) = match bytes {
             Some(bytes) => (bytes.request, bytes.reply),
             None => (probe.payload, probe.reply_payload.unwrap_or(probe.payload)),

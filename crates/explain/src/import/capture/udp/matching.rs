@@ -47,7 +47,7 @@ impl Echo {
     }
 
     /// The bytes that a request and its reply have in common, in one or the other.
-    fn of(self, payload: &[u8], is_request: bool) -> Option<&[u8]> {
+    fn common_bytes(self, payload: &[u8], is_request: bool) -> Option<&[u8]> {
         if self.at == 0 {
             return Some(&payload[..self.length.min(payload.len())]);
         }
@@ -110,7 +110,9 @@ impl Matching {
                 let dns = Dns::read(datagram.payload)?;
                 Some(Tag::Question(dns.id, dns.question))
             }
-            Self::Echo(echo) => echo.of(datagram.payload, datagram.forward).map(Tag::Bytes),
+            Self::Echo(echo) => echo
+                .common_bytes(datagram.payload, datagram.forward)
+                .map(Tag::Bytes),
             Self::Order => None,
         }
     }
@@ -166,7 +168,7 @@ impl Tally {
         let mut begun: BTreeMap<&[u8], (usize, usize)> = BTreeMap::new();
         for datagram in datagrams {
             let is_request = datagram.forward == forward;
-            let begins = echo.of(datagram.payload, is_request)?;
+            let begins = echo.common_bytes(datagram.payload, is_request)?;
             if is_request {
                 tally.requests += 1;
                 let (requests, open) = begun.entry(begins).or_default();

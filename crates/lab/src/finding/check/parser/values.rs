@@ -79,7 +79,7 @@ pub(super) fn constant(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => Some(number.value),
         Value::Negative(inner) => Some(-constant(inner)?),
-        Value::Binary(operator, a, b) => Some(operator.of(constant(a)?, constant(b)?)),
+        Value::Binary(operator, a, b) => Some(operator.apply(constant(a)?, constant(b)?)),
         Value::Statistic(_) => None,
     }
 }

@@ -6,7 +6,7 @@ use crate::finding::check::Operator;
 pub(in crate::finding::judge) const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// The range of a result.
-pub(in crate::finding::judge) fn of(
+pub(in crate::finding::judge) fn result(
     operator: Operator,
     a: (f64, f64),
     b: (f64, f64),

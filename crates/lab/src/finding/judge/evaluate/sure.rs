@@ -16,7 +16,7 @@ impl Evaluation<'_> {
                 (-high, -low)
             }
             Term::Binary(operator, a, b) => {
-                ends::of(*operator, self.sure_ends(a), self.sure_ends(b))
+                ends::result(*operator, self.sure_ends(a), self.sure_ends(b))
             }
         }
     }
