@@ -77,7 +77,7 @@ pub use error::ImportError;
 pub use figure::{Delay, Figure, PrintedFigure, Statistic};
 pub use format::{Format, Rules};
 pub use hops::Hop;
-pub use imported::{Clock, Imported, Stream};
+pub use imported::{Clock, Imported, ImportedStream};
 pub use input::Input;
 pub use options::Options;
 pub use records::{Counts, Records};

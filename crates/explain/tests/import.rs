@@ -1,8 +1,8 @@
 //! Files that the peers wrote: exact samples, counts and figures of each.
 
 use delaylab_explain::import::{
-    self, Clock, Delay, Figure, Format, ImportError, Imported, Input, Options, Statistic, Stream,
-    check,
+    self, Clock, Delay, Figure, Format, ImportError, Imported, ImportedStream, Input, Options,
+    Statistic, check,
 };
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
@@ -41,12 +41,12 @@ fn text(text: &str) -> Imported {
 }
 
 /// Round trips in µs, `None` for what has none.
-fn round_trips(stream: &Stream) -> Vec<Option<Nanos>> {
+fn round_trips(stream: &ImportedStream) -> Vec<Option<Nanos>> {
     let micros = |record: Record| record.round_trip().map(|nanos| nanos / MICROSECOND);
     stream.records.iter().map(micros).collect()
 }
 
-fn outcomes(stream: &Stream) -> Vec<Outcome> {
+fn outcomes(stream: &ImportedStream) -> Vec<Outcome> {
     stream.records.iter().map(|record| record.outcome).collect()
 }
 
@@ -770,7 +770,7 @@ fn iperf3_gives_samples_of_the_smoothed_round_trip_and_series() {
 }
 
 /// Times between request and reply in µs.
-fn network(stream: &Stream) -> Vec<Option<Nanos>> {
+fn network(stream: &ImportedStream) -> Vec<Option<Nanos>> {
     let micros = |record: Record| Some((record.t_rx? - record.t_tx?) / MICROSECOND);
     stream.records.iter().map(micros).collect()
 }

@@ -157,7 +157,7 @@ mod tests {
     use delaylab_model::method::Method;
     use delaylab_model::plan::Level;
     use delaylab_view::run::samples::{runs, waits};
-    use delaylab_view::run::{Disturbance, RunDataBuilder, Stream};
+    use delaylab_view::run::{Disturbance, RunDataBuilder, RunStream};
     use delaylab_view::samples::{answered, lose};
     use std::ops::RangeInclusive;
 
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_panel_that_lost_everything_is_drawn_beside_the_others() {
         let streams = ["quiet", "broken"].into_iter().zip(0..);
-        let streams = streams.map(|(condition, trial)| Stream {
+        let streams = streams.map(|(condition, trial)| RunStream {
             trial,
             factors: vec![("condition".to_owned(), Level::named(condition))],
             ..waits().trials[0].stream.clone()

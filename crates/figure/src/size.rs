@@ -13,7 +13,7 @@ use delaylab_model::experiment::DelayStatistic::{self, Max, Mean, Min};
 use delaylab_model::plan::{Factor, Unit, compare_combinations, levels_in_words};
 use delaylab_model::words::each_once;
 use delaylab_view::run::panels::{RUN, all_factors, dimensions, size_factor};
-use delaylab_view::run::{RunData, Stream, TrialData};
+use delaylab_view::run::{RunData, RunStream, TrialData};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -291,7 +291,7 @@ impl Layout {
         self.panel_factors = others.into_iter().map(|(name, _)| name).collect();
     }
 
-    fn place(&self, stream: &Stream) -> (usize, usize) {
+    fn place(&self, stream: &RunStream) -> (usize, usize) {
         let at = |all: &[Vec<Factor>], names: &[String]| {
             let own = of_names(stream, names);
             all.iter().position(|factors| *factors == own).unwrap_or(0)
@@ -356,13 +356,13 @@ impl Layout {
 }
 
 /// The factors that vary, but for that of the axis, and how many levels each has.
-fn varied(streams: &[&Stream], axis: &str) -> Vec<(String, usize)> {
+fn varied(streams: &[&RunStream], axis: &str) -> Vec<(String, usize)> {
     let all = dimensions(streams.iter().map(|stream| all_factors(stream)));
     let others = all.into_iter().filter(|(name, _)| name != axis);
     others.map(|(name, levels)| (name, levels.len())).collect()
 }
 
-fn of_names(stream: &Stream, names: &[String]) -> Vec<Factor> {
+fn of_names(stream: &RunStream, names: &[String]) -> Vec<Factor> {
     let all = all_factors(stream).into_iter();
     all.filter(|(name, _)| names.contains(name)).collect()
 }
@@ -376,7 +376,7 @@ fn distinct(run: &RunData, names: &[String]) -> Vec<Vec<Factor>> {
     all
 }
 
-fn value(stream: &Stream, factor: &str) -> Option<f64> {
+fn value(stream: &RunStream, factor: &str) -> Option<f64> {
     let (_, level) = stream.levels().find(|(name, _)| name == factor)?;
     level.value
 }
@@ -437,7 +437,7 @@ mod tests {
     #[test]
     fn a_size_and_a_line_of_which_nothing_was_answered_are_named() {
         let mut run = sizes();
-        let lose = |run: &mut RunData, what: &dyn Fn(&Stream) -> bool| {
+        let lose = |run: &mut RunData, what: &dyn Fn(&RunStream) -> bool| {
             for trial in run.trials.iter_mut().filter(|trial| what(&trial.stream)) {
                 trial.summary.round_trip = None;
             }
@@ -447,7 +447,7 @@ mod tests {
         let about = Size.about(&run);
         let named = "as nothing was answered: condition quiet, 1260B; condition stressed, 1260B.";
         assert!(about.contains(named), "{about}");
-        let condition = |stream: &Stream| stream.factors[1].1.label.clone();
+        let condition = |stream: &RunStream| stream.factors[1].1.label.clone();
         lose(&mut run, &|stream| condition(stream) == "stressed");
         let about = Size.about(&run);
         assert!(about.contains("1260B; condition stressed."), "{about}");

@@ -1,6 +1,6 @@
 //! What a procedure's steps see: trials, by asking for them.
 
-pub use crate::offer::{Offer, Stream};
+pub use crate::offer::{Offer, OfferedStream};
 use crate::setup::{Options, Setup};
 use crate::{forecast, frame_limit};
 use delaylab_model::method::Method;
@@ -200,7 +200,12 @@ impl<'a> Bench<'a> {
         both.find_map(|(stream, figures)| self.flaw_of(offer, stream, figures))
     }
 
-    fn flaw_of(&self, offer: &Offer, stream: &Stream, figures: &FrameFigures) -> Option<String> {
+    fn flaw_of(
+        &self,
+        offer: &Offer,
+        stream: &OfferedStream,
+        figures: &FrameFigures,
+    ) -> Option<String> {
         let name = self.setup.name(stream.of);
         if figures.sent < stream.count {
             let (sent, count) = (figures.sent, stream.count);
@@ -236,12 +241,15 @@ impl<'a> Bench<'a> {
 
     /// Every sending port at this load for so long.
     pub fn at_load(&self, phase: &'static str, load: Share, length: Nanos) -> Offer {
-        let streams = self.all_at(load).into_iter().map(|(of, load)| Stream {
-            of,
-            load,
-            count: self.frames_in(length, load),
-            start: 0,
-        });
+        let streams = self
+            .all_at(load)
+            .into_iter()
+            .map(|(of, load)| OfferedStream {
+                of,
+                load,
+                count: self.frames_in(length, load),
+                start: 0,
+            });
         Offer::new(phase, streams.collect())
     }
 
@@ -253,7 +261,7 @@ impl<'a> Bench<'a> {
         let streams = loads.iter().map(|&(of, load)| {
             let before = through(sum);
             sum += u128::from(load.0);
-            Stream {
+            OfferedStream {
                 of,
                 load,
                 count: through(sum) - before,
@@ -294,7 +302,7 @@ fn quiet(setup: &Setup, offer: &Offer) -> Nanos {
     setup.effort.drain.max(offer.quiet)
 }
 
-fn probe(setup: &Setup, size: u32, offer: &Offer, stream: &Stream) -> Probe {
+fn probe(setup: &Setup, size: u32, offer: &Offer, stream: &OfferedStream) -> Probe {
     let mut frames = setup.frames(stream.of, size);
     frames.start = setup.effort.settle.saturating_add(stream.start);
     let template = setup.streams.get(stream.of).cloned();

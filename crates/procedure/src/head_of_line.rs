@@ -4,7 +4,7 @@
 //! Three streams on four ports. The first sending port sends half of what a receiving port takes to each of
 //! two; the second sending port fills the second of them. Nothing that goes to the first may be lost.
 
-use crate::bench::{Bench, Offer, Stop, Stream};
+use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::repeats_clause;
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
@@ -77,7 +77,7 @@ impl Steps for HeadOfLineSteps {
         let repeats = bench.setup.effort.repeats;
         let trials = bench.repeats(repeats, |bench, repeat| {
             let loads = [half, half, full].into_iter().enumerate();
-            let streams = loads.map(|(of, load)| Stream {
+            let streams = loads.map(|(of, load)| OfferedStream {
                 of,
                 load,
                 count: bench.frames_in(bench.setup.effort.trial, load),

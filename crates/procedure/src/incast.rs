@@ -4,7 +4,7 @@
 //! The first stream is the microburst; where the others enter, TCP sends as much as it gets through. One
 //! sending port after the other is added.
 
-use crate::bench::{Bench, Offer, Stop, Stream};
+use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::buffering::{repeatability, repeats_clause};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Report};
@@ -156,7 +156,7 @@ impl Steps for IncastSteps {
 fn beside<'a>(bench: &mut Bench<'a>, stateful: usize) -> Result<Vec<Cow<'a, FrameTrial>>, Stop> {
     bench.repeats(bench.setup.effort.repeats, |bench, repeat| {
         let half = bench.setup.effort.trial / 2;
-        let burst = Stream {
+        let burst = OfferedStream {
             of: 0,
             load: Share::WHOLE,
             count: bench.options.microburst.max(1),

@@ -6,7 +6,7 @@ use delaylab_model::quantity::Share;
 
 /// One stream of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stream {
+pub struct OfferedStream {
     /// Which of [`Setup::streams`](crate::Setup::streams).
     pub of: usize,
     /// Share of the sending port's line rate.
@@ -25,7 +25,7 @@ pub struct Offer {
     /// Which repeat, from 0.
     pub repeat: u32,
     /// What is sent.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<OfferedStream>,
     /// Loads beside the template's.
     pub loads: Vec<Load>,
     /// Must the streams reach their rate? Else they go as fast as they can.
@@ -39,7 +39,7 @@ pub struct Offer {
 
 impl Offer {
     /// Of these streams, which must reach their rate.
-    pub fn new(phase: &'static str, streams: Vec<Stream>) -> Self {
+    pub fn new(phase: &'static str, streams: Vec<OfferedStream>) -> Self {
         Self {
             phase,
             repeat: 0,
@@ -52,7 +52,7 @@ impl Offer {
     }
 
     /// The option that says how long this stream is, or how many frames it has.
-    pub(crate) fn set_by(&self, stream: &Stream) -> &'static str {
+    pub(crate) fn set_by(&self, stream: &OfferedStream) -> &'static str {
         match self.phase {
             "latency" => "latency",
             "burst" => "burst",

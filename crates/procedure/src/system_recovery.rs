@@ -4,7 +4,7 @@
 //! the last frame that was lost was sent. Loss has ended where no frame is lost behind B for plainly longer than losses were apart
 //! before: else B is near the end of the trial, whenever that is.
 
-use crate::bench::{Bench, Offer, Stop, Stream};
+use crate::bench::{Bench, Offer, OfferedStream, Stop};
 use crate::course::{AtSize, Steps};
 use crate::report::{self, Cell, Clause, Figure, Holds, Report};
 use crate::search::Spread;
@@ -168,7 +168,7 @@ fn offer(bench: &Bench<'_>, overload: Share, half: Share) -> Offer {
     let effort = &bench.setup.effort;
     let part = |load, length, start| {
         let each = bench.all_at(load).into_iter();
-        each.map(move |(of, load)| Stream {
+        each.map(move |(of, load)| OfferedStream {
             of,
             load,
             count: bench.frames_in(length, load),

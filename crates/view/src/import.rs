@@ -20,7 +20,7 @@ pub struct Document<'a> {
     /// Its page, if it has one.
     pub report: Option<&'a str>,
     /// One for each target, hop or connection.
-    pub streams: Vec<Stream<'a>>,
+    pub streams: Vec<StreamShown<'a>>,
     /// The tool's own figures, beside those of its packets.
     pub said: Vec<Figure<'a>>,
     /// Where the two differ by more than rounding.
@@ -36,7 +36,8 @@ impl Published for Document<'_> {
 
 /// The packets of one target, hop or connection.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Stream<'a> {
+#[schemars(rename = "Stream")]
+pub struct StreamShown<'a> {
     /// Its name.
     pub name: &'a str,
     /// Where it went.
@@ -100,7 +101,7 @@ impl<'a> Document<'a> {
             tool_version: imported.version.as_deref(),
             folder,
             report,
-            streams: streams.map(Stream::new).collect(),
+            streams: streams.map(StreamShown::new).collect(),
             said: said.map(|said| Figure::new(imported, said)).collect(),
             disagreements: disagreements
                 .map(|disagreement| Disagrees::new(imported, disagreement))
@@ -116,8 +117,8 @@ pub fn stream_name(imported: &Imported, stream: usize) -> &str {
     stream.map_or("", |stream| stream.name.as_str())
 }
 
-impl<'a> Stream<'a> {
-    fn new(stream: &'a import::Stream) -> Self {
+impl<'a> StreamShown<'a> {
+    fn new(stream: &'a import::ImportedStream) -> Self {
         let counts = stream.records.counts();
         Self {
             name: &stream.name,

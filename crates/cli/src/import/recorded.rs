@@ -3,7 +3,7 @@
 use super::imported_file::ImportedFile;
 use crate::args::supplied;
 use delaylab_explain::import::{
-    Clock, Delay, Figure, Imported, PrintedFigure, Records, Rules, Statistic, Stream, shown,
+    Clock, Delay, Figure, Imported, ImportedStream, PrintedFigure, Records, Rules, Statistic, shown,
 };
 use delaylab_lab::EXACT_LIMIT;
 use delaylab_model::Nanos;
@@ -219,7 +219,7 @@ fn at(nanos: Nanos) -> SystemTime {
     }
 }
 
-fn started(stream: &Stream) -> Option<Nanos> {
+fn started(stream: &ImportedStream) -> Option<Nanos> {
     let first = stream.records.earliest()?;
     Some(first.saturating_add(realtime_offset(stream.clock)?))
 }

@@ -2,7 +2,7 @@
 
 use super::line::{self, Line, on_the_wire};
 use super::passage::Ways;
-use super::run_trials::{Stream, Trial};
+use super::run_trials::{ProbeStream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
@@ -104,7 +104,7 @@ impl Hosts {
 
     fn noise<'a>(
         &self,
-        alone: impl Iterator<Item = (&'a Stream, &'a Record)>,
+        alone: impl Iterator<Item = (&'a ProbeStream, &'a Record)>,
         framing: Framing,
         ways: Ways,
         network: [&Option<Line>; 2],
@@ -148,7 +148,7 @@ fn handed_over(trials: &[&Trial]) -> Nanos {
 }
 
 /// The packets that shared the path with no other.
-fn alone(trial: &Trial) -> Vec<(&Stream, &Record)> {
+fn alone(trial: &Trial) -> Vec<(&ProbeStream, &Record)> {
     let streams = trial.streams.iter();
     let each = streams.flat_map(|stream| {
         let records = stream.records.iter();

@@ -3,7 +3,7 @@
 //! One value for each size of each stream, the least or the median of its packets, and the least squares line
 //! through them. Both are robust: what disturbs a packet now and then only makes it later.
 
-use super::run_trials::{Stream, Trial};
+use super::run_trials::{ProbeStream, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
@@ -63,7 +63,7 @@ pub enum Statistic {
 }
 
 /// What of a record is a function of its size: nanoseconds.
-pub(super) type Part = fn(&Stream, &Record) -> Option<i64>;
+pub(super) type Part = fn(&ProbeStream, &Record) -> Option<i64>;
 
 /// The line of these trials against size on the wire: of one probe, or of all.
 pub(super) fn of_trials(
@@ -94,7 +94,7 @@ pub(super) fn points_on_the_wire<'a>(
 }
 
 /// From when to when a host had a packet to send, or to receive.
-pub(super) type Work<'a> = &'a dyn Fn(&Stream, &Record) -> Option<(Nanos, Nanos)>;
+pub(super) type Work<'a> = &'a dyn Fn(&ProbeStream, &Record) -> Option<(Nanos, Nanos)>;
 
 /// The lines of a host's two kinds of work in these trials, against the size of the IP packet, which is what a host copies.
 pub(super) fn of_host(trials: &[&Trial], work: [Work<'_>; 2]) -> [Option<Line>; 2] {
@@ -121,7 +121,7 @@ fn of_costs(line: Line) -> Option<Line> {
 
 /// The size of each packet of a stream, and what one kind of work on it cost: not what it waited for other work on packets of
 /// this stream. The model has that wait, too.
-fn costs(stream: &Stream, work: [Work<'_>; 2], kind: usize) -> Vec<(u32, Nanos)> {
+fn costs(stream: &ProbeStream, work: [Work<'_>; 2], kind: usize) -> Vec<(u32, Nanos)> {
     let records = stream.records.iter().filter(|record| record.answered());
     let mut all = Vec::new();
     for record in records {
@@ -216,7 +216,7 @@ pub(super) struct Point<'a> {
 fn points<'a>(
     trials: &[&'a Trial],
     statistic: Statistic,
-    values: impl Fn(&Stream) -> Vec<(u32, Nanos)>,
+    values: impl Fn(&ProbeStream) -> Vec<(u32, Nanos)>,
 ) -> Vec<Point<'a>> {
     let value = |values: Vec<i64>| {
         let q = match statistic {
@@ -312,7 +312,7 @@ mod tests {
         };
         let mut records: Vec<Record> = [1, 3, 4, 9].map(at).to_vec();
         (records[1].t_send, records[1].t_tx) = (Some(105), Some(120));
-        let stream = Stream {
+        let stream = ProbeStream {
             probe: "echo".to_owned(),
             method: Method::Udp,
             facts: RecordFacts::default(),

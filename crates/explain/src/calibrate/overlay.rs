@@ -4,7 +4,7 @@
 //! from the run's seed, so that what hosts do now and then is in both.
 
 use super::hosts::Noise;
-use super::run_trials::{RunTrials, Stream, Trial};
+use super::run_trials::{ProbeStream, RunTrials, Trial};
 use delaylab_model::plan::Factor;
 use delaylab_model::probe::is_warm;
 use delaylab_model::record::Record;
@@ -33,7 +33,7 @@ impl Measure {
         }
     }
 
-    fn value(self, stream: &Stream, record: &Record) -> Option<i64> {
+    fn value(self, stream: &ProbeStream, record: &Record) -> Option<i64> {
         match self {
             Measure::Response if stream.method.is_one_way() => None,
             Measure::Response => record.response(),
@@ -98,7 +98,7 @@ impl Group {
 /// The groups of a run, in the order of its trials; repeats together, flawed trials left out.
 pub fn groups(seen: &RunTrials) -> Vec<Group> {
     let mut keys: Vec<(&[Factor], &str)> = Vec::new();
-    let mut grouped: Vec<Vec<(&Trial, &Stream)>> = Vec::new();
+    let mut grouped: Vec<Vec<(&Trial, &ProbeStream)>> = Vec::new();
     for trial in seen.usable() {
         for stream in &trial.streams {
             let key = (trial.factors.as_slice(), stream.probe.as_str());
@@ -117,7 +117,7 @@ pub fn groups(seen: &RunTrials) -> Vec<Group> {
         .collect()
 }
 
-fn group(factors: &[Factor], probe: &str, streams: &[(&Trial, &Stream)]) -> Group {
+fn group(factors: &[Factor], probe: &str, streams: &[(&Trial, &ProbeStream)]) -> Group {
     let counted = || {
         streams.iter().flat_map(|(_, stream)| {
             let own = stream

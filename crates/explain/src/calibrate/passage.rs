@@ -1,7 +1,7 @@
 //! When each packet went into the path and came out of it.
 
 use super::line::{Line, on_the_wire};
-use super::run_trials::{RunTrials, Stream, Trial};
+use super::run_trials::{ProbeStream, RunTrials, Trial};
 use delaylab_model::Nanos;
 use delaylab_model::path::Framing;
 use delaylab_model::record::Record;
@@ -23,8 +23,8 @@ impl Ways {
     }
 
     /// The same of these streams.
-    pub(super) fn from_streams<'a>(mut streams: impl Iterator<Item = &'a Stream>) -> Self {
-        match streams.all(Stream::one_way) {
+    pub(super) fn from_streams<'a>(mut streams: impl Iterator<Item = &'a ProbeStream>) -> Self {
+        match streams.all(ProbeStream::one_way) {
             true => Ways::Apart,
             false => Ways::Together,
         }
@@ -48,7 +48,7 @@ impl Ways {
 }
 
 /// From the sender's driver to the receiver's kernel.
-pub(super) fn forward(stream: &Stream, record: &Record) -> Option<Nanos> {
+pub(super) fn forward(stream: &ProbeStream, record: &Record) -> Option<Nanos> {
     let out = match stream.method.is_one_way() {
         true => record.t_rx?,
         false => record.r_rx?,
@@ -57,7 +57,7 @@ pub(super) fn forward(stream: &Stream, record: &Record) -> Option<Nanos> {
 }
 
 /// From where the reflector's part ends to the prober's kernel.
-pub(super) fn back(stream: &Stream, record: &Record) -> Option<Nanos> {
+pub(super) fn back(stream: &ProbeStream, record: &Record) -> Option<Nanos> {
     let left = match stream.facts.residence {
         Residence::ToUser => record.r_user?,
         Residence::ToDriver | Residence::Unknown => record.r_tx?,
@@ -66,7 +66,7 @@ pub(super) fn back(stream: &Stream, record: &Record) -> Option<Nanos> {
 }
 
 /// Both together. Frames do not come back.
-pub(super) fn both(stream: &Stream, record: &Record) -> Option<Nanos> {
+pub(super) fn both(stream: &ProbeStream, record: &Record) -> Option<Nanos> {
     match stream.method.is_one_way() {
         true => None,
         false => stream.network(record),
@@ -176,7 +176,7 @@ impl Overflow {
 
 fn passage(
     index: usize,
-    stream: &Stream,
+    stream: &ProbeStream,
     record: &Record,
     framing: Framing,
     ways: Ways,

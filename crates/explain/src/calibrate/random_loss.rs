@@ -7,7 +7,7 @@
 
 use super::limiter::{self, explained_by_a_bucket};
 use super::passage::{Overflow, Ways};
-use super::run_trials::{Stream, Trial};
+use super::run_trials::{ProbeStream, Trial};
 use delaylab_model::path::Framing;
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub(super) fn mark(trials: &mut [Trial], framing: Framing) {
 }
 
 fn is_random(trial: &Trial, framing: Framing, least: usize) -> bool {
-    if trial.loads > 0 || trial.streams.iter().map(Stream::lost).sum::<usize>() < least {
+    if trial.loads > 0 || trial.streams.iter().map(ProbeStream::lost).sum::<usize>() < least {
         return false;
     }
     let ways = Ways::from_streams(trial.streams.iter());

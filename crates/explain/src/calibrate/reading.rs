@@ -1,7 +1,7 @@
 //! The trials of a run, read from disk or carried out by a world, of which each is asked how it loses packets.
 
 use super::random_loss;
-use super::run_trials::{RunTrials, Stream, Trial};
+use super::run_trials::{ProbeStream, RunTrials, Trial};
 use delaylab_lab::experiment::Resolved;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::path::Framing;
@@ -45,7 +45,7 @@ impl RunTrials {
                 streams: Vec::new(),
             });
             trial.flawed |= !row.valid;
-            trial.streams.push(Stream {
+            trial.streams.push(ProbeStream {
                 probe: row.probe_name.clone(),
                 method: row.method,
                 facts: row.facts.records,
@@ -107,7 +107,7 @@ impl Trial {
         let probes = planned.trial.probes.iter().zip(facts).zip(records);
         let streams = probes.map(|((probe, facts), mut records)| {
             records.sort_unstable_by_key(|record| record.seq);
-            Stream {
+            ProbeStream {
                 probe: probe.name.clone(),
                 method: probe.method,
                 facts: facts.records,

@@ -36,12 +36,12 @@ pub struct Trial {
     /// It loses packets whether others wait or not.
     pub random_loss: bool,
     /// Its probes.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<ProbeStream>,
 }
 
 /// One probe in one trial.
 #[derive(Debug, Clone)]
-pub struct Stream {
+pub struct ProbeStream {
     /// Its name.
     pub probe: String,
     /// How it asked.
@@ -65,13 +65,13 @@ impl Trial {
     /// Nothing competes, and nothing is lost but by accident.
     pub fn is_unloaded(&self) -> bool {
         let accident =
-            |stream: &Stream| stream.lost() as f64 <= stream.sent_count() as f64 * BY_ACCIDENT;
+            |stream: &ProbeStream| stream.lost() as f64 <= stream.sent_count() as f64 * BY_ACCIDENT;
         self.loads == 0 && (self.random_loss || self.streams.iter().all(accident))
     }
 
     /// Its own packets overflow a buffer.
     pub fn overflows(&self) -> bool {
-        let overflows = |stream: &Stream| {
+        let overflows = |stream: &ProbeStream| {
             let least = stream.sent_count() as f64 * LOST_SHARE;
             stream.lost() >= LOST_LEAST && stream.lost() as f64 >= least
         };
@@ -79,7 +79,7 @@ impl Trial {
     }
 }
 
-impl Stream {
+impl ProbeStream {
     /// How many of its packets this host sent.
     pub fn sent_count(&self) -> usize {
         let sent = self.records.iter().filter(|one| one.outcome.was_sent());

@@ -6,7 +6,7 @@ use super::line::Estimate;
 use super::passage::Ways;
 use super::probes::Differing;
 use super::queue::Order;
-use super::run_trials::{RunTrials, Stream};
+use super::run_trials::{ProbeStream, RunTrials};
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
 use delaylab_model::units::{format_duration_f64, format_share};
@@ -81,15 +81,15 @@ fn no_sweep(seen: &RunTrials, found: &Calibration) -> Option<Unknown> {
         .flat_map(|trial| &trial.streams)
         .flat_map(|stream| stream.records.iter().map(move |record| (stream, record)));
     let answered: Vec<_> = packets.filter(|(_, record)| record.answered()).collect();
-    let none_has = |stamp: fn(&Stream, &Record) -> Option<Nanos>| {
+    let none_has = |stamp: fn(&ProbeStream, &Record) -> Option<Nanos>| {
         !answered.is_empty()
             && answered
                 .iter()
                 .all(|(stream, record)| stamp(stream, record).is_none())
     };
     // Which needs the other.
-    if none_has(Stream::network) {
-        let which = match none_has(Stream::sent) {
+    if none_has(ProbeStream::network) {
+        let which = match none_has(ProbeStream::sent) {
             true => "left this host",
             false => "were in the network: one of their stamps is missing",
         };
@@ -197,7 +197,7 @@ fn random_loss(seen: &RunTrials) -> Option<Unknown> {
 /// Share of the packets lost in trials that lose at random; `None` where none does.
 fn lost_at_random(seen: &RunTrials) -> Option<f64> {
     let random = seen.usable().filter(|trial| trial.random_loss);
-    let streams: Vec<&Stream> = random.flat_map(|trial| &trial.streams).collect();
+    let streams: Vec<&ProbeStream> = random.flat_map(|trial| &trial.streams).collect();
     let sent: usize = streams.iter().map(|stream| stream.sent_count()).sum();
     let lost: usize = streams.iter().map(|stream| stream.lost()).sum();
     (sent > 0).then(|| lost as f64 / sent as f64)
@@ -206,8 +206,8 @@ fn lost_at_random(seen: &RunTrials) -> Option<f64> {
 /// How many packets were sent, where all of them were lost.
 fn nothing_came_back(seen: &RunTrials) -> Option<usize> {
     let streams = || seen.usable().flat_map(|trial| &trial.streams);
-    let sent: usize = streams().map(Stream::sent_count).sum();
-    let lost: usize = streams().map(Stream::lost).sum();
+    let sent: usize = streams().map(ProbeStream::sent_count).sum();
+    let lost: usize = streams().map(ProbeStream::lost).sum();
     (sent > 0 && lost == sent).then_some(sent)
 }
 
@@ -494,7 +494,7 @@ mod tests {
             outcome,
             ..Record::due(0, 0, 0, Method::Udp, 0)
         };
-        let stream = Stream {
+        let stream = ProbeStream {
             probe: "echo".to_owned(),
             method: Method::Udp,
             facts: RecordFacts::default(),

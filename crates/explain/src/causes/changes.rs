@@ -1,6 +1,6 @@
 //! When the response changed its level: within a trial, and from trial to trial.
 
-use super::gather::Stream;
+use super::gather::GatheredStream;
 use delaylab_model::{Nanos, SECOND};
 use delaylab_stats::change_points::{self, ChangePoint};
 use delaylab_stats::functional::Functional;
@@ -65,8 +65,8 @@ pub enum Scope {
 }
 
 /// Every change within trials and from trial to trial.
-pub(super) fn find(streams: &[Stream<'_>]) -> Changes {
-    let long = |stream: &&Stream<'_>| {
+pub(super) fn find(streams: &[GatheredStream<'_>]) -> Changes {
+    let long = |stream: &&GatheredStream<'_>| {
         let ends = stream.due.first().zip(stream.due.last());
         ends.is_some_and(|(first, last)| last - first >= LEAST_LENGTH)
     };
@@ -85,7 +85,7 @@ fn size(change: &Change) -> f64 {
 }
 
 /// Changes within one trial, of this many that are looked at.
-fn within(stream: &Stream<'_>, among: usize, changes: &mut Changes) {
+fn within(stream: &GatheredStream<'_>, among: usize, changes: &mut Changes) {
     let Ok(found) = change_points::find(&stream.due, &stream.response, among, 1) else {
         return;
     };
@@ -115,9 +115,10 @@ fn within(stream: &Stream<'_>, among: usize, changes: &mut Changes) {
 }
 
 /// Changes from trial to trial: of each one's median, over the median of all with its levels.
-fn between(streams: &[Stream<'_>]) -> Vec<Change> {
-    let group = |stream: &Stream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
-    let medians: Vec<Option<f64>> = streams.iter().map(Stream::median).collect();
+fn between(streams: &[GatheredStream<'_>]) -> Vec<Change> {
+    let group =
+        |stream: &GatheredStream<'_>| format!("{:?} {}", stream.row.factors, stream.row.probe_name);
+    let medians: Vec<Option<f64>> = streams.iter().map(GatheredStream::median).collect();
     let mut groups = BTreeMap::<String, Vec<f64>>::new();
     for (stream, median) in streams.iter().zip(&medians) {
         groups.entry(group(stream)).or_default().extend(median);

@@ -4,7 +4,7 @@
 //! both, of the difference of a quantile of the response. Its interval is that of
 //! [`delaylab_stats::comparison`], which knows what correlated packets and repeats are worth.
 
-use super::gather::Stream;
+use super::gather::GatheredStream;
 use delaylab_model::distinct::{Distinct, originals};
 use delaylab_model::plan::{Factor, Level, level_of, levels_in_words, levels_of};
 use delaylab_model::words::each_once;
@@ -96,7 +96,7 @@ impl Effect {
 }
 
 /// Of every factor that has several levels and of which something is known; `order` is how they follow each other.
-pub(super) fn find(streams: &[&Stream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
+pub(super) fn find(streams: &[&GatheredStream<'_>], order: &[(String, Vec<Level>)]) -> Vec<Effect> {
     let all: Vec<Vec<Factor>> = streams.iter().map(|stream| factors(stream)).collect();
     let names = each_once(all.iter().flatten().map(|(name, _)| name.as_str()));
     let effects = names.into_iter().flat_map(|name| {
@@ -110,7 +110,7 @@ pub(super) fn find(streams: &[&Stream<'_>], order: &[(String, Vec<Level>)]) -> V
 }
 
 /// Its factors, and which probe it is as one more.
-fn factors(stream: &Stream<'_>) -> Vec<Factor> {
+fn factors(stream: &GatheredStream<'_>) -> Vec<Factor> {
     let probe = ("probe".to_owned(), Level::named(&stream.row.probe_name));
     stream.row.factors.iter().cloned().chain([probe]).collect()
 }
@@ -136,7 +136,7 @@ fn effect(
     name: &str,
     from: Level,
     to: Level,
-    streams: &[&Stream<'_>],
+    streams: &[&GatheredStream<'_>],
     all: &[Vec<Factor>],
 ) -> Effect {
     let mut combinations = Combinations::new();
@@ -162,7 +162,7 @@ fn effect(
     }
 }
 
-fn shift(quantile: f64, combinations: &Combinations, streams: &[&Stream<'_>]) -> Shift {
+fn shift(quantile: f64, combinations: &Combinations, streams: &[&GatheredStream<'_>]) -> Shift {
     let mut trials: Vec<u32> = Vec::new();
     let mut strata: Vec<usize> = Vec::new();
     // Simulations of one seed have the same random numbers.

@@ -39,7 +39,7 @@ use std::sync::Arc;
 /// What a run's records come to.
 #[derive(Debug)]
 pub(super) struct Gathered<'a> {
-    pub(super) streams: Vec<Stream<'a>>,
+    pub(super) streams: Vec<GatheredStream<'a>>,
     pub(super) tallies: BTreeMap<LateCause, Tally>,
     /// Packets that were sent and waited for to their end.
     pub(super) sent: u64,
@@ -85,7 +85,7 @@ pub(super) fn with_requests(run: &Run) -> BTreeSet<u32> {
 
 /// One probe of one trial.
 #[derive(Debug)]
-pub(super) struct Stream<'a> {
+pub(super) struct GatheredStream<'a> {
     pub(super) row: &'a TrialRow,
     /// Beyond which response its packets are late.
     pub(super) bound: Nanos,
@@ -127,7 +127,7 @@ impl Gathered<'_> {
     }
 
     /// The streams without handshakes that were made beside requests to a server.
-    pub(super) fn asked_for(&self) -> Vec<&Stream<'_>> {
+    pub(super) fn asked_for(&self) -> Vec<&GatheredStream<'_>> {
         let streams = self.streams.iter();
         streams.filter(|stream| self.is_asked_for(stream)).collect()
     }
@@ -144,7 +144,7 @@ impl Gathered<'_> {
     }
 
     /// Is it no handshake beside requests of its trial? Those are evidence of what the network takes, and were not asked for.
-    pub(super) fn is_asked_for(&self, stream: &Stream<'_>) -> bool {
+    pub(super) fn is_asked_for(&self, stream: &GatheredStream<'_>) -> bool {
         stream.row.method != Method::TcpConnect || !self.with_requests.contains(&stream.row.trial)
     }
 }
@@ -154,7 +154,7 @@ fn response(record: &Record) -> Option<Nanos> {
     record.response().filter(|_| record.answered())
 }
 
-impl Stream<'_> {
+impl GatheredStream<'_> {
     /// Takes its next packet. `keeps_sent`: and when it was sent.
     fn push(&mut self, record: &Record, keeps_sent: bool) {
         let due = record.t_intended;
@@ -270,7 +270,7 @@ impl<'a> Gathered<'a> {
         let counts = counts
             .map(|row| distinct.counts(row.facts.trace_hash, row.probe))
             .collect();
-        let stream = |(row, &bound)| Stream {
+        let stream = |(row, &bound)| GatheredStream {
             row,
             bound,
             due: Vec::new(),
@@ -878,7 +878,7 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, trial: u32, at: usize, stream: &Stream<'_>, late: &Excursion) {
+    fn add(&mut self, trial: u32, at: usize, stream: &GatheredStream<'_>, late: &Excursion) {
         self.packets += 1;
         self.lost_ns += late.excess;
         self.due.entry(at).or_default().push(late.due);

@@ -5,7 +5,7 @@ use super::blackouts::{
     Acknowledged, counted_errors, counted_failures, end, failures, rejected, which_way,
 };
 use super::combination::{self, dropped, is_blackout, rows_of_trials};
-use super::gather::{Stream, with_requests};
+use super::gather::{GatheredStream, with_requests};
 use super::met::{Met, timeout};
 use super::totals::{lost_share, total};
 use delaylab_lab::experiment::Resolved;
@@ -170,7 +170,10 @@ fn failed(rows: &[&TrialRow]) -> Option<String> {
 }
 
 /// That the requests of these rows which were lost had been acknowledged, from their streams.
-pub(super) fn acknowledged_of(streams: &[Stream<'_>], rows: &[&TrialRow]) -> Option<String> {
+pub(super) fn acknowledged_of(
+    streams: &[GatheredStream<'_>],
+    rows: &[&TrialRow],
+) -> Option<String> {
     let place = |row: &TrialRow| (row.trial, row.probe);
     let places: BTreeSet<_> = rows.iter().map(|row| place(row)).collect();
     let mut all = Acknowledged::default();
@@ -262,7 +265,7 @@ fn read_outage(run: &Run, row: &TrialRow) -> Option<outage::Outage> {
 }
 
 /// The longest outage of a row, from its stream.
-pub(super) fn outage_of(streams: &[Stream<'_>], row: &TrialRow) -> Option<outage::Outage> {
+pub(super) fn outage_of(streams: &[GatheredStream<'_>], row: &TrialRow) -> Option<outage::Outage> {
     let place = |row: &TrialRow| (row.trial, row.probe);
     let mut streams = streams.iter();
     let stream = streams.find(|stream| place(stream.row) == place(row))?;

@@ -1,7 +1,7 @@
 //! What had the CPU of the prober's host while packets that were not late waited for it: a part of what every packet of a
 //! condition takes, and no cause of late ones.
 
-use super::gather::{Gathered, Stream};
+use super::gather::{Gathered, GatheredStream};
 use super::rhythm::SendTimes;
 use super::roles::{Role, Roles};
 use super::slow::{Condition, HadCpu, Slow, WORTH};
@@ -38,7 +38,7 @@ pub(super) fn find(run: &Run, gathered: &Gathered<'_>, processes: Processes<'_>,
         .filter(|(_, condition)| waits_for_host(condition))
         .map(|(at, condition)| (key(&condition.factors, &condition.probe), at))
         .collect();
-    let mut by_trial = BTreeMap::<u32, BTreeMap<u16, (usize, &Stream<'_>)>>::new();
+    let mut by_trial = BTreeMap::<u32, BTreeMap<u16, (usize, &GatheredStream<'_>)>>::new();
     for stream in &gathered.streams {
         let row = stream.row;
         if let Some(&at) = by_key.get(&key(&row.factors, &row.probe_name)) {
@@ -68,7 +68,7 @@ fn waits_for_host(condition: &Condition) -> bool {
 fn of_trial(
     run: &Run,
     trial: u32,
-    probes: &BTreeMap<u16, (usize, &Stream<'_>)>,
+    probes: &BTreeMap<u16, (usize, &GatheredStream<'_>)>,
     trains: &Trains,
 ) -> Vec<(usize, Occupied)> {
     let noise = run.noise(Some(trial));

@@ -6,7 +6,7 @@
 //! is looked for in the times of those packets ([`delaylab_stats::periodicity`]), and held against the
 //! periods of all processes that were seen.
 
-use super::gather::{Stream, Tally};
+use super::gather::{GatheredStream, Tally};
 use delaylab_model::Nanos;
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::driven::{self, Driven, Sent};
@@ -53,7 +53,7 @@ pub(super) struct SendTimes {
 }
 
 impl SendTimes {
-    pub(super) fn new(streams: &[Stream<'_>]) -> Self {
+    pub(super) fn new(streams: &[GatheredStream<'_>]) -> Self {
         let mut by_trial = BTreeMap::<u32, Vec<Sent>>::new();
         let mut reach = 0.0;
         for stream in streams {
@@ -85,7 +85,7 @@ impl SendTimes {
 pub(super) fn find<'a>(
     what: &LateCause,
     tally: &Tally,
-    streams: &[Stream<'_>],
+    streams: &[GatheredStream<'_>],
     trains: &'a Trains,
     known: &OnceCell<Vec<(&'a str, f64)>>,
 ) -> Option<Rhythm> {

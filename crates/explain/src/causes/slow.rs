@@ -11,7 +11,7 @@ mod tests;
 mod words;
 
 use super::combination::{LEAST_NS, SLOW, dropped};
-use super::gather::{Gathered, Stream};
+use super::gather::{Gathered, GatheredStream};
 use super::paused::WhyPaused;
 use super::roles::Role;
 use super::spent::{Component, KnownWay, Spent, Usual};
@@ -429,7 +429,7 @@ pub(super) fn find(
     let planned: BTreeMap<u32, &Planned> = (planned.iter())
         .map(|planned| (planned.trial.id, planned))
         .collect();
-    let mut alike = BTreeMap::<(String, &str), Vec<&Stream<'_>>>::new();
+    let mut alike = BTreeMap::<(String, &str), Vec<&GatheredStream<'_>>>::new();
     let mut distinct = Distinct::new();
     for stream in &gathered.streams {
         let key = (
@@ -478,7 +478,7 @@ pub(super) fn find(
 }
 
 /// How long the handshakes took on average that were made beside requests, ns; `None` of other streams.
-fn handshake(streams: &[&Stream<'_>]) -> Option<f64> {
+fn handshake(streams: &[&GatheredStream<'_>]) -> Option<f64> {
     let mut usual = Usual::default();
     let made = streams
         .iter()
@@ -515,7 +515,7 @@ fn told_by_handshakes(parts: Vec<Part>, handshake: Option<f64>) -> Vec<Part> {
 }
 
 fn condition(
-    streams: &[&Stream<'_>],
+    streams: &[&GatheredStream<'_>],
     drops: &BTreeMap<u32, Vec<Dropped<'_>>>,
     planned: &BTreeMap<u32, &Planned>,
     several: bool,
@@ -592,7 +592,7 @@ fn condition(
 }
 
 /// The first reason of each port; repeats have the same.
-fn paused(streams: &[&Stream<'_>]) -> BTreeMap<String, WhyPaused> {
+fn paused(streams: &[&GatheredStream<'_>]) -> BTreeMap<String, WhyPaused> {
     let mut paused = BTreeMap::new();
     for (port, why) in streams.iter().flat_map(|stream| &stream.paused) {
         let known = paused.entry(port.to_string());
@@ -618,7 +618,7 @@ fn of_queues(usual: &Usual, mut dropped: BTreeMap<String, Vec<String>>) -> BTree
     queues.collect()
 }
 
-fn median(streams: &[&Stream<'_>]) -> Option<f64> {
+fn median(streams: &[&GatheredStream<'_>]) -> Option<f64> {
     let all = streams.iter().flat_map(|stream| &stream.response);
     let every = all.clone().count().div_ceil(MOST).max(1);
     let answered = all.step_by(every).copied().filter(|ns| ns.is_finite());

@@ -14,7 +14,7 @@
 
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::records::without_reflector;
-use super::{Format, Imported, Records, Rules, Stream};
+use super::{Format, Imported, ImportedStream, Records, Rules};
 use delaylab_model::Nanos;
 use delaylab_model::plan::Unit;
 use delaylab_model::record::Record;
@@ -70,7 +70,7 @@ struct Ours {
     above: f64,
 }
 
-fn recomputed(imported: &Imported, stream: &Stream, said: &PrintedFigure) -> Option<Ours> {
+fn recomputed(imported: &Imported, stream: &ImportedStream, said: &PrintedFigure) -> Option<Ours> {
     if stream.records.is_empty() {
         return None;
     }
@@ -101,7 +101,7 @@ fn recomputed(imported: &Imported, stream: &Stream, said: &PrintedFigure) -> Opt
     }
 }
 
-fn received(stream: &Stream) -> f64 {
+fn received(stream: &ImportedStream) -> f64 {
     let counts = stream.records.counts();
     (counts.answered + counts.corrupt) as f64
 }
@@ -118,7 +118,7 @@ fn whole(imported: &Imported, index: usize) -> bool {
 
 /// Delays of a stream, by the rules of whoever summarised them.
 struct Delays<'a> {
-    stream: &'a Stream,
+    stream: &'a ImportedStream,
     delay: Delay,
     half: bool,
     /// How far a value may be from what the peer had.
@@ -130,7 +130,7 @@ struct Delays<'a> {
 }
 
 impl<'a> Delays<'a> {
-    fn new(rules: Rules, stream: &'a Stream, delay: Delay) -> Self {
+    fn new(rules: Rules, stream: &'a ImportedStream, delay: Delay) -> Self {
         Self {
             stream,
             delay,
@@ -186,7 +186,7 @@ impl<'a> Delays<'a> {
 }
 
 /// How far a delay may be from the one that the peer had.
-fn error(stream: &Stream, delay: Delay) -> f64 {
+fn error(stream: &ImportedStream, delay: Delay) -> f64 {
     /// As fast as Linux slews its wall clock against the monotonic one (adjtimex(2)).
     const SLEW: f64 = 500e-6;
     let step = stream.step as f64;
@@ -259,7 +259,12 @@ impl Delays<'_> {
     }
 }
 
-fn disagreement(format: &Format, stream: &Stream, said: &PrintedFigure, ours: f64) -> Disagreement {
+fn disagreement(
+    format: &Format,
+    stream: &ImportedStream,
+    said: &PrintedFigure,
+    ours: f64,
+) -> Disagreement {
     let show = |value| shown(value, said.unit);
     Disagreement {
         stream: said.stream,

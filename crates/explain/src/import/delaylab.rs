@@ -12,7 +12,7 @@
 
 mod csv;
 
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
+use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, json};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -226,17 +226,17 @@ impl Call {
         }
     }
 
-    fn stream(&self, records: Vec<Record>) -> Stream {
+    fn stream(&self, records: Vec<Record>) -> ImportedStream {
         let first = records.first();
         let method = first.map_or(Method::Icmp, |record| record.method);
-        Stream {
+        ImportedStream {
             size: first.and_then(|record| record.ip_size),
             clock: Clock::Own {
                 realtime_offset: self.realtime_offset,
             },
             records: records.into(),
             facts: self.facts,
-            ..Stream::new(&self.target, &self.target, method)
+            ..ImportedStream::new(&self.target, &self.target, method)
         }
     }
 

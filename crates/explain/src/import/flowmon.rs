@@ -14,7 +14,7 @@ use super::decimal::{self, Time};
 use super::figure::{Figure, Statistic};
 use super::text::head;
 use super::xml::{Part, Parts, attribute, warn_if_cut};
-use super::{Format, ImportError, Imported, Input, Options, Rules, Stream};
+use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::method::Method;
 
 pub static FORMAT: Format = Format {
@@ -62,7 +62,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
 
 fn flow(id: &str, attributes: &str, imported: &mut Imported) {
     let stream = imported.streams.len();
-    let made = Stream::new(format!("flow {id}"), "", Method::Frame);
+    let made = ImportedStream::new(format!("flow {id}"), "", Method::Frame);
     imported.streams.push(made);
     let count = |key| attribute(attributes, key).and_then(|text| text.parse::<u64>().ok());
     let counts = [

@@ -18,7 +18,7 @@ use super::figure::{Delay, Figure, PrintedFigure, min_avg_max};
 use super::fping_targets::{Said, Targets};
 use super::packets::Reply;
 use super::text::{after, head, leading_number, stamp};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream};
+use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::{MILLISECOND, Nanos};
 
 pub static FORMAT: Format = Format {
@@ -74,7 +74,7 @@ impl Call {
         }
         let advice = ", which goes to standard error (`2>&1` keeps it)";
         self.targets.finish(advice, imported);
-        let undated = |it: &Stream| it.clock == Clock::MadeUp && !it.records.is_empty();
+        let undated = |it: &ImportedStream| it.clock == Clock::MadeUp && !it.records.is_empty();
         if imported.streams.iter().any(undated) {
             imported.warn("the file has no time stamps (`fping -D` prints them): absolute times are made up from sequence numbers, a second apart");
         }

@@ -1,6 +1,6 @@
 //! Hops on the way to a target: what routers do not answer is no loss of the path, so that they have to be told from the target.
 
-use super::{Figure, Imported, Stream};
+use super::{Figure, Imported, ImportedStream};
 use std::collections::BTreeMap;
 
 /// Where on a way a stream's packets ended.
@@ -89,18 +89,18 @@ impl Imported {
         found.map(|said| said.value)
     }
 
-    fn asked(&self, at: usize, stream: &Stream) -> f64 {
+    fn asked(&self, at: usize, stream: &ImportedStream) -> f64 {
         let said = self.figure(at, Figure::Sent);
         said.unwrap_or(stream.records.len() as f64)
     }
 
-    fn has_answered(&self, at: usize, stream: &Stream) -> bool {
+    fn has_answered(&self, at: usize, stream: &ImportedStream) -> bool {
         let lost = self.figure(at, Figure::LossShare);
         stream.records.counts().answered > 0 || lost.is_some_and(|lost| lost < 1.0)
     }
 }
 
-fn number(stream: &Stream) -> Option<u64> {
+fn number(stream: &ImportedStream) -> Option<u64> {
     stream.hop.as_ref().map(|hop| hop.number)
 }
 

@@ -15,7 +15,7 @@ pub struct Imported {
     /// The peer's version, where the file says it.
     pub version: Option<String>,
     /// One for each target, hop or connection.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<ImportedStream>,
     /// The peer's own summary.
     pub said: Vec<PrintedFigure>,
     /// What the peer saw over time (iperf3's intervals).
@@ -139,7 +139,7 @@ pub enum Clock {
 
 /// Packets that the peer sent one after another to one place.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stream {
+pub struct ImportedStream {
     /// What to call it.
     pub name: String,
     /// How it asked.
@@ -163,7 +163,7 @@ pub struct Stream {
     pub facts: RecordFacts,
 }
 
-impl Stream {
+impl ImportedStream {
     /// Without records so far, and nothing else known.
     pub(super) fn new(name: impl Into<String>, target: impl Into<String>, method: Method) -> Self {
         Self {

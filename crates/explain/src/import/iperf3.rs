@@ -10,7 +10,7 @@
 
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json};
+use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, json};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::record::{Outcome, Record};
@@ -300,7 +300,7 @@ fn stream(
     method: Method,
     began: Nanos,
     index: usize,
-) -> Stream {
+) -> ImportedStream {
     let probe = u16::try_from(index).unwrap_or(u16::MAX);
     let sampled = parts(document, connection).filter_map(|part| Some((part, part.rtt?)));
     let records = (0..).zip(sampled).map(|(seq, (part, rtt))| {
@@ -316,11 +316,11 @@ fn stream(
     });
     let target = format!("{}:{}", connection.remote_host, connection.remote_port);
     let name = format!("{target} socket {}", connection.socket);
-    Stream {
+    ImportedStream {
         clock: Clock::RealTime,
         records: records.collect(),
         step: MICROSECOND,
-        ..Stream::new(name, target, method)
+        ..ImportedStream::new(name, target, method)
     }
 }
 

@@ -20,7 +20,7 @@
 use super::decimal;
 use super::figure::{Figure, PrintedFigure};
 use super::text::{Strange, head, word_after};
-use super::{Format, ImportError, Imported, Input, Options, Rules, Stream};
+use super::{Format, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::method::Method;
 use delaylab_model::plan::Unit;
 use delaylab_model::series::SeriesPoint;
@@ -209,7 +209,7 @@ impl Test {
             return at;
         }
         let name = format!("{target} socket {id}");
-        let made = Stream::new(name, target, Method::Tcp);
+        let made = ImportedStream::new(name, target, Method::Tcp);
         imported.streams.push(made);
         self.ids.push((id.to_owned(), false));
         self.ids.len() - 1

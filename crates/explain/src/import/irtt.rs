@@ -8,7 +8,9 @@
 
 use super::decimal::{LARGEST, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, json, order};
+use super::{
+    Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, json, order,
+};
 use delaylab_model::Nanos;
 use delaylab_model::dscp::Dscp;
 use delaylab_model::headers;
@@ -146,12 +148,12 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
     }
     let clock = clock(&document.round_trips);
     let target = &document.config.remote_address;
-    imported.streams.push(Stream {
+    imported.streams.push(ImportedStream {
         size,
         clock,
         records: records.into(),
         facts: facts(stamped),
-        ..Stream::new(target, target, Method::Udp)
+        ..ImportedStream::new(target, target, Method::Udp)
     });
     said(&mut imported, &document.stats);
     if stamped {

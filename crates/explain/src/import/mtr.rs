@@ -6,7 +6,7 @@
 use super::by_line;
 use super::decimal;
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
-use super::{Format, Hop, Imported, Input, Stream, date};
+use super::{Format, Hop, Imported, ImportedStream, Input, date};
 use delaylab_model::method::Method;
 use delaylab_model::{MILLISECOND, Nanos};
 
@@ -33,14 +33,14 @@ fn figure(column: &str) -> Option<Figure> {
 
 /// A stream for a hop of the way `to` a target that has no record yet. It is called by its number and by who answers there, so that hops are
 /// told apart wherever the stream is named.
-pub fn hop(number: u64, target: &str, to: &str) -> Stream {
+pub fn hop(number: u64, target: &str, to: &str) -> ImportedStream {
     let name = match target {
         "" | "???" => format!("hop {number}"),
         host => format!("hop {number} {host}"),
     };
-    Stream {
+    ImportedStream {
         hop: Some(Hop::new(number, to)),
-        ..Stream::new(name, target, Method::Icmp)
+        ..ImportedStream::new(name, target, Method::Icmp)
     }
 }
 
@@ -71,7 +71,7 @@ pub fn by_line(
 }
 
 /// Adds a hop of a call that began then. The names of all calls but the first say when, so that they are told apart.
-pub fn add(imported: &mut Imported, mut hop: Stream, began: Option<Nanos>) {
+pub fn add(imported: &mut Imported, mut hop: ImportedStream, began: Option<Nanos>) {
     if let Some(began) = began {
         let first = *imported.began.get_or_insert(began);
         if first != began {

@@ -13,7 +13,7 @@ use super::by_line::by_line;
 use super::decimal;
 use super::packets::{Frame, Packets};
 use super::text::head;
-use super::{Format, Hop, ImportError, Imported, Input, Options, Rules, Stream};
+use super::{Format, Hop, ImportError, Imported, ImportedStream, Input, Options, Rules};
 use delaylab_model::MICROSECOND;
 use delaylab_model::method::Method;
 use std::collections::BTreeMap;
@@ -135,7 +135,7 @@ impl Asked {
             ..Frame::new(name, Method::Icmp)
         };
         let stream = self.packets.finish(frame, imported);
-        imported.streams.push(Stream {
+        imported.streams.push(ImportedStream {
             hop: Some(Hop::new(number, "")),
             ..stream
         });

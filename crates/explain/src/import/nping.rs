@@ -22,7 +22,7 @@ use super::decimal::{self, Time};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::packets::{Frame, Packets, Reply};
 use super::text::{after, head, leading_number, word_after};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, date};
+use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, date};
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
 use delaylab_model::record::Record;
@@ -298,7 +298,7 @@ impl Call {
 }
 
 /// Takes the round trips off replies that were printed late.
-fn leave_out_late(stream: &mut Stream, said: &[PrintedFigure], imported: &mut Imported) {
+fn leave_out_late(stream: &mut ImportedStream, said: &[PrintedFigure], imported: &mut Imported) {
     let longest = Figure::Of(Delay::RoundTrip, Statistic::Max);
     let Some(longest) = said.iter().find(|said| said.what == longest) else {
         return;

@@ -3,7 +3,7 @@
 //! them are settled, and take a few bytes each.
 
 use super::decimal::Time;
-use super::imported::{Imported, Stream};
+use super::imported::{Imported, ImportedStream};
 use super::order::Extents;
 use super::packet::Packet;
 use super::placed::RecordMaker;
@@ -349,7 +349,7 @@ impl Packets {
     }
 
     /// The stream, which is to be the next one of the file. Adds what there is to warn of.
-    pub fn finish(self, frame: Frame, imported: &mut Imported) -> Stream {
+    pub fn finish(self, frame: Frame, imported: &mut Imported) -> ImportedStream {
         // A number before the peer's first means that it counts otherwise than its head says.
         let first = match (frame.first, self.first) {
             (Some(first), Some(seen)) => first.min(seen),
@@ -375,13 +375,13 @@ impl Packets {
         if let Some(last) = last {
             (next..=last).for_each(|lost| placed.take(lost, Packet::default()));
         }
-        Stream {
+        ImportedStream {
             size: frame.size,
             clock: placed.clock(),
             records: placed.finish(),
             repeats,
             step,
-            ..Stream::new(frame.name, frame.target, frame.method)
+            ..ImportedStream::new(frame.name, frame.target, frame.method)
         }
     }
 

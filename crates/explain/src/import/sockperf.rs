@@ -18,7 +18,7 @@ use super::by_line::by_turns;
 use super::decimal::{self, LARGEST};
 use super::figure::{Delay, Figure, PrintedFigure, Statistic};
 use super::text::{after, head, leading_number, word_after};
-use super::{Clock, Format, ImportError, Imported, Input, Options, Rules, Stream, order};
+use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, order};
 use delaylab_model::headers;
 use delaylab_model::method::Method;
 use delaylab_model::record::{Outcome, Record};
@@ -275,13 +275,13 @@ impl Heard {
             "" => "sockperf",
             target => target,
         };
-        imported.streams.push(Stream {
+        imported.streams.push(ImportedStream {
             size,
             clock: Clock::Own {
                 realtime_offset: None,
             },
             records: records.into(),
-            ..Stream::new(name, &self.target, method)
+            ..ImportedStream::new(name, &self.target, method)
         });
     }
 
@@ -377,7 +377,7 @@ fn without_colours(line: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use crate::import::testing::of_two_calls;
-    use crate::import::{self, Stream};
+    use crate::import::{self, ImportedStream};
 
     /// The times of each are since its own start.
     #[test]
@@ -390,7 +390,7 @@ mod tests {
         for (call, packets) in [(log, 55), (rows, 38), (text, 0), (&both, 22)] {
             let once = import::read(call.as_bytes(), None).unwrap();
             let twice = of_two_calls(&call.repeat(2), packets);
-            let delays = |stream: &Stream| {
+            let delays = |stream: &ImportedStream| {
                 let records = stream.records.iter();
                 records.map(|it| it.round_trip()).collect::<Vec<_>>()
             };

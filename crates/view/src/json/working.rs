@@ -16,7 +16,7 @@ pub struct UnderLoad<'a> {
     /// The load as typed.
     pub load: &'a str,
     /// What each stream did.
-    pub streams: Vec<Stream>,
+    pub streams: Vec<LoadStream>,
     /// 60 s / mean round trip, idle and under load.
     pub round_trips_a_minute: RoundTripsAMinute,
     /// Responsiveness as draft-ietf-ippm-responsiveness has it, of what there is.
@@ -94,7 +94,8 @@ pub struct Grew {
 
 /// What one stream did.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Stream {
+#[schemars(rename = "Stream")]
+pub struct LoadStream {
     /// Its load, and its number where there are several.
     pub name: String,
     /// tcp, cbr, poisson, on-off or replay.
@@ -137,7 +138,7 @@ impl<'a> UnderLoad<'a> {
         });
         Self {
             load: working.load,
-            streams: working.streams.iter().map(Stream::new).collect(),
+            streams: working.streams.iter().map(LoadStream::new).collect(),
             responsiveness: Responsiveness {
                 idle: on_its_own(working.idle.summary),
                 probes: on_its_own(working.loaded.summary),
@@ -168,7 +169,7 @@ impl<'a> UnderLoad<'a> {
     }
 }
 
-impl Stream {
+impl LoadStream {
     fn new(report: &StreamReport) -> Self {
         let received = report.received;
         let of_packets = received.filter(|_| report.due.is_some());

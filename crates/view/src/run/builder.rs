@@ -3,7 +3,7 @@
 use super::groups::{self, Groups, OpenGroup};
 use super::panels::Layout;
 use super::stream::probe_names;
-use super::{Panel, RunData, Sketch, Stream, TrialData};
+use super::{Panel, RunData, RunStream, Sketch, TrialData};
 use crate::words::plural;
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
@@ -53,7 +53,7 @@ pub struct RunDataBuilder {
 
 #[derive(Debug)]
 struct Open {
-    stream: Stream,
+    stream: RunStream,
     summary: Progress,
 }
 
@@ -91,7 +91,11 @@ impl RunDataBuilder {
     /// For these streams, in the order in which they ran; `levels` says how the levels of factors follow each other where
     /// they are names. Beyond `exact_limit` answered records a stream or panel takes its quantiles from histograms
     /// ([`SummaryBuilder::new`]).
-    pub fn new(streams: Vec<Stream>, levels: &[(String, Vec<Level>)], exact_limit: usize) -> Self {
+    pub fn new(
+        streams: Vec<RunStream>,
+        levels: &[(String, Vec<Level>)],
+        exact_limit: usize,
+    ) -> Self {
         let layout = Layout::new(&streams, levels);
         let groups = Groups::new(&streams, levels);
         let counts = counts(&streams, &groups, &layout);
@@ -103,7 +107,7 @@ impl RunDataBuilder {
         let index = streams.iter().zip(0..);
         let index = index.map(|(stream, at)| ((stream.trial, stream.probe), at));
         let index = index.collect();
-        let open = |stream: Stream| Open {
+        let open = |stream: RunStream| Open {
             summary: Progress::Open(Box::new(SummaryBuilder::new(stream.facts, exact_limit))),
             stream,
         };
@@ -213,7 +217,7 @@ struct Counts {
     in_group: bool,
 }
 
-fn counts(streams: &[Stream], groups: &Groups, layout: &Layout) -> Vec<Counts> {
+fn counts(streams: &[RunStream], groups: &Groups, layout: &Layout) -> Vec<Counts> {
     let (mut of_panels, mut of_groups) = (Distinct::new(), Distinct::new());
     let places = streams.iter().zip(&layout.panel_of).zip(&groups.group_of);
     places
@@ -236,7 +240,7 @@ fn summed(bins: &[ClockReads]) -> Vec<ClockReads> {
 }
 
 fn open_groups(
-    streams: &[Stream],
+    streams: &[RunStream],
     groups: &Groups,
     layout: &Layout,
     counts: &[Counts],
@@ -261,7 +265,7 @@ fn open_groups(
 
 impl OpenPanel {
     fn new(
-        streams: &[Stream],
+        streams: &[RunStream],
         layout: &Layout,
         counts: &[Counts],
         panel: usize,
@@ -304,8 +308,8 @@ mod tests {
     use delaylab_model::method::Method;
     use delaylab_model::plan::Level;
 
-    fn stream(trial: u32, condition: &str) -> Stream {
-        Stream {
+    fn stream(trial: u32, condition: &str) -> RunStream {
+        RunStream {
             trial,
             probe: 0,
             name: "echo".to_owned(),
@@ -328,7 +332,7 @@ mod tests {
 
     #[test]
     fn copies_of_a_simulation_are_pooled_once() {
-        let same = |trial, hash| Stream {
+        let same = |trial, hash| RunStream {
             trace_hash: Some(hash),
             ..stream(trial, "quiet")
         };

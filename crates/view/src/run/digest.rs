@@ -1,7 +1,7 @@
 //! A run in one table: for each combination of levels how much was lost, how long it took, and where.
 
 use super::groups::worst_of;
-use super::{RunData, ShownDelay, Stream, Ways};
+use super::{RunData, RunStream, ShownDelay, Ways};
 use crate::words::or_unknown;
 use delaylab_model::Nanos;
 use delaylab_model::plan::level_of;
@@ -107,7 +107,7 @@ impl RunData {
             return ways;
         }
         let streams = self.trials.iter().map(|trial| &trial.stream);
-        let of_levels = |stream: &&Stream| {
+        let of_levels = |stream: &&RunStream| {
             let mut levels = heads.iter().zip(levels);
             levels.all(|(head, level)| {
                 match level_of(&stream.factors, head) {

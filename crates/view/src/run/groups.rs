@@ -3,7 +3,7 @@
 
 use super::panels;
 use super::stream::probe_names;
-use super::{Delays, Group, RunData, ShownDelay, Stream, TrialData};
+use super::{Delays, Group, RunData, RunStream, ShownDelay, TrialData};
 use delaylab_model::Nanos;
 use delaylab_model::distinct::Distinct;
 use delaylab_model::plan::{Factor, Level, compare_combinations, level_of};
@@ -23,7 +23,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    fn new(stream: &Stream) -> Self {
+    fn new(stream: &RunStream) -> Self {
         Self {
             factors: stream.factors.clone(),
             probe: stream.name.clone(),
@@ -39,7 +39,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
+    pub(super) fn new(streams: &[RunStream], order: &[(String, Vec<Level>)]) -> Self {
         let probes = probe_names(streams);
         let place = |key: &Key| probes.iter().position(|name| *name == key.probe);
         let of_streams: Vec<_> = streams.iter().map(Key::new).collect();
@@ -293,8 +293,8 @@ mod tests {
     use delaylab_stats::functional::Functional;
     use proptest::prelude::*;
 
-    fn stream(trial: u32, probe: u16, case: &str) -> Stream {
-        Stream {
+    fn stream(trial: u32, probe: u16, case: &str) -> RunStream {
+        RunStream {
             trial,
             probe,
             name: ["ef", "be"][usize::from(probe)].to_owned(),
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn what_has_too_few_packets_for_a_p99_may_be_the_worst() {
-        let trials: Vec<Stream> = (0..4)
+        let trials: Vec<RunStream> = (0..4)
             .map(|trial| stream(trial, 0, &format!("case {trial}")))
             .collect();
         let mut builder = RunDataBuilder::new(trials, &[], 1_000);

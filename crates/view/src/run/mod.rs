@@ -71,7 +71,7 @@ pub use marks::{Happening, Mark, Marks};
 pub use over_time::{OverTime, Quantiles};
 pub use series::{DrawnBy, SeriesShown, parts_of_time};
 pub use sketch::{Bucket, Delays, Excursion, Sketch};
-pub use stream::Stream;
+pub use stream::RunStream;
 pub use wall_clock::Begin;
 pub use ways::Ways;
 
@@ -205,7 +205,7 @@ impl Head {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialData {
     /// What it was.
-    pub stream: Stream,
+    pub stream: RunStream,
     /// Which of the run's panels holds it.
     pub panel: usize,
     /// What came of it.

@@ -2,7 +2,7 @@
 //! each apart would make more panels than anyone reads.
 
 use super::stream::probe_names;
-use super::{Group, Stream};
+use super::{Group, RunStream};
 use delaylab_model::plan::{Factor, Level, Unit, compare_combinations};
 
 /// Panels at most.
@@ -30,12 +30,12 @@ pub const RUN: &str = "run";
 pub type Dimension = (String, Vec<Level>);
 
 impl Layout {
-    pub(super) fn new(streams: &[Stream], order: &[(String, Vec<Level>)]) -> Self {
+    pub(super) fn new(streams: &[RunStream], order: &[(String, Vec<Level>)]) -> Self {
         let probes = probe_names(streams).into_iter();
         let probes = ("probe".to_owned(), probes.map(Level::named).collect());
         let order = &[order, &[probes]].concat();
         let (shown, pooled) = choose(dimensions(streams.iter().map(all_factors)));
-        let key = |stream: &Stream| -> Vec<Factor> {
+        let key = |stream: &RunStream| -> Vec<Factor> {
             let every = all_factors(stream);
             let is_shown = |(name, _): &Factor| shown.iter().any(|(shown, _)| shown == name);
             every.into_iter().filter(is_shown).collect()
@@ -54,7 +54,7 @@ impl Layout {
 }
 
 /// Its factors, and which probe it is as one more.
-pub fn all_factors(stream: &Stream) -> Vec<Factor> {
+pub fn all_factors(stream: &RunStream) -> Vec<Factor> {
     let probe = ("probe".to_owned(), Level::named(&stream.name));
     stream.factors.iter().cloned().chain([probe]).collect()
 }
@@ -140,7 +140,7 @@ fn is_size(level: &Level) -> bool {
 }
 
 /// The factor that counts bytes, with at least three levels to draw a line through.
-pub fn size_factor(streams: &[&Stream]) -> Option<String> {
+pub fn size_factor(streams: &[&RunStream]) -> Option<String> {
     let sizes = |name: &str| {
         let levels = streams.iter().flat_map(|stream| &stream.factors);
         let of_name = levels.filter(|(n, level)| n == name && is_size(level));
@@ -169,8 +169,8 @@ mod tests {
         ("size".to_owned(), level)
     }
 
-    fn stream(trial: u32, factors: Vec<Factor>) -> Stream {
-        Stream {
+    fn stream(trial: u32, factors: Vec<Factor>) -> RunStream {
+        RunStream {
             trial,
             probe: 0,
             name: "echo".to_owned(),

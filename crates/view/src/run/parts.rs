@@ -1,7 +1,7 @@
 //! Figures of parts of a run, as its experiment asks for them: each is made from a run of that part alone.
 
 use super::series::Everything;
-use super::{Disturbance, RunData, RunDataBuilder, Stream};
+use super::{Disturbance, RunData, RunDataBuilder, RunStream};
 use delaylab_lab::finding::{Selection, StreamInfo, Tabulated, tabulate};
 use delaylab_lab::stored::Stored;
 use delaylab_model::experiment::{Draw, FigureSection};
@@ -52,11 +52,11 @@ impl Parts {
     /// Of a run with these streams; the rest is as for [`RunDataBuilder::new`].
     pub(super) fn new(
         figures: &[FigureSection],
-        streams: &[Stream],
+        streams: &[RunStream],
         levels: &[(String, Vec<Level>)],
         exact_limit: usize,
     ) -> Self {
-        let open = |streams: Vec<Stream>| OpenPart {
+        let open = |streams: Vec<RunStream>| OpenPart {
             members: streams.iter().map(|s| (s.trial, s.probe)).collect(),
             builder: RunDataBuilder::new(streams, levels, exact_limit),
         };
@@ -129,7 +129,7 @@ impl Parts {
 }
 
 /// The streams that a figure is of; why there are none.
-fn members(asked: &FigureSection, streams: &[Stream]) -> Result<Vec<Stream>, String> {
+fn members(asked: &FigureSection, streams: &[RunStream]) -> Result<Vec<RunStream>, String> {
     let Some(levels) = &asked.levels else {
         return Ok(streams.to_vec());
     };
@@ -139,7 +139,7 @@ fn members(asked: &FigureSection, streams: &[Stream]) -> Result<Vec<Stream>, Str
     Ok(chosen.map(|index| streams[index].clone()).collect())
 }
 
-fn info(stream: &Stream) -> StreamInfo {
+fn info(stream: &RunStream) -> StreamInfo {
     StreamInfo {
         trial: stream.trial,
         probe: stream.name.clone(),

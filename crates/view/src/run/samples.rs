@@ -4,7 +4,7 @@
 use crate::run::parts::{Part, PartContent};
 use crate::run::{
     Decided, Disturbance, Evidence, FindingShown, Head, NoiseTotal, RunData, RunDataBuilder,
-    SeriesShown, Stream, Verdict,
+    RunStream, SeriesShown, Verdict,
 };
 use delaylab_explain::causes::changes::{Change, Changes, Scope, Visible};
 use delaylab_explain::causes::effects::{Effect, NoInterval, Shift};
@@ -483,7 +483,7 @@ fn make_classes() -> RunData {
     let trials: Vec<_> = (0..).zip(trials).collect();
     let streams = trials.iter().flat_map(|&(trial, (repeat, case))| {
         let case = ("case".to_owned(), Level::named(case));
-        (0..).zip(probes).map(move |(probe, (name, _))| Stream {
+        (0..).zip(probes).map(move |(probe, (name, _))| RunStream {
             probe,
             name: name.to_owned(),
             ..stream(trial, repeat, vec![case.clone()])
@@ -547,7 +547,7 @@ struct Maker {
 }
 
 impl Maker {
-    fn new(streams: Vec<Stream>) -> Self {
+    fn new(streams: Vec<RunStream>) -> Self {
         Self {
             builder: RunDataBuilder::new(streams, &[], 100_000),
             now: 1_000 * SECOND,
@@ -619,8 +619,8 @@ impl Maker {
     }
 }
 
-fn stream(trial: u32, repeat: u32, factors: Vec<Factor>) -> Stream {
-    Stream {
+fn stream(trial: u32, repeat: u32, factors: Vec<Factor>) -> RunStream {
+    RunStream {
         trial,
         probe: 0,
         name: "echo".to_owned(),

@@ -9,7 +9,9 @@ use super::parts::Parts;
 use super::resumed;
 use super::series::Everything;
 use super::split::splits;
-use super::{Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, Stream, Sweep};
+use super::{
+    Disturbance, FindingShown, Happening, Head, RunData, RunDataBuilder, RunStream, Sweep,
+};
 use crate::words::{WHOLE_SHARD, partial, plural, to_the_second};
 use delaylab_explain::causes::slow::Baseline;
 use delaylab_explain::causes::{self, Explanation, blackouts, losses};
@@ -192,7 +194,7 @@ struct Pass {
 
 impl Pass {
     fn new(
-        streams: Vec<Stream>,
+        streams: Vec<RunStream>,
         levels: &[(String, Vec<Level>)],
         figures: &[FigureSection],
         rows: &[TrialRow],
@@ -283,10 +285,10 @@ fn in_order_of_running(run: &Run) -> Vec<TrialRow> {
 }
 
 /// Of a search the steps stand apart from its factors.
-fn stream(row: &TrialRow, is_search: bool) -> Stream {
+fn stream(row: &TrialRow, is_search: bool) -> RunStream {
     let factors = row.factors.iter().cloned();
     let (steps, factors) = factors.partition(|(name, _)| is_search && is_step(name));
-    Stream {
+    RunStream {
         trial: row.trial,
         probe: row.probe,
         name: row.probe_name.clone(),

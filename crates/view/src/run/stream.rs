@@ -7,7 +7,7 @@ use delaylab_model::words::each_once;
 
 /// One probe of one trial: the records that belong together.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stream {
+pub struct RunStream {
     /// Its trial.
     pub trial: u32,
     /// Which probe of the trial.
@@ -30,7 +30,7 @@ pub struct Stream {
     pub trace_hash: Option<u64>,
 }
 
-impl Stream {
+impl RunStream {
     /// Every level of it: of its factors, and of the steps of a search.
     pub fn levels(&self) -> impl Iterator<Item = &Factor> + Clone {
         self.factors.iter().chain(&self.steps)
@@ -38,7 +38,7 @@ impl Stream {
 }
 
 /// The names of the probes, in the order in which an experiment has them.
-pub(super) fn probe_names(streams: &[Stream]) -> Vec<String> {
+pub(super) fn probe_names(streams: &[RunStream]) -> Vec<String> {
     let mut names: Vec<_> = streams.iter().map(|s| (s.probe, s.name.clone())).collect();
     names.sort();
     each_once(names.into_iter().map(|(_, name)| name))

@@ -9,7 +9,7 @@
 //! | `benchmark.rs` | what a procedure of the device benchmark found |
 //! | `findings.rs` | each finding in a line; its numbers behind a click |
 //! | `interval.rs` | an interval, drawn against what is claimed |
-//! | `why.rs` | why packets were late |
+//! | `causes.rs` | why packets were late |
 //! | `figures.rs` | the figures: still pictures that the script makes interactive |
 //! | `still.rs`, `outline.rs` | a still picture in few bytes |
 //! | `parts.rs` | figures and tables of parts of the run, as in the source |
@@ -31,6 +31,7 @@
 
 mod benchmark;
 mod calibration;
+mod causes;
 mod comparison;
 mod embedded;
 mod facts;
@@ -50,7 +51,6 @@ mod still;
 mod table;
 mod trials;
 mod variation;
-mod why;
 
 pub use calibration::{calibration_page, prediction_page};
 pub use comparison::comparison;
@@ -136,7 +136,7 @@ fn sections(run: &RunData, before: Markup, behind: Markup) -> Markup {
         (parts::section(run, &artist))
         (figures::section(run, others, &artist))
         (behind)
-        (why::section(run))
+        (causes::section(run))
         @if run.figures_alone.is_none() {
             (trials::section(run))
             (variation::section(run))

@@ -1,7 +1,7 @@
 //! A request in a capture and its answer, and streams of such exchanges.
 
 use super::packet::{Icmp, Packet};
-use crate::import::{Clock, Imported, Stream, order};
+use crate::import::{Clock, Imported, ImportedStream, order};
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
@@ -225,10 +225,10 @@ pub fn push(
     let mut records: Vec<_> = records.collect();
     order::mark(&mut records);
     let one_size = exchanges.iter().all(|exchange| exchange.size == first.size);
-    imported.streams.push(Stream {
+    imported.streams.push(ImportedStream {
         size: first.size.filter(|_| one_size),
         clock: Clock::RealTime,
         records: records.into(),
-        ..Stream::new(name, target, method)
+        ..ImportedStream::new(name, target, method)
     });
 }

@@ -5,7 +5,7 @@
 use super::exchange::{Exchange, Reply, push};
 use super::packet::{Echo, Icmp, Kind, Packet};
 use super::places::Elsewhere;
-use super::sightings::{Repeats, Seen, Sightings};
+use super::sightings::{Repeats, Sighted, Sightings};
 use crate::import::Imported;
 use crate::import::order::Unwrap;
 use delaylab_model::method::Method;
@@ -83,7 +83,7 @@ impl Echoes {
     pub fn finish(self, imported: &mut Imported, elsewhere: &mut Elsewhere) {
         for ((from, to, id), requests) in self.requests {
             let name = format!("{from} to {to} id {id}");
-            let seen: Seen = requests.sightings.finish(Repeats::Never);
+            let seen: Sighted = requests.sightings.finish(Repeats::Never);
             elsewhere.take(&name, &seen);
             for exchanges in seen.sessions {
                 push(

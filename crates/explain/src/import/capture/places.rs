@@ -5,7 +5,7 @@
 //! they do if the way back is another one, all of them are one.
 
 use super::packet::{About, Kind, Packet, Place, Transport};
-use super::sightings::Seen;
+use super::sightings::Sighted;
 use crate::import::Imported;
 use delaylab_model::Nanos;
 use delaylab_model::units::format_duration;
@@ -110,7 +110,7 @@ struct Requests {
 
 impl Elsewhere {
     /// Requests of a flow that were seen again at a place that the capture has no name for.
-    pub fn take(&mut self, flow: &str, seen: &Seen) {
+    pub fn take(&mut self, flow: &str, seen: &Sighted) {
         for exchange in &seen.again {
             let trip = exchange.answered.map(|at| at.saturating_sub(exchange.sent));
             self.add("a second place", trip);

@@ -35,7 +35,7 @@ struct Sight<T> {
 
 /// The requests of a flow, each once.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct Sighted {
     /// Where the first sight of each counts: those whose numbers begin again are of another session.
     pub sessions: Vec<Vec<Exchange>>,
     /// Further sights.
@@ -132,8 +132,8 @@ impl<T: Ord + Copy> Sightings<T> {
         std::iter::successors(Some(latest), outer).take(PLACES)
     }
 
-    pub fn finish(mut self, repeats: Repeats) -> Seen {
-        let mut seen = Seen::default();
+    pub fn finish(mut self, repeats: Repeats) -> Sighted {
+        let mut seen = Sighted::default();
         let (nested, contradicting, near) = self.nesting();
         let different = self.latest.len();
         // A few, or one that is far behind, are requests that were sent again.

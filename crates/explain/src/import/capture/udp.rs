@@ -29,7 +29,7 @@ mod matching;
 use super::exchange::{Clients, Exchange, Reply};
 use super::packet::{self, Icmp, Packet, Udp};
 use super::places::Elsewhere;
-use super::sightings::{Repeats, Seen, Sightings};
+use super::sightings::{Repeats, Sighted, Sightings};
 use crate::import::Imported;
 use delaylab_model::Nanos;
 use delaylab_model::method::Method;
@@ -62,7 +62,7 @@ const REQUESTS_A_LOSS: usize = 4;
 
 /// The requests of a flow, and how they were matched with replies.
 struct Matched {
-    seen: Seen,
+    seen: Sighted,
     /// How many replies have no request.
     strays: u64,
     /// Nothing but the times tells replies from lost ones.
@@ -245,7 +245,7 @@ impl<'a> Flow<'a> {
     }
 
     /// Its requests, where none has a reply.
-    fn unanswered(&self) -> Seen {
+    fn unanswered(&self) -> Sighted {
         let mut sightings = Sightings::default();
         for datagram in self.datagrams.iter().filter(|it| it.forward) {
             sightings.ask(datagram.payload, datagram.exchange.clone());
@@ -282,9 +282,9 @@ impl<'a> Flow<'a> {
         waited.is_none_or(is_sure).then(|| Matched {
             strays,
             by_time: waited.is_some(),
-            seen: Seen {
+            seen: Sighted {
                 sessions: vec![exchanges],
-                ..Seen::default()
+                ..Sighted::default()
             },
         })
     }

@@ -1,7 +1,7 @@
 //! Whole tables, as they are read.
 
 #![allow(clippy::unwrap_used)]
-use crate::import::{self, Clock, ImportError, Imported, Input, Options, Stream};
+use crate::import::{self, Clock, ImportError, Imported, ImportedStream, Input, Options};
 use delaylab_model::record::Record;
 use delaylab_model::{Nanos, SECOND};
 
@@ -30,11 +30,11 @@ fn table(heading: &str, numbers: std::ops::Range<i64>, line: impl Fn(i64) -> Str
     text(&format!("{heading}\n{}\n", lines.join("\n")))
 }
 
-fn answered(stream: &Stream) -> usize {
+fn answered(stream: &ImportedStream) -> usize {
     stream.records.iter().filter(Record::answered).count()
 }
 
-fn round_trips(stream: &Stream) -> Vec<Option<Nanos>> {
+fn round_trips(stream: &ImportedStream) -> Vec<Option<Nanos>> {
     let records = stream.records.iter();
     records.map(|record| record.round_trip()).collect()
 }
