@@ -210,7 +210,7 @@ pub struct Probe {
     pub request: Option<Request>,
 }
 
-/// Does the packet of this number count in figures, where so many at the start are there to warm the stream up?
+/// Does the packet of this number count in figures, where the first `warmup` are there to warm the stream up?
 pub const fn is_warm(seq: u64, warmup: u64) -> bool {
     seq >= warmup
 }

@@ -59,7 +59,7 @@ pub(crate) fn is_partial(folder: &Path) -> bool {
 pub enum State {
     /// Yes.
     Complete,
-    /// It is being written, or was killed: `delaylab resume` goes on with it.
+    /// It is being written, or was killed: `delaylab resume` continues it.
     Partial,
 }
 

@@ -61,7 +61,7 @@ enum Inputs<T> {
 }
 
 impl<T: Item> Crossbar<T> {
-    /// Between so many inputs and as many outputs. `queue`: an empty one, of what waits at an input for an output.
+    /// Between this number of inputs and the same of outputs. `queue`: an empty one, of what waits at an input for an output.
     pub(crate) fn new(
         parameters: Parameters,
         memory: Memory,

@@ -177,7 +177,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The server that replies with so many bytes; `None`: a reflector does.
+    /// The server, with replies of this length; `None`: a reflector does.
     fn serves(&self, asked: &Asked<'_>, reply: u32) -> Option<Serves> {
         Some(Serves {
             server: self.number_of_server(asked.probe)?,
