@@ -289,7 +289,7 @@ fn all_there(resolved: &Resolved, donors: &[Donor]) -> Result<(), RunnerError> {
 fn absent_shards(donors: &[Donor], places: &[usize]) -> Result<Vec<String>, RunnerError> {
     let mut of = None;
     for donor in donors {
-        of = of.or(of_run(donor.folder(), donor.environment())?.map(Shard::of));
+        of = of.or(of_run(donor.folder(), donor.environment())?.map(Shard::count));
     }
     let Some(of) = of else { return Ok(Vec::new()) };
     let shards = (1..=of).filter_map(|number| Shard::new(number, of).ok());

@@ -55,7 +55,7 @@ mod tests {
             (Operator::Over, (1.0, 2.0), (-2.0, -1.0), (-2.0, -0.5)),
             (Operator::Over, (1.0, 2.0), (-1.0, 0.0), ANY),
         ] {
-            assert_eq!(of(operator, a, b), expected, "{operator:?} {a:?} {b:?}");
+            assert_eq!(result(operator, a, b), expected, "{operator:?} {a:?} {b:?}");
         }
     }
 }
