@@ -280,7 +280,7 @@ fn symmetric(groups: &[Group]) -> (Nanos, Nanos) {
     }
     let ranges = groups
         .iter()
-        .filter_map(|group| group.summary.variation.ipdv_iqr);
+        .filter_map(|group| group.summary.variation.ipdv_iqr_ns);
     axis::symmetric(ranges.min().unwrap_or(0), largest)
 }
 

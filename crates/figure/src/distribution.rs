@@ -77,7 +77,7 @@ impl Figure for Distribution {
         let mut overflow_from = "overflow_from";
         match Bins::new(run) {
             Some(Bins::Shared(bins)) => {
-                let domain = json!([bins.start, overflow_bin(&bins).1]);
+                let domain = json!([bins.start_ns, overflow_bin(&bins).1]);
                 spec["params"][0]["value"] = json!(bins.end());
                 spec["spec"]["encoding"]["x"]["scale"]["domain"] = domain;
             }
@@ -197,7 +197,7 @@ fn range(panel: &Panel) -> Option<(Nanos, Nanos)> {
 
 /// Where the overflow bin is drawn: a gap beyond the others.
 fn overflow_bin(bins: &Histogram) -> (Nanos, Nanos) {
-    let step = bins.end().saturating_sub(bins.start) / 20;
+    let step = bins.end().saturating_sub(bins.start_ns) / 20;
     let from = bins.end().saturating_add(step);
     (from, from.saturating_add(step))
 }
@@ -222,9 +222,9 @@ fn rows(table: &mut Table, panel: &Panel, histogram: &Histogram) {
     };
     for (bin, &packets) in (0..).zip(&histogram.bins) {
         let from = histogram
-            .start
-            .saturating_add(histogram.width.saturating_mul(bin));
-        let to = from.saturating_add(histogram.width);
+            .start_ns
+            .saturating_add(histogram.width_ns.saturating_mul(bin));
+        let to = from.saturating_add(histogram.width_ns);
         if packets > 0 {
             row(from, (from, to), packets, None);
         }
@@ -235,7 +235,7 @@ fn rows(table: &mut Table, panel: &Panel, histogram: &Histogram) {
             histogram.end(),
             shown,
             histogram.overflow,
-            Some(histogram.max),
+            Some(histogram.max_ns),
         );
     }
 }

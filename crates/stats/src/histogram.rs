@@ -1,17 +1,19 @@
 //! The histogram of seed 002: bins of equal width, what is beyond them counted apart.
 
 use delaylab_model::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Bins that a fitted histogram aims at; the width is rounded up to 1, 2 or 5 times a power of ten.
 const FITTED_BINS: i128 = 40;
 
-/// The histogram of seed 002: bins of equal width, with an overflow bin at the right.
-#[derive(Debug, Clone, PartialEq)]
+/// Bins of equal width, with an overflow bin at the right.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Histogram {
     /// Lower edge of the first bin.
-    pub start: Nanos,
+    pub start_ns: Nanos,
     /// Width of a bin.
-    pub width: Nanos,
+    pub width_ns: Nanos,
     /// Packets in each bin.
     pub bins: Vec<u64>,
     /// Packets beyond the last bin.
@@ -19,26 +21,27 @@ pub struct Histogram {
     /// Packets below the first bin.
     pub underflow: u64,
     /// The largest value of all.
-    pub max: Nanos,
+    pub max_ns: Nanos,
 }
 
 impl Histogram {
     /// The upper edge of the last bin, where what overflows begins.
     pub fn end(&self) -> Nanos {
         let bins = Nanos::try_from(self.bins.len()).unwrap_or(Nanos::MAX);
-        self.start.saturating_add(self.width.saturating_mul(bins))
+        self.start_ns
+            .saturating_add(self.width_ns.saturating_mul(bins))
     }
 
     /// An empty one: bin i holds `start` + i·`width` up to, not including, the next. A width under
     /// 1 ns is 1 ns.
     pub fn new(start: Nanos, width: Nanos, bins: usize) -> Self {
         Self {
-            start,
-            width: width.max(1),
+            start_ns: start,
+            width_ns: width.max(1),
             bins: vec![0; bins],
             overflow: 0,
             underflow: 0,
-            max: Nanos::MIN,
+            max_ns: Nanos::MIN,
         }
     }
 
@@ -63,13 +66,13 @@ impl Histogram {
 
     /// Counts a value `times` times.
     pub fn push_many(&mut self, value: Nanos, times: u64) {
-        self.max = self.max.max(value);
-        let offset = i128::from(value) - i128::from(self.start);
+        self.max_ns = self.max_ns.max(value);
+        let offset = i128::from(value) - i128::from(self.start_ns);
         if offset < 0 {
             self.underflow += times;
             return;
         }
-        let bin = (offset / i128::from(self.width)) as usize;
+        let bin = (offset / i128::from(self.width_ns)) as usize;
         match self.bins.get_mut(bin) {
             Some(count) => *count += times,
             None => self.overflow += times,
@@ -108,13 +111,13 @@ mod tests {
         }
         assert_eq!(histogram.bins, [2, 1, 1]);
         assert_eq!((histogram.underflow, histogram.overflow), (1, 2));
-        assert_eq!((histogram.max, histogram.count()), (5000, 7));
+        assert_eq!((histogram.max_ns, histogram.count()), (5000, 7));
     }
 
     #[test]
     fn fits_with_round_edges() {
         let histogram = Histogram::fitting(41_234, 118_000);
-        assert_eq!((histogram.start, histogram.width), (40_000, 2_000));
+        assert_eq!((histogram.start_ns, histogram.width_ns), (40_000, 2_000));
         assert_eq!(histogram.bins.len(), 40);
         assert_eq!(Histogram::fitting(5, 5).bins.len(), 1);
     }

@@ -6,11 +6,14 @@
 
 use delaylab_model::dscp::Dscp;
 use delaylab_model::record::Record;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// Where a packet was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Leg {
     /// At the reflector.
     Out,
@@ -21,18 +24,28 @@ pub enum Leg {
 }
 
 /// Packets of one class that arrived in another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remarked {
-    /// On which leg.
+    /// `out`: requests, at the reflector; `back`: replies, here; `both`: replies, of whose requests nothing is known.
+    #[schemars(with = "String")]
     pub leg: Leg,
-    /// The class in which they began it.
+    /// DSCP with which they began.
+    #[serde(serialize_with = "code_point")]
+    #[schemars(with = "u8")]
     pub from: Dscp,
-    /// The class in which they arrived.
+    /// DSCP with which they arrived.
+    #[serde(serialize_with = "code_point")]
+    #[schemars(with = "u8")]
     pub to: Dscp,
     /// How many.
     pub packets: u64,
-    /// Of how many of that class whose class is known where the leg ends.
+    /// Of how many of that class.
     pub of: u64,
+}
+
+/// Programs read a class by its number.
+fn code_point<S: Serializer>(class: &Dscp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(class.code_point())
 }
 
 /// For people: `ef (46) arrived as cs1 (8) in 200 of 200 packets`.

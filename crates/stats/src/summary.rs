@@ -27,15 +27,17 @@ pub use server::{BoundsAt, ServerTime};
 use crate::anatomy::{self, Part};
 use delaylab_model::Nanos;
 use delaylab_model::record::{Answer, ClockEvent, Outcome, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// How packets ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Counts {
     /// Handed to the kernel.
     pub sent: u64,
     /// Answered in time with what was sent.
     pub received: u64,
-    /// Sent and never answered: those that were refused are among them, because an error is not an answer.
+    /// Sent and never answered; those that were refused are among them.
     pub lost: u64,
     /// Answered after the time-out.
     pub late: u64,
@@ -49,12 +51,16 @@ pub struct Counts {
     pub under_way: u64,
     /// Answered with other bytes.
     pub corrupt: u64,
-    /// Of those lost, how many an error came for.
+    /// Of those lost, how many an error came for: `refusals` says why, and from whom.
     pub refused: u64,
     /// The send call failed.
     pub local_error: u64,
-    /// Records with a clock event: step, suspend, slow clock read.
-    pub clock_events: [u64; 3],
+    /// Packets under way while the clock was set.
+    pub clock_step: u64,
+    /// Packets under way while the host was suspended.
+    pub clock_suspend: u64,
+    /// Packets of which reading the clock took long.
+    pub clock_slow_read: u64,
 }
 
 impl Counts {
@@ -63,6 +69,7 @@ impl Counts {
         self.sent += u64::from(record.t_send.is_some());
         self.duplicate += u64::from(record.copies);
         self.reordered += u64::from(record.reorder_extent > 0);
+        // An error is not an answer.
         self.lost += u64::from(record.outcome == Outcome::Refused);
         *match record.outcome {
             Outcome::Ok => &mut self.received,
@@ -76,9 +83,9 @@ impl Counts {
         } += 1;
         match record.clock_event {
             ClockEvent::None => {}
-            ClockEvent::Step => self.clock_events[0] += 1,
-            ClockEvent::Suspend => self.clock_events[1] += 1,
-            ClockEvent::SlowClockRead => self.clock_events[2] += 1,
+            ClockEvent::Step => self.clock_step += 1,
+            ClockEvent::Suspend => self.clock_suspend += 1,
+            ClockEvent::SlowClockRead => self.clock_slow_read += 1,
         }
     }
 

@@ -17,38 +17,39 @@ use crate::moments::Moments;
 use crate::sample::Values;
 use delaylab_model::Nanos;
 use delaylab_model::record::Record;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Delay variation by every definition in use, from one set of records, of the round trip.
-/// `None` where there are too few packets for it: a quantile needs one packet beyond it. Nanoseconds.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// Delay variation of the round trip. `None` where there are too few packets for it: a quantile needs one packet beyond it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Variation {
-    /// IPDV (RFC 3393), signed, of consecutive packets that were both answered: how many.
+    /// IPDV (RFC 3393): pairs of consecutive packets that were both answered.
     pub ipdv_count: u64,
-    /// Mean IPDV.
-    pub ipdv_mean: Option<f64>,
-    /// Standard deviation of IPDV, ddof 1 (seed 004).
-    pub ipdv_sd: Option<f64>,
-    /// Interquartile range of IPDV (seed 004).
-    pub ipdv_iqr: Option<Nanos>,
+    /// Mean IPDV, signed.
+    pub ipdv_mean_ns: Option<f64>,
+    /// Standard deviation of IPDV.
+    pub ipdv_sd_ns: Option<f64>,
+    /// Interquartile range of IPDV.
+    pub ipdv_iqr_ns: Option<Nanos>,
     /// Mean |IPDV|.
-    pub ipdv_abs_mean: Option<f64>,
-    /// PDV (RFC 5481), D − min D: its median, p99 and p99.9.
-    pub pdv_p50: Option<Nanos>,
-    /// p99 of PDV.
-    pub pdv_p99: Option<Nanos>,
-    /// p99.9 of PDV.
-    pub pdv_p999: Option<Nanos>,
-    /// RFC 3550 §6.4.1 interarrival jitter, J += (|D| − J)/16.
-    pub rfc3550: Option<f64>,
-    /// Standard deviation of the distribution (seeds 000 and 002).
-    pub sd: Option<f64>,
-    /// ping's mdev: the root of the mean square less the squared mean, ddof 0.
-    pub mdev: Option<f64>,
+    pub ipdv_abs_mean_ns: Option<f64>,
+    /// PDV (RFC 5481), D − min D: median.
+    pub pdv_p50_ns: Option<Nanos>,
+    /// PDV: p99.
+    pub pdv_p99_ns: Option<Nanos>,
+    /// PDV: p99.9.
+    pub pdv_p999_ns: Option<Nanos>,
+    /// RFC 3550 §6.4.1 interarrival jitter.
+    pub rfc3550_ns: Option<f64>,
+    /// Standard deviation of the distribution.
+    pub sd_ns: Option<f64>,
+    /// ping's mdev.
+    pub mdev_ns: Option<f64>,
     /// Y.1541: Q(1 − 10⁻³) − min.
-    pub y1541: Option<Nanos>,
+    pub y1541_ns: Option<Nanos>,
     /// G.1020 MAPDV2.
-    pub mapdv2: Option<f64>,
+    pub mapdv2_ns: Option<f64>,
 }
 
 /// Running figures of all that variation needs beyond the distribution of D.
@@ -100,23 +101,23 @@ impl VariationTally {
     pub(crate) fn finish(&self, delays: &Delays) -> Variation {
         let moments = delays.moments;
         let arrivals = self.arrivals.as_ref().filter(|_| moments.count() > 1);
-        let [pdv_p50, pdv_p99, pdv_p999] = delays.pdv;
+        let [pdv_p50_ns, pdv_p99_ns, pdv_p999_ns] = delays.pdv;
         let ipdv = self.ipdv.finish();
         let abs_mean = || self.ipdv_abs_sum as f64 / ipdv.count as f64;
         Variation {
             ipdv_count: ipdv.count,
-            ipdv_mean: ipdv.mean,
-            ipdv_sd: ipdv.sd,
-            ipdv_iqr: ipdv.iqr,
-            ipdv_abs_mean: (ipdv.count > 0).then(abs_mean),
-            pdv_p50,
-            pdv_p99,
-            pdv_p999,
-            rfc3550: arrivals.map(|arrivals| arrivals.jitter),
-            sd: moments.sd(1),
-            mdev: moments.sd(0).filter(|_| moments.count() > 1),
-            y1541: pdv_p999,
-            mapdv2: arrivals.map(|arrivals| arrivals.above + arrivals.below),
+            ipdv_mean_ns: ipdv.mean,
+            ipdv_sd_ns: ipdv.sd,
+            ipdv_iqr_ns: ipdv.iqr,
+            ipdv_abs_mean_ns: (ipdv.count > 0).then(abs_mean),
+            pdv_p50_ns,
+            pdv_p99_ns,
+            pdv_p999_ns,
+            rfc3550_ns: arrivals.map(|arrivals| arrivals.jitter),
+            sd_ns: moments.sd(1),
+            mdev_ns: moments.sd(0).filter(|_| moments.count() > 1),
+            y1541_ns: pdv_p999_ns,
+            mapdv2_ns: arrivals.map(|arrivals| arrivals.above + arrivals.below),
         }
     }
 }
@@ -145,9 +146,9 @@ impl From<&Variation> for Ipdv {
     fn from(variation: &Variation) -> Self {
         Self {
             count: variation.ipdv_count,
-            mean: variation.ipdv_mean,
-            sd: variation.ipdv_sd,
-            iqr: variation.ipdv_iqr,
+            mean: variation.ipdv_mean_ns,
+            sd: variation.ipdv_sd_ns,
+            iqr: variation.ipdv_iqr_ns,
         }
     }
 }
@@ -381,9 +382,9 @@ mod tests {
         ];
         let variation = variation(&delays);
         assert_eq!(variation.ipdv_count, 2);
-        assert_eq!(variation.ipdv_mean, Some(10.0));
-        assert_eq!(variation.ipdv_abs_mean, Some(20.0));
-        assert_eq!(variation.ipdv_sd, Some(800_f64.sqrt()));
+        assert_eq!(variation.ipdv_mean_ns, Some(10.0));
+        assert_eq!(variation.ipdv_abs_mean_ns, Some(20.0));
+        assert_eq!(variation.ipdv_sd_ns, Some(800_f64.sqrt()));
     }
 
     #[test]
@@ -410,22 +411,22 @@ mod tests {
         for step in [30.0, 40.0, 10.0] {
             jitter += (step - jitter) / 16.0;
         }
-        assert_eq!(variation(&delays).rfc3550, Some(jitter));
+        assert_eq!(variation(&delays).rfc3550_ns, Some(jitter));
     }
 
     #[test]
     fn mapdv2_by_hand() {
         let delays = [(0, Some(160)), (1, Some(320)), (2, Some(10))];
         // Above by 160: P = 10, M = 170. Below by 160: N = 10.
-        assert_eq!(variation(&delays).mapdv2, Some(20.0));
+        assert_eq!(variation(&delays).mapdv2_ns, Some(20.0));
     }
 
     #[test]
     fn mdev_has_ddof_0() {
         let delays = [(0, Some(2)), (1, Some(4)), (2, Some(6))];
         let variation = variation(&delays);
-        assert_eq!(variation.mdev, Some((8.0_f64 / 3.0).sqrt()));
-        assert_eq!(variation.sd, Some(2.0));
+        assert_eq!(variation.mdev_ns, Some((8.0_f64 / 3.0).sqrt()));
+        assert_eq!(variation.sd_ns, Some(2.0));
     }
 
     #[test]
@@ -448,12 +449,15 @@ mod tests {
                 "{found:?} {expected}"
             );
         };
-        close(variation.sd, 1e4);
-        close(variation.ipdv_sd, 2_f64.sqrt() * 1e4);
-        close(variation.ipdv_abs_mean, 2e4 / std::f64::consts::PI.sqrt());
+        close(variation.sd_ns, 1e4);
+        close(variation.ipdv_sd_ns, 2_f64.sqrt() * 1e4);
+        close(
+            variation.ipdv_abs_mean_ns,
+            2e4 / std::f64::consts::PI.sqrt(),
+        );
         // The quartiles of a normal distribution are 0.6745 sd from its middle.
         close(
-            variation.ipdv_iqr.map(|iqr| iqr as f64),
+            variation.ipdv_iqr_ns.map(|iqr| iqr as f64),
             2.0 * 0.674_49 * 2_f64.sqrt() * 1e4,
         );
     }

@@ -42,7 +42,7 @@ impl Voice {
         // What was still under way when the probe was stopped is not known to be lost.
         let ended = counts.ended().max(counts.received);
         let lost = Lost::new(ended, ended - counts.received, loss);
-        let variation = match summary.variation.ipdv_abs_mean {
+        let variation = match summary.variation.ipdv_abs_mean_ns {
             Some(variation) => variation / SQRT_2,
             None if lost.shares.into_iter().any(is_lost) => 0.0,
             None => return None,
@@ -175,7 +175,7 @@ mod tests {
     fn a_call_that_is_lost_is_the_worst() {
         let without_variation = |lost: u64| {
             let mut summary = summary(lost, false);
-            summary.variation.ipdv_abs_mean = None;
+            summary.variation.ipdv_abs_mean_ns = None;
             Voice::new(&summary, None).map(|voice| voice.score)
         };
         assert_eq!([70, 10].map(without_variation), [Some(1.0), None]);

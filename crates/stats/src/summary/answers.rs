@@ -1,6 +1,8 @@
 //! What servers answered, and segments that were sent again for it.
 
 use delaylab_model::record::{Answer, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Answers that are told apart, so that memory stays flat whatever a server answers.
 const MOST: usize = 32;
@@ -16,8 +18,8 @@ pub fn bad(answers: &[(Answer, u64)]) -> Vec<String> {
     each.collect()
 }
 
-/// TCP segments of requests that this host sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// TCP segments that this host sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Retransmitted {
     /// How many; SYNs among them where the connection was made for the request.
     pub segments: u64,

@@ -376,7 +376,7 @@ fn histogram(round_trips: &Values, of: &Distribution) -> Histogram {
             .iter()
             .for_each(|(middle, times)| histogram.push_many(middle.clamp(min, max), times)),
     }
-    histogram.max = max;
+    histogram.max_ns = max;
     histogram
 }
 

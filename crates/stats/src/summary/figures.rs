@@ -46,9 +46,9 @@ impl Summary {
             counts.corrupt,
             counts.refused,
             counts.local_error,
-            counts.clock_events[0],
-            counts.clock_events[1],
-            counts.clock_events[2],
+            counts.clock_step,
+            counts.clock_suspend,
+            counts.clock_slow_read,
         ];
         let measures = [
             ("response", &self.response),
@@ -72,11 +72,11 @@ impl Summary {
     fn of_variation(&self) -> Vec<Figure> {
         let variation = &self.variation;
         vec![
-            ("ipdv_mean_ns".to_owned(), variation.ipdv_mean),
-            ("ipdv_sd_ns".to_owned(), variation.ipdv_sd),
+            ("ipdv_mean_ns".to_owned(), variation.ipdv_mean_ns),
+            ("ipdv_sd_ns".to_owned(), variation.ipdv_sd_ns),
             (
                 "ipdv_iqr_ns".to_owned(),
-                variation.ipdv_iqr.map(|ns| ns as f64),
+                variation.ipdv_iqr_ns.map(|ns| ns as f64),
             ),
             ("within_500us".to_owned(), self.within_500us),
             ("span_ns".to_owned(), Some(self.span_ns as f64)),

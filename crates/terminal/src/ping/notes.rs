@@ -88,26 +88,26 @@ fn variation(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
     let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
     let brief: [&[(&str, Option<f64>)]; 2] = [
         &[
-            ("IPDV sd", v.ipdv_sd),
-            ("IPDV IQR", whole(v.ipdv_iqr)),
-            ("mean |IPDV|", v.ipdv_abs_mean),
+            ("IPDV sd", v.ipdv_sd_ns),
+            ("IPDV IQR", whole(v.ipdv_iqr_ns)),
+            ("mean |IPDV|", v.ipdv_abs_mean_ns),
         ],
         &[
-            ("PDV p99", whole(v.pdv_p99)),
-            ("RFC 3550 jitter", v.rfc3550),
-            ("mdev", v.mdev),
+            ("PDV p99", whole(v.pdv_p99_ns)),
+            ("RFC 3550 jitter", v.rfc3550_ns),
+            ("mdev", v.mdev_ns),
         ],
     ];
     let rest: [&[(&str, Option<f64>)]; 2] = [
         &[
-            ("mean IPDV", v.ipdv_mean),
-            ("PDV p50", whole(v.pdv_p50)),
-            ("PDV p99.9", whole(v.pdv_p999)),
+            ("mean IPDV", v.ipdv_mean_ns),
+            ("PDV p50", whole(v.pdv_p50_ns)),
+            ("PDV p99.9", whole(v.pdv_p999_ns)),
         ],
         &[
-            ("round trip sd", v.sd),
-            ("Y.1541", whole(v.y1541)),
-            ("MAPDV2", v.mapdv2),
+            ("round trip sd", v.sd_ns),
+            ("Y.1541", whole(v.y1541_ns)),
+            ("MAPDV2", v.mapdv2_ns),
         ],
     ];
     let rows = brief
@@ -234,11 +234,11 @@ fn path_mtu(ping: &Ping<'_>, verbose: bool) -> Vec<String> {
 const ETHERNET: u32 = 1500;
 
 fn clock_events(ping: &Ping<'_>) -> String {
-    let [steps, suspends, slow] = ping.summary.counts.clock_events;
+    let counts = &ping.summary.counts;
     let kinds = [
-        (steps, "set"),
-        (suspends, "suspended"),
-        (slow, "slow to read"),
+        (counts.clock_step, "set"),
+        (counts.clock_suspend, "suspended"),
+        (counts.clock_slow_read, "slow to read"),
     ];
     let happened = kinds.into_iter().filter(|(count, _)| *count > 0);
     let words: Vec<_> = happened

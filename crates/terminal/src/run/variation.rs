@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(lines.len(), 2 + 5 + 1);
             let first = &run.groups[0].summary.variation;
             assert!(
-                lines[2].contains(&format_duration_f64(first.ipdv_sd.unwrap())),
+                lines[2].contains(&format_duration_f64(first.ipdv_sd_ns.unwrap())),
                 "{text}"
             );
         }
@@ -258,7 +258,7 @@ mod tests {
         }
         // The last varies most.
         let last = run.groups.last_mut().unwrap();
-        last.summary.variation.ipdv_sd = Some(7e9);
+        last.summary.variation.ipdv_sd_ns = Some(7e9);
         let text = of_width(&run, 100);
         assert!(
             text.contains("of 150 rows the 60 with the largest sd: -v"),

@@ -168,6 +168,14 @@ pub fn reasons<const N: usize>(fields: [(&'static str, Option<&str>); N]) -> Rea
     fields.into_iter().filter_map(missing).collect()
 }
 
+/// The same of these fields of a value, which are [`Measured`].
+macro_rules! reasons_of {
+    ($value:ident; $($field:ident),+) => {
+        $crate::json::reasons([$((stringify!($field), $value.$field.missing())),+])
+    };
+}
+pub(crate) use reasons_of;
+
 /// Two ends, between which the value is with some probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {

@@ -24,7 +24,7 @@ pub use config::{Config, SystemInfo};
 pub use document::{
     Interval, Levels, Measured, Published, Reasons, levels, reasons, schema, to_line, write,
 };
-pub(crate) use document::{schema_of, seed, some_seed, whole};
+pub(crate) use document::{reasons_of, schema_of, seed, some_seed, whole};
 #[cfg(test)]
 pub(crate) use document::{valid, validator};
 pub use results::{Condition, Facts, Results};

@@ -1,13 +1,14 @@
 //! The summary under the names that the design fixes: `stats.response.p99_ns` and its like.
 
-use super::{Interval, Measured, Reasons, reasons};
+use super::{Interval, Measured, Reasons, reasons_of};
 use crate::missing;
 use delaylab_model::Nanos;
 use delaylab_model::icmp::IcmpReason;
 use delaylab_model::record::Answer;
 use delaylab_model::trial::{LossDirection, ProbeFacts};
 use delaylab_stats::anatomy::Part;
-use delaylab_stats::remarks::{self, Leg};
+use delaylab_stats::remarks::Remarked;
+use delaylab_stats::summary::{Counts, Histogram, Retransmitted};
 use delaylab_stats::voice::Voice;
 use delaylab_stats::{summary, verdict};
 use schemars::JsonSchema;
@@ -97,27 +98,25 @@ impl Stats {
             forward: of_answered(&summary.forward, &missing::forward),
             back: of_answered(&summary.back, &missing::back),
             server: summary.server.as_ref().map(ServerTime::new),
-            counts: Counts::new(&summary.counts),
+            counts: summary.counts,
             refusals: summary.refusals.iter().map(RefusalCount::new).collect(),
             answers: summary.answers.iter().map(Answered::new).collect(),
-            retransmitted: summary.retransmitted.map(Retransmitted::from),
-            remarked: summary
-                .irregular
-                .remarked()
-                .iter()
-                .map(Remarked::new)
-                .collect(),
+            retransmitted: summary.retransmitted,
+            remarked: summary.irregular.remarked(),
             loss_direction: Measured::or(facts.loss, || {
                 "the reflector does not count packets".to_owned()
             }),
-            variation: Variation::new(&summary.variation, Voice::new(summary, facts.loss)),
+            variation: Variation {
+                figures: summary.variation.clone(),
+                mos: Voice::new(summary, facts.loss).map(|voice| voice.score),
+            },
             anatomy: summary.anatomy.iter().map(AnatomyAt::new).collect(),
             worst: summary
                 .worst
                 .iter()
                 .map(|worst| Worst::new(worst, summary.start))
                 .collect(),
-            histogram: Measured::or(summary.histogram.as_ref().map(Histogram::new), unanswered),
+            histogram: Measured::or(summary.histogram.clone(), unanswered),
             within_500us: Measured::or(summary.within_500us, || match summary.quantile_error {
                 None => unanswered(),
                 Some(_) => {
@@ -131,19 +130,10 @@ impl Stats {
             verdict,
             reasons: Reasons::new(),
         };
-        stats.reasons = reasons([
-            ("response", stats.response.missing()),
-            ("round_trip", stats.round_trip.missing()),
-            ("network", stats.network.missing()),
-            ("host", stats.host.missing()),
-            ("lateness", stats.lateness.missing()),
-            ("forward", stats.forward.missing()),
-            ("back", stats.back.missing()),
-            ("loss_direction", stats.loss_direction.missing()),
-            ("histogram", stats.histogram.missing()),
-            ("within_500us", stats.within_500us.missing()),
-            ("verdict", stats.verdict.missing()),
-        ]);
+        stats.reasons = reasons_of!(
+            stats; response, round_trip, network, host, lateness, forward, back, loss_direction, histogram, within_500us,
+            verdict
+        );
         stats
     }
 }
@@ -180,61 +170,6 @@ pub(super) fn verdict(summary: &summary::Summary) -> Measured<String> {
 
 pub(super) fn unanswered() -> String {
     "no packet was answered".to_owned()
-}
-
-/// How packets ended.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Counts {
-    /// Handed to the kernel.
-    pub sent: u64,
-    /// Answered in time with what was sent.
-    pub received: u64,
-    /// Sent and never answered; those that were refused are among them.
-    pub lost: u64,
-    /// Answered after the time-out.
-    pub late: u64,
-    /// Extra copies of replies.
-    pub duplicate: u64,
-    /// Replies that came after a later packet's (RFC 4737).
-    pub reordered: u64,
-    /// Slots that the sender gave up: nothing was sent.
-    pub skipped: u64,
-    /// Sent, and still under way when the probe was stopped: neither answered nor lost.
-    pub under_way: u64,
-    /// Answered with other bytes.
-    pub corrupt: u64,
-    /// Of those lost, how many an error came for: `refusals` says why, and from whom.
-    pub refused: u64,
-    /// The send call failed.
-    pub local_error: u64,
-    /// Packets under way while the clock was set.
-    pub clock_step: u64,
-    /// Packets under way while the host was suspended.
-    pub clock_suspend: u64,
-    /// Packets of which reading the clock took long.
-    pub clock_slow_read: u64,
-}
-
-impl Counts {
-    fn new(counts: &summary::Counts) -> Self {
-        let [clock_step, clock_suspend, clock_slow_read] = counts.clock_events;
-        Self {
-            sent: counts.sent,
-            received: counts.received,
-            lost: counts.lost,
-            late: counts.late,
-            duplicate: counts.duplicate,
-            reordered: counts.reordered,
-            skipped: counts.skipped,
-            under_way: counts.under_way,
-            corrupt: counts.corrupt,
-            refused: counts.refused,
-            local_error: counts.local_error,
-            clock_step,
-            clock_suspend,
-            clock_slow_read,
-        }
-    }
 }
 
 /// Errors that mean the same and come from the same sender.
@@ -282,53 +217,6 @@ impl Answered {
         Self {
             answer: answer.to_string(),
             count: *count,
-        }
-    }
-}
-
-/// TCP segments that this host sent again.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Retransmitted {
-    /// How many; SYNs among them where the connection was made for the request.
-    pub segments: u64,
-    /// For how many requests.
-    pub requests: u64,
-}
-
-impl From<summary::Retransmitted> for Retransmitted {
-    fn from(again: summary::Retransmitted) -> Self {
-        let summary::Retransmitted { segments, requests } = again;
-        Self { segments, requests }
-    }
-}
-
-/// Packets of one class that arrived in another.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Remarked {
-    /// `out`: requests, at the reflector; `back`: replies, here; `both`: replies, of whose requests nothing is known.
-    pub leg: &'static str,
-    /// DSCP with which they began.
-    pub from: u8,
-    /// DSCP with which they arrived.
-    pub to: u8,
-    /// How many.
-    pub packets: u64,
-    /// Of how many of that class.
-    pub of: u64,
-}
-
-impl Remarked {
-    fn new(remarked: &remarks::Remarked) -> Self {
-        Self {
-            leg: match remarked.leg {
-                Leg::Out => "out",
-                Leg::Back => "back",
-                Leg::Both => "both",
-            },
-            from: remarked.from.code_point(),
-            to: remarked.to.code_point(),
-            packets: remarked.packets,
-            of: remarked.of,
         }
     }
 }
@@ -390,15 +278,9 @@ impl Distribution {
             p99_interval_ns: interval(&d.p99_interval),
             reasons: Reasons::new(),
         };
-        distribution.reasons = reasons([
-            ("sd_ns", distribution.sd_ns.missing()),
-            ("p90_ns", distribution.p90_ns.missing()),
-            ("p99_ns", distribution.p99_ns.missing()),
-            ("p999_ns", distribution.p999_ns.missing()),
-            ("mean_interval_ns", distribution.mean_interval_ns.missing()),
-            ("p50_interval_ns", distribution.p50_interval_ns.missing()),
-            ("p99_interval_ns", distribution.p99_interval_ns.missing()),
-        ]);
+        distribution.reasons = reasons_of!(
+            distribution; sd_ns, p90_ns, p99_ns, p999_ns, mean_interval_ns, p50_interval_ns, p99_interval_ns
+        );
         distribution
     }
 }
@@ -406,55 +288,10 @@ impl Distribution {
 /// Delay variation of the round trip. Null where there are too few packets for it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Variation {
-    /// IPDV (RFC 3393): pairs of consecutive packets that were both answered.
-    pub ipdv_count: u64,
-    /// Mean IPDV, signed.
-    pub ipdv_mean_ns: Option<f64>,
-    /// Standard deviation of IPDV.
-    pub ipdv_sd_ns: Option<f64>,
-    /// Interquartile range of IPDV.
-    pub ipdv_iqr_ns: Option<Nanos>,
-    /// Mean |IPDV|.
-    pub ipdv_abs_mean_ns: Option<f64>,
-    /// PDV (RFC 5481), D − min D: median.
-    pub pdv_p50_ns: Option<Nanos>,
-    /// PDV: p99.
-    pub pdv_p99_ns: Option<Nanos>,
-    /// PDV: p99.9.
-    pub pdv_p999_ns: Option<Nanos>,
-    /// RFC 3550 §6.4.1 interarrival jitter.
-    pub rfc3550_ns: Option<f64>,
-    /// Standard deviation of the distribution.
-    pub sd_ns: Option<f64>,
-    /// ping's mdev.
-    pub mdev_ns: Option<f64>,
-    /// Y.1541: Q(1 − 10⁻³) − min.
-    pub y1541_ns: Option<Nanos>,
-    /// G.1020 MAPDV2.
-    pub mapdv2_ns: Option<f64>,
+    #[serde(flatten)]
+    figures: summary::Variation,
     /// Simplified E-model mean opinion score of the worse direction: not G.107.
-    pub mos: Option<f64>,
-}
-
-impl Variation {
-    fn new(v: &summary::Variation, voice: Option<Voice>) -> Self {
-        Self {
-            ipdv_count: v.ipdv_count,
-            ipdv_mean_ns: v.ipdv_mean,
-            ipdv_sd_ns: v.ipdv_sd,
-            ipdv_iqr_ns: v.ipdv_iqr,
-            ipdv_abs_mean_ns: v.ipdv_abs_mean,
-            pdv_p50_ns: v.pdv_p50,
-            pdv_p99_ns: v.pdv_p99,
-            pdv_p999_ns: v.pdv_p999,
-            rfc3550_ns: v.rfc3550,
-            sd_ns: v.sd,
-            mdev_ns: v.mdev,
-            y1541_ns: v.y1541,
-            mapdv2_ns: v.mapdv2,
-            mos: voice.map(|voice| voice.score),
-        }
-    }
+    mos: Option<f64>,
 }
 
 /// One interval of a response: a stage, or several where a stamp between them is missing.
@@ -537,36 +374,6 @@ impl Worst {
             network_ns: worst.network_ns,
             host_ns: worst.host_ns,
             stages: stage_times(&worst.parts, response_ns.unwrap_or(0) as f64),
-        }
-    }
-}
-
-/// Bins of equal width, with an overflow bin at the right.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Histogram {
-    /// Lower edge of the first bin.
-    pub start_ns: Nanos,
-    /// Width of a bin.
-    pub width_ns: Nanos,
-    /// Packets in each bin.
-    pub bins: Vec<u64>,
-    /// Packets beyond the last bin.
-    pub overflow: u64,
-    /// Packets below the first bin.
-    pub underflow: u64,
-    /// The largest value of all.
-    pub max_ns: Nanos,
-}
-
-impl Histogram {
-    fn new(histogram: &summary::Histogram) -> Self {
-        Self {
-            start_ns: histogram.start,
-            width_ns: histogram.width,
-            bins: histogram.bins.clone(),
-            overflow: histogram.overflow,
-            underflow: histogram.underflow,
-            max_ns: histogram.max,
         }
     }
 }

@@ -494,11 +494,11 @@ mod tests {
                     (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 1e-9 * (1.0 + theirs.abs()),
                     (ours, theirs) => ours == theirs,
                 };
-                prop_assert!(close(variation.ipdv_mean, statistic(Measure::Ipdv, Functional::Mean)));
-                prop_assert!(close(variation.ipdv_sd, statistic(Measure::Ipdv, Functional::Sd)));
+                prop_assert!(close(variation.ipdv_mean_ns, statistic(Measure::Ipdv, Functional::Mean)));
+                prop_assert!(close(variation.ipdv_sd_ns, statistic(Measure::Ipdv, Functional::Sd)));
                 if variation.ipdv_count >= 4 {
                     let iqr = statistic(Measure::Ipdv, Functional::Iqr);
-                    prop_assert_eq!(variation.ipdv_iqr.map(|ns| ns as f64), iqr);
+                    prop_assert_eq!(variation.ipdv_iqr_ns.map(|ns| ns as f64), iqr);
                 }
                 let delays = group.summary.round_trip.as_ref();
                 for (ours, q) in [(delays.map(|d| d.p50), 0.5), (delays.map(|d| d.p99), 0.99)] {

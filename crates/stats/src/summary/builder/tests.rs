@@ -84,7 +84,9 @@ fn counts_by_outcome() {
         under_way: 1,
         duplicate: 2,
         reordered: 1,
-        clock_events: [0, 1, 0],
+        clock_step: 0,
+        clock_suspend: 1,
+        clock_slow_read: 0,
         // An error is not an answer.
         lost: 1,
     };
@@ -113,10 +115,10 @@ fn quantiles_are_those_of_the_sorted_values() {
     assert!(known(&response.mean_interval) && known(&response.p50_interval));
     let mut round_trips: Vec<_> = records.iter().filter_map(Record::round_trip).collect();
     round_trips.sort_unstable();
-    let pdv = summary.variation.pdv_p99;
+    let pdv = summary.variation.pdv_p99_ns;
     assert_eq!(pdv, Some(round_trips[989] - round_trips[0]));
     assert_eq!(
-        summary.variation.y1541,
+        summary.variation.y1541_ns,
         Some(round_trips[998] - round_trips[0])
     );
 }
@@ -231,15 +233,15 @@ fn spilled_agrees_with_exact_within_the_stated_error() {
         assert!(matches!(spilled.p99_interval, Interval::Refused { .. }));
     }
     close(
-        spilled.variation.pdv_p50.unwrap(),
-        exact.variation.pdv_p50.unwrap(),
+        spilled.variation.pdv_p50_ns.unwrap(),
+        exact.variation.pdv_p50_ns.unwrap(),
     );
     close(
-        spilled.variation.pdv_p99.unwrap(),
-        exact.variation.pdv_p99.unwrap(),
+        spilled.variation.pdv_p99_ns.unwrap(),
+        exact.variation.pdv_p99_ns.unwrap(),
     );
-    assert_eq!(spilled.variation.rfc3550, exact.variation.rfc3550);
-    assert_eq!(spilled.variation.ipdv_sd, exact.variation.ipdv_sd);
+    assert_eq!(spilled.variation.rfc3550_ns, exact.variation.rfc3550_ns);
+    assert_eq!(spilled.variation.ipdv_sd_ns, exact.variation.ipdv_sd_ns);
     assert_eq!(spilled.worst, exact.worst);
     for (spilled, exact) in spilled.anatomy.iter().zip(&exact.anatomy) {
         assert_eq!(spilled.label, exact.label);
