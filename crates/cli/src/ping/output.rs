@@ -517,7 +517,7 @@ mod tests {
 
     fn passed() -> Answer {
         Answer {
-            limit: "p99(response) > 50ms".to_owned(),
+            condition: "p99(response) > 50ms".to_owned(),
             value: Some(2e6),
             unit: "ns".to_owned(),
             bound: 50e6,

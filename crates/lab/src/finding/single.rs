@@ -12,6 +12,8 @@ use delaylab_model::record::Record;
 use delaylab_model::trial::RecordFacts;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::quantile::carries;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// A limit, and the measure's value of each packet so far (8 bytes each).
@@ -33,22 +35,23 @@ pub struct LimitCheck {
     is_withdrawn: bool,
 }
 
-/// The result of checking a limit.
-#[derive(Debug, Clone, PartialEq)]
+/// A condition that the packets were held against.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "Condition")]
 pub struct Answer {
-    /// The limit as text, in normal form.
-    pub limit: String,
-    /// Value of the statistic; `None` if no packet has the measure.
+    /// As it was typed.
+    pub condition: String,
+    /// The statistic; null where no packet has its measure.
     pub value: Option<f64>,
-    /// The unit of value and bound: `ns`, `1` for a share or a plain number.
-    pub unit: String,
-    /// The bound.
+    /// What it is held against.
     pub bound: f64,
-    /// Number of values from which the statistic is computed.
+    /// Of both: `ns`, `B`, `1` for a share or a plain number.
+    pub unit: String,
+    /// Values that the statistic is of.
     pub count: u64,
-    /// Whether the forbidden condition holds. Also true if the statistic is unknown, because it might hold.
+    /// Does the condition hold? It counts as holding where the value is not known.
     pub failed: bool,
-    /// Explanation, a clause.
+    /// The same in words.
     pub reason: String,
 }
 
@@ -215,10 +218,10 @@ impl LimitCheck {
             (None, Ok(_), _) => format!("it is not known: {}", self.measure.why_none()),
         };
         Answer {
-            limit: self.limit.to_string(),
+            condition: self.limit.to_string(),
             value,
-            unit: dimension.to_string(),
             bound,
+            unit: dimension.to_string(),
             count,
             failed: beyond.unwrap_or(true) || may_hold.is_some(),
             reason,

@@ -27,6 +27,6 @@ pub use document::{
 pub(crate) use document::{reasons_of, schema_of, seed, some_seed, whole};
 #[cfg(test)]
 pub(crate) use document::{valid, validator};
-pub use results::{Condition, Facts, Results};
+pub use results::{Facts, Results};
 pub use stats::Stats;
 pub use working::UnderLoad;

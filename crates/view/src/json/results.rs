@@ -35,41 +35,8 @@ pub struct Results<'a> {
     /// What to check before trusting the figures.
     pub warnings: &'a [String],
     /// What came of each condition of `--fail-if`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub fail_if: Vec<Condition<'a>>,
-}
-
-/// A condition that the packets were held against.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Condition<'a> {
-    /// As it was typed.
-    pub condition: &'a str,
-    /// The statistic; null where no packet has its measure.
-    pub value: Option<f64>,
-    /// What it is held against.
-    pub bound: f64,
-    /// Of both: `ns`, `B`, `1` for a share or a plain number.
-    pub unit: &'a str,
-    /// Values that the statistic is of.
-    pub count: u64,
-    /// Does the condition hold? It counts as holding where the value is not known.
-    pub failed: bool,
-    /// The same in words.
-    pub reason: &'a str,
-}
-
-impl<'a> Condition<'a> {
-    fn new(answer: &'a Answer) -> Self {
-        Self {
-            condition: &answer.limit,
-            value: answer.value,
-            bound: answer.bound,
-            unit: &answer.unit,
-            count: answer.count,
-            failed: answer.failed,
-            reason: &answer.reason,
-        }
-    }
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub fail_if: &'a [Answer],
 }
 
 impl<'a> Results<'a> {
@@ -91,7 +58,7 @@ impl<'a> Results<'a> {
             resolved: &facts.resolved,
             flaws: &facts.flaws,
             warnings: &facts.warnings,
-            fail_if: Vec::new(),
+            fail_if: &[],
         }
     }
 
@@ -106,7 +73,7 @@ impl<'a> Results<'a> {
         };
         Self {
             handshakes: ping.handshakes.map(of_handshakes),
-            fail_if: ping.conditions.iter().map(Condition::new).collect(),
+            fail_if: ping.conditions,
             ..Self::judged(ping.summary, ping.facts, verdict)
         }
     }
