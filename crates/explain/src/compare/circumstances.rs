@@ -1,6 +1,8 @@
 //! What else differs between two runs: where they ran, and what was set. Any of these may have caused a shift.
 
 use delaylab_stats::remarks::Remarked;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -20,11 +22,11 @@ pub struct Circumstances {
 }
 
 /// Something that is not the same in both.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// What: `kernel`, `path.propagation`.
+    /// What: `kernel`, or the path of a setting.
     pub what: String,
-    /// In A; `None` where it has none.
+    /// In A; null where it has none.
     pub a: Option<String>,
     /// In B.
     pub b: Option<String>,

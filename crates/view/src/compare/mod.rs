@@ -19,6 +19,8 @@ use delaylab_explain::compare::{Comparison, PairFigures};
 use delaylab_lab::finding::Measure;
 use delaylab_lab::finding::data::HANDSHAKE;
 use delaylab_model::words::all_of;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// So many differences stand with both values in front of what came out.
 const FEW: usize = 2;
@@ -86,19 +88,20 @@ pub struct Compared {
 }
 
 /// One of the runs.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Side {
     /// The experiment's name.
     pub name: String,
-    /// Where the run is, as the reader would write it.
+    /// Where it is.
     pub folder: String,
     /// The world that carried it out.
     pub world: String,
-    /// When it began.
+    /// When it began, UTC.
     pub started: String,
-    /// What to read before trusting the figures.
+    /// What to read before trusting its figures.
     pub problems: Vec<String>,
-    /// Of its trials, which are not what their experiment meant: in a clause.
+    /// Of its trials, which are not what their experiment meant: in a clause, of which the verdict is made.
+    #[serde(skip)]
     pub flawed: Option<String>,
 }
 

@@ -7,9 +7,10 @@ mod pair;
 
 pub use pair::{Anatomy, Apart, AtQuantile, Compares, Missing, Moved, Packets, Pair, Stage, Tests};
 
-use super::Compared;
+use super::{Compared, Side};
 use crate::json::{Interval, Published};
 use delaylab_explain::compare::Whole;
+use delaylab_explain::compare::circumstances::Difference;
 use delaylab_explain::compare::limits::LimitResult;
 use delaylab_explain::compare::statistic_name;
 use delaylab_explain::compare::whole::{Estimate, MeanShift};
@@ -27,7 +28,7 @@ pub struct Document<'a> {
     /// The second run.
     pub b: Run<'a>,
     /// What else differs.
-    pub differences: Vec<Difference<'a>>,
+    pub differences: &'a [Difference],
     /// What the verdicts are about: the name of a measure.
     pub headline: &'static str,
     /// For so many figures the verdicts allow: each is told to differ as if so many had to be right at once.
@@ -54,31 +55,12 @@ impl Published for Document<'_> {
 /// One of the runs.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Run<'a> {
-    /// The experiment's name.
-    pub name: &'a str,
-    /// Where it is.
-    pub folder: &'a str,
-    /// The world that carried it out.
-    pub world: &'a str,
-    /// When it began, UTC.
-    pub started: &'a str,
-    /// What to read before trusting its figures.
-    pub problems: &'a [String],
+    #[serde(flatten)]
+    side: &'a Side,
     /// Probes under combinations of levels that it alone has.
-    pub alone: &'a [String],
+    alone: &'a [String],
     /// Factors that it alone has: their levels are pooled.
-    pub pooled: &'a [String],
-}
-
-/// Something that is not the same in both.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Difference<'a> {
-    /// What: `kernel`, or the path of a setting.
-    pub what: &'a str,
-    /// In A; null where it has none.
-    pub a: Option<&'a str>,
-    /// In B.
-    pub b: Option<&'a str>,
+    pooled: &'a [String],
 }
 
 /// A condition and what came of it.
@@ -155,18 +137,12 @@ impl<'a> Document<'a> {
             comparison.looks,
             [0, 1].map(|side| Run::new(compared, side)),
         );
-        let differences = compared.differences.iter();
-        let differences = differences.map(|difference| Difference {
-            what: &difference.what,
-            a: difference.a.as_deref(),
-            b: difference.b.as_deref(),
-        });
         let pairs = comparison.pairs.iter();
         Self {
             supplied,
             a,
             b,
-            differences: differences.collect(),
+            differences: &compared.differences,
             headline: comparison.headline.name(),
             looks,
             verdict: compared.verdict(),
@@ -181,15 +157,10 @@ impl<'a> Document<'a> {
 
 impl<'a> Run<'a> {
     fn new(compared: &'a Compared, at: usize) -> Self {
-        let (side, comparison) = (&compared.sides[at], &compared.comparison);
         Self {
-            name: &side.name,
-            folder: &side.folder,
-            world: &side.world,
-            started: &side.started,
-            problems: &side.problems,
-            alone: &comparison.alone[at],
-            pooled: &comparison.pooled[at],
+            side: &compared.sides[at],
+            alone: &compared.comparison.alone[at],
+            pooled: &compared.comparison.pooled[at],
         }
     }
 }
