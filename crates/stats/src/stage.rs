@@ -1,5 +1,6 @@
 //! The stages of a response and sets of them: the vocabulary of the anatomy.
 
+use serde::Serialize;
 use std::fmt;
 
 /// A stage of a response, in the order in which a packet passes them.
@@ -90,7 +91,8 @@ impl Stage {
 }
 
 /// Who has a packet while it is in some stages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Place {
     /// The host that asks.
     Prober,

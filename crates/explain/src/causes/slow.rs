@@ -28,6 +28,8 @@ use delaylab_stats::anatomy::{Part, Stage, StageSet, in_common};
 use delaylab_stats::attribution::LateCause;
 use delaylab_stats::functional::Functional;
 use delaylab_stats::trains::Owner;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What takes less of the response than this does not make it slow.
@@ -146,7 +148,7 @@ pub struct Condition {
 }
 
 /// What packets met in one queue.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Queue {
     /// What stood before them on average: bytes, or cells where links have cells.
     pub backlog: f64,
@@ -154,9 +156,11 @@ pub struct Queue {
     pub most_backlog: u64,
     /// Why packets were dropped there, if any were.
     pub dropped: Vec<String>,
-    /// It dropped because it was full, and was nearly so when packets came.
+    /// It dropped because it was full, and packets found it half full or more on average.
+    #[serde(rename = "full")]
     pub is_full: bool,
     /// It is the kernel's: how long packets waited in it is an estimate, from what it held.
+    #[serde(skip)]
     pub is_estimate: bool,
 }
 

@@ -102,7 +102,7 @@ pub struct Condition<'a> {
     /// Where packets spend their time.
     pub spent: Vec<Spent>,
     /// What they met in queues; empty where nobody sees into the path.
-    pub queues: Vec<Queue>,
+    pub queues: Vec<Queue<'a>>,
     /// What had the CPU of the prober's host while packets that were not late waited for it, the longest first; where that host
     /// takes a quarter of `usual_ns` or more, and is watched.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -128,7 +128,8 @@ pub struct Spent {
     /// `stage`, `queue`, `paused`, `serialisation`, `pacing`, `propagation` or `latency` (of switches).
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
-    pub place: &'static str,
+    #[schemars(with = "String")]
+    pub place: Place,
     /// The stages, the port whose queue or pause it is, or the link.
     pub name: String,
     /// How long, on average; in a queue of the kernel about.
@@ -139,17 +140,11 @@ pub struct Spent {
 
 /// What packets met in one queue.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct Queue {
+pub struct Queue<'a> {
     /// The port whose queue it is.
-    pub port: String,
-    /// What stood before them on average: bytes, or cells where links have cells.
-    pub backlog: f64,
-    /// The most of it.
-    pub most_backlog: u64,
-    /// Why packets were dropped there, if any were.
-    pub dropped: Vec<String>,
-    /// It dropped because it was full, and packets found it half full or more on average.
-    pub full: bool,
+    port: &'a str,
+    #[serde(flatten)]
+    met: &'a slow::Queue,
 }
 
 /// How packets of one condition, or of all, spent their time.
@@ -204,7 +199,8 @@ pub struct Cause {
     /// `ran`, `others`, `prober`, `reflector`, `queue`, `paused`, `sent_again`, `network`, `server`, `new_connection`, `resolver`, `unclear`, `clock`.
     pub kind: &'static str,
     /// `prober`, `reflector`, `network`, `server`, `resolver` or `unclear`.
-    pub place: &'static str,
+    #[schemars(with = "String")]
+    pub place: Place,
     /// The process, interrupt, or port whose queue or pause it is; null where it has no name.
     pub name: Option<String>,
     /// Packets that were late by it.
@@ -374,13 +370,7 @@ fn of_condition(condition: &slow::Condition) -> Condition<'_> {
             .map(|spent| of_spent(condition, spent))
             .collect(),
         queues: (condition.queues.iter())
-            .map(|(port, queue)| Queue {
-                port: port.clone(),
-                backlog: queue.backlog,
-                most_backlog: queue.most_backlog,
-                dropped: queue.dropped.clone(),
-                full: queue.is_full,
-            })
+            .map(|(port, met)| Queue { port, met })
             .collect(),
         had_cpu: condition.had_cpu.iter().map(of_had_cpu).collect(),
     }
@@ -411,7 +401,7 @@ fn of_spent(condition: &slow::Condition, spent: &spent::Spent) -> Spent {
     let longer = longer.find(|longer| longer.component == spent.component);
     Spent {
         kind,
-        place: place(spent.component.place()),
+        place: spent.component.place(),
         name,
         ns: whole(spent.ns),
         longer_ns: longer.map_or(0, |longer| whole(longer.ns)),
@@ -456,7 +446,7 @@ fn of_cause(found: &Explanation, cause: &causes::Cause) -> Cause {
     let stages = cause.stages.iter();
     Cause {
         kind: kind(&cause.what),
-        place: place(cause.what.place()),
+        place: cause.what.place(),
         name: name(&cause.what),
         packets: cause.packets,
         events: cause.events,
@@ -495,17 +485,6 @@ const fn kind(what: &LateCause) -> &'static str {
         LateCause::Resolver => "resolver",
         LateCause::Unclear { .. } => "unclear",
         LateCause::Clock => "clock",
-    }
-}
-
-const fn place(place: Place) -> &'static str {
-    match place {
-        Place::Prober => "prober",
-        Place::Reflector => "reflector",
-        Place::Network => "network",
-        Place::Server => "server",
-        Place::Resolver => "resolver",
-        Place::Unclear => "unclear",
     }
 }
 
