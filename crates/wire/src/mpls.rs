@@ -9,19 +9,23 @@
 //! A router that runs out of TTL on a labelled packet quotes the stack as it arrived, the top first
 //! (RFC 4950).
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// Bytes of an entry.
 pub const SIZE: usize = 4;
 
-/// One label of a stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// One MPLS label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[schemars(rename = "Label")]
 pub struct Entry {
     /// 20 bits.
     pub label: u32,
-    /// 3 bits: the class of service, by which label-switching routers queue.
+    /// Class of service, 3 bits.
     pub cos: u8,
-    /// S: the last entry of its stack.
+    /// The last of its stack.
     pub bottom: bool,
-    /// Time to live of the label.
+    /// Time to live.
     pub ttl: u8,
 }
 

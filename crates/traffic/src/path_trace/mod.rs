@@ -26,6 +26,8 @@ use delaylab_model::method::Method;
 use delaylab_model::request::Question;
 use delaylab_wire::icmp_error::Reason;
 use delaylab_wire::mpls;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
@@ -33,27 +35,32 @@ use std::net::IpAddr;
 pub const AHEAD: u8 = 4;
 
 /// What to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Settings {
     /// The classes to compare; the others are compared with the first.
+    #[serde(skip)]
     pub classes: Vec<Dscp>,
-    /// ECN bits of all packets.
+    /// ECN bits of every packet.
     pub ecn: u8,
-    /// The first hop to ask.
+    /// The first hop asked.
     pub first_ttl: u8,
-    /// The last.
+    /// The last hop to ask.
     pub max_ttl: u8,
     /// Packets to each hop of each class.
     pub queries: u32,
     /// From a packet to one hop to the next packet there.
+    #[serde(rename = "interval_ns")]
     pub interval: Nanos,
     /// From one packet to the next.
+    #[serde(rename = "gap_ns")]
     pub gap: Nanos,
     /// An answer later than this is late.
+    #[serde(rename = "timeout_ns")]
     pub timeout: Nanos,
-    /// Behind so many silent hops in a row nothing is looked for.
+    /// Behind so many silent hops nothing is looked for.
     pub give_up: u8,
     /// How many packets may be under way together.
+    #[serde(skip)]
     pub at_once: AtOnce,
 }
 

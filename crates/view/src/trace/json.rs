@@ -10,7 +10,7 @@ use delaylab_model::dscp::Dscp;
 use delaylab_model::method::Method;
 use delaylab_traffic::path_trace::compare::Finding;
 use delaylab_traffic::path_trace::hop::{ClassPath, Hop, Router};
-use delaylab_traffic::path_trace::{End, Packet, Packets};
+use delaylab_traffic::path_trace::{End, Packet, Packets, Settings};
 use delaylab_wire::mpls::Entry;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,22 +61,8 @@ pub struct Config<'a> {
     pub payload: u32,
     /// The classes, by name.
     pub classes: Vec<String>,
-    /// ECN bits of every packet.
-    pub ecn: u8,
-    /// The first hop asked.
-    pub first_ttl: u8,
-    /// The last hop to ask.
-    pub max_ttl: u8,
-    /// Packets to each hop of each class.
-    pub queries: u32,
-    /// From a packet to one hop to the next packet there.
-    pub interval_ns: Nanos,
-    /// From one packet to the next.
-    pub gap_ns: Nanos,
-    /// An answer later than this is late.
-    pub timeout_ns: Nanos,
-    /// Behind so many silent hops nothing is looked for.
-    pub give_up: u8,
+    #[serde(flatten)]
+    settings: &'a Settings,
 }
 
 /// The path of one class.
@@ -130,7 +116,7 @@ pub struct RouterOf<'a> {
     /// With which marks packets arrived there, and how many; empty where it quotes none.
     pub seen: Vec<SeenOf>,
     /// With which MPLS label stacks they arrived there, and how many.
-    pub labels: Vec<StackOf>,
+    pub labels: Vec<StackOf<'a>>,
 }
 
 /// Round trips by their quantiles.
@@ -163,24 +149,11 @@ pub struct SeenOf {
 
 /// A label stack.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct StackOf {
+pub struct StackOf<'a> {
     /// Its labels, the top first.
-    pub stack: Vec<Label>,
+    pub stack: &'a [Entry],
     /// On so many packets.
     pub packets: u64,
-}
-
-/// One MPLS label.
-#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
-pub struct Label {
-    /// 20 bits.
-    pub label: u32,
-    /// Class of service, 3 bits.
-    pub cos: u8,
-    /// The last of its stack.
-    pub bottom: bool,
-    /// Time to live.
-    pub ttl: u8,
 }
 
 /// A finding.
@@ -228,7 +201,7 @@ pub struct Row<'a> {
     /// Its TTL as it arrived there; more than 1 where hops are hidden.
     pub seen_ttl: Option<u8>,
     /// MPLS labels that it arrived with.
-    pub labels: Vec<Label>,
+    pub labels: &'a [Entry],
     /// DSCP of the answer.
     pub reply_dscp: Option<u8>,
     /// ECN bits of the answer.
@@ -275,14 +248,7 @@ impl<'a> Config<'a> {
             },
             payload: traced.packets.payload(),
             classes: settings.classes.iter().map(Dscp::to_string).collect(),
-            ecn: settings.ecn,
-            first_ttl: settings.first_ttl,
-            max_ttl: settings.max_ttl,
-            queries: settings.queries,
-            interval_ns: settings.interval,
-            gap_ns: settings.gap,
-            timeout_ns: settings.timeout,
-            give_up: settings.give_up,
+            settings,
         }
     }
 }
@@ -307,7 +273,7 @@ impl<'a> Path<'a> {
 }
 
 impl<'a> HopOf<'a> {
-    fn new(hop: &Hop, path: &ClassPath, traced: &Traced<'a>) -> Self {
+    fn new(hop: &'a Hop, path: &ClassPath, traced: &Traced<'a>) -> Self {
         let routers = hop.routers.iter();
         Self {
             ttl: hop.ttl,
@@ -323,7 +289,7 @@ impl<'a> HopOf<'a> {
 }
 
 impl<'a> RouterOf<'a> {
-    fn new(router: &Router, traced: &Traced<'a>) -> Self {
+    fn new(router: &'a Router, traced: &Traced<'a>) -> Self {
         let at = |q| quantile(&router.round_trips, q);
         let labels = router.labels.iter();
         Self {
@@ -339,10 +305,7 @@ impl<'a> RouterOf<'a> {
             },
             seen: router.seen.iter().map(SeenOf::new).collect(),
             labels: labels
-                .map(|(stack, &packets)| StackOf {
-                    stack: stack.iter().map(Label::new).collect(),
-                    packets,
-                })
+                .map(|(stack, &packets)| StackOf { stack, packets })
                 .collect(),
         }
     }
@@ -356,17 +319,6 @@ impl SeenOf {
             class: dscp.to_string(),
             ecn,
             packets,
-        }
-    }
-}
-
-impl Label {
-    const fn new(entry: &Entry) -> Self {
-        Self {
-            label: entry.label,
-            cos: entry.cos,
-            bottom: entry.bottom,
-            ttl: entry.ttl,
         }
     }
 }
@@ -434,7 +386,7 @@ impl<'a> Row<'a> {
             seen_dscp: seen_marks.map(|(dscp, _)| dscp.code_point()),
             seen_ecn: seen_marks.map(|(_, ecn)| ecn),
             seen_ttl: seen.map(|seen| seen.ttl),
-            labels: labels.iter().map(Label::new).collect(),
+            labels,
             reply_dscp: reply_marks.map(|(dscp, _)| dscp.code_point()),
             reply_ecn: reply_marks.map(|(_, ecn)| ecn),
             reply_ttl: answer.and_then(|answer| answer.reply_ttl),
