@@ -5,7 +5,7 @@ use crate::method::Method;
 use crate::stamp::StampPoint;
 use crate::{MICROSECOND, MILLISECOND, Nanos};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -189,6 +189,12 @@ impl FromStr for Answer {
     }
 }
 
+/// `None` also of a text that names no answer: later versions may have more.
+fn known_answer<'de, D: Deserializer<'de>>(text: D) -> Result<Option<Answer>, D::Error> {
+    let text = Option::<String>::deserialize(text)?;
+    Ok(text.and_then(|text| text.parse().ok()))
+}
+
 /// A server's time as far as the stamps bound it: see [`Record::server`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -212,7 +218,8 @@ const HELD_BACK: Nanos = 20 * MILLISECOND;
 /// `t_*` are `CLOCK_MONOTONIC` of the prober. `r_*` are the reflector's clock; where
 /// [`crate::trial::ReflectorClock::Same`] holds they have been put on the prober's.
 /// `*_hw` are the NIC's clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
 pub struct Record {
     /// Which trial of the run.
     pub trial: u32,
@@ -281,6 +288,7 @@ pub struct Record {
     /// The shortest round trip that the kernel has seen on its connection so far (`tcpi_min_rtt`): the network takes no less.
     pub least_round_trip: Option<Nanos>,
     /// What a server answered.
+    #[serde(deserialize_with = "known_answer")]
     pub answer: Option<Answer>,
     /// Bytes of a server's reply, heads included.
     pub reply_bytes: Option<u64>,
@@ -309,63 +317,16 @@ pub struct Record {
     pub clock_event: ClockEvent,
 }
 
-impl Default for Record {
-    /// The first packet of the first probe, due at 0.
-    fn default() -> Self {
-        Self::due(0, 0, 0, Method::Icmp, 0)
-    }
-}
-
 impl Record {
     /// A packet that is due and of which nothing else is known.
-    pub const fn due(trial: u32, probe: u16, seq: u64, method: Method, t_intended: Nanos) -> Self {
+    pub fn due(trial: u32, probe: u16, seq: u64, method: Method, t_intended: Nanos) -> Self {
         Self {
             trial,
             probe,
             seq,
             method,
-            dscp: 0,
-            ip_size: None,
             t_intended,
-            t_begin: None,
-            t_resolved: None,
-            t_connected: None,
-            t_secured: None,
-            t_send: None,
-            t_sched: None,
-            t_tx: None,
-            t_tx_hw: None,
-            r_rx: None,
-            r_user: None,
-            r_tx: None,
-            t_ack: None,
-            t_first: None,
-            t_rx: None,
-            t_rx_hw: None,
-            t_recv: None,
-            cpu: None,
-            r_dscp: None,
-            reply_dscp: None,
-            reply_ecn: None,
-            reply_ttl: None,
-            reflector_seq: None,
-            copies: 0,
-            reorder_extent: 0,
-            retransmits: None,
-            least_round_trip: None,
-            answer: None,
-            reply_bytes: None,
-            answer_ttl: None,
-            server_says: None,
-            connection: None,
-            outcome: Outcome::Lost,
-            refused_by: None,
-            icmp: None,
-            icmp_type: None,
-            icmp_code: None,
-            path_mtu: None,
-            errno: None,
-            clock_event: ClockEvent::None,
+            ..Self::default()
         }
     }
 

@@ -14,13 +14,13 @@ mod csv;
 
 use super::{Clock, Format, ImportError, Imported, ImportedStream, Input, Options, Rules, json};
 use delaylab_model::Nanos;
-use delaylab_model::icmp::IcmpReason;
 use delaylab_model::method::Method;
-use delaylab_model::record::{ClockEvent, Outcome, Record};
+use delaylab_model::record::Record;
 use delaylab_model::trial::{RecordFacts, ReflectorClock, Residence};
 use serde::Deserialize;
+use serde::de::Error as _;
+use serde::de::value::MapDeserializer;
 use serde_json::Value;
-use std::net::IpAddr;
 
 pub static FORMAT: Format = Format {
     name: "delaylab ping",
@@ -39,117 +39,21 @@ fn is(bytes: &[u8]) -> bool {
     is_document || csv::is(&head)
 }
 
-/// A packet, in the names of docs/json.md.
-#[derive(Deserialize)]
-struct RoundTrip {
-    #[serde(default)]
-    trial: u32,
-    #[serde(default)]
-    probe: u16,
-    seq: u64,
-    #[serde(default)]
-    method: Method,
-    #[serde(default)]
-    dscp: u8,
-    ip_size: Option<u32>,
-    t_intended_ns: Nanos,
-    t_send_ns: Option<Nanos>,
-    t_sched_ns: Option<Nanos>,
-    t_tx_ns: Option<Nanos>,
-    t_tx_hw_ns: Option<Nanos>,
-    r_rx_ns: Option<Nanos>,
-    r_user_ns: Option<Nanos>,
-    r_tx_ns: Option<Nanos>,
-    t_rx_ns: Option<Nanos>,
-    t_rx_hw_ns: Option<Nanos>,
-    t_recv_ns: Option<Nanos>,
-    t_begin_ns: Option<Nanos>,
-    t_resolved_ns: Option<Nanos>,
-    t_connected_ns: Option<Nanos>,
-    t_secured_ns: Option<Nanos>,
-    t_ack_ns: Option<Nanos>,
-    t_first_ns: Option<Nanos>,
-    least_round_trip_ns: Option<Nanos>,
-    answer: Option<String>,
-    reply_bytes: Option<u64>,
-    connection: Option<u32>,
-    answer_ttl: Option<u32>,
-    server_says_ns: Option<Nanos>,
-    cpu: Option<u16>,
-    r_dscp: Option<u8>,
-    reply_dscp: Option<u8>,
-    reply_ecn: Option<u8>,
-    reply_ttl: Option<u8>,
-    reflector_seq: Option<u32>,
-    #[serde(default)]
-    copies: u16,
-    #[serde(default)]
-    reorder_extent: u32,
-    retransmits: Option<u32>,
-    outcome: Outcome,
-    refused_by: Option<IpAddr>,
-    icmp: Option<IcmpReason>,
-    icmp_type: Option<u8>,
-    icmp_code: Option<u8>,
-    path_mtu: Option<u32>,
-    errno: Option<i32>,
-    #[serde(default)]
-    clock_event: ClockEvent,
-}
+/// What every packet has.
+const REQUIRED: [&str; 3] = ["seq", "t_intended_ns", "outcome"];
 
-impl From<RoundTrip> for Record {
-    fn from(trip: RoundTrip) -> Self {
-        Record {
-            dscp: trip.dscp,
-            ip_size: trip.ip_size,
-            t_send: trip.t_send_ns,
-            t_sched: trip.t_sched_ns,
-            t_tx: trip.t_tx_ns,
-            t_tx_hw: trip.t_tx_hw_ns,
-            r_rx: trip.r_rx_ns,
-            r_user: trip.r_user_ns,
-            r_tx: trip.r_tx_ns,
-            t_rx: trip.t_rx_ns,
-            t_rx_hw: trip.t_rx_hw_ns,
-            t_recv: trip.t_recv_ns,
-            t_begin: trip.t_begin_ns,
-            t_resolved: trip.t_resolved_ns,
-            t_connected: trip.t_connected_ns,
-            t_secured: trip.t_secured_ns,
-            t_ack: trip.t_ack_ns,
-            t_first: trip.t_first_ns,
-            least_round_trip: trip.least_round_trip_ns,
-            answer: trip.answer.and_then(|answer| answer.parse().ok()),
-            reply_bytes: trip.reply_bytes,
-            connection: trip.connection,
-            answer_ttl: trip.answer_ttl,
-            server_says: trip.server_says_ns,
-            cpu: trip.cpu,
-            r_dscp: trip.r_dscp,
-            reply_dscp: trip.reply_dscp,
-            reply_ecn: trip.reply_ecn,
-            reply_ttl: trip.reply_ttl,
-            reflector_seq: trip.reflector_seq,
-            copies: trip.copies,
-            reorder_extent: trip.reorder_extent,
-            retransmits: trip.retransmits,
-            outcome: trip.outcome,
-            refused_by: trip.refused_by,
-            icmp: trip.icmp,
-            icmp_type: trip.icmp_type,
-            icmp_code: trip.icmp_code,
-            path_mtu: trip.path_mtu,
-            errno: trip.errno,
-            clock_event: trip.clock_event,
-            ..Record::due(
-                trip.trial,
-                trip.probe,
-                trip.seq,
-                trip.method,
-                trip.t_intended_ns,
-            )
+/// A packet, in the names of docs/json.md: those of records, and times with their unit.
+fn record(packet: &Value) -> serde_json::Result<Record> {
+    let fields = packet.as_object();
+    let fields = fields.ok_or_else(|| serde_json::Error::custom("a packet is no object"))?;
+    for name in REQUIRED {
+        if !fields.contains_key(name) {
+            return Err(serde_json::Error::missing_field(name));
         }
     }
+    let fields = fields.iter();
+    let fields = fields.map(|(name, value)| (name.strip_suffix("_ns").unwrap_or(name), value));
+    Record::deserialize(MapDeserializer::new(fields))
 }
 
 fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
@@ -170,7 +74,7 @@ fn read(input: Input<'_>, _: &Options) -> Result<Imported, ImportError> {
         if call.ends_before(&document) {
             std::mem::take(&mut call).finish(imported);
         }
-        if let Err(error) = call.take(document, imported) {
+        if let Err(error) = call.take(&document, imported) {
             wrong.get_or_insert(error.to_string());
         }
     })?;
@@ -240,8 +144,8 @@ impl Call {
         }
     }
 
-    fn take(&mut self, mut document: Value, imported: &mut Imported) -> serde_json::Result<()> {
-        if let Some(version) = json::text(&document, "version") {
+    fn take(&mut self, document: &Value, imported: &mut Imported) -> serde_json::Result<()> {
+        if let Some(version) = json::text(document, "version") {
             imported.version = Some(version.to_owned());
         }
         if let Some(config) = document.get("config") {
@@ -251,29 +155,20 @@ impl Call {
         if let Some(facts) = document.get("facts") {
             self.facts(facts);
         }
-        for warning in document
-            .get("warnings")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            if let Some(sentence) = warning.as_str() {
-                imported.warn(sentence);
-            }
+        for warning in json::items(document, "warnings").filter_map(Value::as_str) {
+            imported.warn(warning);
         }
-        match json::text(&document, "type") {
+        match json::text(document, "type") {
             Some("start") => self.streaming = true,
             Some("summary") => self.ended = true,
             Some("round_trip") => {
-                self.records.push(RoundTrip::deserialize(document)?.into());
+                self.records.push(record(document)?);
                 return Ok(());
             }
             _ => {}
         }
-        if let Some(Value::Array(trips)) = document.get_mut("round_trips").map(Value::take) {
-            for trip in trips {
-                self.records.push(RoundTrip::deserialize(trip)?.into());
-            }
+        for packet in json::items(document, "round_trips") {
+            self.records.push(record(packet)?);
         }
         Ok(())
     }
@@ -296,6 +191,7 @@ impl Call {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::REQUIRED;
     use crate::import;
     use crate::import::testing::of_two_calls;
 
@@ -316,6 +212,20 @@ mod tests {
         let cut = of_two_calls(&format!("{stream}{cut}"), 5);
         let says = |it: &String| it.starts_with("the summary is missing");
         assert!(cut.warnings.iter().any(says), "{:?}", cut.warnings);
+    }
+
+    #[test]
+    fn a_packet_without_what_every_packet_has_is_refused() {
+        let document = include_str!("../../tests/data/import/delaylab-ping.json");
+        for name in REQUIRED {
+            let without = document.replace(&format!("\"{name}\":"), "\"another\":");
+            let error = import::read(without.as_bytes(), None).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains(&format!("missing field `{name}`")),
+                "{error}"
+            );
+        }
     }
 
     /// A ping under load has an idle trial before.

@@ -131,6 +131,12 @@ pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str()
 }
 
+/// The values of a key whose value is an array; none where it is none.
+pub fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    let items = value.get(key).and_then(Value::as_array);
+    items.into_iter().flatten()
+}
+
 /// The number of a key, or a text that is one, as it stands in the file.
 pub fn digits(value: &Value, key: &str) -> Option<String> {
     match value.get(key)? {

@@ -125,12 +125,10 @@ impl Data {
     fn json(&mut self, document: &Value) {
         let meta = document.get("meta").unwrap_or(&Value::Null);
         let seconds = |key| meta.get(key).and_then(Value::as_i64).unwrap_or(0);
-        let names = meta.get("legend").and_then(Value::as_array);
-        let names = names.into_iter().flatten().filter_map(Value::as_str);
+        let names = json::items(meta, "legend").filter_map(Value::as_str);
         self.names = names.map(str::to_owned).collect();
         self.step = at(seconds("step"));
-        let rows = document.get("data").and_then(Value::as_array);
-        for (row, index) in rows.into_iter().flatten().zip(0..) {
+        for (row, index) in json::items(document, "data").zip(0..) {
             let values = row.as_array().into_iter().flatten();
             let time = at(seconds("start").saturating_add(seconds("step").saturating_mul(index)));
             self.rows.push((time, values.map(Value::as_f64).collect()));

@@ -1,10 +1,9 @@
 //! The CSV of `delaylab ping --csv`: the names of docs/json.md in its first line, then a line a packet.
 
-use super::RoundTrip;
+use super::record;
 use crate::import::text::Strange;
 use crate::import::{Imported, Input};
 use delaylab_model::record::Record;
-use serde::Deserialize;
 use serde_json::Value;
 
 /// Columns whose values are texts, also where they look like numbers.
@@ -52,8 +51,7 @@ fn packet(names: &[String], cells: &[&str]) -> Option<Record> {
     }
     let known = names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
     let values = known.map(|(name, cell)| (name.clone(), value(name, cell)));
-    let row = Value::Object(values.collect());
-    RoundTrip::deserialize(row).ok().map(Record::from)
+    record(&Value::Object(values.collect())).ok()
 }
 
 fn value(name: &str, cell: &str) -> Value {
